@@ -1,0 +1,89 @@
+/**
+ * Every refusal (4xx, and 503) this service can give: its code, status and title.
+ * The code is the last part of the problem's `type` (RFC 9457); docs/reference/errors.md explains each.
+ */
+export const refusals = {
+  unauthorized: { status: 401, title: 'Login required' },
+  'not-owner': { status: 403, title: 'Not the owner' },
+  'not-found': { status: 404, title: 'No such record' },
+  'method-not-allowed': { status: 405, title: 'Method not allowed' },
+  'bad-query': { status: 400, title: 'The query cannot be answered' },
+  'bad-body': { status: 400, title: 'The body cannot be read' },
+  'bad-values': { status: 400, title: 'The values are not accepted' },
+  conflict: { status: 409, title: 'In conflict with other records' },
+  'body-too-large': { status: 413, title: 'The body is too large' },
+  'unsupported-media-type': { status: 415, title: 'Unsupported media type' },
+} as const
+
+export type RefusalCode = keyof typeof refusals
+
+/** What is wrong with one field or parameter; `message` reads on from the name: "must be an integer". */
+export interface Fault {
+  readonly field: string
+  readonly message: string
+}
+
+/** A request that is refused. Thrown at the stage that notices, rendered once in `response/problem.ts`. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  constructor(
+    readonly code: RefusalCode,
+    detail: string,
+    readonly faults: readonly Fault[] = [],
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(detail)
+  }
+}
+
+/** A value that a field cannot take; the message reads on from the field's name. */
+export class ValueError extends Error {
+  override readonly name = 'ValueError'
+}
+
+/** What the application has set up wrongly: every fault found at mount, one a line (D26). */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  constructor(readonly faults: readonly string[]) {
+    super(`typeorm-resources cannot be mounted:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+  }
+}
+
+const reportedFaults = 20
+const reportedName = 128
+
+/** Gathers the faults of one request, so that its sender learns all of them at once (D5); of very many the first. */
+export class Faults {
+  readonly #found: Fault[] = []
+
+  get some(): boolean {
+    return this.#found.length > 0
+  }
+
+  /** Whether more need not be looked for. */
+  get full(): boolean {
+    return this.#found.length >= reportedFaults
+  }
+
+  add(field: string, message: string): void {
+    const name = field.length > reportedName ? `${field.slice(0, reportedName)}…` : field
+    this.#found.push({ field: name, message })
+  }
+
+  /** What `read` returns; or `undefined`, with its `ValueError` noted under the field's name. */
+  try<T>(field: string, read: () => T): T | undefined {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof ValueError)) throw error
+      this.add(field, error.message)
+      return undefined
+    }
+  }
+
+  /** @throws {ApiError} when any fault was noted */
+  raise(code: RefusalCode): void {
+    if (!this.some) return
+    throw new ApiError(code, this.#found.map(({ field, message }) => `${field} ${message}`).join('. '), this.#found)
+  }
+}

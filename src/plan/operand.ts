@@ -1,0 +1,55 @@
+import { ValueError } from '../errors'
+import { limits } from '../request/limits'
+import type { Field } from '../schema/field'
+import type { OperatorName } from '../value/kind'
+import { booleanKind } from '../value/number'
+import type { IsValue } from './plan'
+
+const isValues: ReadonlyMap<string, IsValue> = new Map<string, IsValue>([
+  ['null', 'null'],
+  ['none', 'null'],
+  ['not_null', 'not_null'],
+  ['true', true],
+  ['false', false],
+])
+
+/**
+ * Reads what a filter compares with: one value, or the members of an `in` list (D16).
+ * @throws {ValueError}
+ */
+export function readOperand(field: Field, operator: OperatorName, text: string): readonly unknown[] {
+  if (operator === 'in') return readMembers(text).map(field.kind.fromText)
+  if (operator === 'is') return [readIs(field, text)]
+  if (operator === 'like' || operator === 'ilike') return [readPattern(field, text)]
+  return [field.kind.fromText(text)]
+}
+
+function readIs(field: Field, text: string): IsValue {
+  const value = isValues.get(text.toLowerCase())
+  const allowed = field.kind === booleanKind ? 'null, not_null, true or false' : 'null or not_null'
+  if (value === undefined || (typeof value === 'boolean' && field.kind !== booleanKind)) {
+    throw new ValueError(`must be ${allowed}`)
+  }
+  return value
+}
+
+function readPattern(field: Field, text: string): unknown {
+  if (text.length > limits.pattern) {
+    throw new ValueError(`may be a pattern of ${limits.pattern} characters, this has ${text.length}`)
+  }
+  if (/^(?:[^\\]|\\.)*\\$/su.test(text)) throw new ValueError('ends with "\\", which must stand before what it escapes')
+  return field.kind.fromText(text)
+}
+
+/** Splits at commas; a member in double quotes may hold commas, and `""` for a quote. */
+function readMembers(text: string): readonly string[] {
+  const list = `${text},`
+  const matches = [...list.matchAll(/(?:"((?:[^"]|"")*)"|([^",]*)),/gy)]
+  if (matches.reduce((length, [match]) => length + match.length, 0) < list.length) {
+    throw new ValueError('has a member whose quotes do not match')
+  }
+  return matches.map(([, quoted, plain]) => {
+    if (plain === '') throw new ValueError('has an empty member; "" stands for the empty text')
+    return quoted?.replaceAll('""', '"') ?? plain ?? ''
+  })
+}

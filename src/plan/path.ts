@@ -1,0 +1,64 @@
+import { ValueError } from '../errors'
+import { limits } from '../request/limits'
+import type { Field } from '../schema/field'
+import type { Resource } from '../schema/registry'
+import { type OperatorName, operatorNames } from '../value/kind'
+
+/** What the name of a filter says: foreign keys to follow, then a field, then how to compare it. */
+export interface Path {
+  readonly through: readonly Field[]
+  readonly field: Field
+  readonly operator: OperatorName
+}
+
+/**
+ * Reads `author__username__like`. A name is a path of fields; its last part is an operator only when it is no field
+ * (D15). A hidden field is in no map of this resource, so it is answered as one that does not exist (D13).
+ * @throws {ValueError}
+ */
+export function readPath(resource: Resource, name: string): Path {
+  const [first = '', ...rest] = name.split('__')
+  const through: Field[] = []
+  let at = resource
+  let field = findField(at, first, '')
+  for (const [index, part] of rest.entries()) {
+    const related = at.related(field)
+    const next = related?.fields.get(part)
+    if (related !== undefined && next !== undefined) {
+      through.push(field)
+      at = related
+      field = next
+    } else if (index === rest.length - 1 && isOperator(part)) {
+      return { through: checkDepth(through), field, operator: checkOperator(field, part) }
+    } else if (related !== undefined) {
+      findField(related, part, `goes on with ${part}, which `)
+    } else throw new ValueError(`goes on with ${part}, which is no operator; ${operatorsOf(field)}`)
+  }
+  return { through: checkDepth(through), field, operator: checkOperator(field, 'eq') }
+}
+
+/** @throws {ValueError} that reads on from the name, or from `lead` */
+export function findField(resource: Resource, name: string, lead: string): Field {
+  const field = resource.fields.get(name)
+  if (field !== undefined) return field
+  const names = resource.record.map((shown) => shown.name).join(', ')
+  throw new ValueError(`${lead}is not a field of ${resource.name}; fields: ${names}`)
+}
+
+function checkDepth(through: readonly Field[]): readonly Field[] {
+  if (through.length <= limits.joinDepth) return through
+  throw new ValueError(`follows ${through.length} foreign keys; at most ${limits.joinDepth} are allowed`)
+}
+
+function checkOperator(field: Field, operator: OperatorName): OperatorName {
+  if (field.kind.operators.includes(operator)) return operator
+  throw new ValueError(`cannot be compared by ${operator}; ${operatorsOf(field)}`)
+}
+
+function operatorsOf(field: Field): string {
+  return `operators of ${field.name}: ${field.kind.operators.join(', ')}`
+}
+
+function isOperator(text: string): text is OperatorName {
+  return (operatorNames as readonly string[]).includes(text)
+}

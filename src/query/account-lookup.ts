@@ -1,0 +1,39 @@
+import type { DataSource } from 'typeorm'
+import type { Account, AccountLookup } from '../access/account'
+import type { AccountSource } from '../schema/account-source'
+import type { ColumnMetadata } from '../schema/column-kind'
+
+/** Reads the users of a name, in one statement. Whether the name is exactly theirs is decided in `access/account.ts`. */
+export function buildAccountLookup(dataSource: DataSource, source: AccountSource): AccountLookup {
+  const columns = Object.entries({
+    id: source.key,
+    username: source.username,
+    password: source.password,
+    admin: source.admin,
+    active: source.active,
+  }).filter((entry): entry is [string, ColumnMetadata] => entry[1] !== undefined)
+  return async (username) => {
+    const builder = dataSource.createQueryBuilder(source.metadata.target, 'u').select([])
+    for (const [name, column] of columns) builder.addSelect(`u.${column.propertyPath}`, name)
+    builder.where(`u.${source.username.propertyPath} = :username`, { username })
+    const rows = await builder.getRawMany<Record<string, unknown>>()
+    return rows.map((row) => readAccount(dataSource, columns, row))
+  }
+}
+
+function readAccount(
+  dataSource: DataSource,
+  columns: readonly (readonly [string, ColumnMetadata])[],
+  row: Record<string, unknown>,
+): Account {
+  const values = Object.fromEntries(
+    columns.map(([name, column]) => [name, dataSource.driver.prepareHydratedValue(row[name], column)]),
+  )
+  return {
+    id: values['id'],
+    username: values['username'],
+    password: values['password'],
+    admin: Boolean(values['admin']),
+    active: !('active' in values) || Boolean(values['active']),
+  }
+}

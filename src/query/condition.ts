@@ -1,0 +1,76 @@
+import type { Condition } from '../plan/plan'
+import { dateTimeKind, resolution } from '../value/date-time'
+import type { OperatorName } from '../value/kind'
+import { globPattern } from './sqlite'
+
+/** Adds a value to the statement's parameters. @returns its placeholder */
+export type Bind = (value: unknown) => string
+
+type RenderCondition = (column: string, values: readonly unknown[], bind: Bind) => string
+
+/** The condition as SQL over an escaped column. Every value is bound, none is written into the text. */
+export function renderCondition({ column, operator, values }: Condition, sql: string, bind: Bind): string {
+  const table = column.field.kind === dateTimeKind ? instants : scalars
+  return table[operator](sql, values, bind)
+}
+
+const any = (conditions: readonly string[]): string => `(${conditions.join(' OR ')})`
+const all = (conditions: readonly string[]): string => `(${conditions.join(' AND ')})`
+
+const isAny: RenderCondition = (column, values, bind) =>
+  any(
+    values.map((value) => {
+      if (value === 'null') return `${column} IS NULL`
+      return value === 'not_null' ? `${column} IS NOT NULL` : `${column} = ${bind(value)}`
+    }),
+  )
+
+const equalsAny: RenderCondition = (column, values, bind) => `${column} IN (${values.map(bind).join(', ')})`
+
+const compareAll =
+  (operator: string): RenderCondition =>
+  (column, values, bind) =>
+    all(values.map((value) => `${column} ${operator} ${bind(value)}`))
+
+const matchAny =
+  (ignoreCase: boolean): RenderCondition =>
+  (column, values, bind) =>
+    any(values.map((value) => `${column} GLOB ${bind(globPattern(String(value), ignoreCase))}`))
+
+const scalars: Readonly<Record<OperatorName, RenderCondition>> = {
+  eq: equalsAny,
+  in: equalsAny,
+  ne: compareAll('<>'),
+  lt: compareAll('<'),
+  lte: compareAll('<='),
+  gt: compareAll('>'),
+  gte: compareAll('>='),
+  is: isAny,
+  like: matchAny(false),
+  ilike: matchAny(true),
+}
+
+/** The first instant behind the one given: a second further, where the second is all that was given (D11). */
+function end(instant: unknown): Date {
+  const start = instant as Date
+  return new Date(start.getTime() + resolution(start))
+}
+
+const withinAny: RenderCondition = (column, values, bind) =>
+  any(values.map((value) => `(${column} >= ${bind(value)} AND ${column} < ${bind(end(value))})`))
+
+const compareEnds =
+  (operator: string): RenderCondition =>
+  (column, values, bind) =>
+    compareAll(operator)(column, values.map(end), bind)
+
+/** A date-time is a span, because it is shown to the second only (D11). */
+const instants: Readonly<Record<OperatorName, RenderCondition>> = {
+  ...scalars,
+  eq: withinAny,
+  in: withinAny,
+  ne: (column, values, bind) =>
+    all(values.map((value) => `(${column} < ${bind(value)} OR ${column} >= ${bind(end(value))})`)),
+  lte: compareEnds('<'),
+  gt: compareEnds('>='),
+}

@@ -1,0 +1,61 @@
+import type { DataSource } from 'typeorm'
+import { ApiError, Faults } from '../errors'
+import type { ChangeSet } from '../plan/plan'
+import type { Resource } from '../schema/registry'
+import { failureOf } from './constraint'
+import { toParameter } from './select'
+
+/**
+ * Says what the database had against an INSERT or UPDATE (D5, D10).
+ * @throws {ApiError} `conflict`, `bad-values`; or the error itself, when no constraint speaks from it
+ */
+export async function refuseWrite(
+  error: unknown,
+  dataSource: DataSource,
+  resource: Resource,
+  changes: ChangeSet,
+): Promise<never> {
+  const failure = failureOf(error)
+  if (failure === undefined) throw error
+  if (failure.kind === 'unique') throw alreadyTaken(resource, failure.columns)
+  if (failure.kind === 'value') {
+    throw new ApiError('bad-values', `the database does not accept these values for a ${resource.name}`)
+  }
+  const faults = new Faults()
+  await findDangling(dataSource, changes, faults)
+  faults.raise('bad-values')
+  throw new ApiError('conflict', `other records refer to values of this ${resource.name} that would change`)
+}
+
+/** @throws {ApiError} `conflict`, when other records refer to the one to delete */
+export function refuseDelete(error: unknown, resource: Resource): never {
+  if (failureOf(error)?.kind !== 'reference') throw error
+  throw new ApiError('conflict', `other records refer to this ${resource.name}; delete or change them first`)
+}
+
+/** Notes every foreign key whose record does not exist (D10). Runs only when something is wrong already. */
+export async function findDangling(dataSource: DataSource, changes: ChangeSet, faults: Faults): Promise<void> {
+  for (const [field, value] of changes) {
+    const target = field.column.referencedColumn
+    if (field.relation === undefined || target === undefined || value === null) continue
+    const column = `r.${target.propertyPath}`
+    const found = await dataSource
+      .createQueryBuilder(target.entityMetadata.target, 'r')
+      .select(column, 'found')
+      .where(`${column} = :value`, { value: toParameter(dataSource, field, value) })
+      .getRawOne()
+    if (found === undefined) faults.add(field.name, `points to no ${target.entityMetadata.name.toLowerCase()}`)
+  }
+}
+
+/** Names the fields of a unique constraint, unless one of them is hidden. */
+function alreadyTaken(resource: Resource, columns: readonly string[]): ApiError {
+  const shown = resource.record.filter((field) => columns.includes(field.column.databaseName))
+  const names = new Set(shown.map((field) => field.name))
+  if (columns.some((column) => !shown.some((field) => field.column.databaseName === column))) {
+    return new ApiError('conflict', `another ${resource.name} has the same value in a field that must be unique`)
+  }
+  const faults = [...names].map((field) => ({ field, message: `is taken by another ${resource.name}` }))
+  const detail = `another ${resource.name} has the same ${[...names].join(' and ')}`
+  return new ApiError('conflict', detail, faults)
+}

@@ -1,0 +1,92 @@
+import type { DataSource, ObjectLiteral, QueryBuilder, WhereExpressionBuilder } from 'typeorm'
+import type { ChangeSet } from '../plan/plan'
+import type { Field } from '../schema/field'
+import type { Resource } from '../schema/registry'
+import { refuseDelete, refuseWrite } from './refuse-write'
+import { columnName, hydrate, type Row, run, selection, toParameter } from './select'
+
+/** Which record a PUT or DELETE is about, and whose it must still be when the statement runs. */
+export interface Target {
+  readonly key: unknown
+  readonly owner?: unknown
+}
+
+/** Inserts one record in one statement. @throws {ApiError} `conflict`, `bad-values` */
+export async function insertRow(dataSource: DataSource, resource: Resource, changes: ChangeSet): Promise<Row> {
+  // A fresh entity brings the defaults that its class gives.
+  const entity = assign(resource.metadata.create(), changes)
+  const builder = dataSource.createQueryBuilder().insert().into(resource.metadata.target).values(entity)
+  const [row] = await runReturning(dataSource, resource, changes, builder.updateEntity(false))
+  if (row === undefined) throw new Error(`INSERT into ${resource.metadata.tableName} returned no row`)
+  return row
+}
+
+/** Updates one record in one statement. @returns undefined when there is none for the target any more */
+export async function updateRow(
+  dataSource: DataSource,
+  resource: Resource,
+  target: Target,
+  changes: ChangeSet,
+): Promise<Row | undefined> {
+  const builder = dataSource.createQueryBuilder().update(resource.metadata.target).set(assign({}, changes))
+  whereTarget(dataSource, builder, resource, target)
+  const [row] = await runReturning(dataSource, resource, changes, builder.updateEntity(false))
+  return row
+}
+
+/** Deletes one record; one with a `@DeleteDateColumn` is marked. @returns whether there was one for the target */
+export async function deleteRow(dataSource: DataSource, resource: Resource, target: Target): Promise<boolean> {
+  const { metadata } = resource
+  const builder = dataSource.createQueryBuilder()
+  const statement =
+    metadata.deleteDateColumn === undefined
+      ? builder.delete().from(metadata.target)
+      : builder.softDelete().from(metadata.target)
+  whereTarget(dataSource, statement, resource, target)
+  try {
+    const { affected } = await statement.execute()
+    return (affected ?? 0) > 0
+  } catch (error) {
+    return refuseDelete(error, resource)
+  }
+}
+
+/** Foreign keys are set as the related key itself, which TypeORM takes in place of an entity. */
+function assign(entity: ObjectLiteral, changes: ChangeSet): ObjectLiteral {
+  for (const [field, value] of changes) entity[field.column.propertyName] = value
+  return entity
+}
+
+function whereTarget(
+  dataSource: DataSource,
+  builder: WhereExpressionBuilder,
+  resource: Resource,
+  { key, owner }: Target,
+): void {
+  const andEquals = (field: Field, name: string, value: unknown): void => {
+    const parameters = { [name]: toParameter(dataSource, field, value) }
+    builder.andWhere(`${columnName(dataSource, field)} = :${name}`, parameters)
+  }
+  andEquals(resource.key, 'key', key)
+  if (resource.owner !== undefined) andEquals(resource.owner, 'owner', owner)
+  const deleted = resource.metadata.deleteDateColumn
+  if (deleted !== undefined) builder.andWhere(`${dataSource.driver.escape(deleted.databaseName)} IS NULL`)
+}
+
+async function runReturning(
+  dataSource: DataSource,
+  resource: Resource,
+  changes: ChangeSet,
+  builder: QueryBuilder<ObjectLiteral>,
+): Promise<readonly Row[]> {
+  const [sql, parameters] = builder.getQueryAndParameters()
+  const columns = selection(dataSource, resource).map(
+    ([column, name]) => `${column} AS ${dataSource.driver.escape(name)}`,
+  )
+  try {
+    const rows = await run(dataSource, { sql: `${sql} RETURNING ${columns.join(', ')}`, parameters }, 'master')
+    return rows.map((row) => hydrate(dataSource, resource, row))
+  } catch (error) {
+    return refuseWrite(error, dataSource, resource, changes)
+  }
+}

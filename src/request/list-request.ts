@@ -1,0 +1,94 @@
+import { ApiError, type Faults } from '../errors'
+import { limits, type PageLimits } from './limits'
+import { type Pair, parsePairs } from './pairs'
+
+/** A list request as its query string says it, before any field is looked up. */
+export interface ListRequest {
+  /** In the order of the query string; a name may come twice. */
+  readonly filters: readonly Filter[]
+  /** Names as given, with a leading `-` for descending. */
+  readonly ordering: readonly string[]
+  /** Records a page has at most. */
+  readonly limit: number
+  /** The first is 1. */
+  readonly page: number
+  /** The other parameters as sent, for the links to other pages: `published=true&ordering=id`. */
+  readonly others: string
+}
+
+export interface Filter {
+  readonly name: string
+  readonly value: string
+}
+
+const reserved: ReadonlySet<string> = new Set(['ordering', 'limit', 'page'])
+
+/**
+ * Reads the query string of the list endpoint (spec.md, Query parameters; D15, D17, D19).
+ * @param faults receives what is wrong with single parameters
+ * @throws {ApiError} `bad-query`, when the text cannot be taken apart or is too large
+ */
+export function parseListRequest(querystring: string, pageLimits: PageLimits, faults: Faults): ListRequest {
+  const pairs = readPairs(querystring)
+  const filters = pairs.filter((pair) => !reserved.has(pair.name))
+  if (filters.length > limits.filters) {
+    throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, these are ${filters.length}`)
+  }
+  const single = (name: string): string | undefined => readSingle(pairs, name, faults)
+  const limit = readCount('limit', single('limit'), pageLimits.max, faults) ?? pageLimits.default
+  const page = readCount('page', single('page'), Math.floor(limits.depth / limit), faults) ?? 1
+  return {
+    filters,
+    ordering: single('ordering')?.split(',') ?? [],
+    limit,
+    page,
+    others: pairs
+      .filter(({ name }) => name !== 'limit' && name !== 'page')
+      .map(({ raw }) => raw)
+      .join('&'),
+  }
+}
+
+function readPairs(querystring: string): readonly Pair[] {
+  const count = querystring.split('&').length
+  if (count > limits.parameters) {
+    throw new ApiError('bad-query', `at most ${limits.parameters} parameters are allowed, these are ${count}`)
+  }
+  const pairs = tryPairs(querystring)
+  for (const { name, value } of pairs) {
+    if (name.length > limits.parameterName) {
+      throw new ApiError(
+        'bad-query',
+        `a parameter's name may have ${limits.parameterName} characters, one has ${name.length}`,
+      )
+    }
+    if (value.length > limits.parameterValue) {
+      throw new ApiError('bad-query', `${name} may have ${limits.parameterValue} characters, it has ${value.length}`)
+    }
+  }
+  return pairs
+}
+
+function tryPairs(querystring: string): readonly Pair[] {
+  try {
+    return parsePairs(querystring)
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new ApiError('bad-query', error.message)
+    throw error
+  }
+}
+
+function readSingle(pairs: readonly Pair[], name: string, faults: Faults): string | undefined {
+  const [first, second] = pairs.filter((pair) => pair.name === name)
+  if (second !== undefined) faults.add(name, 'is given twice')
+  return first?.value
+}
+
+function readCount(name: string, text: string | undefined, max: number, faults: Faults): number | undefined {
+  if (text === undefined) return undefined
+  const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : Number.NaN
+  if (count <= max) return count
+  const why = name === 'page' ? ` (pages reach ${limits.depth} records deep; go further by filtering)` : ''
+  faults.add(name, `must be an integer from 1 to ${max}${why}`)
+  return undefined
+}

@@ -1,0 +1,72 @@
+import type { PasswordHashing } from './access/account'
+import type { Rule } from './access/rule'
+
+/** What one resource hides, refuses and asks for. Names are those of the entity's properties. */
+export interface ResourceOptions<Property extends string = string> {
+  /** The name in the path. Default: the entity's name in lower case. */
+  readonly name?: string
+  /** Properties that no answer, filter, ordering or error of this service shows. They can still be written. */
+  readonly exclude?: readonly Property[]
+  /** Properties that are shown but cannot be written. */
+  readonly readOnly?: readonly Property[]
+  /** Who may do what. Default: the container's `defaultAuth`; with `ownerField`, `userRule()`. */
+  readonly auth?: Rule
+  /** The many-to-one property that refers to the user who owns a record: nobody else may change or delete it. */
+  readonly ownerField?: Property
+}
+
+/** Which properties of the user entity say who a user is. */
+export interface UserAccountOptions<Property extends string = string> extends Partial<PasswordHashing> {
+  /** Default: `username`. */
+  readonly username?: Property
+  /** Holds the hash. Never shown; written through the API it is hashed. Default: `password`. */
+  readonly password?: Property
+  /** Whether the user is an administrator. Default: `admin`, where such a property exists. */
+  readonly admin?: Property
+  /** Whether the user may log in. Default: `active`, where such a property exists. */
+  readonly active?: Property
+}
+
+/** A class that has these properties: what makes a misspelt name a compile error. */
+export type EntityWith<Property extends string> = abstract new (...args: never[]) => { [Name in Property]: unknown }
+
+type EntityDecorator<Property extends string> = (entity: EntityWith<Property>, context?: ClassDecoratorContext) => void
+
+const resources = new WeakMap<object, ResourceOptions>()
+const userAccounts = new WeakMap<object, UserAccountOptions>()
+
+/**
+ * Makes an entity a REST resource once `mountResources` is called. Works as a legacy and as a standard decorator.
+ *
+ * ```ts
+ * @Entity()
+ * @Resource({ ownerField: 'user', readOnly: ['created'] })
+ * class Message { … }
+ * ```
+ */
+export function Resource<const Property extends string = never>(
+  options: ResourceOptions<Property> = {},
+): EntityDecorator<Property> {
+  return (entity) => {
+    resources.set(entity, options)
+  }
+}
+
+/** Says that an entity holds the site's users, for the rules that ask for credentials (D25). */
+export function UserAccount<const Property extends string = never>(
+  options: UserAccountOptions<Property> = {},
+): EntityDecorator<Property> {
+  return (entity) => {
+    userAccounts.set(entity, options)
+  }
+}
+
+/** What `@Resource` said of this entity; a subclass says it for itself. */
+export function resourceOptions(entity: object): ResourceOptions | undefined {
+  return resources.get(entity)
+}
+
+/** What `@UserAccount` said of this entity. */
+export function userAccountOptions(entity: object): UserAccountOptions | undefined {
+  return userAccounts.get(entity)
+}

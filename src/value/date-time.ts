@@ -1,0 +1,85 @@
+import { type Kind, orderOperators, refuse } from './kind'
+
+const dateTimePattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i
+
+/**
+ * The instant that an ISO 8601 text names, to the millisecond (digits beyond that are cut). Without an offset it is
+ * UTC, without a time midnight (D11).
+ * @returns undefined for what is no such text or no such instant, as February 30th or the year 10000
+ */
+export function parseDateTime(text: string): Date | undefined {
+  const [, date, time = '00:00', second = '00', fraction = '', offset = 'Z'] = dateTimePattern.exec(text) ?? []
+  if (date === undefined || !isDate(date) || !isTime(`${time}:${second}`)) return undefined
+  const minutes = offsetMinutes(offset)
+  if (minutes === undefined) return undefined
+  const local = Date.parse(`${date}T${time}:${second}.${fraction.padEnd(3, '0').slice(0, 3)}Z`)
+  const instant = new Date(local - minutes * 60_000)
+  const year = instant.getUTCFullYear()
+  return year >= 1 && year <= 9999 ? instant : undefined
+}
+
+/** The one format of the specification, `YYYY-MM-DD HH:MM:SS`, in UTC. */
+export function renderDateTime(instant: Date): string {
+  return instant.toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/**
+ * How far the instant reaches, in milliseconds: one given to the second stands for the whole second, because the second
+ * is all that is shown (D11).
+ */
+export function resolution(instant: Date): 1 | 1000 {
+  return instant.getTime() % 1000 === 0 ? 1000 : 1
+}
+
+function offsetMinutes(offset: string): number | undefined {
+  if (offset.toUpperCase() === 'Z') return 0
+  const [, sign, hours, minutes = '0'] = /^([+-])(\d\d):?(\d\d)?$/.exec(offset) ?? []
+  if (Number(hours) > 23 || Number(minutes) > 59) return undefined
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
+}
+
+function isDate(text: string): boolean {
+  const instant = new Date(`${text}T00:00:00Z`)
+  return !text.startsWith('0000') && !Number.isNaN(instant.getTime()) && instant.toISOString().startsWith(text)
+}
+
+function isTime(text: string): boolean {
+  return /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text)
+}
+
+/** A kind whose text and JSON are read alike. */
+function temporalKind(description: string, read: (text: string) => unknown, toJson: Kind['toJson']): Kind {
+  const fromText = (text: string): unknown => read(text) ?? refuse(description)
+  return {
+    description,
+    operators: orderOperators,
+    fromText,
+    fromJson: (json) => (typeof json === 'string' ? fromText(json) : refuse(description)),
+    toJson,
+  }
+}
+
+export const dateTimeKind = temporalKind(
+  'a date and time in UTC, as "2024-02-29 10:20:30" or ISO 8601',
+  parseDateTime,
+  (value) => {
+    const instant = value instanceof Date ? value : new Date(String(value))
+    // SQLite holds any text in a date-time column: one that names no instant is shown as it is.
+    return Number.isNaN(instant.getTime()) ? String(value) : renderDateTime(instant)
+  },
+)
+
+export const dateKind = temporalKind(
+  'a date, as "2024-02-29"',
+  (text) => (/^\d{4}-\d\d-\d\d$/.test(text) && isDate(text) ? text : undefined),
+  (value) => (value instanceof Date ? value.toISOString().slice(0, 10) : String(value)),
+)
+
+export const timeKind = temporalKind(
+  'a time of day, as "10:20:30"',
+  (text) => {
+    const full = /^\d\d:\d\d$/.test(text) ? `${text}:00` : text
+    return isTime(full) ? full : undefined
+  },
+  (value) => String(value).slice(0, 8),
+)

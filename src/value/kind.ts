@@ -1,0 +1,36 @@
+import { ValueError } from '../errors'
+
+/** What can stand in a JSON document. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
+
+/** The comparison operators of the specification ("Query parameters of the list endpoint"). */
+export const operatorNames = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'is', 'like', 'ilike'] as const
+export type OperatorName = (typeof operatorNames)[number]
+
+export const nullOperators: readonly OperatorName[] = ['is']
+export const equalityOperators: readonly OperatorName[] = ['eq', 'ne', 'in', 'is']
+export const orderOperators: readonly OperatorName[] = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'is']
+export const textOperators: readonly OperatorName[] = operatorNames
+
+/**
+ * A kind of values. `Value` on both sides is what TypeORM's driver takes in and hands out for such a column: text
+ * comes from a query string, JSON from a body and goes into a record.
+ */
+export interface Kind {
+  /** "integer", "text of at most 100 characters": completes the sentence "must be …". */
+  readonly description: string
+  readonly operators: readonly OperatorName[]
+  /** How a key of this kind is spelt in a path, where not every text that can be read will do. */
+  readonly inPath?: RegExp
+  /** @throws {ValueError} */
+  readonly fromText: (text: string) => unknown
+  /** `json` is never null. @throws {ValueError} */
+  readonly fromJson: (json: unknown) => unknown
+  /** `value` is never null. */
+  readonly toJson: (value: unknown) => Json
+}
+
+/** @returns always throws: the one sentence a kind says about a value that is not of it */
+export function refuse(description: string): never {
+  throw new ValueError(`must be ${description}`)
+}

@@ -1,0 +1,98 @@
+import { equalityOperators, type Json, type Kind, orderOperators, refuse } from './kind'
+
+const safe = { min: BigInt(Number.MIN_SAFE_INTEGER), max: BigInt(Number.MAX_SAFE_INTEGER) }
+
+/** The least and the greatest value of a column, both included. */
+export interface IntegerRange {
+  readonly min: bigint
+  readonly max: bigint
+}
+
+/** The range of a two's complement integer of so many bits; `unsigned` starts at 0. */
+export function integerRange(bits: number, unsigned = false): IntegerRange {
+  const half = 2n ** BigInt(bits - 1)
+  return unsigned ? { min: 0n, max: 2n * half - 1n } : { min: -half, max: half - 1n }
+}
+
+/** A JSON number while it is safe, else a string of digits (D12); both ways. */
+export function integerKind(range: IntegerRange): Kind {
+  const description = `an integer from ${range.min} to ${range.max}`
+  const within = (value: bigint): number | string => {
+    if (value < range.min || value > range.max) refuse(description)
+    return isSafe(value) ? Number(value) : String(value)
+  }
+  return {
+    description,
+    operators: orderOperators,
+    // Databases take `1abc`, `1.0` and ` 1 ` for 1; a path does not.
+    inPath: /^[1-9]\d*$/,
+    fromText: (text) => (/^-?\d{1,20}$/.test(text) ? within(BigInt(text)) : refuse(description)),
+    fromJson: (json) => {
+      if (typeof json === 'number' && Number.isSafeInteger(json)) return within(BigInt(json))
+      if (typeof json === 'string' && /^-?[1-9]\d{15,19}$/.test(json) && !isSafe(BigInt(json))) {
+        return within(BigInt(json))
+      }
+      return refuse(description)
+    },
+    toJson: integerToJson,
+  }
+}
+
+function isSafe(value: bigint): boolean {
+  return value >= safe.min && value <= safe.max
+}
+
+function integerToJson(value: unknown): Json {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : String(value)
+}
+
+export const floatKind: Kind = {
+  description: 'a number',
+  operators: orderOperators,
+  fromText: (text) => {
+    const number = /^-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
+    return Number.isFinite(number) ? number : refuse(floatKind.description)
+  },
+  fromJson: (json) => (typeof json === 'number' && Number.isFinite(json) ? json : refuse(floatKind.description)),
+  toJson: (value) => Number(value),
+}
+
+/**
+ * Decimals are strings, so that no digit is lost (D12).
+ * @param precision digits in all; without it, any number of them
+ * @param scale digits behind the point
+ */
+export function decimalKind(precision?: number, scale = 0): Kind {
+  const shape =
+    precision === undefined ? '' : ` with at most ${precision - scale} digits before the point and ${scale} behind`
+  const description = `a decimal number in a string${shape}`
+  const check = (text: string): string => {
+    const [, whole, fraction = ''] = /^-?0*(\d+?)(?:\.(\d+))?$/.exec(text) ?? refuse(description)
+    const digits = whole === '0' ? 0 : (whole?.length ?? 0)
+    const fits = precision === undefined || (digits <= precision - scale && fraction.length <= scale)
+    return fits ? text : refuse(description)
+  }
+  return {
+    description,
+    operators: orderOperators,
+    fromText: check,
+    fromJson: (json) => (typeof json === 'string' ? check(json) : refuse(description)),
+    toJson: (value) => (typeof value === 'number' && precision !== undefined ? value.toFixed(scale) : String(value)),
+  }
+}
+
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
+
+export const booleanKind: Kind = {
+  description: 'true or false',
+  operators: equalityOperators,
+  fromText: (text) => truths.get(text.toLowerCase()) ?? refuse('true or false (or 1 or 0)'),
+  fromJson: (json) => (typeof json === 'boolean' ? json : refuse(booleanKind.description)),
+  toJson: (value) => Boolean(value),
+}
