@@ -1,0 +1,47 @@
+import type { SendOptions } from '../client'
+
+/** One request and what must come back. Requests that change something put it back in the same scenario. */
+export interface Step extends SendOptions {
+  /** `GET /api/note/?score=5`; `{id}` stands for the `id` that the scenario's latest POST answered. */
+  readonly request: string
+  readonly status: number
+  /** The ids of a list's objects, in this order. */
+  readonly ids?: readonly (number | string)[]
+  /** Properties the JSON body has, among others. */
+  readonly has?: object
+  /** The whole JSON body. */
+  readonly json?: unknown
+  /** The whole body as text. */
+  readonly text?: string
+  /** Headers, whole values, or `null` for absent. */
+  readonly answers?: Readonly<Record<string, string | null>>
+  /** The fields that the problem's `errors` name, in this order. */
+  readonly faults?: readonly string[]
+  /** What the problem's `detail` says, among others. */
+  readonly says?: readonly string[]
+}
+
+/** One rule of the specification or a decision, shown by steps in order. */
+export interface Scenario {
+  /** "D17 a parameter given twice …", "spec list 3 …". */
+  readonly rule: string
+  readonly steps: readonly Step[]
+}
+
+/** A table of single requests for one rule. */
+export function each(rule: string, steps: readonly Step[]): readonly Scenario[] {
+  return steps.map((step) => ({
+    rule: `${rule}: ${step.request}${step.as ? ` as ${step.as}` : ''}${bodyTitle(step.body)}`,
+    steps: [step],
+  }))
+}
+
+export function scenario(rule: string, ...steps: readonly Step[]): Scenario {
+  return { rule, steps }
+}
+
+function bodyTitle(body: unknown): string {
+  if (body === undefined) return ''
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return ` ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
+}

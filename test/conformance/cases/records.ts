@@ -1,0 +1,111 @@
+import { each, type Scenario } from '../case'
+
+const full = {
+  id: 10,
+  title: 'full',
+  body: 'everything',
+  score: 10,
+  rank: -3,
+  published: true,
+  weight: 0.25,
+  price: '12.50',
+  big: '9007199254740993',
+  day: '2024-02-29',
+  at: '10:20:30',
+  status: 'final',
+  extra: { a: [1, { b: null }] },
+  tags: ['x', 'y'],
+  created: '2024-06-01 12:00:00',
+  limit: 7,
+  author_id: 1,
+  parent_id: 4,
+  vault_id: 1,
+}
+
+const login = {
+  status: 401,
+  text: 'Authentication failed',
+  answers: {
+    'WWW-Authenticate': 'Basic realm="Login Required"',
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Length': '21',
+  },
+}
+
+export const recordScenarios: readonly Scenario[] = [
+  ...each('spec record representation', [
+    {
+      request: 'GET /api/note/10/',
+      status: 200,
+      json: full,
+      answers: { 'Content-Type': 'application/json; charset=utf-8' },
+    },
+    { request: 'GET /api/note/1/', status: 200, has: { created: '2024-01-01 10:20:30', body: null, parent_id: null } },
+    { request: 'GET /api/language/eng/', status: 200, json: { id: 'eng', code: 'eng', name: 'English' } },
+  ]),
+  ...each('spec resource configuration 1, excluded fields are nowhere', [
+    {
+      request: 'GET /api/user/2/',
+      as: 'ann',
+      status: 200,
+      json: { id: 2, username: 'bob', admin: false, active: true },
+    },
+    {
+      request: 'GET /api/user/?limit=1',
+      as: 'ann',
+      status: 200,
+      has: { objects: [{ id: 1, username: 'ann', admin: true, active: true }] },
+    },
+  ]),
+  ...each('D1 the same answer without the last slash', [
+    { request: 'GET /api/note/10', status: 200, json: full },
+    { request: 'GET /api/note', status: 200, ids: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] },
+    { request: 'GET /api/note?limit=1', status: 200, ids: [1], has: { meta: { next: '/api/note/?limit=1&page=2' } } },
+  ]),
+  ...each('D1 a path that names no resource is not ours', [
+    { request: 'GET /api/nothing/', status: 404, text: 'Not Found' },
+    { request: 'GET /api/', status: 404, text: 'Not Found' },
+    { request: 'GET /', status: 404, text: 'Not Found' },
+    { request: 'GET /api/Note/', status: 404, text: 'Not Found' },
+    { request: 'GET /API/note/', status: 404, text: 'Not Found' },
+    { request: 'GET /api/vault/', status: 404, text: 'Not Found' },
+    { request: 'GET /api/languageword/', status: 404, text: 'Not Found' },
+    { request: 'GET /api/note/1/author/', status: 404, text: 'Not Found' },
+  ]),
+  ...each('D2 no such record', [
+    { request: 'GET /api/note/99/', status: 404, says: ['no note'] },
+    { request: 'PUT /api/note/99/', as: 'ann', body: {}, status: 404 },
+    { request: 'DELETE /api/note/99/', as: 'ann', status: 404 },
+    { request: 'GET /api/language/xyz/', status: 404 },
+    { request: 'GET /api/word/not-a-uuid/', status: 404 },
+  ]),
+  ...each('D3 HEAD answers as GET without a body', [
+    {
+      request: 'HEAD /api/note/10/',
+      status: 200,
+      text: '',
+      answers: { 'Content-Type': 'application/json; charset=utf-8' },
+    },
+    { request: 'HEAD /api/note/', status: 200, text: '' },
+    { request: 'HEAD /api/note/99/', status: 404, text: '' },
+    { request: 'HEAD /api/user/', status: 401, text: '' },
+  ]),
+  ...each('D3 OPTIONS answers what is allowed', [
+    { request: 'OPTIONS /api/note/', status: 204, text: '', answers: { Allow: 'GET, HEAD, OPTIONS, POST' } },
+    { request: 'OPTIONS /api/note/1/', status: 204, answers: { Allow: 'GET, HEAD, OPTIONS, PUT, PATCH, DELETE' } },
+    { request: 'OPTIONS /api/language/', status: 204, answers: { Allow: 'GET, HEAD, OPTIONS' } },
+  ]),
+  ...each('D2 a method that is not possible', [
+    { request: 'PUT /api/note/', as: 'ann', body: {}, status: 405, answers: { Allow: 'GET, HEAD, OPTIONS, POST' } },
+    { request: 'DELETE /api/note/', as: 'ann', status: 405 },
+    {
+      request: 'POST /api/note/1/',
+      as: 'ann',
+      body: '{',
+      status: 405,
+      answers: { Allow: 'GET, HEAD, OPTIONS, PUT, PATCH, DELETE' },
+    },
+    { request: 'PROPFIND /api/note/', as: 'ann', status: 405 },
+    { request: 'PROPFIND /api/note/', ...login },
+  ]),
+]

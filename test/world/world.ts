@@ -1,0 +1,105 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Koa from 'koa'
+import { DataSource, type DataSourceOptions, type EntityTarget, type ObjectLiteral } from 'typeorm'
+import { hashPassword, type Mounted, type MountOptions, mountResources } from 'typeorm-resources'
+import { entities, Language, Message, Note, User, Vault } from './entities'
+import { languages, messages, notes, users, vaults } from './seed'
+
+/** A running service over a database of its own. */
+export interface World {
+  readonly url: string
+  readonly app: Koa
+  readonly dataSource: DataSource
+  readonly mounted: Mounted
+  /** SQL statements since the last call. */
+  readonly statements: () => readonly string[]
+  /** Errors that reached Koa's `error` event. */
+  readonly faults: readonly unknown[]
+  readonly close: () => Promise<void>
+}
+
+export interface WorldOptions {
+  readonly entities?: DataSourceOptions['entities']
+  readonly mount?: MountOptions
+  /** Fills the database before the service is mounted. */
+  readonly seed?: (dataSource: DataSource) => Promise<void>
+  /** Middleware of the application, before ours. */
+  readonly before?: (app: Koa) => void
+  /** Mounts in another way than `mountResources(app, dataSource, mount)`. */
+  readonly mountOn?: (app: Koa, dataSource: DataSource) => Mounted
+}
+
+/** Opens a world in memory, by default the one of `seed.ts`, and serves it on a free port. */
+export async function openWorld(options: WorldOptions = {}): Promise<World> {
+  const statements: string[] = []
+  const record = (sql: string): void => void statements.push(sql)
+  const dataSource = await openDataSource(options.entities ?? entities, record)
+  await (options.seed ?? (options.entities === undefined ? seedWorld : async () => {}))(dataSource)
+  const app = new Koa()
+  const faults: unknown[] = []
+  app.on('error', (error) => faults.push(error))
+  options.before?.(app)
+  const mounted = options.mountOn?.(app, dataSource) ?? mountResources(app, dataSource, options.mount)
+  const server = createServer(app.callback())
+  return {
+    url: await listen(server),
+    app,
+    dataSource,
+    mounted,
+    statements: () => statements.splice(0),
+    faults,
+    close: async () => {
+      await new Promise((resolve) => server.close(resolve))
+      await dataSource.destroy()
+    },
+  }
+}
+
+export async function openDataSource(
+  given: DataSourceOptions['entities'],
+  onQuery: (sql: string) => void = () => {},
+): Promise<DataSource> {
+  const dataSource = new DataSource({
+    type: 'better-sqlite3',
+    database: ':memory:',
+    entities: given ?? [],
+    synchronize: true,
+    logger: {
+      logQuery: onQuery,
+      logQueryError: () => {},
+      logQuerySlow: () => {},
+      logSchemaBuild: () => {},
+      logMigration: () => {},
+      log: () => {},
+    },
+  })
+  return dataSource.initialize()
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+export async function seedWorld(dataSource: DataSource): Promise<void> {
+  const insert = (entity: EntityTarget<ObjectLiteral>, rows: readonly object[]): Promise<unknown> =>
+    dataSource
+      .createQueryBuilder()
+      .insert()
+      .into(entity)
+      .values([...rows])
+      .execute()
+  await insert(User, await Promise.all(users.map(withPassword)))
+  await insert(Vault, vaults)
+  for (const { created, ...note } of notes) {
+    await insert(Note, [{ ...note, created: new Date(`${created.replace(' ', 'T')}Z`) }])
+  }
+  await insert(Message, messages)
+  await insert(Language, languages)
+}
+
+async function withPassword(user: (typeof users)[number]): Promise<object> {
+  const { passwordless, ...row } = { passwordless: false, ...user }
+  return { ...row, password: passwordless ? null : await hashPassword(user.username) }
+}
