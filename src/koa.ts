@@ -48,7 +48,6 @@ export function mountPoint({ originalUrl, url }: Context): string {
 /** Hands the answer to Koa, which leaves out the body of a HEAD. */
 export function send(context: Context, { status, headers, body }: Answer): void {
   context.status = status
-  context.body = body === '' ? null : body
-  context.status = status
+  context.body = body || null
   context.set({ ...headers })
 }

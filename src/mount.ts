@@ -57,7 +57,7 @@ export function mountResources(app: Koa, dataSource: DataSource, options: MountO
   const faults = checkOptions(options)
   const { defaultAuth = readOnlyRule(), users, resources = [] } = options
   const prefix = (options.prefix ?? '/api').replace(/\/$/, '')
-  const pageLimits = { default: 20, max: 1000, ...options.limit }
+  const pageLimits = withDefaults(options.limit)
   const registry = buildRegistry(dataSource, { defaultAuth, users, resources }, faults)
   const service = buildService(dataSource, registry.accounts, pageLimits)
   app.use(buildRouter(prefix, registry, service).routes())
@@ -115,6 +115,10 @@ function describe(resource: Resource, prefix: string): MountedResource {
   }
 }
 
+function withDefaults({ max = 1000, default: size = Math.min(20, max) }: Partial<PageLimits> = {}): PageLimits {
+  return { default: size, max }
+}
+
 function checkOptions(options: MountOptions): string[] {
   const faults: string[] = []
   for (const name of Object.keys(options)) {
@@ -123,9 +127,14 @@ function checkOptions(options: MountOptions): string[] {
   if (options.prefix !== undefined && !/^(\/[\w.~-]+)*\/?$/.test(options.prefix)) {
     faults.push(`"prefix" must be a path as "/api", not ${JSON.stringify(options.prefix)}`)
   }
-  const { default: size = 20, max = 1000 } = options.limit ?? {}
-  if (![size, max].every((count) => Number.isInteger(count) && count >= 1) || size > max) {
-    faults.push(`"limit" must be { default, max }, integers from 1, default at most max; it is { ${size}, ${max} }`)
+  const limits = withDefaults(options.limit)
+  if (
+    ![limits.default, limits.max].every((count) => Number.isInteger(count) && count >= 1) ||
+    limits.default > limits.max
+  ) {
+    faults.push(
+      `"limit" must be { default, max }, integers from 1, default at most max; it is ${JSON.stringify(limits)}`,
+    )
   }
   return faults
 }

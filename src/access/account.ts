@@ -36,7 +36,7 @@ export function buildAuthenticate(lookup: AccountLookup, hashing: PasswordHashin
     return decoy
   }
   return async (credentials) => {
-    if (credentials === undefined) return undefined
+    if (credentials === undefined || credentials.username === '' || credentials.password === '') return undefined
     const { username, password } = credentials
     const account = (await lookup(username)).find((found) => found.username === username && isOpen(found))
     const stored = account === undefined ? await decoyHash() : String(account.password)

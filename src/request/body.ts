@@ -78,12 +78,12 @@ async function readMultipart(bytes: Buffer, contentType: string): Promise<string
   return dataField([...form.entries()])
 }
 
-/** The field `data`; or the JSON that a form parser took for the name of a field without value. */
+/** The field `data`; or JSON that a form parser took for the name of a field, up to its first `=`. */
 function dataField(fields: readonly (readonly [string, unknown])[]): string {
-  const data = fields.filter(([name]) => name === 'data')
-  const [only, another] = fields
-  const text = data[0]?.[1] ?? (another === undefined && only?.[1] === '' ? only[0] : undefined)
-  if (data.length > 1 || typeof text !== 'string') {
+  const [[name, value] = ['', ''], ...others] = fields
+  if (others.length === 0 && /^\s*\{/.test(name)) return value === '' ? name : `${name}=${value}`
+  const [text, another] = fields.filter(([field]) => field === 'data').map(([, data]) => data)
+  if (another !== undefined || typeof text !== 'string') {
     throw new ApiError('bad-body', `the form must have one text field "data"; ${accepted}`)
   }
   return text

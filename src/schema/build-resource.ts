@@ -1,8 +1,8 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
-import { type Rule, userRule } from '../access/rule'
+import { adminRule, type Rule, readOnlyRule, userRule } from '../access/rule'
 import type { AccountSource } from './account-source'
 import type { ColumnMetadata } from './column-kind'
-import { buildField, type Field, fieldColumns, propertyOf } from './field'
+import { buildField, type Field, fieldColumns, isNamed, propertyOf } from './field'
 import type { Registration } from './registration'
 import type { Resource } from './registry'
 
@@ -37,13 +37,12 @@ export function buildResource(registration: Registration, context: ResourceConte
 
   const isUsers = context.accounts?.metadata === metadata
   const password = isUsers ? context.accounts?.password.propertyPath : undefined
-  const excluded = new Set(options.exclude)
   const isHidden = (column: ColumnMetadata): boolean =>
-    excluded.has(propertyOf(column)) || !column.isSelect || propertyOf(column) === password
+    isNamed(column, options.exclude) || !column.isSelect || propertyOf(column) === password
   const shown: Field[] = []
   const hidden: Field[] = []
   for (const column of columns) {
-    const field = buildField(column, context.dataSource, { readOnly: new Set(options.readOnly), password })
+    const field = buildField(column, context.dataSource, { readOnly: options.readOnly, password })
     if (typeof field !== 'string') (isHidden(column) ? hidden : shown).push(field)
     else if (!isHidden(column)) fault(field)
   }
@@ -72,7 +71,7 @@ type Fault = (sentence: string) => void
 
 function checkProperties({ metadata, options }: Registration, columns: readonly ColumnMetadata[], fault: Fault): void {
   const properties = new Set([
-    ...metadata.columns.map(propertyOf),
+    ...metadata.columns.flatMap((column) => [propertyOf(column), column.propertyPath]),
     ...metadata.relations.map((relation) => relation.propertyPath),
   ])
   for (const option of ['exclude', 'readOnly'] as const) {
@@ -99,10 +98,7 @@ function findKey(
     return undefined
   }
   const key = shown.find((field) => field.column === column)
-  if (
-    key === undefined &&
-    (hidden.some((field) => field.column === column) || options.exclude?.includes(propertyOf(column)))
-  ) {
+  if (key === undefined && (hidden.some((field) => field.column === column) || isNamed(column, options.exclude))) {
     fault(`"${propertyOf(column)}" is its key, which cannot be hidden: every record shows it as "id"`)
   }
   return key
@@ -139,6 +135,8 @@ function ruleOf({ options }: Registration, context: ResourceContext, fault: Faul
     fault('"auth" must be a rule, as userRule() or a function that answers with the principal')
     return undefined
   }
+  const uncalled = [readOnlyRule, userRule, adminRule].find((factory) => Object.is(factory, rule))
+  if (uncalled !== undefined) fault(`"auth" is ${uncalled.name} itself; call it: ${uncalled.name}()`)
   const title = rule.title ?? rule.name
   if (rule.needs !== undefined && context.accounts === undefined) {
     fault(`its rule (${title}) needs users; put @UserAccount on their entity or give the option "users"`)

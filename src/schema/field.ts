@@ -26,9 +26,14 @@ export interface Field {
   readonly password: boolean
 }
 
+/** Whether an option names this column, by its own property or by its relation's. */
+export function isNamed(column: ColumnMetadata, properties: readonly string[] = []): boolean {
+  return properties.includes(propertyOf(column)) || properties.includes(column.propertyPath)
+}
+
 /** What a resource's options say of its fields, by property. */
 export interface FieldOptions {
-  readonly readOnly: ReadonlySet<string>
+  readonly readOnly: readonly string[] | undefined
   /** The property that holds password hashes, in the entity of the site's users. */
   readonly password: string | undefined
 }
@@ -73,7 +78,7 @@ export function buildField(column: ColumnMetadata, dataSource: DataSource, optio
   if (kind === undefined) {
     return `${property} has the column type ${dataSource.driver.normalizeType(column)}, which has no JSON form here: exclude it`
   }
-  const insertable = !isMadeByDatabase(column) && column.isInsert && !options.readOnly.has(property)
+  const insertable = !isMadeByDatabase(column) && column.isInsert && !isNamed(column, options.readOnly)
   return {
     name: relation === undefined ? column.propertyName : `${relation.propertyName}_id`,
     property,

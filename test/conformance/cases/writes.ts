@@ -11,21 +11,22 @@ const post = (body: unknown, faults: readonly string[], ...says: readonly string
 /** A value that a field does not take, on an otherwise good record. */
 const bad = (field: string, value: unknown, ...says: readonly string[]): Step =>
   post({ title: 'x', author_id: 2, [field]: value }, [field], ...says)
-/** A value that a field takes, and how it is shown. */
-const good = (field: string, value: unknown, shown: unknown = value): Scenario =>
-  scenario(
+/** A value that a field takes on POST and on PUT, how it is shown, and that it can be sent back as shown. */
+const good = (field: string, value: unknown, shown: unknown = value): Scenario => {
+  const has = { [field]: shown }
+  const plain = { title: 'x', author_id: 2, extra: { plain: 1 }, tags: ['plain'], body: 'plain' }
+  return scenario(
     `D7 ${field} takes ${JSON.stringify(value)}`,
-    {
-      request: 'POST /api/note/',
-      as: 'bob',
-      body: { title: 'x', author_id: 2, [field]: value },
-      status: 201,
-      has: { [field]: shown },
-    },
-    { request: 'GET /api/note/{id}/', status: 200, has: { [field]: shown } },
-    { request: 'PUT /api/note/{id}/', as: 'bob', body: { [field]: shown }, status: 200, has: { [field]: shown } },
+    { request: 'POST /api/note/', as: 'bob', body: { ...plain, [field]: value }, status: 201, has },
+    { request: 'GET /api/note/{id}/', status: 200, has },
+    { request: 'PUT /api/note/{id}/', as: 'bob', body: { [field]: shown }, status: 200, has },
+    { request: 'DELETE /api/note/{id}/', as: 'bob', status: 204 },
+    { request: 'POST /api/note/', as: 'bob', body: plain, status: 201 },
+    { request: 'PUT /api/note/{id}/', as: 'bob', body: { [field]: value }, status: 200, has },
+    { request: 'GET /api/note/{id}/', status: 200, has },
     { request: 'DELETE /api/note/{id}/', as: 'bob', status: 204 },
   )
+}
 
 export const writeScenarios: readonly Scenario[] = [
   scenario(

@@ -1,0 +1,76 @@
+import 'reflect-metadata'
+import {
+  Check,
+  Column,
+  Entity,
+  Index,
+  JoinTable,
+  ManyToMany,
+  ManyToOne,
+  PrimaryGeneratedColumn,
+  type Relation,
+} from 'typeorm'
+import { adminRule, Resource, UserAccount } from 'typeorm-resources'
+
+/** The default rule: everybody reads, nobody writes. */
+@Entity()
+@Resource()
+export class Language {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 3, unique: true }) code!: string
+  @Column({ length: 60 }) name!: string
+}
+
+@Entity()
+@Resource({ auth: adminRule({ read: 'public' }) })
+export class Country {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 3, unique: true }) code!: string
+  @Column({ length: 60, unique: true }) name!: string
+  @Column({ type: 'varchar', length: 60, nullable: true }) capital!: string | null
+  @Column({ length: 20 }) region!: string
+  @Column({ length: 40 }) subregion!: string
+  /** Square kilometres. */
+  @Column({ type: 'float' }) area!: number
+  @Column() landlocked!: boolean
+  @ManyToMany(() => Language) @JoinTable() languages!: Language[]
+  @ManyToMany(() => Country) @JoinTable() borders!: Country[]
+}
+
+@Entity()
+@Resource({ auth: adminRule({ read: 'public' }) })
+export class City {
+  @PrimaryGeneratedColumn() id!: number
+  @Index() @Column({ length: 80 }) name!: string
+  @Index() @Column() population!: number
+  @Column({ type: 'float' }) latitude!: number
+  @Column({ type: 'float' }) longitude!: number
+  @Index() @ManyToOne(() => Country, { nullable: false }) country!: Relation<Country>
+}
+
+@Entity()
+@Resource({ exclude: ['password', 'email'], auth: adminRule() })
+@UserAccount({ username: 'username', password: 'password', admin: 'admin', active: 'active' })
+export class User {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 40, unique: true }) username!: string
+  @Column() password!: string
+  @Column({ length: 120, unique: true }) email!: string
+  @Column({ default: false }) admin!: boolean
+  @Column({ default: true }) active!: boolean
+}
+
+/** Every user reads all visits, makes visits of his own, and changes no others. */
+@Entity()
+@Check('"rating" BETWEEN 1 AND 5')
+@Resource({ ownerField: 'user' })
+export class Visit {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 500, default: '' }) note!: string
+  @Column({ type: 'smallint' }) rating!: number
+  @Column({ type: 'datetime' }) visited: Date = new Date()
+  @Index() @ManyToOne(() => User, { nullable: false }) user!: Relation<User>
+  @Index() @ManyToOne(() => City, { nullable: false }) city!: Relation<City>
+}
+
+export const entities = [Language, Country, City, User, Visit]

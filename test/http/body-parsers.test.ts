@@ -1,0 +1,55 @@
+import type { Middleware } from 'koa'
+import { koaBody } from 'koa-body'
+import bodyParser from 'koa-bodyparser'
+import { type SendOptions, send } from '../client'
+import { entities } from '../world/entities'
+import { openWorld, seedWorld, type World } from '../world/world'
+
+const json = '{"title":"é + & = %","author_id":2,"extra":{"a":[1]}}'
+const form = 'application/x-www-form-urlencoded'
+const parts = `--limit\r\nContent-Disposition: form-data; name="data"\r\n\r\n${json}\r\n--limit--\r\n`
+
+const bodies: readonly (readonly [string, string, string])[] = [
+  ['JSON', 'application/json', json],
+  ['a form', form, `data=${encodeURIComponent(json)}`],
+  ['a multipart form', 'multipart/form-data; boundary=limit', parts],
+]
+
+const parsers: readonly (readonly [string, Middleware])[] = [
+  ['koa-bodyparser', bodyParser()],
+  ['koa-bodyparser with text', bodyParser({ enableTypes: ['json', 'form', 'text'] })],
+  ['koa-body', koaBody({ multipart: true })],
+]
+
+describe.each(parsers)('D6 behind %s', (_, parser) => {
+  let world: World
+  beforeAll(async () => {
+    world = await openWorld({ entities, seed: seedWorld, before: (app) => app.use(parser) })
+  })
+  afterAll(() => world.close())
+
+  const post = (type: string, body: string): ReturnType<typeof send> => {
+    const options: SendOptions = { as: 'bob', headers: { 'Content-Type': type }, body }
+    return send(world.url, 'POST /api/note/', options)
+  }
+
+  test.each(bodies)('%s', async (_what, type, body) => {
+    const reply = await post(type, body)
+    expect(reply.status).toBe(201)
+    expect(reply.json()).toMatchObject({ title: 'é + & = %', extra: { a: [1] } })
+  })
+
+  test('JSON under the type of a form, as curl -d sends it', async () => {
+    const reply = await post(form, '{"title":"x = y","author_id":2}')
+    expect(reply.status).toBe(201)
+    expect(reply.json()).toMatchObject({ title: 'x = y' })
+  })
+
+  test.each([
+    ['an array', 'application/json', '[1]', 400],
+    ['a form without data', form, 'title=x', 400],
+    ['text', 'text/plain', json, 415],
+  ])('%s is refused', async (_what, type, body, status) => {
+    expect((await post(type, body)).status).toBe(status)
+  })
+})

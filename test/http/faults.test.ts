@@ -1,0 +1,51 @@
+import { send } from '../client'
+import { openWorld, type World } from '../world/world'
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld()
+  await world.dataSource.query('DROP TABLE "language_word"')
+})
+afterAll(() => world.close())
+
+test.each(['GET /api/word/', 'GET /api/word/01890a5d-ac96-774b-bcce-b302099a8057/', 'HEAD /api/word/'])(
+  'D5 %s: a fault goes to the application and not to the client',
+  async (request) => {
+    const before = world.faults.length
+    const reply = await send(world.url, request)
+    expect(reply.status).toBe(500)
+    expect(reply.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+    if (!request.startsWith('HEAD')) {
+      expect(reply.json()).toEqual({
+        type: 'urn:typeorm-resources:internal-error',
+        title: 'Internal server error',
+        status: 500,
+        detail: 'the server could not answer this request',
+      })
+    }
+    expect(world.faults.slice(before)).toEqual([expect.objectContaining({ name: 'QueryFailedError' })])
+  },
+)
+
+test('a client that goes away in the middle of its body does no harm', async () => {
+  const before = world.faults.length
+  for (let round = 0; round < 50; round++) await abort(world.url)
+  expect((await send(world.url, 'GET /api/note/1/')).status).toBe(200)
+  // Koa itself tells the application of a connection that broke; we add nothing to that.
+  const ours = world.faults.slice(before).filter((fault) => (fault as { headerSent?: boolean }).headerSent !== true)
+  expect(ours).toEqual([])
+})
+
+async function abort(url: string): Promise<void> {
+  const { connect } = await import('node:net')
+  const { port } = new URL(url)
+  await new Promise<void>((resolve) => {
+    const socket = connect(Number(port), '127.0.0.1', () => {
+      const login = Buffer.from('bob:bob').toString('base64')
+      socket.write(`POST /api/note/ HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${login}\r\n`)
+      socket.write('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"title":')
+      setTimeout(() => socket.destroy(), 1)
+    })
+    socket.on('close', () => resolve())
+  })
+}

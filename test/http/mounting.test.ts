@@ -1,0 +1,119 @@
+import Router from '@koa/router'
+import Koa from 'koa'
+import mount from 'koa-mount'
+import { mountResources } from 'typeorm-resources'
+import { send } from '../client'
+import { entities } from '../world/entities'
+import { openWorld, seedWorld, type World, type WorldOptions } from '../world/world'
+
+const open: World[] = []
+const openFor = async (options: WorldOptions): Promise<World> => {
+  const world = await openWorld({ entities, seed: seedWorld, ...options })
+  open.push(world)
+  return world
+}
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((world) => world.close()))
+})
+
+test.each(['/api/v1', '/api/v1/', '/', ''])('prefix %j', async (prefix) => {
+  const { url, mounted } = await openFor({ mount: { prefix } })
+  const path = prefix.replace(/\/$/, '')
+  const reply = await send(url, `GET ${path}/language/?limit=1`)
+  expect(reply.json()).toMatchObject({ meta: { next: `${path}/language/?limit=1&page=2` } })
+  expect(mounted.resources.find(({ name }) => name === 'language')?.path).toBe(`${path}/language/`)
+})
+
+test('under koa-mount, links and Location hold the whole path', async () => {
+  const { url } = await openFor({
+    mountOn: (app, dataSource) => {
+      const inner = new Koa()
+      const mounted = mountResources(inner, dataSource)
+      app.use(mount('/site', inner))
+      return mounted
+    },
+  })
+  const list = await send(url, 'GET /site/api/note/?score=5&limit=1')
+  expect(list.json()).toMatchObject({ meta: { next: '/site/api/note/?score=5&limit=1&page=2' } })
+  const made = await send(url, 'POST /site/api/note/', { as: 'bob', body: { title: 'x', author_id: 1 } })
+  expect(made.headers.location).toBe('/site/api/note/11/')
+  expect((await send(url, 'GET /api/note/')).status).toBe(404)
+})
+
+test('two mounts with different prefixes and rules on one app', async () => {
+  const { url } = await openFor({
+    mountOn: (app, dataSource) => {
+      mountResources(app, dataSource, { prefix: '/one' })
+      return mountResources(app, dataSource, { prefix: '/two', limit: { default: 3, max: 5 } })
+    },
+  })
+  expect((await send(url, 'GET /one/note/')).json()).toMatchObject({ objects: { length: 10 } })
+  expect((await send(url, 'GET /two/note/')).json()).toMatchObject({ objects: { length: 3 } })
+  expect((await send(url, 'GET /two/note/?limit=6')).status).toBe(400)
+  expect((await send(url, 'GET /three/note/')).status).toBe(404)
+})
+
+test("the application's own routes before and behind ours", async () => {
+  const router = new Router()
+  router.get('/api/note/statistics', (context) => {
+    context.body = 'before'
+  })
+  const { url } = await openFor({
+    mountOn: (app, dataSource) => {
+      app.use(router.routes())
+      const mounted = mountResources(app, dataSource)
+      app.use((context) => {
+        context.body = `behind ${context.path}`
+      })
+      return mounted
+    },
+  })
+  expect((await send(url, 'GET /api/note/statistics')).text).toBe('before')
+  expect((await send(url, 'GET /api/note/1/')).json()).toMatchObject({ id: 1 })
+  expect((await send(url, 'GET /api/other/')).text).toBe('behind /api/other/')
+})
+
+test('the description says name, path, fields and rule of each resource, and nothing hidden', async () => {
+  const { mounted } = await openFor({})
+  expect(mounted.resources.map(({ name, path, rule, owner }) => [name, path, rule, owner])).toEqual([
+    ['user', '/api/user/', 'admin', undefined],
+    ['note', '/api/note/', 'user, public reading', undefined],
+    ['message', '/api/message/', 'user', 'user_id'],
+    ['language', '/api/language/', 'read-only', undefined],
+    ['word', '/api/word/', 'user, public reading', undefined],
+  ])
+  expect(mounted.resources[0]?.fields).toEqual(['id', 'username', 'admin', 'active'])
+  expect(JSON.stringify(mounted)).not.toMatch(/password|email|secret/)
+})
+
+test('spec authentication 3: defaultAuth holds for resources without their own rule', async () => {
+  const { url } = await openFor({ mount: { defaultAuth: () => ({ id: null }) } })
+  const body = { code: 'deu', name: 'German' }
+  expect((await send(url, 'POST /api/language/', { body })).status).toBe(201)
+  expect((await send(url, 'GET /api/user/')).status).toBe(401)
+})
+
+test('a resource registered without a decorator', async () => {
+  const { url } = await openFor({
+    mountOn: (app, dataSource) =>
+      mountResources(app, dataSource, {
+        prefix: '/more',
+        resources: [{ entity: 'Vault', name: 'safe', exclude: ['code'] }],
+      }),
+  })
+  expect((await send(url, 'GET /more/safe/')).json()).toMatchObject({ objects: [{ id: 1 }] })
+  expect((await send(url, 'GET /more/note/?vault__id=1')).json()).toMatchObject({ objects: [{ id: 10 }] })
+  expect((await send(url, 'GET /more/note/?vault__code=x')).status).toBe(400)
+})
+
+test('limit: a smaller greatest page makes the default page smaller', async () => {
+  const { url } = await openFor({ mount: { limit: { max: 4 } } })
+  expect((await send(url, 'GET /api/note/')).json()).toMatchObject({ objects: { length: 4 } })
+})
+
+test('a resource name is looked up as it is, whatever objects inherit', async () => {
+  const { url } = await openFor({ mount: { resources: [] } })
+  for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty']) {
+    expect((await send(url, `GET /api/${name}/`)).status).toBe(404)
+  }
+})

@@ -1,0 +1,95 @@
+import { Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
+import { anonymous, Resource, type Rule } from 'typeorm-resources'
+import { send } from '../client'
+import { openWorld, type World } from '../world/world'
+
+@Entity()
+class Member {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+}
+
+/** As a site with sessions has it: its middleware knows the user. */
+const session: Rule = ({ context, reads }) => context.state['user'] ?? (reads ? anonymous : null)
+
+@Entity()
+@Resource({ auth: session, ownerField: 'member', exclude: ['member'] })
+class Post {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() text!: string
+  @ManyToOne(() => Member, { nullable: false }) member!: Member
+}
+
+const broken = (() => true) as unknown as Rule
+@Entity()
+@Resource({ auth: broken })
+class Broken {
+  @PrimaryGeneratedColumn() id!: number
+}
+
+@Entity()
+@Resource({
+  auth: async ({ method, credentials, context }) =>
+    method === 'GET' && credentials?.username === 'key' && context.get('X-Site') === 'a' ? { id: 'key' } : undefined,
+})
+class Report {
+  @PrimaryGeneratedColumn() id!: number
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({
+    entities: [Member, Post, Broken, Report],
+    seed: async (dataSource) => {
+      await dataSource.getRepository(Member).insert([{ name: 'one' }, { name: 'two' }])
+    },
+    before: (app) =>
+      app.use(async (context, next) => {
+        const id = Number(context.get('X-User'))
+        if (id > 0) context.state['user'] = { id, name: 'not shown' }
+        await next()
+      }),
+  })
+})
+afterAll(() => world.close())
+
+const as = (id: number): { headers: Record<string, string> } => ({ headers: { 'X-User': String(id) } })
+
+test("a rule of the application's own: sessions, with owner restriction by a hidden foreign key", async () => {
+  expect((await send(world.url, 'POST /api/post/', { body: { text: 'x' } })).status).toBe(401)
+  const made = await send(world.url, 'POST /api/post/', { ...as(1), body: { text: 'x', member_id: 2 } })
+  expect([made.status, made.json()]).toEqual([201, { id: 1, text: 'x' }])
+  expect((await send(world.url, 'PUT /api/post/1/', { ...as(2), body: { text: 'y' } })).status).toBe(403)
+  expect((await send(world.url, 'DELETE /api/post/1/', as(2))).status).toBe(403)
+  expect((await send(world.url, 'PUT /api/post/1/', { ...as(1), body: { text: 'y' } })).json()).toEqual({
+    id: 1,
+    text: 'y',
+  })
+  expect((await send(world.url, 'GET /api/post/1/')).json()).toEqual({ id: 1, text: 'y' })
+  expect((await send(world.url, 'GET /api/post/?member=1')).status).toBe(400)
+  expect((await send(world.url, 'DELETE /api/post/1/', as(1))).status).toBe(204)
+})
+
+test('a rule may wait, and sees method, credentials and context', async () => {
+  const headers = { Authorization: `Basic ${Buffer.from('key:').toString('base64')}` }
+  expect((await send(world.url, 'GET /api/report/', { headers: { ...headers, 'X-Site': 'a' } })).status).toBe(200)
+  expect((await send(world.url, 'GET /api/report/', { headers: { ...headers, 'X-Site': 'b' } })).status).toBe(401)
+  expect(
+    (await send(world.url, 'POST /api/report/', { headers: { ...headers, 'X-Site': 'a' }, body: {} })).status,
+  ).toBe(401)
+})
+
+test('a rule that answers with no principal is a fault of the application, and lets nobody in', async () => {
+  const before = world.faults.length
+  const reply = await send(world.url, 'GET /api/broken/')
+  expect([reply.status, reply.headers['content-type']]).toEqual([500, 'application/problem+json; charset=utf-8'])
+  expect(world.faults.slice(before)).toEqual([expect.objectContaining({ message: expect.stringContaining('broken') })])
+})
+
+test('the description names the rules', () => {
+  expect(world.mounted.resources.map(({ name, rule }) => [name, rule])).toEqual([
+    ['post', 'session'],
+    ['broken', 'broken'],
+    ['report', 'auth'],
+  ])
+})

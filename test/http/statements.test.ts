@@ -1,0 +1,47 @@
+import { send } from '../client'
+import { openWorld, type World } from '../world/world'
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld()
+})
+afterAll(() => world.close())
+
+const joins = 'parent__author__username=ann&parent__parent__score__gt=0&author__admin=true&parent__title__ilike=%25a%25'
+
+test.each([
+  ['a list', 'GET /api/note/', undefined, undefined, ['SELECT']],
+  [
+    'a list with join filters and ordering',
+    `GET /api/note/?${joins}&ordering=-score&page=2`,
+    undefined,
+    undefined,
+    ['SELECT'],
+  ],
+  ['a list with credentials', 'GET /api/message/?note__author__username=ann', 'bob', undefined, ['SELECT', 'SELECT']],
+  ['an item', 'GET /api/note/1/', undefined, undefined, ['SELECT']],
+  ['a create', 'POST /api/note/', 'bob', { title: 'x', author_id: 1 }, ['SELECT', 'INSERT']],
+  ['an update', 'PUT /api/note/2/', 'bob', { score: 4 }, ['SELECT', 'SELECT', 'UPDATE']],
+  ['an update that changes nothing', 'PUT /api/note/2/', 'bob', { title: 'Beta' }, ['SELECT', 'SELECT']],
+  ['a delete', 'DELETE /api/note/7/', 'bob', undefined, ['SELECT', 'SELECT', 'DELETE']],
+  ['a refused write', 'POST /api/language/', 'ann', {}, []],
+  ['a refused login', 'GET /api/message/', undefined, undefined, []],
+  ['a path that is not ours', 'GET /api/nothing/', undefined, undefined, []],
+  ['a query that cannot be answered', 'GET /api/note/?nope=1', undefined, undefined, []],
+  ['an id that cannot be one', 'GET /api/note/1abc/', undefined, undefined, []],
+] as const)('%s takes as many statements as it must', async (_, request, as, body, expected) => {
+  world.statements()
+  await send(world.url, request, { as, body })
+  expect(world.statements().map((sql) => sql.split(' ')[0])).toEqual(expected)
+})
+
+test('no text and no number of a filter stands in the SQL: all are bound', async () => {
+  world.statements()
+  await send(
+    world.url,
+    'GET /api/note/?title=needle&score=424242&created__gt=2031-01-01&author__username__like=needle%25',
+  )
+  const [sql] = world.statements()
+  expect(sql).not.toMatch(/needle|424242|2031/)
+  expect(sql?.match(/\?/g)).toHaveLength(4)
+})
