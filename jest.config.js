@@ -1,6 +1,7 @@
 /** @type {import('jest').Config} */
 module.exports = {
   testEnvironment: 'node',
+  globalSetup: '<rootDir>/test/build.js',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   transform: {
     '\\.ts$': [

@@ -53,7 +53,11 @@ const optionNames = ['prefix', 'defaultAuth', 'limit', 'users', 'resources']
  * Paths that name no resource go on to the next middleware.
  * @throws {ConfigError} with all mistakes at once (D26)
  */
-export function mountResources(app: Koa, dataSource: DataSource, options: MountOptions = {}): Mounted {
+export function mountResources<State, Custom>(
+  app: Koa<State, Custom>,
+  dataSource: DataSource,
+  options: MountOptions = {},
+): Mounted {
   const faults = checkOptions(options)
   const { defaultAuth = readOnlyRule(), users, resources = [] } = options
   const prefix = (options.prefix ?? '/api').replace(/\/$/, '')

@@ -36,7 +36,8 @@ export function buildRegistry(
   }
   const registrations = collectRegistrations(dataSource, options.resources, faults)
   const accounts = collectAccounts(dataSource, options.users, faults)
-  if (registrations.length === 0) faults.push('no entity of the data source is a resource: put @Resource() on one')
+  if (registrations.length === 0 && faults.length === 0)
+    faults.push('no entity of the data source is a resource: put @Resource() on one')
 
   const byEntity = new Map<EntityMetadata, Resource>()
   const context = { dataSource, defaultAuth: options.defaultAuth, accounts, byEntity, faults }

@@ -52,7 +52,7 @@ export function buildResource(registration: Registration, context: ResourceConte
   const owner = findOwner(registration, [...shown, ...hidden], context, fault)
   if (key === undefined || rule === undefined) return undefined
   const record = recordFields(key, shown)
-  checkNames([...record, ...hidden], fault)
+  checkNames(record, fault)
   return {
     name,
     metadata,
@@ -61,7 +61,7 @@ export function buildResource(registration: Registration, context: ResourceConte
     record,
     row: owner === undefined || record.includes(owner) ? record : [...record, owner],
     fields: namesOf(record),
-    inputs: new Map([...record, ...hidden.filter((field) => field.insertable)].map((field) => [field.name, field])),
+    inputs: new Map([...hidden.filter((field) => field.insertable), ...record].map((field) => [field.name, field])),
     related: ({ relation }) => relation && context.byEntity.get(relation.inverseEntityMetadata),
     owner,
   }

@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+
+/** The rooms of docs/architecture.md, in their order: a file imports from its own row or from one above. */
+const rows: readonly (readonly string[])[] = [
+  ['errors.ts'],
+  ['value'],
+  ['access'],
+  ['resource.ts'],
+  ['schema'],
+  ['request'],
+  ['plan'],
+  ['query'],
+  ['response'],
+  ['handle.ts'],
+  ['mount.ts', 'koa.ts'],
+  ['index.ts'],
+]
+
+const source = resolve(__dirname, '../src')
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+
+const rowOf = (file: string): number => rows.findIndex((row) => row.includes(file.split('/')[0] ?? ''))
+
+interface Import {
+  readonly from: string
+  readonly typeOnly: boolean
+}
+
+const importsOf = (file: string): readonly Import[] => {
+  const text = readFileSync(join(source, file), 'utf8')
+  return [...text.matchAll(/^(?:import|export)\s(type\s)?[^'";]*?from '([^']+)'/gm)].map(([, type, from = '']) => ({
+    from,
+    typeOnly: type !== undefined,
+  }))
+}
+
+const ownImports = (file: string): readonly string[] =>
+  importsOf(file)
+    .filter(({ from }) => from.startsWith('.'))
+    .map(({ from }) => `${relative(source, resolve(source, dirname(file), from))}.ts`)
+
+const importers = (name: string, valuesOnly: boolean): readonly string[] =>
+  files.filter((file) => importsOf(file).some(({ from, typeOnly }) => from === name && !(valuesOnly && typeOnly)))
+
+test('every file is in a room', () => {
+  expect(files.filter((file) => rowOf(file) < 0)).toEqual([])
+})
+
+test.each(files)('%s imports from its own room or from one above', (file) => {
+  const upward = ownImports(file).filter((imported) => rowOf(imported) > rowOf(file))
+  expect(upward).toEqual([])
+})
+
+test('there is no cycle', () => {
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): void => {
+    expect({ cycle: path.includes(file) ? [...path, file] : [] }).toEqual({ cycle: [] })
+    if (done.has(file)) return
+    for (const imported of ownImports(file)) visit(imported, [...path, file])
+    done.add(file)
+  }
+  for (const file of files) visit(file, [])
+})
+
+test('typeorm is imported as a value in query only, koa nowhere, its router in mount.ts', () => {
+  expect(importers('typeorm', true)).toEqual(['query/constraint.ts'])
+  expect(importers('koa', true)).toEqual([])
+  expect(importers('koa', false).toSorted()).toEqual(['access/rule.ts', 'koa.ts', 'mount.ts'])
+  expect(importers('@koa/router', false)).toEqual(['mount.ts'])
+})

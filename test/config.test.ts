@@ -1,0 +1,252 @@
+import Koa from 'koa'
+import { Column, DataSource, Entity, JoinColumn, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
+import {
+  adminRule,
+  ConfigError,
+  mountResources,
+  Resource,
+  readOnlyRule,
+  UserAccount,
+  userRule,
+} from 'typeorm-resources'
+import { openDataSource } from './world/world'
+
+@Entity()
+class User {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() username!: string
+  @Column() password!: string
+}
+
+@Entity()
+class Tag {
+  @PrimaryGeneratedColumn() id!: number
+}
+
+@Entity()
+class Note {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() title!: string
+  @ManyToOne(() => Tag) tag!: Tag
+  @ManyToOne(() => User) user!: User
+}
+
+class Inner {
+  @Column() city!: string
+}
+
+@Entity()
+class Odd {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() a__b!: string
+  @Column() tag_id!: string
+  @ManyToOne(() => Tag) @JoinColumn({ name: 'fk' }) tag!: Tag
+  @Column(() => Inner) inner!: Inner
+}
+
+@Entity()
+class Pair {
+  @PrimaryColumn() a!: number
+  @PrimaryColumn() b!: number
+}
+
+@Entity()
+class Renamed {
+  @PrimaryColumn() code!: string
+  @Column() id!: string
+}
+
+const entities = [User, Tag, Note, Odd, Pair, Renamed]
+const users = { entity: User }
+
+/** What mounting says, without its first line. */
+const faultsOf = async (options: object): Promise<readonly string[]> => {
+  const dataSource = await openDataSource(entities)
+  try {
+    mountResources(new Koa(), dataSource, options)
+    return []
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as ConfigError).faults
+  } finally {
+    await dataSource.destroy()
+  }
+}
+
+test.each<[string, object, readonly string[]]>([
+  ['nothing to mount', {}, ['no entity of the data source is a resource']],
+  [
+    'an option that is none',
+    { prefx: '/x', resources: [{ entity: Tag }] },
+    ['"prefx" is no option; options: prefix, defaultAuth'],
+  ],
+  [
+    'a prefix that is no path',
+    { prefix: 'api', resources: [{ entity: Tag }] },
+    ['"prefix" must be a path as "/api", not "api"'],
+  ],
+  ['limits that do not fit', { limit: { default: 30, max: 10 }, resources: [{ entity: Tag }] }, ['"limit" must be']],
+  ['a limit of 0', { limit: { default: 0 }, resources: [{ entity: Tag }] }, ['"limit" must be']],
+  [
+    'a name in exclude that is no field',
+    { resources: [{ entity: Note, exclude: ['titel'] }] },
+    ['Note: "titel" in "exclude" is no property of it; properties: id, title, tag, user'],
+  ],
+  [
+    'a name in readOnly that is no field',
+    { resources: [{ entity: Note, readOnly: ['x'] }] },
+    ['Note: "x" in "readOnly" is no property'],
+  ],
+  [
+    'a resource option that is none',
+    { resources: [{ entity: Note, excludes: [] }] },
+    ['Note: "excludes" is no option'],
+  ],
+  [
+    'an ownerField that is no field',
+    { users, resources: [{ entity: Note, ownerField: 'owner' }] },
+    ['"ownerField" is "owner", which is no many-to-one to User; such are: user'],
+  ],
+  [
+    'an ownerField that leads elsewhere',
+    { users, resources: [{ entity: Note, ownerField: 'tag' }] },
+    ['"ownerField" is "tag", which is no many-to-one to User'],
+  ],
+  [
+    'an ownerField that is a column',
+    { users, resources: [{ entity: Note, ownerField: 'title' }] },
+    ['"ownerField" is "title"'],
+  ],
+  [
+    'two resources of one name',
+    { resources: [{ entity: Note }, { entity: Tag, name: 'note' }] },
+    ['Note and Tag are both named "note"'],
+  ],
+  [
+    'an entity registered twice',
+    { resources: [{ entity: Tag }, { entity: Tag, name: 'tag2' }] },
+    ['Tag is registered twice'],
+  ],
+  [
+    'a name that cannot be in a path',
+    { resources: [{ entity: Tag, name: 'my tag' }] },
+    ['"my tag" cannot be a name in a path'],
+  ],
+  [
+    'no entity',
+    { resources: [{ entity: class Other {} }] },
+    ['"resources" names Other, which is no entity of this data source'],
+  ],
+  [
+    'users that are no entity',
+    { users: { entity: 'Nobody' }, resources: [{ entity: Tag }] },
+    ['"users" names "Nobody"'],
+  ],
+  [
+    'a rule that needs users where there are none',
+    { resources: [{ entity: Tag, auth: userRule() }] },
+    ['Tag: its rule (user) needs users'],
+  ],
+  [
+    'ownerField where there are no users',
+    { resources: [{ entity: Note, ownerField: 'user' }] },
+    ['Note: its rule (user) needs users'],
+  ],
+  [
+    'an admin rule where nobody can be one',
+    { users, resources: [{ entity: Tag, auth: adminRule() }] },
+    ['Tag: its rule (admin) needs to know administrators'],
+  ],
+  [
+    'a rule that was not called',
+    { users, resources: [{ entity: Tag, auth: userRule }] },
+    ['"auth" is userRule itself; call it: userRule()'],
+  ],
+  [
+    'a default rule that was not called',
+    { defaultAuth: readOnlyRule, resources: [{ entity: Tag }] },
+    ['call it: readOnlyRule()'],
+  ],
+  ['a rule that is no function', { resources: [{ entity: Tag, auth: 'user' }] }, ['"auth" must be a rule']],
+  [
+    'a username that is no column',
+    { users: { entity: User, username: 'login' }, resources: [{ entity: Tag }] },
+    ['User: the users\' username is said to be in "login"'],
+  ],
+  [
+    'an admin flag that is no column',
+    { users: { entity: User, admin: 'boss' }, resources: [{ entity: Tag }] },
+    ['admin is said to be in "boss"'],
+  ],
+  [
+    'users without the usual columns',
+    { users: { entity: Tag }, resources: [{ entity: Tag }] },
+    ['username is said', 'password is said'],
+  ],
+  [
+    'an account option that is none',
+    { users: { entity: User, login: 'username' }, resources: [{ entity: Tag }] },
+    ['User: "login" is no option'],
+  ],
+  [
+    'hash without verify',
+    { users: { entity: User, hash: String }, resources: [{ entity: Tag }] },
+    ['"hash" and "verify" together'],
+  ],
+  ['a hidden key', { resources: [{ entity: Tag, exclude: ['id'] }] }, ['Tag: "id" is its key, which cannot be hidden']],
+  [
+    'columns that cannot be fields',
+    { resources: [{ entity: Odd }] },
+    ['a__b has two underscores', 'city is in an embedded entity', 'tag_id and tag would both be "tag_id"'],
+  ],
+  ['a key of two columns', { resources: [{ entity: Pair }] }, ['Pair: a key of several columns']],
+  ['a key that is not "id" beside a column that is', { resources: [{ entity: Renamed }] }, ['would both be "id"']],
+])('D26 %s', async (_, options, expected) => {
+  const faults = await faultsOf(options)
+  for (const words of expected) expect(faults.join('\n')).toContain(words)
+  expect(faults.length).toBe(expected.length)
+})
+
+test('D26 every fault is listed at once', async () => {
+  const faults = await faultsOf({
+    prefix: 'x',
+    resources: [
+      { entity: Note, exclude: ['a', 'b'], auth: userRule() },
+      { entity: Pair },
+      { entity: Tag, name: 'note' },
+    ],
+  })
+  expect(faults.length).toBe(6)
+})
+
+test('D26 what would be refused can be excluded', async () => {
+  expect(await faultsOf({ resources: [{ entity: Odd, exclude: ['a__b', 'inner.city', 'tag'] }] })).toEqual([])
+})
+
+test('D26 a data source that is not initialized, or of another database', () => {
+  const closed = new DataSource({ type: 'better-sqlite3', database: ':memory:', entities })
+  expect(() => mountResources(new Koa(), closed)).toThrow('await dataSource.initialize() first')
+})
+
+test('D26 the message reads well', async () => {
+  const dataSource = await openDataSource(entities)
+  const mount = (): unknown =>
+    mountResources(new Koa(), dataSource, { resources: [{ entity: Note, exclude: ['titel'] }] })
+  expect(mount).toThrow(
+    'typeorm-resources cannot be mounted:\n  - Note: "titel" in "exclude" is no property of it; properties: id, title, tag, user',
+  )
+  await dataSource.destroy()
+})
+
+test('a decorator on an entity of another data source is no matter', async () => {
+  @Entity()
+  @Resource()
+  @UserAccount()
+  class Elsewhere {
+    @PrimaryGeneratedColumn() id!: number
+    @Column() username!: string
+    @Column() password!: string
+  }
+  expect(await faultsOf({ resources: [{ entity: Tag }] })).toEqual([])
+  expect(Elsewhere.name).toBe('Elsewhere')
+})

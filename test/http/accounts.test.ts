@@ -1,0 +1,108 @@
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { adminRule, hashPassword, Resource, UserAccount, userRule, verifyPassword } from 'typeorm-resources'
+import { basic, send } from '../client'
+import { openWorld, type World, type WorldOptions } from '../world/world'
+
+const worlds: World[] = []
+const openFor = async (options: WorldOptions): Promise<World> => {
+  const world = await openWorld(options)
+  worlds.push(world)
+  return world
+}
+afterAll(() => Promise.all(worlds.map((world) => world.close())))
+
+@Entity()
+class Person {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() login!: string
+  @Column() hash!: string
+  @Column({ default: false }) boss!: boolean
+}
+
+@Entity()
+@Resource({ auth: adminRule() })
+class Secret {
+  @PrimaryGeneratedColumn() id!: number
+}
+
+/** Shows its password property by mistake: it stays hidden all the same. */
+@Entity()
+@UserAccount()
+@Resource({ auth: userRule() })
+class Careless {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() username!: string
+  @Column() password!: string
+}
+
+const from = (username: string, password: string): { headers: Record<string, string> } => ({
+  headers: { Authorization: basic(username, password) },
+})
+
+test('users of an entity that carries no decorator, under names of its own', async () => {
+  const { url } = await openFor({
+    entities: [Person, Secret],
+    mount: { users: { entity: Person, username: 'login', password: 'hash', admin: 'boss' } },
+    seed: async (dataSource) => {
+      const hash = await hashPassword('pass:word é')
+      await dataSource.getRepository(Person).insert([
+        { login: 'bo', hash, boss: true },
+        { login: 'al', hash },
+      ])
+    },
+  })
+  expect((await send(url, 'GET /api/secret/', from('bo', 'pass:word é'))).status).toBe(200)
+  expect((await send(url, 'GET /api/secret/', from('bo', 'pass:word e'))).status).toBe(401)
+  expect((await send(url, 'GET /api/secret/', from('al', 'pass:word é'))).status).toBe(401)
+})
+
+test('the password property is hidden and hashed even where "exclude" forgets it', async () => {
+  const { url, mounted, dataSource } = await openFor({
+    entities: [Careless],
+    seed: async (source) => {
+      await source.getRepository(Careless).insert({ username: 'al', password: await hashPassword('al') })
+    },
+  })
+  expect(mounted.resources[0]?.fields).toEqual(['id', 'username'])
+  const made = await send(url, 'POST /api/careless/', { as: 'al', body: { username: 'bo', password: 'bo' } })
+  expect([made.status, made.json()]).toEqual([201, { id: 2, username: 'bo' }])
+  const stored = await dataSource.getRepository(Careless).findOneByOrFail({ id: 2 })
+  expect(stored.password).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect((await send(url, 'GET /api/careless/?password__like=%25', { as: 'bo' })).status).toBe(400)
+})
+
+test('a password that stands in the database unhashed lets nobody in', async () => {
+  const { url } = await openFor({
+    entities: [Careless],
+    seed: async (source) => {
+      await source.getRepository(Careless).insert({ username: 'al', password: 'al' })
+    },
+  })
+  expect((await send(url, 'GET /api/careless/', { as: 'al' })).status).toBe(401)
+})
+
+test('a changed password, and a user who was deleted, hold at once', async () => {
+  const { url, dataSource } = await openFor({
+    entities: [Careless],
+    seed: async (source) => {
+      await source.getRepository(Careless).insert({ username: 'al', password: await hashPassword('al') })
+    },
+  })
+  expect((await send(url, 'GET /api/careless/', { as: 'al' })).status).toBe(200)
+  await dataSource.getRepository(Careless).update(1, { password: await hashPassword('new') })
+  expect((await send(url, 'GET /api/careless/', { as: 'al' })).status).toBe(401)
+  expect((await send(url, 'GET /api/careless/', from('al', 'new'))).status).toBe(200)
+  await dataSource.getRepository(Careless).delete(1)
+  expect((await send(url, 'GET /api/careless/', from('al', 'new'))).status).toBe(401)
+})
+
+test('hashPassword and verifyPassword', async () => {
+  const hash = await hashPassword('päss')
+  expect(hash).toHaveLength(97)
+  expect(hash).not.toBe(await hashPassword('päss'))
+  expect(await verifyPassword('päss', hash)).toBe(true)
+  expect(await verifyPassword('pass', hash)).toBe(false)
+  for (const none of ['', 'päss', '$argon2id$broken', '$2b$10$abcdefghijklmnopqrstuv']) {
+    expect(await verifyPassword('päss', none)).toBe(false)
+  }
+})

@@ -1,0 +1,169 @@
+import {
+  Column,
+  CreateDateColumn,
+  DeleteDateColumn,
+  Entity,
+  EntitySchema,
+  JoinColumn,
+  ManyToOne,
+  OneToMany,
+  OneToOne,
+  PrimaryGeneratedColumn,
+  UpdateDateColumn,
+  VersionColumn,
+} from 'typeorm'
+import { Resource, userRule } from 'typeorm-resources'
+import { send } from '../client'
+import { openWorld, type World } from '../world/world'
+
+const everybody = (): { id: number } => ({ id: 1 })
+
+@Entity()
+@Resource({ auth: everybody })
+class Author {
+  @PrimaryGeneratedColumn({ name: 'author_number' }) id!: number
+  @Column({ name: 'full_name', length: 10 }) name!: string
+  @OneToMany(
+    () => Book,
+    (book) => book.author,
+  )
+  books!: Book[]
+}
+
+/** A foreign key that is a property too, custom names, and dates that TypeORM keeps. */
+@Entity({ name: 'tbl_books' })
+@Resource({ auth: everybody })
+class Book {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ name: 'book_title' }) title!: string
+  @Column({ type: 'int', name: 'written_by', nullable: true }) authorId!: number | null
+  @ManyToOne(
+    () => Author,
+    (author) => author.books,
+  )
+  @JoinColumn({ name: 'written_by' })
+  author!: Author | null
+  @OneToOne(() => Author)
+  @JoinColumn()
+  editor!: Author | null
+  @Column() copies: number = 3
+  @Column({ select: false, default: 'unseen' }) hint!: string
+  @Column({ insert: false, nullable: true, type: 'varchar' }) later!: string | null
+  @Column({ update: false, nullable: true, type: 'varchar' }) once!: string | null
+  @CreateDateColumn() created!: Date
+  @UpdateDateColumn() updated!: Date
+  @VersionColumn() version!: number
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Draft {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() text!: string
+  @DeleteDateColumn() deleted!: Date | null
+  @ManyToOne(() => Draft) after!: Draft | null
+}
+
+abstract class Named {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+}
+
+@Entity()
+@Resource({ auth: userRule({ read: 'public' }), name: 'thing' })
+class NamedThing extends Named {}
+
+const Planet = new EntitySchema<{ id: number; name: string; moons: number }>({
+  name: 'Planet',
+  columns: {
+    id: { type: 'integer', primary: true, generated: true },
+    name: { type: 'varchar', length: 20 },
+    moons: { type: 'integer', default: 0 },
+  },
+})
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({
+    entities: [Author, Book, Draft, NamedThing, Planet],
+    mount: {
+      resources: [{ entity: Planet, auth: everybody }],
+      users: { entity: NamedThing, username: 'name', password: 'name' },
+    },
+  })
+})
+afterAll(() => world.close())
+
+const post = (path: string, body: object): ReturnType<typeof send> => send(world.url, `POST /api/${path}/`, { body })
+const put = (path: string, body: object): ReturnType<typeof send> => send(world.url, `PUT /api/${path}/`, { body })
+const get = async (path: string): Promise<unknown> => (await send(world.url, `GET /api/${path}`)).json()
+
+test('custom column and table names, a foreign key with and without a property', async () => {
+  expect((await post('author', { name: 'Ann' })).json()).toEqual({ id: 1, name: 'Ann' })
+  const made = await post('book', { title: 'One', author_id: 1, editor_id: 1 })
+  const date = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
+  expect(made.json()).toEqual({
+    id: 1,
+    title: 'One',
+    author_id: 1,
+    copies: 3,
+    later: null,
+    once: null,
+    created: date,
+    updated: date,
+    version: 1,
+    editor_id: 1,
+  })
+  expect(await get('book/?author=1&author__name=Ann&editor__name__like=A%25')).toMatchObject({ objects: [{ id: 1 }] })
+  expect(await get('book/?ordering=-title')).toMatchObject({ objects: [{ id: 1 }] })
+  expect((await put('book/1', { author_id: null, title: 'Two' })).json()).toMatchObject({
+    author_id: null,
+    title: 'Two',
+  })
+})
+
+test('version and update date are kept by TypeORM', async () => {
+  const before = (await get('book/1/')) as { version: number }
+  expect((await put('book/1', { copies: 4 })).json()).toMatchObject({ version: before.version + 1, copies: 4 })
+})
+
+test.each([
+  [{ hint: 'x' }, 200],
+  [{ later: 'x' }, 400],
+  [{ once: 'x' }, 400],
+  [{ version: 99 }, 400],
+  [{ created: '2020-01-01 00:00:00' }, 400],
+  [{ updated: '2020-01-01 00:00:00' }, 400],
+])('PUT %j on columns that are hidden, kept by TypeORM or written once is %i', async (body, status) => {
+  expect((await put('book/1', body)).status).toBe(status)
+})
+
+test('POST of columns with insert: false and update: false', async () => {
+  expect((await post('book', { title: 'x', later: 'x' })).status).toBe(400)
+  expect((await post('book', { title: 'x', once: 'x' })).json()).toMatchObject({ once: 'x' })
+  expect(JSON.stringify(await get('book/'))).not.toContain('unseen')
+  expect((await send(world.url, 'GET /api/book/?hint=unseen')).status).toBe(400)
+})
+
+test('a soft-deleted record is gone from reads, joins and writes, and stays in the table', async () => {
+  await post('draft', { text: 'first' })
+  await post('draft', { text: 'second', after_id: 1 })
+  expect(await get('draft/?after__text=first')).toMatchObject({ objects: [{ id: 2 }] })
+  expect((await send(world.url, 'DELETE /api/draft/1/')).status).toBe(204)
+  expect((await send(world.url, 'DELETE /api/draft/1/')).status).toBe(404)
+  expect((await put('draft/1', { text: 'x' })).status).toBe(404)
+  expect(await get('draft/')).toMatchObject({ objects: [{ id: 2, deleted: null }] })
+  expect(await get('draft/?after__text=first')).toMatchObject({ objects: [] })
+  expect(await world.dataSource.query('SELECT "text" FROM "draft" WHERE "id" = 1')).toEqual([{ text: 'first' }])
+})
+
+test('an EntitySchema, registered by name', async () => {
+  expect((await post('planet', { name: 'Mars' })).json()).toEqual({ id: 1, name: 'Mars', moons: 0 })
+  expect((await put('planet/1', { moons: 2 })).json()).toEqual({ id: 1, name: 'Mars', moons: 2 })
+  expect(await get('planet/?moons__gte=2')).toMatchObject({ meta: { model: 'planet' }, objects: [{ name: 'Mars' }] })
+  expect((await post('planet', { name: 'x'.repeat(21) })).status).toBe(400)
+})
+
+test('an entity with an abstract base, under a name of its own', async () => {
+  expect(await get('thing/')).toEqual({ meta: { model: 'thing', page: 1, next: '', previous: '' }, objects: [] })
+})

@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import * as library from 'typeorm-resources'
+
+const root = resolve(__dirname, '..')
+const names = [
+  'ConfigError',
+  'Resource',
+  'UserAccount',
+  'adminRule',
+  'anonymous',
+  'hashPassword',
+  'mountResources',
+  'readOnlyRule',
+  'userRule',
+  'verifyPassword',
+]
+
+test('the public names', () => {
+  expect(Object.keys(library).toSorted()).toEqual(names)
+})
+
+const run = (type: 'commonjs' | 'module', code: string): string =>
+  execFileSync(process.execPath, [`--input-type=${type}`, '-e', code], { cwd: root, encoding: 'utf8' }).trim()
+
+test('the built package by require and by import', () => {
+  expect(run('commonjs', 'console.log(Object.keys(require("typeorm-resources")).sort().join())')).toBe(names.join())
+  const list = names.join(', ')
+  expect(run('module', `import { ${list} } from "typeorm-resources"; console.log([${list}].length)`)).toBe('10')
+})
+
+test('Resource works as a standard decorator', () => {
+  const code = `
+    const { Resource } = require('typeorm-resources')
+    class Note {}
+    Resource({ exclude: [] })(Note, { kind: 'class', name: 'Note', metadata: {}, addInitializer() {} })
+    console.log(Resource({})(Note, { kind: 'class' }) === undefined)`
+  expect(run('commonjs', code)).toBe('true')
+})

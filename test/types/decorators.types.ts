@@ -1,0 +1,91 @@
+/** Type tests: `npm run types` fails when a line stops compiling, or when a mistake compiles. */
+import Koa from 'koa'
+import type { DataSource, EntitySchema } from 'typeorm'
+import {
+  adminRule,
+  hashPassword,
+  type Mounted,
+  mountResources,
+  type Principal,
+  Resource,
+  type Rule,
+  readOnlyRule,
+  UserAccount,
+  userRule,
+  verifyPassword,
+} from 'typeorm-resources'
+
+declare const dataSource: DataSource
+declare const schema: EntitySchema<{ id: number }>
+
+@Resource()
+@Resource({})
+@Resource({
+  name: 'users',
+  exclude: ['password', 'email'],
+  readOnly: ['created'],
+  auth: adminRule(),
+  ownerField: 'boss',
+})
+@UserAccount()
+@UserAccount({ username: 'login', password: 'password', admin: 'isAdmin', active: 'email' })
+@UserAccount({ hash: (plain) => `${plain}!`, verify: async (plain, hash) => hash === `${plain}!` })
+class User {
+  id!: number
+  login!: string
+  password!: string
+  email!: string | null
+  isAdmin!: boolean
+  created!: Date
+  boss!: User | null
+  constructor(_name?: string) {}
+}
+
+// @ts-expect-error a misspelt name in exclude
+@Resource({ exclude: ['pasword'] })
+// @ts-expect-error a misspelt name in readOnly
+@Resource({ readOnly: ['id', 'creatd'] })
+// @ts-expect-error a misspelt ownerField
+@Resource({ ownerField: 'bos' })
+// @ts-expect-error a misspelt property of the account
+@UserAccount({ admin: 'admin' })
+// @ts-expect-error an option that is none
+@Resource({ excludes: ['password'] })
+// @ts-expect-error a rule that was not called
+@Resource({ auth: userRule })
+// @ts-expect-error a rule that answers with no principal
+@Resource({ auth: () => true })
+class Misspelt extends User {}
+
+/** Called as standard decorators are. */
+Resource({ exclude: ['password'] })(User, {} as ClassDecoratorContext)
+
+const session: Rule = ({ context }) => context.state['user'] ?? null
+const token: Rule = async ({ credentials, method, reads }) =>
+  reads || (method === 'POST' && credentials?.username === 'x') ? { id: 'x', admin: false } : undefined
+
+interface State {
+  user: User
+}
+const app = new Koa<State, { requestId: string }>()
+const mounted: Mounted = mountResources(app, dataSource)
+mountResources(new Koa(), dataSource, {
+  prefix: '/v1',
+  defaultAuth: readOnlyRule(),
+  limit: { max: 50 },
+  users: { entity: User, username: 'login', admin: 'isAdmin' },
+  resources: [
+    { entity: schema, auth: session },
+    { entity: 'name', exclude: ['x'], auth: token },
+    { entity: Misspelt, auth: userRule({ read: 'public' }) },
+  ],
+})
+// @ts-expect-error an option that is none
+mountResources(app, dataSource, { prefx: '/v1' })
+// @ts-expect-error reading is public or not
+userRule({ read: 'private' })
+
+export const path: string | undefined = mounted.resources[0]?.path
+export const principal: Principal = { id: 1, admin: true }
+export const hash: Promise<string> = hashPassword('x')
+export const verified: Promise<boolean> = verifyPassword('x', 'y')
