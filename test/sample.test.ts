@@ -1,13 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { entities } from '../sample/entities'
 import { importPlaces } from '../sample/import'
 import { tour } from '../sample/tour'
-import { send } from './client'
+import { freePort, send } from './client'
 import { openWorld, type World } from './world/world'
 
 const root = resolve(__dirname, '..')
@@ -40,14 +38,6 @@ function interrupt(child: ChildProcess): Promise<number | null> {
     child.once('exit', done)
     child.kill('SIGINT')
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
-  await new Promise((closed) => server.close(closed))
-  return port
 }
 
 const statusOf = (curl: string): string =>

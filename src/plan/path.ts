@@ -20,7 +20,7 @@ export function readPath(resource: Resource, name: string): Path {
   const [first = '', ...rest] = name.split('__')
   const through: Field[] = []
   let at = resource
-  let field = findField(at, first, '')
+  let field = findField(at, first, rest.length === 0 ? '' : `starts with ${first}, which `)
   for (const [index, part] of rest.entries()) {
     const related = at.related(field)
     const next = related?.fields.get(part)

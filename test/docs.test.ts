@@ -1,0 +1,141 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { refusals } from '../src/errors'
+import { limits } from '../src/request/limits'
+import { freePort, send } from './client'
+
+const root = resolve(__dirname, '..')
+const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...markdownIn('docs')]
+const read = (page: string): string => readFileSync(join(root, page), 'utf8')
+
+function markdownIn(folder: string): readonly string[] {
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+  return files.filter((file) => file.endsWith('.md')).map((file) => join(folder, file))
+}
+
+/** The blocks of one language on a page, in their order. */
+function blocks(page: string, language: 'ts' | 'console'): readonly string[] {
+  return [...read(page).matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, block = '']) => block)
+}
+
+/** A command of a `console` block, and what it must print; `…` stands for anything. */
+interface Command {
+  readonly line: string
+  readonly expected: string
+}
+
+function commands(page: string): readonly Command[] {
+  return blocks(page, 'console')
+    .join('')
+    .split(/^\$ /m)
+    .slice(1)
+    .map((text) => {
+      const [line = '', ...expected] = text.trimEnd().split('\n')
+      return { line, expected: expected.join('\n') }
+    })
+}
+
+const programs = pages.filter((page) => blocks(page, 'ts').length > 0)
+const aboutSample = pages.filter((page) => !programs.includes(page) && commands(page).length > 0)
+
+/** Inside the project, so that its own name can be imported. */
+const folder = join(root, 'test', '.docs')
+const data = mkdtempSync(join(tmpdir(), 'docs-'))
+const running: ChildProcess[] = []
+
+jest.setTimeout(60_000)
+beforeAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  for (const [index, page] of programs.entries()) {
+    mkdirSync(join(folder, 'src', String(index)), { recursive: true })
+    const program = blocks(page, 'ts').join('').replace('listen(3000,', "listen(Number(process.env['PORT']),")
+    writeFileSync(join(folder, 'src', String(index), 'main.mts'), program)
+  }
+  const compilerOptions = {
+    noEmit: false,
+    rootDir: 'src',
+    outDir: 'out',
+    types: ['node'],
+    paths: {},
+    noUnusedLocals: false,
+  }
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['src/*/main.mts'] }),
+  )
+  execFileSync('npx', ['tsc', '-p', folder], { cwd: root, stdio: 'inherit' })
+})
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill()
+})
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  rmSync(data, { recursive: true, force: true })
+})
+
+/** Starts a server and waits until it answers. */
+async function serve(script: string): Promise<number> {
+  const port = await freePort()
+  const env = { ...process.env, PORT: String(port), DATABASE: join(data, 'world.sqlite') }
+  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  running.push(child)
+  for (let attempt = 0; attempt < 300; attempt++) {
+    const answers = await send(`http://127.0.0.1:${port}`, 'GET /').then(
+      () => true,
+      () => false,
+    )
+    if (answers) return port
+    await new Promise((wake) => setTimeout(wake, 100))
+  }
+  throw new Error(`${script} does not answer`)
+}
+
+function checkCommands(page: string, port: number): void {
+  for (const { line, expected } of commands(page)) {
+    const printed = execFileSync('sh', ['-c', line.replaceAll(':3000', `:${port}`)], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
+    const pattern = expected
+      .split('…')
+      .map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+      .join('[^]*?')
+    expect({ line, printed: printed.replaceAll('\r', '').trim() }).toEqual({
+      line,
+      printed: expect.stringMatching(`^${pattern}$`),
+    })
+  }
+}
+
+test.each(programs.map((page, index) => [page, index] as const))(
+  'the program of %s answers as it says',
+  async (page, index) => {
+    checkCommands(page, await serve(join(folder, 'out', String(index), 'main.mjs')))
+  },
+)
+
+test.each(aboutSample)('the sample answers as %s says', async (page) => {
+  checkCommands(page, await serve(join(root, 'sample/dist/main.js')))
+})
+
+test.each(pages)('the links of %s lead somewhere', (page) => {
+  const links = [...read(page).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, link = '']) => link)
+  expect(links.filter((link) => !existsSync(join(root, dirname(page), link)))).toEqual([])
+})
+
+test('the table of errors is that of the code', () => {
+  const rows = [...read('docs/reference/errors.md').matchAll(/^\| `([a-z-]+)` +\| (\d+) +\| ([^|]+?) +\|/gm)]
+  const documented = rows.map(([, code, status, title]) => [code, Number(status), title])
+  const defined = Object.entries(refusals).map(([code, { status, title }]) => [code, status, title])
+  expect(documented).toEqual([...defined, ['internal-error', 500, 'Internal server error']])
+})
+
+test('the table of limits holds every limit of the code', () => {
+  const text = read('docs/reference/limits.md')
+  for (const [name, limit] of Object.entries(limits)) {
+    const isDocumented = new RegExp(`(^| )${limit.toLocaleString('en')}( |,|$)`, 'm').test(text)
+    expect({ name, isDocumented }).toEqual({ name, isDocumented: true })
+  }
+})
