@@ -78,13 +78,25 @@ async function requirePrincipal(service: Service, request: ResourceRequest): Pro
     context,
   })
   if (!principal) throw new ApiError('unauthorized', 'Authentication failed')
-  if (typeof principal !== 'object' || principal.id === undefined) {
-    throw new TypeError(`the access rule of ${resource.name} must answer with { id } or null`)
+  if (principal.id === undefined) {
+    throw new TypeError(`the access rule of ${resource.name} must answer with null, or with { id } of a user or null`)
   }
   // Nobody can own a record without being somebody.
   const ownsNothing = resource.owner !== undefined && principal.id === null
   if (ownsNothing && !reading.includes(method)) throw new ApiError('unauthorized', 'Authentication failed')
   return principal
+}
+
+/** The principal's id as the owner's foreign key holds it: a site's own rule may know it as text. */
+function ownerKey({ owner, name }: Resource, { id }: Principal): unknown {
+  if (owner === undefined) return undefined
+  try {
+    return owner.kind.fromText(String(id))
+  } catch (error) {
+    throw new TypeError(`the access rule of ${name} answered with ${JSON.stringify(id)}, which is no key of a user`, {
+      cause: error,
+    })
+  }
 }
 
 const list: Action = async ({ dataSource, pageLimits }, { resource, querystring, collection }) => {
@@ -98,7 +110,7 @@ const list: Action = async ({ dataSource, pageLimits }, { resource, querystring,
 const create: Action = async (service, { resource, readPayload, collection }, principal) => {
   const body = await parseBody(await readPayload())
   const faults = new Faults()
-  const changes = planInsert(resource, body, principal.id, faults)
+  const changes = planInsert(resource, body, ownerKey(resource, principal), faults)
   const row = await insertRow(service.dataSource, resource, await accept(service, changes, faults))
   const record = renderRecord(resource, row)
   return answerJson(201, record, { Location: `${collection}${encodeURIComponent(String(record['id']))}/` })
@@ -151,18 +163,21 @@ function notFound({ resource }: ResourceRequest): ApiError {
 }
 
 /** @throws {ApiError} `not-owner`, unless the record is the principal's (spec.md, Authentication, rule 4) */
-function requireOwner(resource: Resource, row: Row, key: unknown, { id }: Principal): Target {
+function requireOwner(resource: Resource, row: Row, key: unknown, principal: Principal): Target {
   const { owner } = resource
   if (owner === undefined) return { key }
   const value = row[resource.row.indexOf(owner)]
-  const isOwner = value !== null && value !== undefined && id !== null && String(value) === String(id)
-  if (!isOwner) throw new ApiError('not-owner', `only the owner may change or delete this ${resource.name}`)
+  if (value === null || owner.kind.toJson(value) !== owner.kind.toJson(ownerKey(resource, principal))) {
+    throw new ApiError('not-owner', `only the owner may change or delete this ${resource.name}`)
+  }
   return { key, owner: value }
 }
 
 /** The changes with passwords hashed. @throws {ApiError} `bad-values`, with every fault there is */
 async function accept({ dataSource, hashing }: Service, changes: ChangeSet, faults: Faults): Promise<ChangeSet> {
-  if (faults.some) await findDangling(dataSource, changes, faults)
+  // A foreign key that the database watches is looked up only where there is a fault to report anyway.
+  const unwatched = new Map([...changes].filter(([field]) => faults.some || !field.constrained))
+  await findDangling(dataSource, unwatched, faults)
   faults.raise('bad-values')
   const accepted = new Map(changes)
   for (const [field, value] of changes) {

@@ -18,8 +18,9 @@ interface ParsedRequest {
 export async function readPayload(context: Context): Promise<Payload> {
   const contentType = context.get('Content-Type')
   const { body, rawBody } = context.request as ParsedRequest
-  if (context.req.readableDidRead) {
-    return typeof rawBody === 'string' ? { contentType, bytes: Buffer.from(rawBody) } : { contentType, parsed: body }
+  if (context.req.readableDidRead || context.req.readableEnded) {
+    const raw = typeof rawBody === 'string' ? Buffer.from(rawBody) : body
+    return Buffer.isBuffer(raw) ? { contentType, bytes: raw } : { contentType, parsed: raw }
   }
   const encoding = context.get('Content-Encoding').toLowerCase()
   if (encoding !== '' && encoding !== 'identity') {

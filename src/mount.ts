@@ -101,6 +101,8 @@ function buildRouter(prefix: string, registry: Registry, service: Service): Rout
       )
     } catch (error) {
       if (error instanceof ApiError) return send(context, answerRefusal(error))
+      // What a rule of the application's own throws by `context.throw(403)` is for Koa to answer.
+      if (error instanceof Error && 'expose' in error && error.expose === true) throw error
       context.app.emit('error', error, context)
       send(context, answerFault())
     }

@@ -1,5 +1,16 @@
 import Koa from 'koa'
-import { Column, DataSource, Entity, JoinColumn, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
+import {
+  Column,
+  DataSource,
+  Entity,
+  JoinColumn,
+  ManyToOne,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  Tree,
+  TreeChildren,
+  TreeParent,
+} from 'typeorm'
 import {
   adminRule,
   ConfigError,
@@ -14,7 +25,7 @@ import { openDataSource } from './world/world'
 @Entity()
 class User {
   @PrimaryGeneratedColumn() id!: number
-  @Column() username!: string
+  @Column({ unique: true }) username!: string
   @Column() password!: string
 }
 
@@ -39,6 +50,7 @@ class Inner {
 class Odd {
   @PrimaryGeneratedColumn() id!: number
   @Column() a__b!: string
+  @Column() c_!: string
   @Column() tag_id!: string
   @ManyToOne(() => Tag) @JoinColumn({ name: 'fk' }) tag!: Tag
   @Column(() => Inner) inner!: Inner
@@ -56,7 +68,26 @@ class Renamed {
   @Column() id!: string
 }
 
-const entities = [User, Tag, Note, Odd, Pair, Renamed]
+@Entity()
+class Timed {
+  @PrimaryColumn({ type: 'datetime' }) at!: Date
+}
+
+@Entity()
+@Tree('materialized-path')
+class Branch {
+  @PrimaryGeneratedColumn() id!: number
+  @TreeParent() parent!: Branch | null
+  @TreeChildren() children!: Branch[]
+}
+
+@Entity()
+class ByName {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => User) @JoinColumn({ referencedColumnName: 'username' }) user!: User
+}
+
+const entities = [User, Tag, Note, Odd, Pair, Renamed, Timed, Branch, ByName]
 const users = { entity: User }
 
 /** What mounting says, without its first line. */
@@ -105,12 +136,12 @@ test.each<[string, object, readonly string[]]>([
   [
     'an ownerField that is no field',
     { users, resources: [{ entity: Note, ownerField: 'owner' }] },
-    ['"ownerField" is "owner", which is no many-to-one to User; such are: user'],
+    ['"ownerField" is "owner", which is no many-to-one to the key of User; such are: user'],
   ],
   [
     'an ownerField that leads elsewhere',
     { users, resources: [{ entity: Note, ownerField: 'tag' }] },
-    ['"ownerField" is "tag", which is no many-to-one to User'],
+    ['"ownerField" is "tag", which is no many-to-one to the key of User'],
   ],
   [
     'an ownerField that is a column',
@@ -197,7 +228,28 @@ test.each<[string, object, readonly string[]]>([
   [
     'columns that cannot be fields',
     { resources: [{ entity: Odd }] },
-    ['a__b has two underscores', 'city is in an embedded entity', 'tag_id and tag would both be "tag_id"'],
+    [
+      'a__b has two underscores',
+      'c_ has two underscores',
+      'city is in an embedded entity',
+      'tag_id and tag would both be "tag_id"',
+    ],
+  ],
+  [
+    'a key that cannot stand in a path',
+    { resources: [{ entity: Timed }] },
+    ['Timed: its key at must be a date and time'],
+  ],
+  ['a tree that can be written', { resources: [{ entity: Branch, auth: () => null }] }, ['Branch: it is a tree']],
+  [
+    'a rule that is still loading',
+    { resources: [{ entity: Tag, auth: undefined }] },
+    ['Tag: "auth" is given and empty'],
+  ],
+  [
+    'an ownerField to another column than the key',
+    { users, resources: [{ entity: ByName, ownerField: 'user' }] },
+    ['ByName: "ownerField" is "user", which is no many-to-one to the key of User'],
   ],
   ['a key of two columns', { resources: [{ entity: Pair }] }, ['Pair: a key of several columns']],
   ['a key that is not "id" beside a column that is', { resources: [{ entity: Renamed }] }, ['would both be "id"']],
@@ -220,7 +272,7 @@ test('D26 every fault is listed at once', async () => {
 })
 
 test('D26 what would be refused can be excluded', async () => {
-  expect(await faultsOf({ resources: [{ entity: Odd, exclude: ['a__b', 'inner.city', 'tag'] }] })).toEqual([])
+  expect(await faultsOf({ resources: [{ entity: Odd, exclude: ['a__b', 'c_', 'inner', 'tag'] }] })).toEqual([])
 })
 
 test('D26 a data source that is not initialized, or of another database', () => {

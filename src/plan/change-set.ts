@@ -6,6 +6,7 @@ import type { Resource } from '../schema/registry'
 import { resolution } from '../value/date-time'
 import type { Json } from '../value/kind'
 import type { ChangeSet } from './plan'
+import { readKey } from './select-plan'
 
 /** A stored record as its resource shows it. */
 export type StoredRecord = Readonly<Record<string, Json>>
@@ -22,7 +23,11 @@ export function planInsert(resource: Resource, body: Body, owner: unknown, fault
       const field = findInput(resource, name)
       if (field === resource.owner) return
       if (!field.insertable) throw new ValueError('is read-only and cannot be given')
-      changes.set(field, readValue(field, json))
+      const value = readValue(field, json)
+      if (field === resource.key && !isAddressable(resource, value)) {
+        throw new ValueError('is the key, and this value cannot stand in a path')
+      }
+      changes.set(field, value)
     })
   }
   for (const field of resource.inputs.values()) {
@@ -43,6 +48,7 @@ export function planUpdate(resource: Resource, body: Body, stored: StoredRecord,
     faults.try(name, () => {
       const field = findInput(resource, name)
       if (field === resource.owner) return
+      if (isDeepStrictEqual(json, stored[name])) return
       const value = readValue(field, json)
       if (isUnchanged(field, value, stored)) return
       if (!field.updatable) throw new ValueError('is read-only and cannot be changed')
@@ -50,6 +56,11 @@ export function planUpdate(resource: Resource, body: Body, stored: StoredRecord,
     })
   }
   return changes
+}
+
+/** Whether the record of this key could be asked for. */
+function isAddressable(resource: Resource, key: unknown): boolean {
+  return readKey(resource, encodeURIComponent(String(key))) !== undefined
 }
 
 /** Whether a value is the one shown. A date-time with a fraction says more than is shown, and so changes it. */

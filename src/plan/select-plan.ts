@@ -94,6 +94,7 @@ function planOrdering(resource: Resource, ordering: readonly string[], faults: F
     if (!orders.has(field.column)) orders.set(field.column, { column: { alias: rootAlias, field }, descending })
   }
   for (const text of ordering) {
+    if (faults.full) break
     faults.try('ordering', () => {
       const descending = text.startsWith('-')
       const name = descending ? text.slice(1) : text

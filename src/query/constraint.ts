@@ -6,18 +6,16 @@ export type Failure =
   | { readonly kind: 'reference' }
   | { readonly kind: 'value' }
 
-const kinds: readonly (readonly [RegExp, Failure['kind']])[] = [
-  [/^UNIQUE constraint failed/, 'unique'],
-  [/^FOREIGN KEY constraint failed/, 'reference'],
-  [/^(NOT NULL|CHECK) constraint failed|^cannot store /, 'value'],
-]
-
-/** Reads SQLite's message, since its code for a foreign key depends on the action that refused. */
+/**
+ * Reads which constraint it was from SQLite's message, since its code for a foreign key depends on the action that refused.
+ * What else a constraint or a trigger (`RAISE(ABORT, …)`) refuses, it refuses for the values.
+ */
 export function failureOf(error: unknown): Failure | undefined {
   if (!(error instanceof QueryFailedError)) return undefined
-  const { message } = error.driverError as Error
-  const [, kind] = kinds.find(([pattern]) => pattern.test(message)) ?? []
-  if (kind !== 'unique') return kind && { kind }
-  const [, list = ''] = message.split(': ')
-  return { kind, columns: list.split(', ').map((path) => path.slice(path.lastIndexOf('.') + 1)) }
+  const { message, code } = error.driverError as Error & { readonly code?: string }
+  if (!code?.startsWith('SQLITE_CONSTRAINT')) return undefined
+  if (message === 'FOREIGN KEY constraint failed') return { kind: 'reference' }
+  const [, list] = /^UNIQUE constraint failed: (.*)$/.exec(message) ?? []
+  if (list === undefined) return { kind: 'value' }
+  return { kind: 'unique', columns: list.split(', ').map((path) => path.slice(path.lastIndexOf('.') + 1)) }
 }

@@ -17,23 +17,25 @@ export async function refuseWrite(
 ): Promise<never> {
   const failure = failureOf(error)
   if (failure === undefined) throw error
+  const faults = new Faults()
+  await findDangling(dataSource, changes, faults)
+  faults.raise('bad-values')
   if (failure.kind === 'unique') throw alreadyTaken(resource, failure.columns)
   if (failure.kind === 'value') {
     throw new ApiError('bad-values', `the database does not accept these values for a ${resource.name}`)
   }
-  const faults = new Faults()
-  await findDangling(dataSource, changes, faults)
-  faults.raise('bad-values')
   throw new ApiError('conflict', `other records refer to values of this ${resource.name} that would change`)
 }
 
 /** @throws {ApiError} `conflict`, when other records refer to the one to delete */
 export function refuseDelete(error: unknown, resource: Resource): never {
-  if (failureOf(error)?.kind !== 'reference') throw error
-  throw new ApiError('conflict', `other records refer to this ${resource.name}; delete or change them first`)
+  const failure = failureOf(error)
+  if (failure === undefined) throw error
+  const why = failure.kind === 'reference' ? 'other records refer to it' : 'the database does not allow it'
+  throw new ApiError('conflict', `this ${resource.name} cannot be deleted: ${why}`)
 }
 
-/** Notes every foreign key whose record does not exist (D10). Runs only when something is wrong already. */
+/** Notes every foreign key whose record does not exist (D10). */
 export async function findDangling(dataSource: DataSource, changes: ChangeSet, faults: Faults): Promise<void> {
   for (const [field, value] of changes) {
     const target = field.column.referencedColumn
@@ -50,12 +52,11 @@ export async function findDangling(dataSource: DataSource, changes: ChangeSet, f
 
 /** Names the fields of a unique constraint, unless one of them is hidden. */
 function alreadyTaken(resource: Resource, columns: readonly string[]): ApiError {
-  const shown = resource.record.filter((field) => columns.includes(field.column.databaseName))
-  const names = new Set(shown.map((field) => field.name))
-  if (columns.some((column) => !shown.some((field) => field.column.databaseName === column))) {
+  const named = columns.map((column) => resource.record.findLast((field) => field.column.databaseName === column)?.name)
+  const names = named.filter((name) => name !== undefined)
+  if (names.length < columns.length) {
     return new ApiError('conflict', `another ${resource.name} has the same value in a field that must be unique`)
   }
-  const faults = [...names].map((field) => ({ field, message: `is taken by another ${resource.name}` }))
-  const detail = `another ${resource.name} has the same ${[...names].join(' and ')}`
-  return new ApiError('conflict', detail, faults)
+  const faults = names.map((field) => ({ field, message: `is taken by another ${resource.name}` }))
+  return new ApiError('conflict', `another ${resource.name} has the same ${names.join(' and ')}`, faults)
 }

@@ -53,7 +53,7 @@ export function hydrate(dataSource: DataSource, { row }: Resource, raw: Record<s
 /** What TypeORM binds for a value of this field: its transformer applied, dates and booleans as the driver stores them. */
 export function toParameter(dataSource: DataSource, field: Field, value: unknown): unknown {
   const stored = dataSource.driver.preparePersistentValue(value, field.valueColumn)
-  return field.kind === dateTimeKind ? dateTimeBound(stored) : stored
+  return field.kind === dateTimeKind ? dateTimeBound(value, stored) : stored
 }
 
 function buildSelect(dataSource: DataSource, plan: SelectPlan): Statement {
@@ -82,8 +82,9 @@ function buildSelect(dataSource: DataSource, plan: SelectPlan): Statement {
 
 const wideIntegers: ReadonlySet<unknown> = new Set(['bigint', 'int8', 'unsigned big int'])
 
-/** better-sqlite3 reads integers as doubles: those that may be wider are asked for as text (D12). */
+/** better-sqlite3 reads integers as doubles: those that may be wider are asked for as text (D12). JSONB is bytes. */
 function readExpression({ valueColumn }: Field, column: string): string {
+  if (valueColumn.type === 'jsonb') return `json(${column})`
   const isWide = wideIntegers.has(valueColumn.type) && valueColumn.transformer === undefined
   return isWide ? `CAST(${column} AS TEXT)` : column
 }

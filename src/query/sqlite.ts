@@ -13,15 +13,33 @@ export function globPattern(like: string, ignoreCase: boolean): string {
   })
 }
 
+/** All characters that are this one in lower case, and that itself. */
 function caseForms(character: string): readonly string[] {
-  const forms = new Set([character, character.toLowerCase(), character.toUpperCase()])
-  return [...forms].filter((form) => [...form].length === 1)
+  const lower = character.toLowerCase()
+  return [lower, ...(upperForms.get(lower) ?? [])].filter((form) => [...form].length === 1)
 }
+
+/** From a lower-case character to the others that become it. */
+const upperForms = ((): ReadonlyMap<string, readonly string[]> => {
+  const forms = new Map<string, string[]>()
+  const lastCased = 0x1e943
+  for (let code = 0; code <= lastCased; code++) {
+    const form = String.fromCodePoint(code)
+    const lower = form.toLowerCase()
+    if (lower !== form) forms.set(lower, [...(forms.get(lower) ?? []), form])
+  }
+  return forms
+})()
+
+/** Sorts behind every instant of the year 9999: what TypeORM makes of the next one would sort before all. */
+const endOfTime = '9999-12-31 24'
 
 /**
  * A date-time is stored as text, with three decimals by TypeORM and with none by SQLite's `CURRENT_TIMESTAMP`. Without
  * trailing zeros a bound sorts before both.
+ * @param stored what TypeORM stores for the instant
  */
-export function dateTimeBound(stored: unknown): unknown {
+export function dateTimeBound(instant: unknown, stored: unknown): unknown {
+  if (instant instanceof Date && instant.getUTCFullYear() > 9999) return endOfTime
   return typeof stored === 'string' ? stored.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '') : stored
 }

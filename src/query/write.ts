@@ -1,4 +1,4 @@
-import type { DataSource, ObjectLiteral, QueryBuilder, WhereExpressionBuilder } from 'typeorm'
+import type { DataSource, EntityMetadata, ObjectLiteral, QueryBuilder, WhereExpressionBuilder } from 'typeorm'
 import type { ChangeSet } from '../plan/plan'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
@@ -13,9 +13,8 @@ export interface Target {
 
 /** Inserts one record in one statement. @throws {ApiError} `conflict`, `bad-values` */
 export async function insertRow(dataSource: DataSource, resource: Resource, changes: ChangeSet): Promise<Row> {
-  // A fresh entity brings the defaults that its class gives.
-  const entity = assign(resource.metadata.create(), changes)
-  const builder = dataSource.createQueryBuilder().insert().into(resource.metadata.target).values(entity)
+  const values = assign(classDefaults(resource.metadata), changes)
+  const builder = dataSource.createQueryBuilder().insert().into(resource.metadata.target).values(values)
   const [row] = await runReturning(dataSource, resource, changes, builder.updateEntity(false))
   if (row === undefined) throw new Error(`INSERT into ${resource.metadata.tableName} returned no row`)
   return row
@@ -49,6 +48,12 @@ export async function deleteRow(dataSource: DataSource, resource: Resource, targ
   } catch (error) {
     return refuseDelete(error, resource)
   }
+}
+
+/** What a new entity brings along, as `published = false` in its class. */
+function classDefaults(metadata: EntityMetadata): ObjectLiteral {
+  const entity = metadata.create()
+  return Object.fromEntries(metadata.columns.map((column) => [column.propertyName, column.getEntityValue(entity)]))
 }
 
 /** Foreign keys are set as the related key itself, which TypeORM takes in place of an entity. */

@@ -42,8 +42,8 @@ function checkMediaType(contentType: string): string {
 }
 
 async function readText(bytes: Buffer, mediaType: string, contentType: string): Promise<string> {
-  if (mediaType === multipart) return readMultipart(bytes, contentType)
   const text = decodeUtf8(bytes)
+  if (mediaType === multipart) return readMultipart(bytes, contentType)
   // `curl -d '{…}'` sends JSON under a form's type.
   return mediaType === form && !/^\s*[{[]/.test(text) ? readForm(bytes.toString('latin1')) : text
 }
@@ -57,8 +57,10 @@ function decodeUtf8(bytes: Buffer): string {
 }
 
 function readForm(latin1: string): string {
-  const pairs = tryPairs(latin1)
-  return dataField(pairs.map(({ name, value }) => [name, value] as const))
+  const [first, ...others] = tryPairs(latin1)
+  // `curl --data-urlencode '{…}'` makes JSON the name of a field without value.
+  if (first?.value === '' && others.length === 0 && first.name.startsWith('{')) return first.name
+  return dataField([...(first === undefined ? [] : [first]), ...others].map(({ name, value }) => [name, value]))
 }
 
 function tryPairs(latin1: string): readonly Pair[] {
@@ -78,11 +80,8 @@ async function readMultipart(bytes: Buffer, contentType: string): Promise<string
   return dataField([...form.entries()])
 }
 
-/** The field `data`; or JSON that a form parser took for the name of a field, up to its first `=`. */
 function dataField(fields: readonly (readonly [string, unknown])[]): string {
-  const [[name, value] = ['', ''], ...others] = fields
-  if (others.length === 0 && /^\s*\{/.test(name)) return value === '' ? name : `${name}=${value}`
-  const [text, another] = fields.filter(([field]) => field === 'data').map(([, data]) => data)
+  const [text, another] = fields.filter(([name]) => name === 'data').map(([, value]) => value)
   if (another !== undefined || typeof text !== 'string') {
     throw new ApiError('bad-body', `the form must have one text field "data"; ${accepted}`)
   }

@@ -5,6 +5,9 @@ export interface Pair {
   readonly raw: string
 }
 
+/** Characters of a wrong pair that its error repeats. */
+const shown = 60
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
@@ -26,13 +29,14 @@ export function parsePairs(text: string): readonly Pair[] {
 
 function decode(text: string, raw: string): string {
   if (!/[%+\x80-\xff]/.test(text)) return text
-  if (/%(?![\da-f]{2})/i.test(text)) throw new SyntaxError(`"${raw}" has a "%" without two hexadecimal digits`)
+  if (/%(?![\da-f]{2})/i.test(text))
+    throw new SyntaxError(`"${raw.slice(0, shown)}" has a "%" without two hexadecimal digits`)
   const bytes = text
     .replaceAll('+', ' ')
     .replace(/%(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
   try {
     return utf8.decode(Buffer.from(bytes, 'latin1'))
   } catch {
-    throw new SyntaxError(`"${raw}" is not UTF-8`)
+    throw new SyntaxError(`"${raw.slice(0, shown)}" is not UTF-8`)
   }
 }

@@ -1,8 +1,8 @@
-import type { DataSource, EntityMetadata } from 'typeorm'
+import type { DataSource, EntityMetadata, RelationMetadata } from 'typeorm'
 import { adminRule, type Rule, readOnlyRule, userRule } from '../access/rule'
 import type { AccountSource } from './account-source'
 import type { ColumnMetadata } from './column-kind'
-import { buildField, type Field, fieldColumns, isNamed, propertyOf } from './field'
+import { buildField, type Field, fieldColumns, isNamed, optionNames, propertyOf } from './field'
 import type { Registration } from './registration'
 import type { Resource } from './registry'
 
@@ -35,20 +35,22 @@ export function buildResource(registration: Registration, context: ResourceConte
   const columns = fieldColumns(metadata, context.dataSource)
   checkProperties(registration, columns, fault)
 
-  const isUsers = context.accounts?.metadata === metadata
-  const password = isUsers ? context.accounts?.password.propertyPath : undefined
+  const isPassword = (column: ColumnMetadata): boolean => isSameColumn(column, context.accounts?.password)
   const isHidden = (column: ColumnMetadata): boolean =>
-    isNamed(column, options.exclude) || !column.isSelect || propertyOf(column) === password
+    isNamed(column, options.exclude) || !column.isSelect || isPassword(column)
   const shown: Field[] = []
   const hidden: Field[] = []
   for (const column of columns) {
-    const field = buildField(column, context.dataSource, { readOnly: options.readOnly, password })
+    const field = buildField(column, context.dataSource, options.readOnly, isPassword(column))
     if (typeof field !== 'string') (isHidden(column) ? hidden : shown).push(field)
     else if (!isHidden(column)) fault(field)
   }
 
   const key = findKey(registration, shown, hidden, fault)
   const rule = ruleOf(registration, context, fault)
+  if (metadata.treeType !== undefined && rule?.writes !== false) {
+    fault('it is a tree, whose bookkeeping this service does not write: give it readOnlyRule()')
+  }
   const owner = findOwner(registration, [...shown, ...hidden], context, fault)
   if (key === undefined || rule === undefined) return undefined
   const record = recordFields(key, shown)
@@ -67,11 +69,16 @@ export function buildResource(registration: Registration, context: ResourceConte
   }
 }
 
+/** Whether both are one column of one table, as a column and its copy in an entity that inherits the table. */
+function isSameColumn(one: ColumnMetadata, other: ColumnMetadata | undefined): boolean {
+  return one.entityMetadata.tablePath === other?.entityMetadata.tablePath && one.databaseName === other.databaseName
+}
+
 type Fault = (sentence: string) => void
 
 function checkProperties({ metadata, options }: Registration, columns: readonly ColumnMetadata[], fault: Fault): void {
   const properties = new Set([
-    ...metadata.columns.flatMap((column) => [propertyOf(column), column.propertyPath]),
+    ...metadata.columns.flatMap(optionNames),
     ...metadata.relations.map((relation) => relation.propertyPath),
   ])
   for (const option of ['exclude', 'readOnly'] as const) {
@@ -98,6 +105,9 @@ function findKey(
     return undefined
   }
   const key = shown.find((field) => field.column === column)
+  if (key !== undefined && key.kind.inPath === undefined) {
+    fault(`its key ${propertyOf(column)} must be ${key.kind.description}, which cannot stand in a path`)
+  }
   if (key === undefined && (hidden.some((field) => field.column === column) || isNamed(column, options.exclude))) {
     fault(`"${propertyOf(column)}" is its key, which cannot be hidden: every record shows it as "id"`)
   }
@@ -130,6 +140,8 @@ function namesOf(record: readonly Field[]): ReadonlyMap<string, Field> {
 }
 
 function ruleOf({ options }: Registration, context: ResourceContext, fault: Fault): Rule | undefined {
+  // A module that is still loading, in a circle of imports, must not open a resource.
+  if ('auth' in options && !options.auth) fault('"auth" is given and empty; do modules import each other in a circle?')
   const rule = options.auth ?? (options.ownerField === undefined ? context.defaultAuth : userRule())
   if (typeof rule !== 'function') {
     fault('"auth" must be a rule, as userRule() or a function that answers with the principal')
@@ -153,15 +165,17 @@ function findOwner(
   fault: Fault,
 ): Field | undefined {
   if (options.ownerField === undefined) return undefined
-  const owner = fields.find((field) => field.property === options.ownerField)
   const users = accounts?.metadata
-  if (owner?.relation?.isManyToOne && (users === undefined || owner.relation.inverseEntityMetadata === users)) {
-    return owner
-  }
-  const references = metadata.manyToOneRelations
-    .filter((relation) => users === undefined || relation.inverseEntityMetadata === users)
-    .map((relation) => relation.propertyPath)
-  const allowed = references.length > 0 ? `; such are: ${references.join(', ')}` : ''
-  fault(`"ownerField" is "${options.ownerField}", which is no many-to-one to ${users?.name ?? 'an entity'}${allowed}`)
+  const isToUser = ({ isManyToOne, inverseEntityMetadata, joinColumns }: RelationMetadata): boolean =>
+    isManyToOne &&
+    (users === undefined || inverseEntityMetadata === users) &&
+    joinColumns.every(({ referencedColumn }) => referencedColumn?.isPrimary)
+  const owner = fields.find((field) => field.property === options.ownerField)
+  if (owner?.relation && isToUser(owner.relation)) return owner
+  const allowed = metadata.relations.filter(isToUser).map((relation) => relation.propertyPath)
+  const suggestion = allowed.length > 0 ? `; such are: ${allowed.join(', ')}` : ''
+  fault(
+    `"ownerField" is "${options.ownerField}", which is no many-to-one to the key of ${users?.name ?? 'an entity'}${suggestion}`,
+  )
   return undefined
 }

@@ -1,7 +1,15 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
 import { dateKind, dateTimeKind, timeKind } from '../value/date-time'
 import type { Kind } from '../value/kind'
-import { booleanKind, decimalKind, floatKind, type IntegerRange, integerKind, integerRange } from '../value/number'
+import {
+  booleanKind,
+  decimalKind,
+  floatKind,
+  type IntegerRange,
+  integerKind,
+  integerRange,
+  safeRange,
+} from '../value/number'
 import { enumKind, jsonKind, simpleArrayKind, textKind, uuidKind } from '../value/text'
 
 /** TypeORM's own class, which it does not export by name. */
@@ -17,22 +25,29 @@ const text: KindOf = (column, dataSource) => {
   const length = Number(dataSource.driver.getColumnLength(column))
   return textKind(length > 0 ? length : undefined)
 }
-const decimal: KindOf = (column) =>
-  typeof column.precision === 'number' ? decimalKind(column.precision, column.scale) : decimalKind()
+/** SQLite keeps decimals as doubles, which hold 15 digits. */
+const significantDigits = 15
+const decimal: KindOf = ({ precision, scale = 0 }) =>
+  typeof precision === 'number'
+    ? decimalKind({ whole: precision - scale, fraction: scale, significant: Math.min(precision, significantDigits) })
+    : decimalKind({ whole: significantDigits, fraction: significantDigits, significant: significantDigits })
 const members: KindOf = (column) => enumKind(column.enum ?? [])
 const always =
   (kind: Kind): KindOf =>
   () =>
     kind
 
-/** SQLite keeps 64 bits in every integer column that does not say a smaller width. */
+/**
+ * SQLite keeps 64 bits in every integer column. Those that TypeORM reads as numbers are held to what a number holds; the
+ * wider ones are read as text.
+ */
 const integers: Readonly<Record<string, KindOf>> = {
   tinyint: integer(integerRange(8)),
   int2: integer(integerRange(16)),
   smallint: integer(integerRange(16)),
   mediumint: integer(integerRange(24)),
-  int: integer(integerRange(64)),
-  integer: integer(integerRange(64)),
+  int: integer(safeRange),
+  integer: integer(safeRange),
   bigint: integer(integerRange(64)),
   int8: integer(integerRange(64)),
   'unsigned big int': integer({ min: 0n, max: integerRange(64).max }),

@@ -22,20 +22,21 @@ export interface Field {
   readonly insertable: boolean
   /** Whether PUT may change it. Else it is accepted unchanged (D9). */
   readonly updatable: boolean
+  /** Whether the database itself refuses a foreign key that points to nothing (D10). */
+  readonly constrained: boolean
   /** Whether it holds the hash of what is written (D25). */
   readonly password: boolean
 }
 
-/** Whether an option names this column, by its own property or by its relation's. */
-export function isNamed(column: ColumnMetadata, properties: readonly string[] = []): boolean {
-  return properties.includes(propertyOf(column)) || properties.includes(column.propertyPath)
+/** The names an option may use for a column: its own property, its relation's, that of the embedded entity it is in. */
+export function optionNames(column: ColumnMetadata): readonly string[] {
+  const [outermost = ''] = column.propertyPath.split('.')
+  return [propertyOf(column), column.propertyPath, outermost]
 }
 
-/** What a resource's options say of its fields, by property. */
-export interface FieldOptions {
-  readonly readOnly: readonly string[] | undefined
-  /** The property that holds password hashes, in the entity of the site's users. */
-  readonly password: string | undefined
+/** Whether an option names this column. */
+export function isNamed(column: ColumnMetadata, properties: readonly string[] = []): boolean {
+  return optionNames(column).some((name) => properties.includes(name))
 }
 
 /** Longest password that is hashed, in characters. */
@@ -64,21 +65,38 @@ function isInternal(column: ColumnMetadata): boolean {
 
 /** The columns that can be fields at all. */
 export function fieldColumns(metadata: EntityMetadata, dataSource: DataSource): readonly ColumnMetadata[] {
-  return metadata.columns.filter((column) => !isInternal(column) && !isBinary(column, dataSource))
+  return metadata.columns.filter(
+    (column) => isDeclared(column, metadata) && !isInternal(column) && !isBinary(column, dataSource),
+  )
 }
 
-/** @returns a sentence when the column cannot be a field: why, and what to do */
-export function buildField(column: ColumnMetadata, dataSource: DataSource, options: FieldOptions): Field | string {
+/** Whether the entity or a base of it declares the column. Under single-table inheritance it has its children's too. */
+function isDeclared(column: ColumnMetadata, { target }: EntityMetadata): boolean {
+  if (column.embeddedMetadata !== undefined) return true
+  const declaredBy = relationOf(column)?.target ?? column.target
+  if (typeof target !== 'function' || typeof declaredBy !== 'function') return true
+  return target === declaredBy || target.prototype instanceof declaredBy
+}
+
+/**
+ * @param password whether it holds password hashes
+ * @returns a sentence when the column cannot be a field: why, and what to do
+ */
+export function buildField(
+  column: ColumnMetadata,
+  dataSource: DataSource,
+  readOnly: readonly string[] | undefined,
+  password: boolean,
+): Field | string {
   const relation = relationOf(column)
   const property = propertyOf(column)
   const hindrance = hindranceOf(column, relation)
   if (hindrance !== undefined) return `${property} ${hindrance}: exclude it`
-  const password = property === options.password
   const kind = password ? textKind(passwordLength, 1) : kindOf(column.referencedColumn ?? column, dataSource)
   if (kind === undefined) {
     return `${property} has the column type ${dataSource.driver.normalizeType(column)}, which has no JSON form here: exclude it`
   }
-  const insertable = !isMadeByDatabase(column) && column.isInsert && !isNamed(column, options.readOnly)
+  const insertable = !isMadeByDatabase(column) && column.isInsert && !isNamed(column, readOnly)
   return {
     name: relation === undefined ? column.propertyName : `${relation.propertyName}_id`,
     property,
@@ -90,8 +108,14 @@ export function buildField(column: ColumnMetadata, dataSource: DataSource, optio
     required: insertable && !column.isNullable && !hasDefault(column),
     insertable,
     updatable: insertable && column.isUpdate && !column.isPrimary,
+    constrained: relation === undefined || isConstrained(relation),
     password,
   }
+}
+
+/** A soft-deleted record is still there for the database, and no record to us. */
+function isConstrained({ foreignKeys, inverseEntityMetadata }: RelationMetadata): boolean {
+  return foreignKeys.length > 0 && inverseEntityMetadata.deleteDateColumn === undefined
 }
 
 function hindranceOf(column: ColumnMetadata, relation: RelationMetadata | undefined): string | undefined {
@@ -101,7 +125,9 @@ function hindranceOf(column: ColumnMetadata, relation: RelationMetadata | undefi
   if (relation !== undefined && relation.joinColumns.length > 1) {
     return 'refers by several columns, which is not supported yet'
   }
-  if (column.propertyName.includes('__')) return 'has two underscores in a row, which part the names of a filter'
+  if (/__|_$/.test(relation?.propertyName ?? column.propertyName)) {
+    return 'has two underscores in a row, or one at its end; these part the names of a filter'
+  }
   return undefined
 }
 
@@ -112,12 +138,14 @@ function isMadeByDatabase(column: ColumnMetadata): boolean {
     column.isCreateDate ||
     column.isUpdateDate ||
     column.isDeleteDate ||
-    column.isVersion
+    column.isVersion ||
+    column.isDiscriminator
   )
 }
 
 /** A default of the database, or of the class: `published = false`. */
 function hasDefault(column: ColumnMetadata): boolean {
   if (column.default !== undefined && column.default !== null) return true
-  return column.getEntityValue(column.entityMetadata.create()) !== undefined
+  const value: unknown = column.getEntityValue(column.entityMetadata.create())
+  return value !== undefined && value !== null
 }

@@ -64,15 +64,16 @@ export const dateTimeKind = temporalKind(
   parseDateTime,
   (value) => {
     const instant = value instanceof Date ? value : new Date(String(value))
-    // SQLite holds any text in a date-time column: one that names no instant is shown as it is.
-    return Number.isNaN(instant.getTime()) ? String(value) : renderDateTime(instant)
+    // SQLite holds any text in a date-time column, one that names no instant too.
+    return Number.isNaN(instant.getTime()) ? String(instant) : renderDateTime(instant)
   },
 )
 
 export const dateKind = temporalKind(
   'a date, as "2024-02-29"',
   (text) => (/^\d{4}-\d\d-\d\d$/.test(text) && isDate(text) ? text : undefined),
-  (value) => (value instanceof Date ? value.toISOString().slice(0, 10) : String(value)),
+  // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well.
+  (value) => (value instanceof Date ? value.toISOString() : String(value)).slice(0, 10),
 )
 
 export const timeKind = temporalKind(

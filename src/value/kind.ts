@@ -20,7 +20,7 @@ export interface Kind {
   /** "integer", "text of at most 100 characters": completes the sentence "must be …". */
   readonly description: string
   readonly operators: readonly OperatorName[]
-  /** How a key of this kind is spelt in a path, where not every text that can be read will do. */
+  /** How a key of this kind is spelt in a path. A kind without it cannot be a key. */
   readonly inPath?: RegExp
   /** @throws {ValueError} */
   readonly fromText: (text: string) => unknown

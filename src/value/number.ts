@@ -1,12 +1,13 @@
 import { equalityOperators, type Json, type Kind, orderOperators, refuse } from './kind'
 
-const safe = { min: BigInt(Number.MIN_SAFE_INTEGER), max: BigInt(Number.MAX_SAFE_INTEGER) }
-
 /** The least and the greatest value of a column, both included. */
 export interface IntegerRange {
   readonly min: bigint
   readonly max: bigint
 }
+
+/** The integers that a JavaScript number holds exactly, ±(2^53−1). */
+export const safeRange: IntegerRange = { min: BigInt(Number.MIN_SAFE_INTEGER), max: BigInt(Number.MAX_SAFE_INTEGER) }
 
 /** The range of a two's complement integer of so many bits; `unsigned` starts at 0. */
 export function integerRange(bits: number, unsigned = false): IntegerRange {
@@ -39,7 +40,7 @@ export function integerKind(range: IntegerRange): Kind {
 }
 
 function isSafe(value: bigint): boolean {
-  return value >= safe.min && value <= safe.max
+  return value >= safeRange.min && value <= safeRange.max
 }
 
 function integerToJson(value: unknown): Json {
@@ -58,19 +59,30 @@ export const floatKind: Kind = {
   toJson: (value) => Number(value),
 }
 
-/**
- * Decimals are strings, so that no digit is lost (D12).
- * @param precision digits in all; without it, any number of them
- * @param scale digits behind the point
- */
-export function decimalKind(precision?: number, scale = 0): Kind {
-  const shape =
-    precision === undefined ? '' : ` with at most ${precision - scale} digits before the point and ${scale} behind`
-  const description = `a decimal number in a string${shape}`
+/** What the column of a decimal can hold, in digits. */
+export interface DecimalShape {
+  /** Before the point. */
+  readonly whole: number
+  /** Behind the point. */
+  readonly fraction: number
+  /** In all, from the first that is not 0. */
+  readonly significant: number
+}
+
+/** Decimals are strings, so that no digit is lost (D12). */
+export function decimalKind({ whole, fraction, significant }: DecimalShape): Kind {
+  const parts = [
+    ...(whole < significant ? [`${whole} digits before the point`] : []),
+    ...(fraction < significant ? [`${fraction} behind it`] : []),
+    `${significant} in all`,
+  ]
+  const description = `a decimal number in a string, with at most ${parts.join(', ')}`
   const check = (text: string): string => {
-    const [, whole, fraction = ''] = /^-?0*(\d+?)(?:\.(\d+))?$/.exec(text) ?? refuse(description)
-    const digits = whole === '0' ? 0 : (whole?.length ?? 0)
-    const fits = precision === undefined || (digits <= precision - scale && fraction.length <= scale)
+    const [, before = '', behind = ''] =
+      (text.length <= 100 && /^-?(\d+)(?:\.(\d+))?$/.exec(text)) || refuse(description)
+    const leading = before.replace(/^0+/, '')
+    const digits = `${leading}${behind}`.replace(/^0+/, '')
+    const fits = leading.length <= whole && behind.length <= fraction && digits.length <= significant
     return fits ? text : refuse(description)
   }
   return {
@@ -78,8 +90,13 @@ export function decimalKind(precision?: number, scale = 0): Kind {
     operators: orderOperators,
     fromText: check,
     fromJson: (json) => (typeof json === 'string' ? check(json) : refuse(description)),
-    toJson: (value) => (typeof value === 'number' && precision !== undefined ? value.toFixed(scale) : String(value)),
+    toJson: (value) => (typeof value === 'number' ? renderDecimal(value, fraction, significant) : String(value)),
   }
+}
+
+function renderDecimal(value: number, fraction: number, significant: number): string {
+  if (fraction < significant) return value.toFixed(fraction)
+  return value.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: significant })
 }
 
 const truths: ReadonlyMap<string, boolean> = new Map([

@@ -5,6 +5,9 @@ export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
+/** What can stand between two slashes of a path, once it is percent-encoded: not nothing, and not `.` or `..`. */
+const segment = /^(?!%2E$|%2E%2E$|\.{1,2}$)./i
+
 /**
  * @param maximum greatest length in characters (code points); without it, any
  * @param minimum least length
@@ -20,6 +23,7 @@ export function textKind(maximum = Number.POSITIVE_INFINITY, minimum = 0): Kind 
   return {
     description,
     operators: textOperators,
+    inPath: segment,
     // A longer text equals nothing that is stored, but it is a readable question.
     fromText: (text) => (isStorable(text) ? text : refuse('text without NUL characters and lone surrogates')),
     fromJson: (json) => (typeof json === 'string' ? check(json) : refuse(description)),
@@ -27,12 +31,12 @@ export function textKind(maximum = Number.POSITIVE_INFINITY, minimum = 0): Kind 
   }
 }
 
-/** The canonical form of RFC 9562, in lower case. */
+/** A UUID in the form of RFC 9562, as it is stored: a database that keeps it as text minds the case. */
 export const uuidKind: Kind = {
   description: 'a UUID, as 01890a5d-ac96-774b-bcce-b302099a8057',
   operators: equalityOperators,
-  fromText: (text) =>
-    /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text) ? text.toLowerCase() : refuse(uuidKind.description),
+  inPath: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i,
+  fromText: (text) => (uuidKind.inPath?.test(text) ? text : refuse(uuidKind.description)),
   fromJson: (json) => (typeof json === 'string' ? uuidKind.fromText(json) : refuse(uuidKind.description)),
   toJson: String,
 }
@@ -44,6 +48,7 @@ export function enumKind(members: readonly (string | number)[]): Kind {
   return {
     description,
     operators: equalityOperators,
+    inPath: segment,
     fromText: (text) => byText.get(text) ?? refuse(description),
     fromJson: (json) => members.find((member) => member === json) ?? refuse(description),
     toJson: (value) => byText.get(String(value)) ?? String(value),
@@ -52,24 +57,22 @@ export function enumKind(members: readonly (string | number)[]): Kind {
 
 const jsonDepth = 64
 
-function depth(json: unknown, limit: number): number {
-  if (typeof json !== 'object' || json === null || limit === 0) return 0
-  let deepest = 0
-  for (const member of Object.values(json)) deepest = Math.max(deepest, depth(member, limit - 1))
-  return deepest + 1
+/** Whether a database can hold this JSON as it is: texts that are storable, finite numbers, not too deep. */
+function isStorableJson(json: unknown, depth: number): boolean {
+  if (typeof json === 'string') return isStorable(json)
+  if (typeof json === 'number') return Number.isFinite(json)
+  if (typeof json !== 'object' || json === null) return true
+  return (
+    depth > 0 && Object.entries(json).every(([name, member]) => isStorable(name) && isStorableJson(member, depth - 1))
+  )
 }
 
 /** Any JSON; it can be asked whether it is null, no more. */
 export const jsonKind: Kind = {
-  description: `JSON at most ${jsonDepth} levels deep, without NUL characters and lone surrogates`,
+  description: `JSON at most ${jsonDepth} levels deep, without NUL characters, lone surrogates and numbers beyond 1.8e308`,
   operators: nullOperators,
   fromText: () => refuse('compared by "is" only'),
-  fromJson: (json) => {
-    if (depth(json, jsonDepth + 1) > jsonDepth) refuse(jsonKind.description)
-    const text = JSON.stringify(json)
-    if (!text.isWellFormed() || /\\u(0000|d[89a-f][\da-f]{2})/.test(text)) refuse(jsonKind.description)
-    return json
-  },
+  fromJson: (json) => (isStorableJson(json, jsonDepth) ? json : refuse(jsonKind.description)),
   toJson: (value) => value as Json,
 }
 

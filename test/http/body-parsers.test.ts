@@ -18,7 +18,7 @@ const bodies: readonly (readonly [string, string, string])[] = [
 const parsers: readonly (readonly [string, Middleware])[] = [
   ['koa-bodyparser', bodyParser()],
   ['koa-bodyparser with text', bodyParser({ enableTypes: ['json', 'form', 'text'] })],
-  ['koa-body', koaBody({ multipart: true })],
+  ['koa-body', koaBody({ multipart: true, includeUnparsed: true })],
 ]
 
 describe.each(parsers)('D6 behind %s', (_, parser) => {
@@ -52,4 +52,19 @@ describe.each(parsers)('D6 behind %s', (_, parser) => {
   ])('%s is refused', async (_what, type, body, status) => {
     expect((await post(type, body)).status).toBe(status)
   })
+})
+
+test('D6 behind a parser that keeps only its form, JSON under the type of a form is refused rather than guessed', async () => {
+  const world = await openWorld({ entities, seed: seedWorld, before: (app) => app.use(koaBody()) })
+  const headers = { 'Content-Type': form }
+  const wrong = await send(world.url, 'POST /api/note/', {
+    as: 'bob',
+    headers,
+    body: '{"title":"a+b%41","author_id":2}',
+  })
+  expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining('one text field \\"data\\"')])
+  const body = `data=${encodeURIComponent('{"title":"a+b%41","author_id":2}')}`
+  const right = await send(world.url, 'POST /api/note/', { as: 'bob', headers, body })
+  expect([right.status, right.json()]).toEqual([201, expect.objectContaining({ title: 'a+b%41' })])
+  await world.close()
 })

@@ -36,10 +36,25 @@ class Report {
   @PrimaryGeneratedColumn() id!: number
 }
 
+/** Knows users by text, as a JSON Web Token does. */
+@Entity()
+@Resource({ auth: ({ context }) => ({ id: context.get('X-Subject') }), ownerField: 'member' })
+class Token {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() text!: string
+  @ManyToOne(() => Member) member!: Member | null
+}
+
+@Entity()
+@Resource({ auth: ({ context }) => context.throw(403, 'not on Sundays') })
+class Sunday {
+  @PrimaryGeneratedColumn() id!: number
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Member, Post, Broken, Report],
+    entities: [Member, Post, Broken, Report, Token, Sunday],
     seed: async (dataSource) => {
       await dataSource.getRepository(Member).insert([{ name: 'one' }, { name: 'two' }])
     },
@@ -86,10 +101,27 @@ test('a rule that answers with no principal is a fault of the application, and l
   expect(world.faults.slice(before)).toEqual([expect.objectContaining({ message: expect.stringContaining('broken') })])
 })
 
+test('a rule that knows users by text', async () => {
+  const by = (id: string): { headers: Record<string, string> } => ({ headers: { 'X-Subject': id } })
+  const made = await send(world.url, 'POST /api/token/', { ...by('2'), body: { text: 'x' } })
+  expect([made.status, made.json()]).toEqual([201, { id: 1, text: 'x', member_id: 2 }])
+  const put = async (id: string): Promise<number> =>
+    (await send(world.url, 'PUT /api/token/1/', { ...by(id), body: { text: 'y' } })).status
+  expect([await put('2'), await put('1'), await put('2x')]).toEqual([200, 403, 500])
+  expect((await send(world.url, 'POST /api/token/', { ...by('2x'), body: { text: 'x' } })).status).toBe(500)
+})
+
+test("what a rule throws for Koa is Koa's to answer", async () => {
+  const reply = await send(world.url, 'GET /api/sunday/')
+  expect([reply.status, reply.text]).toEqual([403, 'not on Sundays'])
+})
+
 test('the description names the rules', () => {
   expect(world.mounted.resources.map(({ name, rule }) => [name, rule])).toEqual([
     ['post', 'session'],
     ['broken', 'broken'],
     ['report', 'auth'],
+    ['token', 'auth'],
+    ['sunday', 'auth'],
   ])
 })

@@ -59,6 +59,17 @@ test.each([
   fc.assert(property, { numRuns: 5000, seed: 16 })
 })
 
+test.each([
+  ['ß', 'ẞ'],
+  ['ẞ', 'ß'],
+  ['θ', 'ϴ'],
+  ['ǆ', 'ǅ'],
+  ['Ǆ', 'ǆ'],
+  ['ı', 'ı'],
+])('D16 ilike %s finds %s', (like, value) => {
+  expect(matches.get(value, globPattern(like, true))?.found).toBe(1)
+})
+
 test('a pattern made of a text matches it', () => {
   const property = fc.property(text, (value) => {
     const like = value.replace(/[%_\\]/g, '\\$&')

@@ -48,6 +48,18 @@ const refused: readonly (readonly [string, SendOptions, number, string])[] = [
   ['a form that is not UTF-8', typed(form, 'data=%ff'), 400, 'UTF-8'],
   ['a multipart form without data', multipart('name="other"\r\n\r\n{}'), 400, '"data"'],
   ['a multipart form with data as a file', multipart('name="data"; filename="x"\r\n\r\n{}'), 400, '"data"'],
+  [
+    'a multipart form that is not UTF-8',
+    {
+      headers: { 'Content-Type': 'multipart/form-data; boundary=limit' },
+      body: Buffer.from(
+        '--limit\r\nContent-Disposition: form-data; name="data"\r\n\r\n{"title":"\xff"}\r\n--limit--\r\n',
+        'latin1',
+      ),
+    },
+    400,
+    'UTF-8',
+  ],
   ['a multipart form without boundary', typed('multipart/form-data', json), 400, 'boundary'],
   ['a multipart form that is cut', typed('multipart/form-data; boundary=limit', '--limit\r\n'), 400, 'boundary'],
   ['text', typed('text/plain', json), 415, 'application/json'],

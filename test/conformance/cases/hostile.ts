@@ -65,6 +65,8 @@ export const hostileScenarios: readonly Scenario[] = [
       '31',
     ),
     query(`${'x'.repeat(129)}=1`, '128 characters'),
+    { ...query(`ordering=${','.repeat(2047)}`), faults: Array.from({ length: 20 }, () => 'ordering') },
+    query(`price=${'0'.repeat(2047)}x`, 'decimal'),
     query(`title=${'x'.repeat(2049)}`, 'title may have 2048 characters, it has 2049'),
     query(`author${'__author'.repeat(14)}=1`, 'author'),
     query(`${'parent__'.repeat(5)}id=1`, 'at most 4'),

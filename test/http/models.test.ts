@@ -1,0 +1,216 @@
+import {
+  ChildEntity,
+  Column,
+  CreateDateColumn,
+  DeleteDateColumn,
+  Entity,
+  ManyToOne,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  TableInheritance,
+} from 'typeorm'
+import { Resource, UserAccount, verifyPassword } from 'typeorm-resources'
+import { type Reply, send } from '../client'
+import { openWorld, type World } from '../world/world'
+
+const everybody = (): { id: number } => ({ id: 1 })
+
+/** Every column type whose exact value SQLite or its driver would lose. */
+@Entity()
+@Resource({ auth: everybody })
+class Exact {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'decimal', precision: 30, scale: 2, nullable: true }) wide!: string | null
+  @Column({ type: 'decimal', nullable: true }) free!: string | null
+  @Column({ type: 'integer', nullable: true }) whole!: number | null
+  @Column({ type: 'jsonb', nullable: true }) binary!: unknown
+  @CreateDateColumn({ type: 'date' }) born!: string
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Big {
+  @PrimaryColumn({ type: 'bigint' }) id!: string
+  @Column() text!: string
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Lazy {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() text!: string
+  @ManyToOne(() => Lazy, { nullable: true }) up!: Promise<Lazy | null>
+  @ManyToOne(() => Lazy, { nullable: true, createForeignKeyConstraints: false }) loose!: Lazy | null
+  @ManyToOne(() => Gone, { nullable: true }) gone!: Gone | null
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Gone {
+  @PrimaryGeneratedColumn() id!: number
+  @DeleteDateColumn() deleted!: Date | null
+}
+
+@Entity()
+@Resource({ auth: everybody })
+@UserAccount()
+@TableInheritance({ column: 'kind' })
+class Person {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() kind!: string
+  @Column() username!: string
+  @Column() password!: string
+}
+
+@ChildEntity()
+@Resource({ auth: everybody, exclude: ['pin'] })
+class Staff extends Person {
+  @Column({ nullable: true, type: 'varchar' }) pin!: string | null
+  @Column({ default: 1 }) desk!: number
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Natural {
+  @PrimaryColumn() key!: string
+  @Column({ length: 5 }) label!: string
+  @Column() note: string = null as unknown as string
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Numbered {
+  @PrimaryColumn() id!: number
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ entities: [Exact, Big, Lazy, Gone, Person, Staff, Natural, Numbered] })
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+const post = (name: string, body: unknown): Promise<Reply> =>
+  send(world.url, `POST /api/${name}/`, { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+const put = (path: string, body: object): Promise<Reply> => send(world.url, `PUT /api/${path}/`, { body })
+const get = (path: string): Promise<Reply> => send(world.url, `GET /api/${path}`)
+
+test.each([
+  ['wide', '12345678901234.56', 400],
+  ['wide', '123456789012.34', 201],
+  ['wide', '-0.10', 201],
+  ['free', '0.0000001', 201],
+  ['free', '123456789012345', 201],
+  ['free', '0.000123456789012345', 400],
+  ['free', '1234567890123456', 400],
+  ['whole', 9007199254740991, 201],
+  ['whole', '9007199254740993', 400],
+  ['binary', { a: [1, 'é'] }, 201],
+])('D12 %s takes %j and shows it as it is, or refuses it: %i', async (field, value, status) => {
+  const made = await post('exact', { [field]: value })
+  expect(made.status).toBe(status)
+  if (status !== 201) return
+  const { id } = made.json() as { id: number }
+  expect(made.json()).toMatchObject({ [field]: value, born: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) })
+  expect((await get(`exact/${id}/`)).json()).toEqual(made.json())
+  expect((await put(`exact/${id}`, made.json() as object)).json()).toEqual(made.json())
+  if (typeof value !== 'string') return
+  expect((await get(`exact/?${field}=${value}`)).json()).toMatchObject({ objects: [{ id }] })
+})
+
+test('D12 keys beyond what a number holds are told apart', async () => {
+  for (const id of ['9007199254740992', '9007199254740993']) await post('big', { id, text: id })
+  const { objects } = (await get('big/')).json() as { objects: object[] }
+  expect(objects).toEqual([
+    { id: '9007199254740992', text: '9007199254740992' },
+    { id: '9007199254740993', text: '9007199254740993' },
+  ])
+  expect((await put('big/9007199254740993', { text: 'odd' })).json()).toEqual({ id: '9007199254740993', text: 'odd' })
+  expect((await get('big/9007199254740992/')).json()).toMatchObject({ text: '9007199254740992' })
+})
+
+test('D10 a lazy relation, one without a constraint, and one to a deleted record', async () => {
+  expect((await post('lazy', { text: 'a' })).json()).toEqual({
+    id: 1,
+    text: 'a',
+    up_id: null,
+    loose_id: null,
+    gone_id: null,
+  })
+  expect((await post('lazy', { text: 'b', up_id: 1, loose_id: 1 })).json()).toMatchObject({ up_id: 1, loose_id: 1 })
+  await post('gone', {})
+  expect((await post('lazy', { text: 'c', gone_id: 1 })).status).toBe(201)
+  await send(world.url, 'DELETE /api/gone/1/')
+  for (const [field, id] of [
+    ['up_id', 99],
+    ['loose_id', 99],
+    ['gone_id', 1],
+  ] as const) {
+    const answer = { status: 400, errors: [{ field, message: expect.stringContaining('points to no') }] }
+    expect((await post('lazy', { text: 'd', [field]: id })).json()).toMatchObject(answer)
+    expect((await put('lazy/1', { [field]: id })).json()).toMatchObject(answer)
+  }
+})
+
+test('D13, D25 single-table inheritance: passwords of a child are passwords, and a parent does not show what a child has', async () => {
+  const made = await post('staff', { username: 'sue', password: 'plain', pin: '1234' })
+  expect([made.status, made.json()]).toEqual([201, { id: 1, kind: 'Staff', username: 'sue', desk: 1 }])
+  const [row] = await world.dataSource.query('SELECT "password", "pin" FROM "person" WHERE "id" = 1')
+  expect(await verifyPassword('plain', row.password)).toBe(true)
+  expect(row.pin).toBe('1234')
+  expect((await get('person/')).json()).toMatchObject({ objects: [{ id: 1, kind: 'Staff', username: 'sue' }] })
+  for (const query of ['person/?pin=1234', 'person/?desk=1', 'staff/?pin=1234', 'staff/?password__is=null']) {
+    expect((await get(query)).status).toBe(400)
+  }
+  expect((await put('staff/1', { kind: 'Person' })).status).toBe(400)
+  await post('person', { username: 'tom', password: 'x' })
+  expect((await get('staff/2/')).status).toBe(404)
+  expect((await put('staff/2', { username: 'x' })).status).toBe(404)
+})
+
+test.each(['', '.', '..'])('a key that no path can name is refused: %j', async (key) => {
+  expect((await post('natural', { key, label: 'x', note: 'x' })).json()).toMatchObject({
+    status: 400,
+    errors: [{ field: 'key' }],
+  })
+})
+
+test.each([0, -5])('a number that no path can name is refused: %i', async (id) => {
+  expect((await post('numbered', { id })).status).toBe(400)
+})
+
+test.each(['a/b', '%2F', 'é ü', 'a?b#c', '...', '%2e'])(
+  'a key of any other text is found where Location says: %j',
+  async (key) => {
+    const made = await post('natural', { key, label: 'x', note: 'x' })
+    expect([made.status, made.json()]).toEqual([201, { id: key, key, label: 'x', note: 'x' }])
+    const path = made.headers.location?.replace('/api/', '') ?? ''
+    expect((await get(path)).json()).toEqual(made.json())
+    const again = (await post('natural', { key, label: 'x', note: 'x' })).json()
+    expect(again).toMatchObject({ status: 409, errors: [{ field: 'key' }], detail: 'another natural has the same key' })
+    expect((await send(world.url, `DELETE /api/${path}`)).status).toBe(204)
+  },
+)
+
+test('D8 a class default of null is none', async () => {
+  expect((await post('natural', { key: 'k', label: 'x' })).json()).toMatchObject({
+    errors: [{ field: 'note', message: 'is required' }],
+  })
+})
+
+test('D9 a stored value that today would be refused can be sent back', async () => {
+  await world.dataSource.query(`INSERT INTO "natural" VALUES ('old', 'longer than five', 'x')`)
+  const record = (await get('natural/old/')).json() as object
+  expect((await put('natural/old', record)).json()).toEqual(record)
+  expect((await put('natural/old', { label: 'longer than six' })).status).toBe(400)
+})
+
+test('a trigger that refuses is a refusal, whose words stay inside', async () => {
+  await world.dataSource.query(
+    `CREATE TRIGGER "no" BEFORE DELETE ON "natural" WHEN OLD."key" = 'old' BEGIN SELECT RAISE(ABORT, 'canary'); END`,
+  )
+  const reply = await send(world.url, 'DELETE /api/natural/old/')
+  expect([reply.status, reply.text]).toEqual([409, expect.not.stringContaining('canary')])
+})
