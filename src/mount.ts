@@ -8,7 +8,7 @@ import { ApiError } from './errors'
 import { handle, type Service } from './handle'
 import { mountPoint, readPayload, send } from './koa'
 import { buildAccountLookup } from './query/account-lookup'
-import type { PageLimits } from './request/limits'
+import { limits, type PageLimits } from './request/limits'
 import { answerFault, answerRefusal } from './response/answer'
 import type { AccountSource } from './schema/account-source'
 import { buildRegistry } from './schema/build-registry'
@@ -133,13 +133,11 @@ function checkOptions(options: MountOptions): string[] {
   if (options.prefix !== undefined && !/^(\/[\w.~-]+)*\/?$/.test(options.prefix)) {
     faults.push(`"prefix" must be a path as "/api", not ${JSON.stringify(options.prefix)}`)
   }
-  const limits = withDefaults(options.limit)
-  if (
-    ![limits.default, limits.max].every((count) => Number.isInteger(count) && count >= 1) ||
-    limits.default > limits.max
-  ) {
+  const { default: size, max } = withDefaults(options.limit)
+  const isRange = Number.isInteger(size) && Number.isInteger(max) && 1 <= size && size <= max && max <= limits.depth
+  if (!isRange) {
     faults.push(
-      `"limit" must be { default, max }, integers from 1, default at most max; it is ${JSON.stringify(limits)}`,
+      `"limit" must be { default, max }, integers, 1 <= default <= max <= ${limits.depth}; it is { ${size}, ${max} }`,
     )
   }
   return faults

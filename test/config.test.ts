@@ -117,6 +117,7 @@ test.each<[string, object, readonly string[]]>([
     ['"prefix" must be a path as "/api", not "api"'],
   ],
   ['limits that do not fit', { limit: { default: 30, max: 10 }, resources: [{ entity: Tag }] }, ['"limit" must be']],
+  ['a limit deeper than pages reach', { limit: { max: 1_000_001 }, resources: [{ entity: Tag }] }, ['max <= 1000000']],
   ['a limit of 0', { limit: { default: 0 }, resources: [{ entity: Tag }] }, ['"limit" must be']],
   [
     'a name in exclude that is no field',
