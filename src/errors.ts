@@ -1,5 +1,5 @@
 /**
- * Every refusal (4xx, and 503) this service can give: its code, status and title.
+ * Every refusal (4xx) this service can give: its code, status and title.
  * The code is the last part of the problem's `type` (RFC 9457); docs/reference/errors.md explains each.
  */
 export const refusals = {
@@ -18,19 +18,24 @@ export const refusals = {
 export type RefusalCode = keyof typeof refusals
 
 /** What is wrong with one field or parameter; `message` reads on from the name: "must be an integer". */
-export interface Fault {
+export interface FieldError {
   readonly field: string
   readonly message: string
 }
 
-/** A request that is refused. Thrown at the stage that notices, rendered once in `response/problem.ts`. */
+/** What else a refusal says. */
+export interface RefusalDetails {
+  readonly errors?: readonly FieldError[]
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A request that is refused. Thrown at the stage that notices, rendered once, in `response/answer.ts`. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   constructor(
     readonly code: RefusalCode,
     detail: string,
-    readonly faults: readonly Fault[] = [],
-    readonly headers: Readonly<Record<string, string>> = {},
+    readonly details: RefusalDetails = {},
   ) {
     super(detail)
   }
@@ -41,28 +46,31 @@ export class ValueError extends Error {
   override readonly name = 'ValueError'
 }
 
-/** What the application has set up wrongly: every fault found at mount, one a line (D26). */
+/** Takes a mistake of the application's set-up, in a sentence; all are reported together (D26). */
+export type Report = (mistake: string) => void
+
+/** What the application has set up wrongly: every mistake found at mount, one a line (D26). */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
-  constructor(readonly faults: readonly string[]) {
-    super(`typeorm-resources cannot be mounted:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+  constructor(readonly mistakes: readonly string[]) {
+    super(`typeorm-resources cannot be mounted:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`)
   }
 }
 
-const reportedFaults = 20
+const reportedErrors = 20
 const reportedName = 128
 
-/** Gathers the faults of one request, so that its sender learns all of them at once (D5); of very many the first. */
-export class Faults {
-  readonly #found: Fault[] = []
+/** Gathers what is wrong with a request, so that its sender learns all of it at once (D5); of very much the first. */
+export class FieldErrors {
+  readonly #found: FieldError[] = []
 
-  get some(): boolean {
-    return this.#found.length > 0
+  get isEmpty(): boolean {
+    return this.#found.length === 0
   }
 
   /** Whether more need not be looked for. */
-  get full(): boolean {
-    return this.#found.length >= reportedFaults
+  get isFull(): boolean {
+    return this.#found.length >= reportedErrors
   }
 
   add(field: string, message: string): void {
@@ -81,9 +89,10 @@ export class Faults {
     }
   }
 
-  /** @throws {ApiError} when any fault was noted */
+  /** @throws {ApiError} when anything was noted */
   raise(code: RefusalCode): void {
-    if (!this.some) return
-    throw new ApiError(code, this.#found.map(({ field, message }) => `${field} ${message}`).join('. '), this.#found)
+    if (this.isEmpty) return
+    const sentences = this.#found.map(({ field, message }) => `${field} ${message}`)
+    throw new ApiError(code, sentences.join('. '), { errors: this.#found })
   }
 }

@@ -1,15 +1,18 @@
 import type { DataSource } from 'typeorm'
 import type { Authenticate, PasswordHashing } from './access/account'
 import { parseCredentials } from './access/credentials'
+import { isReading, requirePrincipal } from './access/require-principal'
 import type { AccessRequest, Principal } from './access/rule'
-import { ApiError, Faults } from './errors'
+import { ApiError, FieldErrors } from './errors'
 import { planInsert, planUpdate } from './plan/change-set'
-import type { ChangeSet } from './plan/plan'
-import { planItem, planList, readKey } from './plan/select-plan'
-import { findDangling } from './query/refuse-write'
-import { fetchRows, type Row } from './query/select'
-import { deleteRow, insertRow, type Target, updateRow } from './query/write'
-import { type Body, type Payload, parseBody } from './request/body'
+import type { ChangeSet, Target } from './plan/plan'
+import { parseKey, planItem, planList } from './plan/select-plan'
+import { ownerKey, requireOwner } from './plan/target'
+import { checkReferences } from './query/reference'
+import type { Row } from './query/row'
+import { fetchRows } from './query/select'
+import { deleteRow, insertRow, updateRow } from './query/write'
+import { type Payload, parseBody } from './request/body'
 import type { PageLimits } from './request/limits'
 import { parseListRequest } from './request/list-request'
 import { type Answer, answerEmpty, answerJson } from './response/answer'
@@ -42,146 +45,113 @@ export interface ResourceRequest {
 
 type Action = (service: Service, request: ResourceRequest, principal: Principal) => Promise<Answer>
 
-const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
-
 /**
  * Answers a request in the order of D2: access rule, method, what is sent, record, owner, values, constraints.
  * @throws {ApiError} for every refusal
  */
 export async function handle(service: Service, request: ResourceRequest): Promise<Answer> {
-  const principal = await requirePrincipal(service, request)
-  const actions = request.segment === undefined ? collectionActions : itemActions
-  const allowed = Object.keys(actions).filter(
-    (method) => request.resource.rule.writes !== false || reading.includes(method),
-  )
-  const action = allowed.includes(request.method) ? actions[request.method] : undefined
+  const { resource, method, segment } = request
+  const principal = await requirePrincipal(resource.rule, accessRequest(service, request), resource.owner !== undefined)
+  const actions = segment === undefined ? collectionActions : itemActions
+  const allowed = [...actions.keys()].filter((known) => resource.rule.writes !== false || isReading(known))
   const headers = { Allow: allowed.join(', ') }
-  if (action === undefined) {
-    throw new ApiError(
-      'method-not-allowed',
-      `${request.method} is not possible here; ${headers.Allow} are`,
-      [],
-      headers,
-    )
-  }
-  return request.method === 'OPTIONS' ? answerEmpty(headers) : action(service, request, principal)
+  if (method === 'OPTIONS') return answerEmpty(headers)
+  const action = allowed.includes(method) ? actions.get(method) : undefined
+  if (action !== undefined) return action(service, request, principal)
+  throw new ApiError('method-not-allowed', `${method} is not possible here; ${headers.Allow} are`, { headers })
 }
 
-async function requirePrincipal(service: Service, request: ResourceRequest): Promise<Principal> {
-  const { resource, method, context } = request
-  const credentials = parseCredentials(request.authorization)
-  const principal = await resource.rule({
-    method,
-    reads: reading.includes(method),
-    credentials,
-    authenticate: () => service.authenticate(credentials),
-    context,
-  })
-  if (!principal) throw new ApiError('unauthorized', 'Authentication failed')
-  if (principal.id === undefined) {
-    throw new TypeError(`the access rule of ${resource.name} must answer with null, or with { id } of a user or null`)
-  }
-  // Nobody can own a record without being somebody.
-  const ownsNothing = resource.owner !== undefined && principal.id === null
-  if (ownsNothing && !reading.includes(method)) throw new ApiError('unauthorized', 'Authentication failed')
-  return principal
-}
-
-/** The principal's id as the owner's foreign key holds it: a site's own rule may know it as text. */
-function ownerKey({ owner, name }: Resource, { id }: Principal): unknown {
-  if (owner === undefined) return undefined
-  try {
-    return owner.kind.fromText(String(id))
-  } catch (error) {
-    throw new TypeError(`the access rule of ${name} answered with ${JSON.stringify(id)}, which is no key of a user`, {
-      cause: error,
-    })
-  }
+function accessRequest(service: Service, { method, authorization, context }: ResourceRequest): AccessRequest {
+  const credentials = parseCredentials(authorization)
+  const authenticate = (): Promise<Principal | undefined> => service.authenticate(credentials)
+  return { method, reads: isReading(method), credentials, authenticate, context }
 }
 
 const list: Action = async ({ dataSource, pageLimits }, { resource, querystring, collection }) => {
-  const faults = new Faults()
-  const request = parseListRequest(querystring, pageLimits, faults)
-  const plan = planList(resource, request, faults)
-  faults.raise('bad-query')
+  const errors = new FieldErrors()
+  const request = parseListRequest(querystring, pageLimits, errors)
+  const plan = planList(resource, request, errors)
+  errors.raise('bad-query')
   return answerJson(200, renderEnvelope(resource, request, await fetchRows(dataSource, plan), collection))
 }
 
 const create: Action = async (service, { resource, readPayload, collection }, principal) => {
   const body = await parseBody(await readPayload())
-  const faults = new Faults()
-  const changes = planInsert(resource, body, ownerKey(resource, principal), faults)
-  const row = await insertRow(service.dataSource, resource, await accept(service, changes, faults))
+  const errors = new FieldErrors()
+  const changes = planInsert(resource, body, ownerKey(resource, principal), errors)
+  await requireReferences(service.dataSource, changes, errors)
+  const row = await insertRow(service.dataSource, resource, await hashPasswords(service, changes))
   const record = renderRecord(resource, row)
   return answerJson(201, record, { Location: `${collection}${encodeURIComponent(String(record['id']))}/` })
 }
 
-const read: Action = async ({ dataSource }, request) =>
-  answerJson(200, renderRecord(request.resource, (await requireRow(dataSource, request)).row))
+const read: Action = async ({ dataSource }, request) => {
+  const { row } = await requireRow(dataSource, request)
+  return answerJson(200, renderRecord(request.resource, row))
+}
 
 const update: Action = async (service, request, principal) => {
   const { resource } = request
-  const body: Body = await parseBody(await request.readPayload())
-  const { row, key } = await requireRow(service.dataSource, request)
-  const target = requireOwner(resource, row, key, principal)
-  const faults = new Faults()
-  const changes = planUpdate(resource, body, renderRecord(resource, row), faults)
-  const accepted = await accept(service, changes, faults)
-  const updated = accepted.size === 0 ? row : await updateRow(service.dataSource, resource, target, accepted)
+  const body = await parseBody(await request.readPayload())
+  const { row, target } = await requireRow(service.dataSource, request)
+  requireOwner(resource, target, principal)
+  const errors = new FieldErrors()
+  const changes = planUpdate(resource, body, renderRecord(resource, row), errors)
+  await requireReferences(service.dataSource, changes, errors)
+  if (changes.size === 0) return answerJson(200, renderRecord(resource, row))
+  const updated = await updateRow(service.dataSource, resource, target, await hashPasswords(service, changes))
   if (updated === undefined) throw notFound(request)
   return answerJson(200, renderRecord(resource, updated))
 }
 
 const remove: Action = async ({ dataSource }, request, principal) => {
-  const { row, key } = await requireRow(dataSource, request)
-  const target = requireOwner(request.resource, row, key, principal)
+  const { target } = await requireRow(dataSource, request)
+  requireOwner(request.resource, target, principal)
   if (!(await deleteRow(dataSource, request.resource, target))) throw notFound(request)
   return answerEmpty()
 }
 
-const options: Action = async () => answerEmpty()
+const collectionActions: ReadonlyMap<string, Action> = new Map([
+  ['GET', list],
+  ['HEAD', list],
+  ['OPTIONS', list],
+  ['POST', create],
+])
+const itemActions: ReadonlyMap<string, Action> = new Map([
+  ['GET', read],
+  ['HEAD', read],
+  ['OPTIONS', read],
+  ['PUT', update],
+  ['PATCH', update],
+  ['DELETE', remove],
+])
 
-const collectionActions: Readonly<Record<string, Action>> = { GET: list, HEAD: list, OPTIONS: options, POST: create }
-const itemActions: Readonly<Record<string, Action>> = {
-  GET: read,
-  HEAD: read,
-  OPTIONS: options,
-  PUT: update,
-  PATCH: update,
-  DELETE: remove,
-}
-
-async function requireRow(dataSource: DataSource, request: ResourceRequest): Promise<{ row: Row; key: unknown }> {
-  const key = readKey(request.resource, request.segment ?? '')
-  const [row] = key === undefined ? [] : await fetchRows(dataSource, planItem(request.resource, key))
+/** @throws {ApiError} `not-found` */
+async function requireRow(dataSource: DataSource, request: ResourceRequest): Promise<{ row: Row; target: Target }> {
+  const { resource, segment = '' } = request
+  const key = parseKey(resource, segment)
+  const [row] = key === undefined ? [] : await fetchRows(dataSource, planItem(resource, key))
   if (row === undefined) throw notFound(request)
-  return { row, key }
+  const owner = resource.owner === undefined ? undefined : row[resource.row.indexOf(resource.owner)]
+  return { row, target: { key, owner } }
 }
 
 function notFound({ resource }: ResourceRequest): ApiError {
   return new ApiError('not-found', `there is no ${resource.name} of this id`)
 }
 
-/** @throws {ApiError} `not-owner`, unless the record is the principal's (spec.md, Authentication, rule 4) */
-function requireOwner(resource: Resource, row: Row, key: unknown, principal: Principal): Target {
-  const { owner } = resource
-  if (owner === undefined) return { key }
-  const value = row[resource.row.indexOf(owner)]
-  if (value === null || owner.kind.toJson(value) !== owner.kind.toJson(ownerKey(resource, principal))) {
-    throw new ApiError('not-owner', `only the owner may change or delete this ${resource.name}`)
-  }
-  return { key, owner: value }
+/** @throws {ApiError} `bad-values`, with every error there is */
+async function requireReferences(dataSource: DataSource, changes: ChangeSet, errors: FieldErrors): Promise<void> {
+  // A foreign key that the database watches is looked up only where there is an error to report anyway.
+  const unwatched = new Map([...changes].filter(([field]) => !errors.isEmpty || !field.constrained))
+  await checkReferences(dataSource, unwatched, errors)
+  errors.raise('bad-values')
 }
 
-/** The changes with passwords hashed. @throws {ApiError} `bad-values`, with every fault there is */
-async function accept({ dataSource, hashing }: Service, changes: ChangeSet, faults: Faults): Promise<ChangeSet> {
-  // A foreign key that the database watches is looked up only where there is a fault to report anyway.
-  const unwatched = new Map([...changes].filter(([field]) => faults.some || !field.constrained))
-  await findDangling(dataSource, unwatched, faults)
-  faults.raise('bad-values')
-  const accepted = new Map(changes)
+async function hashPasswords({ hashing }: Service, changes: ChangeSet): Promise<ChangeSet> {
+  const hashed = new Map(changes)
   for (const [field, value] of changes) {
-    if (field.password && typeof value === 'string') accepted.set(field, await hashing.hash(value))
+    if (field.password && typeof value === 'string') hashed.set(field, await hashing.hash(value))
   }
-  return accepted
+  return hashed
 }

@@ -1,9 +1,58 @@
-import type { Context } from 'koa'
+import type { Context, Middleware } from 'koa'
 import getRawBody from 'raw-body'
 import { ApiError } from './errors'
+import { handle, type ResourceRequest, type Service } from './handle'
 import type { Payload } from './request/body'
 import { limits } from './request/limits'
-import type { Answer } from './response/answer'
+import { type Answer, answerFault, answerRefusal } from './response/answer'
+import type { Registry } from './schema/registry'
+
+/**
+ * One route for all resources: `/api/<resource>/` and `/api/<resource>/<id>/`, with and without the last slash (D1). The path
+ * is taken as it was sent: `%73ecret` is not the resource `secret`. What is not ours is left untouched for the next.
+ * @param base `/api`
+ */
+export function buildMiddleware(base: string, { resources }: Registry, service: Service): Middleware {
+  const ours = new RegExp(`^${base.replaceAll('.', '\\.')}/([^/]+)(?:/([^/]+))?/?$`)
+  return async (context, next) => {
+    const [, name = '', segment] = ours.exec(context.path) ?? []
+    const resource = resources.get(name)
+    if (resource === undefined) return next()
+    const collection = `${mountPoint(context)}${base}/${name}/`
+    const request = { resource, segment, collection, ...requestOf(context) }
+    send(context, await handle(service, request).catch((error: unknown) => answerError(context, error)))
+  }
+}
+
+function requestOf(context: Context): Omit<ResourceRequest, 'resource' | 'segment' | 'collection'> {
+  return {
+    method: context.method,
+    querystring: context.querystring,
+    authorization: context.headers.authorization,
+    context,
+    readPayload: () => readPayload(context),
+  }
+}
+
+/** The part of the path that the application has taken off before us, as `koa-mount` does. */
+function mountPoint({ originalUrl, url }: Context): string {
+  return originalUrl.endsWith(url) ? originalUrl.slice(0, originalUrl.length - url.length) : ''
+}
+
+function answerError(context: Context, error: unknown): Answer {
+  if (error instanceof ApiError) return answerRefusal(error)
+  // What a rule of the application's own throws by `context.throw(403)` is for Koa to answer.
+  if (error instanceof Error && 'expose' in error && error.expose === true) throw error
+  context.app.emit('error', error, context)
+  return answerFault()
+}
+
+/** Hands the answer to Koa, which leaves out the body of a HEAD. */
+function send(context: Context, { status, headers, body }: Answer): void {
+  context.status = status
+  context.body = body || null
+  context.set(headers)
+}
 
 /** What body parsers leave on Koa's request. */
 interface ParsedRequest {
@@ -15,7 +64,7 @@ interface ParsedRequest {
  * Reads a request's body, or takes what a body parser of the application has read before us (D6).
  * @throws {ApiError} `body-too-large`, `unsupported-media-type`, `bad-body`
  */
-export async function readPayload(context: Context): Promise<Payload> {
+async function readPayload(context: Context): Promise<Payload> {
   const contentType = context.get('Content-Type')
   const { body, rawBody } = context.request as ParsedRequest
   if (context.req.readableDidRead || context.req.readableEnded) {
@@ -39,16 +88,4 @@ async function readBytes(context: Context): Promise<Buffer> {
     }
     throw new ApiError('bad-body', 'the body ended before it was complete')
   }
-}
-
-/** The part of the path that the application has taken off before us, as `koa-mount` does. */
-export function mountPoint({ originalUrl, url }: Context): string {
-  return originalUrl.endsWith(url) ? originalUrl.slice(0, originalUrl.length - url.length) : ''
-}
-
-/** Hands the answer to Koa, which leaves out the body of a HEAD. */
-export function send(context: Context, { status, headers, body }: Answer): void {
-  context.status = status
-  context.body = body || null
-  context.set({ ...headers })
 }

@@ -1,19 +1,16 @@
-import Router, { type RouterContext } from '@koa/router'
 import type Koa from 'koa'
-import type { Next } from 'koa'
 import type { DataSource } from 'typeorm'
 import { argon2id, buildAuthenticate } from './access/account'
+import { ruleTitle } from './access/require-principal'
 import { type Rule, readOnlyRule } from './access/rule'
-import { ApiError } from './errors'
-import { handle, type Service } from './handle'
-import { mountPoint, readPayload, send } from './koa'
+import type { Service } from './handle'
+import { buildMiddleware } from './koa'
 import { buildAccountLookup } from './query/account-lookup'
 import { limits, type PageLimits } from './request/limits'
-import { answerFault, answerRefusal } from './response/answer'
 import type { AccountSource } from './schema/account-source'
 import { buildRegistry } from './schema/build-registry'
-import type { ResourceRegistration, UserRegistration } from './schema/registration'
-import type { Registry, Resource } from './schema/registry'
+import { checkOptionNames, type ResourceRegistration, type UserRegistration } from './schema/registration'
+import type { Resource } from './schema/registry'
 
 export interface MountOptions {
   /** Path before the resources' names. Default: `/api`. */
@@ -46,7 +43,13 @@ export interface Mounted {
   readonly resources: readonly MountedResource[]
 }
 
-const optionNames = ['prefix', 'defaultAuth', 'limit', 'users', 'resources']
+const optionNames: Readonly<Record<keyof MountOptions, true>> = {
+  prefix: true,
+  defaultAuth: true,
+  limit: true,
+  users: true,
+  resources: true,
+}
 
 /**
  * Puts a REST service before the entities of a data source: everything that carries `@Resource`, and what `resources` names.
@@ -58,14 +61,32 @@ export function mountResources<State, Custom>(
   dataSource: DataSource,
   options: MountOptions = {},
 ): Mounted {
-  const faults = checkOptions(options)
-  const { defaultAuth = readOnlyRule(), users, resources = [] } = options
-  const prefix = (options.prefix ?? '/api').replace(/\/$/, '')
-  const pageLimits = withDefaults(options.limit)
-  const registry = buildRegistry(dataSource, { defaultAuth, users, resources }, faults)
-  const service = buildService(dataSource, registry.accounts, pageLimits)
-  app.use(buildRouter(prefix, registry, service).routes())
-  return { resources: [...registry.resources.values()].map((resource) => describe(resource, prefix)) }
+  const { prefix = '/api', defaultAuth = readOnlyRule(), limit, users, resources = [] } = options
+  const pageLimits = withDefaults(limit)
+  const mistakes = checkOptions(options, prefix, pageLimits)
+  const registry = buildRegistry(dataSource, { defaultAuth, users, resources }, mistakes)
+  const base = prefix.replace(/\/$/, '')
+  app.use(buildMiddleware(base, registry, buildService(dataSource, registry.accounts, pageLimits)))
+  return { resources: [...registry.resources.values()].map((resource) => describe(resource, base)) }
+}
+
+function withDefaults({ max = 1000, default: size = Math.min(20, max) }: Partial<PageLimits> = {}): PageLimits {
+  return { default: size, max }
+}
+
+function checkOptions(options: MountOptions, prefix: string, { default: size, max }: PageLimits): readonly string[] {
+  const mistakes: string[] = []
+  checkOptionNames(options, optionNames, (mistake) => mistakes.push(mistake))
+  if (!/^(\/[\w.~-]+)*\/?$/.test(prefix)) {
+    mistakes.push(`"prefix" must be a path as "/api", not ${JSON.stringify(prefix)}`)
+  }
+  const isRange = Number.isInteger(size) && Number.isInteger(max) && 1 <= size && size <= max && max <= limits.depth
+  if (!isRange) {
+    mistakes.push(
+      `"limit" must hold integers, 1 <= default <= max <= ${limits.depth}; it is { default: ${size}, max: ${max} }`,
+    )
+  }
+  return mistakes
 }
 
 function buildService(dataSource: DataSource, accounts: AccountSource | undefined, pageLimits: PageLimits): Service {
@@ -77,68 +98,13 @@ function buildService(dataSource: DataSource, accounts: AccountSource | undefine
   return { dataSource, pageLimits, hashing, authenticate }
 }
 
-/** Two routes, whatever the number of resources. */
-function buildRouter(prefix: string, registry: Registry, service: Service): Router {
-  const router = new Router({ prefix, sensitive: true })
-  router.all(['/:resource', '/:resource/:id'], async (context: RouterContext, next: Next) => {
-    // As sent: `%73ecret` is not the resource `secret`.
-    const [name = '', segment] = context.captures ?? []
-    const resource = registry.resources.get(name)
-    if (resource === undefined) return next()
-    try {
-      send(
-        context,
-        await handle(service, {
-          resource,
-          segment,
-          method: context.method,
-          querystring: context.querystring,
-          authorization: context.headers.authorization,
-          collection: `${mountPoint(context)}${prefix}/${name}/`,
-          context,
-          readPayload: () => readPayload(context),
-        }),
-      )
-    } catch (error) {
-      if (error instanceof ApiError) return send(context, answerRefusal(error))
-      // What a rule of the application's own throws by `context.throw(403)` is for Koa to answer.
-      if (error instanceof Error && 'expose' in error && error.expose === true) throw error
-      context.app.emit('error', error, context)
-      send(context, answerFault())
-    }
-  })
-  return router
-}
-
-function describe(resource: Resource, prefix: string): MountedResource {
+function describe(resource: Resource, base: string): MountedResource {
   const { name, record, rule, owner } = resource
   return {
     name,
-    path: `${prefix}/${name}/`,
+    path: `${base}/${name}/`,
     fields: record.map((field) => field.name),
-    rule: rule.title ?? (rule.name || 'custom'),
+    rule: ruleTitle(rule),
     ...(owner === undefined ? {} : { owner: owner.name }),
   }
-}
-
-function withDefaults({ max = 1000, default: size = Math.min(20, max) }: Partial<PageLimits> = {}): PageLimits {
-  return { default: size, max }
-}
-
-function checkOptions(options: MountOptions): string[] {
-  const faults: string[] = []
-  for (const name of Object.keys(options)) {
-    if (!optionNames.includes(name)) faults.push(`"${name}" is no option; options: ${optionNames.join(', ')}`)
-  }
-  if (options.prefix !== undefined && !/^(\/[\w.~-]+)*\/?$/.test(options.prefix)) {
-    faults.push(`"prefix" must be a path as "/api", not ${JSON.stringify(options.prefix)}`)
-  }
-  const { default: size, max } = withDefaults(options.limit)
-  const isRange = Number.isInteger(size) && Number.isInteger(max) && 1 <= size && size <= max && max <= limits.depth
-  if (!isRange) {
-    faults.push(
-      `"limit" must be { default, max }, integers, 1 <= default <= max <= ${limits.depth}; it is { ${size}, ${max} }`,
-    )
-  }
-  return faults
 }

@@ -3,6 +3,7 @@ import {
   Column,
   DataSource,
   Entity,
+  type EntityTarget,
   JoinColumn,
   ManyToOne,
   PrimaryColumn,
@@ -10,6 +11,7 @@ import {
   Tree,
   TreeChildren,
   TreeParent,
+  VirtualColumn,
 } from 'typeorm'
 import {
   adminRule,
@@ -87,18 +89,39 @@ class ByName {
   @ManyToOne(() => User) @JoinColumn({ referencedColumnName: 'username' }) user!: User
 }
 
-const entities = [User, Tag, Note, Odd, Pair, Renamed, Timed, Branch, ByName]
+@Entity()
+class Short {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() username!: string
+  @Column({ length: 60 }) password!: string
+}
+
+@Entity()
+class Virtual {
+  @PrimaryGeneratedColumn() id!: number
+  @VirtualColumn({ query: () => 'SELECT 1' }) count!: number
+}
+
+@Entity()
+@UserAccount()
+class Decorated {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() username!: string
+  @Column() password!: string
+}
+
+const entities = [User, Tag, Note, Odd, Pair, Renamed, Timed, Branch, ByName, Short, Virtual]
 const users = { entity: User }
 
 /** What mounting says, without its first line. */
-const faultsOf = async (options: object): Promise<readonly string[]> => {
-  const dataSource = await openDataSource(entities)
+const mistakesOf = async (options: object, ...others: readonly EntityTarget<object>[]): Promise<readonly string[]> => {
+  const dataSource = await openDataSource([...entities, ...others] as never)
   try {
     mountResources(new Koa(), dataSource, options)
     return []
   } catch (error) {
     expect(error).toBeInstanceOf(ConfigError)
-    return (error as ConfigError).faults
+    return (error as ConfigError).mistakes
   } finally {
     await dataSource.destroy()
   }
@@ -116,9 +139,9 @@ test.each<[string, object, readonly string[]]>([
     { prefix: 'api', resources: [{ entity: Tag }] },
     ['"prefix" must be a path as "/api", not "api"'],
   ],
-  ['limits that do not fit', { limit: { default: 30, max: 10 }, resources: [{ entity: Tag }] }, ['"limit" must be']],
+  ['limits that do not fit', { limit: { default: 30, max: 10 }, resources: [{ entity: Tag }] }, ['"limit" must hold']],
   ['a limit deeper than pages reach', { limit: { max: 1_000_001 }, resources: [{ entity: Tag }] }, ['max <= 1000000']],
-  ['a limit of 0', { limit: { default: 0 }, resources: [{ entity: Tag }] }, ['"limit" must be']],
+  ['a limit of 0', { limit: { default: 0 }, resources: [{ entity: Tag }] }, ['"limit" must hold']],
   [
     'a name in exclude that is no field',
     { resources: [{ entity: Note, exclude: ['titel'] }] },
@@ -137,12 +160,12 @@ test.each<[string, object, readonly string[]]>([
   [
     'an ownerField that is no field',
     { users, resources: [{ entity: Note, ownerField: 'owner' }] },
-    ['"ownerField" is "owner", which is no many-to-one to the key of User; such are: user'],
+    ['"ownerField" is "owner", no many-to-one to the key of User; such are: user'],
   ],
   [
     'an ownerField that leads elsewhere',
     { users, resources: [{ entity: Note, ownerField: 'tag' }] },
-    ['"ownerField" is "tag", which is no many-to-one to the key of User'],
+    ['"ownerField" is "tag", no many-to-one to the key of User'],
   ],
   [
     'an ownerField that is a column',
@@ -187,7 +210,7 @@ test.each<[string, object, readonly string[]]>([
   [
     'an admin rule where nobody can be one',
     { users, resources: [{ entity: Tag, auth: adminRule() }] },
-    ['Tag: its rule (admin) needs to know administrators'],
+    ['Tag: its rule (admin) needs administrators'],
   ],
   [
     'a rule that was not called',
@@ -250,18 +273,23 @@ test.each<[string, object, readonly string[]]>([
   [
     'an ownerField to another column than the key',
     { users, resources: [{ entity: ByName, ownerField: 'user' }] },
-    ['ByName: "ownerField" is "user", which is no many-to-one to the key of User'],
+    ['ByName: "ownerField" is "user", no many-to-one to the key of User'],
   ],
   ['a key of two columns', { resources: [{ entity: Pair }] }, ['Pair: a key of several columns']],
   ['a key that is not "id" beside a column that is', { resources: [{ entity: Renamed }] }, ['would both be "id"']],
 ])('D26 %s', async (_, options, expected) => {
-  const faults = await faultsOf(options)
-  for (const words of expected) expect(faults.join('\n')).toContain(words)
-  expect(faults.length).toBe(expected.length)
+  const mistakes = await mistakesOf(options)
+  for (const words of expected) expect(mistakes.join('\n')).toContain(words)
+  expect(mistakes.length).toBe(expected.length)
+})
+
+test('D25 only one entity holds the users', async () => {
+  const mistakes = await mistakesOf({ users, resources: [{ entity: Tag }] }, Decorated)
+  expect(mistakes).toEqual(["the site's users are in Decorated and User: only one can be"])
 })
 
 test('D26 every fault is listed at once', async () => {
-  const faults = await faultsOf({
+  const mistakes = await mistakesOf({
     prefix: 'x',
     resources: [
       { entity: Note, exclude: ['a', 'b'], auth: userRule() },
@@ -269,14 +297,14 @@ test('D26 every fault is listed at once', async () => {
       { entity: Tag, name: 'note' },
     ],
   })
-  expect(faults.length).toBe(6)
+  expect(mistakes.length).toBe(6)
 })
 
 test('D26 what would be refused can be excluded', async () => {
-  expect(await faultsOf({ resources: [{ entity: Odd, exclude: ['a__b', 'c_', 'inner', 'tag'] }] })).toEqual([])
+  expect(await mistakesOf({ resources: [{ entity: Odd, exclude: ['a__b', 'c_', 'inner', 'tag'] }] })).toEqual([])
 })
 
-test('D26 a data source that is not initialized, or of another database', () => {
+test('D26 a data source that is not initialized', () => {
   const closed = new DataSource({ type: 'better-sqlite3', database: ':memory:', entities })
   expect(() => mountResources(new Koa(), closed)).toThrow('await dataSource.initialize() first')
 })
@@ -300,6 +328,6 @@ test('a decorator on an entity of another data source is no matter', async () =>
     @Column() username!: string
     @Column() password!: string
   }
-  expect(await faultsOf({ resources: [{ entity: Tag }] })).toEqual([])
-  expect(Elsewhere.name).toBe('Elsewhere')
+  expect(await mistakesOf({ resources: [{ entity: Tag }] })).toEqual([])
+  void Elsewhere
 })

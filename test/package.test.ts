@@ -28,12 +28,3 @@ test('the built package by require and by import', () => {
   const list = names.join(', ')
   expect(run('module', `import { ${list} } from "typeorm-resources"; console.log([${list}].length)`)).toBe('10')
 })
-
-test('Resource works as a standard decorator', () => {
-  const code = `
-    const { Resource } = require('typeorm-resources')
-    class Note {}
-    Resource({ exclude: [] })(Note, { kind: 'class', name: 'Note', metadata: {}, addInitializer() {} })
-    console.log(Resource({})(Note, { kind: 'class' }) === undefined)`
-  expect(run('commonjs', code)).toBe('true')
-})

@@ -46,7 +46,7 @@ export interface ReadAccess {
 
 /** Only reading, by anybody. The default rule (spec.md, Authentication). */
 export function readOnlyRule(): Rule {
-  return describe(({ reads }) => (reads ? anonymous : null), { title: 'read-only', writes: false })
+  return withDescription(({ reads }) => (reads ? anonymous : null), { title: 'read-only', writes: false })
 }
 
 /** Every user of the site, by HTTP Basic (spec.md, Authentication). */
@@ -68,13 +68,13 @@ export function adminRule({ read }: ReadAccess = {}): Rule {
 type Description = Pick<Rule, 'title' | 'writes' | 'needs'>
 
 function withReadAccess(rule: Rule, read: 'public' | undefined, description: Description): Rule {
-  if (read !== 'public') return describe((request) => rule(request), description)
-  return describe((request) => (request.reads ? anonymous : rule(request)), {
+  if (read !== 'public') return withDescription(rule, description)
+  return withDescription((request) => (request.reads ? anonymous : rule(request)), {
     ...description,
     title: `${description.title}, public reading`,
   })
 }
 
-function describe(rule: Rule, description: Description): Rule {
+function withDescription(rule: Rule, description: Description): Rule {
   return Object.freeze(Object.assign(rule, description))
 }

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Faults, ValueError } from '../errors'
+import { type FieldErrors, ValueError } from '../errors'
 import type { Body } from '../request/body'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import { resolution } from '../value/date-time'
 import type { Json } from '../value/kind'
 import type { ChangeSet } from './plan'
-import { readKey } from './select-plan'
+import { requireField } from './require-field'
 
 /** A stored record as its resource shows it. */
 export type StoredRecord = Readonly<Record<string, Json>>
@@ -15,23 +15,15 @@ export type StoredRecord = Readonly<Record<string, Json>>
  * Checks the body of a POST: every name, every value, everything that is missing (D7 to D9).
  * @param owner the key of the user the record will belong to, whatever the body says
  */
-export function planInsert(resource: Resource, body: Body, owner: unknown, faults: Faults): ChangeSet {
-  const changes = new Map<Field, unknown>()
-  for (const [name, json] of body) {
-    if (faults.full) break
-    faults.try(name, () => {
-      const field = findInput(resource, name)
-      if (field === resource.owner) return
+export function planInsert(resource: Resource, body: Body, owner: unknown, errors: FieldErrors): ChangeSet {
+  const changes = new Map(
+    planChanges(resource, body, errors, (field, json) => {
       if (!field.insertable) throw new ValueError('is read-only and cannot be given')
-      const value = readValue(field, json)
-      if (field === resource.key && !isAddressable(resource, value)) {
-        throw new ValueError('is the key, and this value cannot stand in a path')
-      }
-      changes.set(field, value)
-    })
-  }
+      return parseValue(resource, field, json)
+    }),
+  )
   for (const field of resource.inputs.values()) {
-    if (field.required && field !== resource.owner && !body.has(field.name)) faults.add(field.name, 'is required')
+    if (field.required && field !== resource.owner && !body.has(field.name)) errors.add(field.name, 'is required')
   }
   if (resource.owner !== undefined) changes.set(resource.owner, owner)
   return changes
@@ -41,44 +33,54 @@ export function planInsert(resource: Resource, body: Body, owner: unknown, fault
  * Checks the body of a PUT, and leaves out what it does not change: so that a date-time sent back as it was shown keeps its
  * fraction (D11), and read-only fields can be sent back (D9).
  */
-export function planUpdate(resource: Resource, body: Body, stored: StoredRecord, faults: Faults): ChangeSet {
+export function planUpdate(resource: Resource, body: Body, stored: StoredRecord, errors: FieldErrors): ChangeSet {
+  return planChanges(resource, body, errors, (field, json) => {
+    const shown = stored[field.name]
+    if (isDeepStrictEqual(json, shown)) return unchanged
+    const value = parseValue(resource, field, json)
+    if (isShownAs(field, value, shown)) return unchanged
+    if (!field.updatable) throw new ValueError('is read-only and cannot be changed')
+    return value
+  })
+}
+
+const unchanged = Symbol('unchanged')
+
+/** @param take the value to set, or `unchanged`; throws `ValueError` */
+function planChanges(
+  resource: Resource,
+  body: Body,
+  errors: FieldErrors,
+  take: (field: Field, json: unknown) => unknown,
+): ChangeSet {
   const changes = new Map<Field, unknown>()
   for (const [name, json] of body) {
-    if (faults.full) break
-    faults.try(name, () => {
-      const field = findInput(resource, name)
-      if (field === resource.owner) return
-      if (isDeepStrictEqual(json, stored[name])) return
-      const value = readValue(field, json)
-      if (isUnchanged(field, value, stored)) return
-      if (!field.updatable) throw new ValueError('is read-only and cannot be changed')
-      changes.set(field, value)
+    if (errors.isFull) break
+    errors.try(name, () => {
+      const field = requireField(resource, resource.inputs, name)
+      // The owner is who it is, whatever the body says (D24).
+      const value = field === resource.owner ? unchanged : take(field, json)
+      if (value !== unchanged) changes.set(field, value)
     })
   }
   return changes
 }
 
-/** Whether the record of this key could be asked for. */
-function isAddressable(resource: Resource, key: unknown): boolean {
-  return readKey(resource, encodeURIComponent(String(key))) !== undefined
+function parseValue(resource: Resource, field: Field, json: unknown): unknown {
+  if (json === null) {
+    if (field.nullable) return null
+    throw new ValueError(`must be ${field.kind.description}, not null`)
+  }
+  const value = field.kind.fromJson(json)
+  const isKey = field === resource.key
+  if (isKey && !field.kind.inPath?.test(encodeURIComponent(String(value)))) {
+    throw new ValueError('is the key, and this value cannot stand in a path')
+  }
+  return value
 }
 
-/** Whether a value is the one shown. A date-time with a fraction says more than is shown, and so changes it. */
-function isUnchanged(field: Field, value: unknown, stored: StoredRecord): boolean {
-  if (!Object.hasOwn(stored, field.name)) return false
-  if (value instanceof Date && resolution(value) < 1000) return false
-  return isDeepStrictEqual(value === null ? null : field.kind.toJson(value), stored[field.name])
-}
-
-function findInput(resource: Resource, name: string): Field {
-  const field = resource.inputs.get(name)
-  if (field !== undefined) return field
-  const names = resource.record.map((shown) => shown.name).join(', ')
-  throw new ValueError(`is not a field of ${resource.name}; fields: ${names}`)
-}
-
-function readValue(field: Field, json: unknown): unknown {
-  if (json !== null) return field.kind.fromJson(json)
-  if (!field.nullable) throw new ValueError(`must be ${field.kind.description}, not null`)
-  return null
+/** Whether a value is shown so. A date-time with a fraction says more than is shown. */
+function isShownAs(field: Field, value: unknown, shown: Json | undefined): boolean {
+  if (value === null || (value instanceof Date && resolution(value) < 1000)) return false
+  return isDeepStrictEqual(field.kind.toJson(value), shown)
 }

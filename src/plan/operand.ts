@@ -1,8 +1,8 @@
 import { ValueError } from '../errors'
 import { limits } from '../request/limits'
 import type { Field } from '../schema/field'
+import { booleanKind } from '../value/boolean'
 import type { OperatorName } from '../value/kind'
-import { booleanKind } from '../value/number'
 import type { IsValue } from './plan'
 
 const isValues: ReadonlyMap<string, IsValue> = new Map<string, IsValue>([
@@ -17,14 +17,14 @@ const isValues: ReadonlyMap<string, IsValue> = new Map<string, IsValue>([
  * Reads what a filter compares with: one value, or the members of an `in` list (D16).
  * @throws {ValueError}
  */
-export function readOperand(field: Field, operator: OperatorName, text: string): readonly unknown[] {
-  if (operator === 'in') return readMembers(text).map(field.kind.fromText)
-  if (operator === 'is') return [readIs(field, text)]
-  if (operator === 'like' || operator === 'ilike') return [readPattern(field, text)]
+export function parseOperand(field: Field, operator: OperatorName, text: string): readonly unknown[] {
+  if (operator === 'in') return parseMembers(text).map(field.kind.fromText)
+  if (operator === 'is') return [parseIs(field, text)]
+  if (operator === 'like' || operator === 'ilike') return [parsePattern(field, text)]
   return [field.kind.fromText(text)]
 }
 
-function readIs(field: Field, text: string): IsValue {
+function parseIs(field: Field, text: string): IsValue {
   const value = isValues.get(text.toLowerCase())
   const allowed = field.kind === booleanKind ? 'null, not_null, true or false' : 'null or not_null'
   if (value === undefined || (typeof value === 'boolean' && field.kind !== booleanKind)) {
@@ -33,7 +33,7 @@ function readIs(field: Field, text: string): IsValue {
   return value
 }
 
-function readPattern(field: Field, text: string): unknown {
+function parsePattern(field: Field, text: string): unknown {
   if (text.length > limits.pattern) {
     throw new ValueError(`may be a pattern of ${limits.pattern} characters, this has ${text.length}`)
   }
@@ -42,7 +42,7 @@ function readPattern(field: Field, text: string): unknown {
 }
 
 /** Splits at commas; a member in double quotes may hold commas, and `""` for a quote. */
-function readMembers(text: string): readonly string[] {
+function parseMembers(text: string): readonly string[] {
   const list = `${text},`
   const matches = [...list.matchAll(/(?:"((?:[^"]|"")*)"|([^",]*)),/gy)]
   if (matches.reduce((length, [match]) => length + match.length, 0) < list.length) {

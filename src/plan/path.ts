@@ -3,6 +3,7 @@ import { limits } from '../request/limits'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import { type OperatorName, operatorNames } from '../value/kind'
+import { requireField } from './require-field'
 
 /** What the name of a filter says: foreign keys to follow, then a field, then how to compare it. */
 export interface Path {
@@ -16,42 +17,40 @@ export interface Path {
  * (D15). A hidden field is in no map of this resource, so it is answered as one that does not exist (D13).
  * @throws {ValueError}
  */
-export function readPath(resource: Resource, name: string): Path {
+export function parsePath(resource: Resource, name: string): Path {
   const [first = '', ...rest] = name.split('__')
   const through: Field[] = []
+  let operator: OperatorName = 'eq'
   let at = resource
   let field = findField(at, first, rest.length === 0 ? '' : `starts with ${first}, which `)
   for (const [index, part] of rest.entries()) {
     const related = at.related(field)
-    const next = related?.fields.get(part)
-    if (related !== undefined && next !== undefined) {
-      through.push(field)
-      at = related
-      field = next
-    } else if (index === rest.length - 1 && isOperator(part)) {
-      return { through: checkDepth(through), field, operator: checkOperator(field, part) }
-    } else if (related !== undefined) {
-      findField(related, part, `goes on with ${part}, which `)
-    } else throw new ValueError(`goes on with ${part}, which is no operator; ${operatorsOf(field)}`)
+    if (index === rest.length - 1 && isOperator(part) && !related?.fields.has(part)) {
+      operator = part
+      break
+    }
+    if (related === undefined) throw new ValueError(`goes on with ${part}, which is no operator; ${operatorsOf(field)}`)
+    through.push(field)
+    at = related
+    field = findField(at, part, `goes on with ${part}, which `)
   }
-  return { through: checkDepth(through), field, operator: checkOperator(field, 'eq') }
+  checkDepth(through)
+  checkOperator(field, operator)
+  return { through, field, operator }
 }
 
 /** @throws {ValueError} that reads on from the name, or from `lead` */
-export function findField(resource: Resource, name: string, lead: string): Field {
-  const field = resource.fields.get(name)
-  if (field !== undefined) return field
-  const names = resource.record.map((shown) => shown.name).join(', ')
-  throw new ValueError(`${lead}is not a field of ${resource.name}; fields: ${names}`)
+function findField(resource: Resource, name: string, lead: string): Field {
+  return requireField(resource, resource.fields, name, lead)
 }
 
-function checkDepth(through: readonly Field[]): readonly Field[] {
-  if (through.length <= limits.joinDepth) return through
+function checkDepth(through: readonly Field[]): void {
+  if (through.length <= limits.joinDepth) return
   throw new ValueError(`follows ${through.length} foreign keys; at most ${limits.joinDepth} are allowed`)
 }
 
-function checkOperator(field: Field, operator: OperatorName): OperatorName {
-  if (field.kind.operators.includes(operator)) return operator
+function checkOperator(field: Field, operator: OperatorName): void {
+  if (field.kind.operators.includes(operator)) return
   throw new ValueError(`cannot be compared by ${operator}; ${operatorsOf(field)}`)
 }
 

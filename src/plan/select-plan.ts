@@ -1,23 +1,24 @@
-import { type Faults, ValueError } from '../errors'
+import { type FieldErrors, ValueError } from '../errors'
 import { limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
-import { readOperand } from './operand'
-import { findField, type Path, readPath } from './path'
+import { parseOperand } from './operand'
+import { type Path, parsePath } from './path'
 import { type Condition, type Join, type Order, rootAlias, type SelectPlan } from './plan'
+import { requireField } from './require-field'
 
 /**
  * Resolves the names and values of a list request. One row more than the page is asked for, to know of a next one (D21).
- * @param faults receives every name and value that cannot be answered
+ * @param errors receives every name and value that cannot be answered
  */
-export function planList(resource: Resource, request: ListRequest, faults: Faults): SelectPlan {
+export function planList(resource: Resource, request: ListRequest, errors: FieldErrors): SelectPlan {
   const joins = new Map<string, Join>()
   return {
     resource,
-    conditions: planConditions(resource, request, joins, faults),
+    conditions: planConditions(resource, request, joins, errors),
     joins: [...joins.values()],
-    ordering: planOrdering(resource, request.ordering, faults),
+    ordering: planOrdering(resource, request.ordering, errors),
     limit: request.limit + 1,
     offset: (request.page - 1) * request.limit,
   }
@@ -25,11 +26,11 @@ export function planList(resource: Resource, request: ListRequest, faults: Fault
 
 /** The record of this key. */
 export function planItem(resource: Resource, key: unknown): SelectPlan {
-  const column = { alias: rootAlias, field: resource.key }
+  const on = { alias: rootAlias, field: resource.key }
   return {
     resource,
     joins: [],
-    conditions: [{ column, operator: 'eq', values: [key] }],
+    conditions: [{ on, operator: 'eq', values: [key] }],
     ordering: [],
     limit: 1,
     offset: 0,
@@ -40,7 +41,7 @@ export function planItem(resource: Resource, key: unknown): SelectPlan {
  * Reads the last segment of an item path.
  * @returns undefined for what cannot be the key of a record
  */
-export function readKey({ key }: Resource, segment: string): unknown {
+export function parseKey({ key }: Resource, segment: string): unknown {
   if (key.kind.inPath !== undefined && !key.kind.inPath.test(segment)) return undefined
   try {
     return key.kind.fromText(decodeURIComponent(segment))
@@ -54,15 +55,15 @@ function planConditions(
   resource: Resource,
   request: ListRequest,
   joins: Map<string, Join>,
-  faults: Faults,
+  errors: FieldErrors,
 ): readonly Condition[] {
   const conditions = new Map<string, Condition & { readonly values: unknown[] }>()
   for (const { name, value } of request.filters) {
-    faults.try(name, () => {
-      const { through, field, operator } = readPath(resource, name)
-      const values = readOperand(field, operator, value)
+    errors.try(name, () => {
+      const { through, field, operator } = parsePath(resource, name)
+      const values = parseOperand(field, operator, value)
       const alias = joinThrough(through, joins)
-      const condition = conditions.get(name) ?? { column: { alias, field }, operator, values: [] }
+      const condition = conditions.get(name) ?? { on: { alias, field }, operator, values: [] }
       condition.values.push(...values)
       if (condition.values.length > limits.members) {
         throw new ValueError(`may have ${limits.members} members, this has ${condition.values.length}`)
@@ -88,17 +89,18 @@ function joinThrough(through: Path['through'], joins: Map<string, Join>): string
 }
 
 /** The key comes last, so that the order is total and pages neither repeat nor skip (D20). */
-function planOrdering(resource: Resource, ordering: readonly string[], faults: Faults): readonly Order[] {
+function planOrdering(resource: Resource, ordering: readonly string[], errors: FieldErrors): readonly Order[] {
   const orders = new Map<Field['column'], Order>()
   const add = (field: Field, descending: boolean): void => {
-    if (!orders.has(field.column)) orders.set(field.column, { column: { alias: rootAlias, field }, descending })
+    if (!orders.has(field.column)) orders.set(field.column, { by: { alias: rootAlias, field }, descending })
   }
   for (const text of ordering) {
-    if (faults.full) break
-    faults.try('ordering', () => {
+    if (errors.isFull) break
+    errors.try('ordering', () => {
       const descending = text.startsWith('-')
       const name = descending ? text.slice(1) : text
-      const field = findField(resource, name, `names "${name}", which `)
+      const field = requireField(resource, resource.fields, name, `names "${name}", which `)
+      // What cannot be compared has no order either.
       if (!field.kind.operators.includes('eq')) throw new ValueError(`cannot sort by ${name}`)
       add(field, descending)
     })

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm'
 import type { Account, AccountLookup } from '../access/account'
 import type { AccountSource } from '../schema/account-source'
 import type { ColumnMetadata } from '../schema/column-kind'
+import { execute, type RawRow } from './statement'
 
 /** Reads the users of a name, in one statement. Whether the name is exactly theirs is decided in `access/account.ts`. */
 export function buildAccountLookup(dataSource: DataSource, source: AccountSource): AccountLookup {
@@ -16,7 +17,7 @@ export function buildAccountLookup(dataSource: DataSource, source: AccountSource
     const builder = dataSource.createQueryBuilder(source.metadata.target, 'u').select([])
     for (const [name, column] of columns) builder.addSelect(`u.${column.propertyPath}`, name)
     builder.where(`u.${source.username.propertyPath} = :username`, { username })
-    const rows = await builder.getRawMany<Record<string, unknown>>()
+    const rows = await execute(dataSource, builder)
     return rows.map((row) => readAccount(dataSource, columns, row))
   }
 }
@@ -24,7 +25,7 @@ export function buildAccountLookup(dataSource: DataSource, source: AccountSource
 function readAccount(
   dataSource: DataSource,
   columns: readonly (readonly [string, ColumnMetadata])[],
-  row: Record<string, unknown>,
+  row: RawRow,
 ): Account {
   const values = Object.fromEntries(
     columns.map(([name, column]) => [name, dataSource.driver.prepareHydratedValue(row[name], column)]),

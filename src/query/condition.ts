@@ -6,18 +6,18 @@ import { globPattern } from './sqlite'
 /** Adds a value to the statement's parameters. @returns its placeholder */
 export type Bind = (value: unknown) => string
 
-type RenderCondition = (column: string, values: readonly unknown[], bind: Bind) => string
+type ToSql = (column: string, values: readonly unknown[], bind: Bind) => string
 
 /** The condition as SQL over an escaped column. Every value is bound, none is written into the text. */
-export function renderCondition({ column, operator, values }: Condition, sql: string, bind: Bind): string {
-  const table = column.field.kind === dateTimeKind ? instants : scalars
-  return table[operator](sql, values, bind)
+export function conditionSql({ on, operator, values }: Condition, column: string, bind: Bind): string {
+  const table = on.field.kind === dateTimeKind ? instants : scalars
+  return table[operator](column, values, bind)
 }
 
 const any = (conditions: readonly string[]): string => `(${conditions.join(' OR ')})`
 const all = (conditions: readonly string[]): string => `(${conditions.join(' AND ')})`
 
-const isAny: RenderCondition = (column, values, bind) =>
+const isAny: ToSql = (column, values, bind) =>
   any(
     values.map((value) => {
       if (value === 'null') return `${column} IS NULL`
@@ -25,19 +25,19 @@ const isAny: RenderCondition = (column, values, bind) =>
     }),
   )
 
-const equalsAny: RenderCondition = (column, values, bind) => `${column} IN (${values.map(bind).join(', ')})`
+const equalsAny: ToSql = (column, values, bind) => `${column} IN (${values.map(bind).join(', ')})`
 
 const compareAll =
-  (operator: string): RenderCondition =>
+  (operator: string): ToSql =>
   (column, values, bind) =>
     all(values.map((value) => `${column} ${operator} ${bind(value)}`))
 
 const matchAny =
-  (ignoreCase: boolean): RenderCondition =>
+  (ignoreCase: boolean): ToSql =>
   (column, values, bind) =>
     any(values.map((value) => `${column} GLOB ${bind(globPattern(String(value), ignoreCase))}`))
 
-const scalars: Readonly<Record<OperatorName, RenderCondition>> = {
+const scalars: Readonly<Record<OperatorName, ToSql>> = {
   eq: equalsAny,
   in: equalsAny,
   ne: compareAll('<>'),
@@ -56,16 +56,16 @@ function end(instant: unknown): Date {
   return new Date(start.getTime() + resolution(start))
 }
 
-const withinAny: RenderCondition = (column, values, bind) =>
+const withinAny: ToSql = (column, values, bind) =>
   any(values.map((value) => `(${column} >= ${bind(value)} AND ${column} < ${bind(end(value))})`))
 
 const compareEnds =
-  (operator: string): RenderCondition =>
+  (operator: string): ToSql =>
   (column, values, bind) =>
     compareAll(operator)(column, values.map(end), bind)
 
 /** A date-time is a span, because it is shown to the second only (D11). */
-const instants: Readonly<Record<OperatorName, RenderCondition>> = {
+const instants: Readonly<Record<OperatorName, ToSql>> = {
   ...scalars,
   eq: withinAny,
   in: withinAny,

@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm'
-import { ApiError, Faults } from '../errors'
+import { ApiError, FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Resource } from '../schema/registry'
 import { failureOf } from './constraint'
-import { toParameter } from './select'
+import { checkReferences } from './reference'
 
 /**
  * Says what the database had against an INSERT or UPDATE (D5, D10).
@@ -17,9 +17,9 @@ export async function refuseWrite(
 ): Promise<never> {
   const failure = failureOf(error)
   if (failure === undefined) throw error
-  const faults = new Faults()
-  await findDangling(dataSource, changes, faults)
-  faults.raise('bad-values')
+  const errors = new FieldErrors()
+  await checkReferences(dataSource, changes, errors)
+  errors.raise('bad-values')
   if (failure.kind === 'unique') throw alreadyTaken(resource, failure.columns)
   if (failure.kind === 'value') {
     throw new ApiError('bad-values', `the database does not accept these values for a ${resource.name}`)
@@ -35,21 +35,6 @@ export function refuseDelete(error: unknown, resource: Resource): never {
   throw new ApiError('conflict', `this ${resource.name} cannot be deleted: ${why}`)
 }
 
-/** Notes every foreign key whose record does not exist (D10). */
-export async function findDangling(dataSource: DataSource, changes: ChangeSet, faults: Faults): Promise<void> {
-  for (const [field, value] of changes) {
-    const target = field.column.referencedColumn
-    if (field.relation === undefined || target === undefined || value === null) continue
-    const column = `r.${target.propertyPath}`
-    const found = await dataSource
-      .createQueryBuilder(target.entityMetadata.target, 'r')
-      .select(column, 'found')
-      .where(`${column} = :value`, { value: toParameter(dataSource, field, value) })
-      .getRawOne()
-    if (found === undefined) faults.add(field.name, `points to no ${target.entityMetadata.name.toLowerCase()}`)
-  }
-}
-
 /** Names the fields of a unique constraint, unless one of them is hidden. */
 function alreadyTaken(resource: Resource, columns: readonly string[]): ApiError {
   const named = columns.map((column) => resource.record.findLast((field) => field.column.databaseName === column)?.name)
@@ -57,6 +42,6 @@ function alreadyTaken(resource: Resource, columns: readonly string[]): ApiError 
   if (names.length < columns.length) {
     return new ApiError('conflict', `another ${resource.name} has the same value in a field that must be unique`)
   }
-  const faults = names.map((field) => ({ field, message: `is taken by another ${resource.name}` }))
-  return new ApiError('conflict', `another ${resource.name} has the same ${names.join(' and ')}`, faults)
+  const errors = names.map((field) => ({ field, message: `is taken by another ${resource.name}` }))
+  return new ApiError('conflict', `another ${resource.name} has the same ${names.join(' and ')}`, { errors })
 }

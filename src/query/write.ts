@@ -1,21 +1,16 @@
 import type { DataSource, EntityMetadata, ObjectLiteral, QueryBuilder, WhereExpressionBuilder } from 'typeorm'
-import type { ChangeSet } from '../plan/plan'
+import type { ChangeSet, Target } from '../plan/plan'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import { refuseDelete, refuseWrite } from './refuse-write'
-import { columnName, hydrate, type Row, run, selection, toParameter } from './select'
-
-/** Which record a PUT or DELETE is about, and whose it must still be when the statement runs. */
-export interface Target {
-  readonly key: unknown
-  readonly owner?: unknown
-}
+import { columnName, hydrate, type Row, selection, toParameter } from './row'
+import { execute, type RawRow } from './statement'
 
 /** Inserts one record in one statement. @throws {ApiError} `conflict`, `bad-values` */
 export async function insertRow(dataSource: DataSource, resource: Resource, changes: ChangeSet): Promise<Row> {
-  const values = assign(classDefaults(resource.metadata), changes)
+  const values = { ...classDefaults(resource.metadata), ...valuesOf(changes) }
   const builder = dataSource.createQueryBuilder().insert().into(resource.metadata.target).values(values)
-  const [row] = await runReturning(dataSource, resource, changes, builder.updateEntity(false))
+  const [row] = await write(dataSource, resource, changes, builder.updateEntity(false))
   if (row === undefined) throw new Error(`INSERT into ${resource.metadata.tableName} returned no row`)
   return row
 }
@@ -27,9 +22,9 @@ export async function updateRow(
   target: Target,
   changes: ChangeSet,
 ): Promise<Row | undefined> {
-  const builder = dataSource.createQueryBuilder().update(resource.metadata.target).set(assign({}, changes))
+  const builder = dataSource.createQueryBuilder().update(resource.metadata.target).set(valuesOf(changes))
   whereTarget(dataSource, builder, resource, target)
-  const [row] = await runReturning(dataSource, resource, changes, builder.updateEntity(false))
+  const [row] = await write(dataSource, resource, changes, builder.updateEntity(false))
   return row
 }
 
@@ -43,8 +38,8 @@ export async function deleteRow(dataSource: DataSource, resource: Resource, targ
       : builder.softDelete().from(metadata.target)
   whereTarget(dataSource, statement, resource, target)
   try {
-    const { affected } = await statement.execute()
-    return (affected ?? 0) > 0
+    const deleted = await execute(dataSource, statement, ` RETURNING ${columnName(dataSource, resource.key)}`)
+    return deleted.length > 0
   } catch (error) {
     return refuseDelete(error, resource)
   }
@@ -57,11 +52,11 @@ function classDefaults(metadata: EntityMetadata): ObjectLiteral {
 }
 
 /** Foreign keys are set as the related key itself, which TypeORM takes in place of an entity. */
-function assign(entity: ObjectLiteral, changes: ChangeSet): ObjectLiteral {
-  for (const [field, value] of changes) entity[field.column.propertyName] = value
-  return entity
+function valuesOf(changes: ChangeSet): ObjectLiteral {
+  return Object.fromEntries([...changes].map(([field, value]) => [field.column.propertyName, value]))
 }
 
+/** The record must still have this key and this owner when the statement runs. */
 function whereTarget(
   dataSource: DataSource,
   builder: WhereExpressionBuilder,
@@ -78,20 +73,18 @@ function whereTarget(
   if (deleted !== undefined) builder.andWhere(`${dataSource.driver.escape(deleted.databaseName)} IS NULL`)
 }
 
-async function runReturning(
+async function write(
   dataSource: DataSource,
   resource: Resource,
   changes: ChangeSet,
   builder: QueryBuilder<ObjectLiteral>,
 ): Promise<readonly Row[]> {
-  const [sql, parameters] = builder.getQueryAndParameters()
-  const columns = selection(dataSource, resource).map(
-    ([column, name]) => `${column} AS ${dataSource.driver.escape(name)}`,
-  )
+  const columns = selection(dataSource, resource).map(([column, name]) => `${column} AS ${name}`)
+  let rows: readonly RawRow[]
   try {
-    const rows = await run(dataSource, { sql: `${sql} RETURNING ${columns.join(', ')}`, parameters }, 'master')
-    return rows.map((row) => hydrate(dataSource, resource, row))
+    rows = await execute(dataSource, builder, ` RETURNING ${columns.join(', ')}`)
   } catch (error) {
     return refuseWrite(error, dataSource, resource, changes)
   }
+  return rows.map((row) => hydrate(dataSource, resource, row))
 }

@@ -1,5 +1,5 @@
 import { ApiError } from '../errors'
-import { type Pair, parsePairs } from './pairs'
+import { parsePairs } from './pairs'
 
 /** A request's body as it came: its bytes, or what a body parser of the application made of them before us. */
 export type Payload = { readonly contentType: string } & ({ readonly bytes: Buffer } | { readonly parsed: unknown })
@@ -57,27 +57,18 @@ function decodeUtf8(bytes: Buffer): string {
 }
 
 function readForm(latin1: string): string {
-  const [first, ...others] = tryPairs(latin1)
+  const [first, ...others] = parsePairs(latin1, 'bad-body')
   // `curl --data-urlencode '{…}'` makes JSON the name of a field without value.
   if (first?.value === '' && others.length === 0 && first.name.startsWith('{')) return first.name
   return dataField([...(first === undefined ? [] : [first]), ...others].map(({ name, value }) => [name, value]))
 }
 
-function tryPairs(latin1: string): readonly Pair[] {
-  try {
-    return parsePairs(latin1)
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new ApiError('bad-body', `the form cannot be read: ${error.message}`)
-    throw error
-  }
-}
-
 /** By the platform's own parser of RFC 7578, as `fetch` has it. */
 async function readMultipart(bytes: Buffer, contentType: string): Promise<string> {
-  const form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData().catch(() => {
+  const data = await new Response(bytes, { headers: { 'content-type': contentType } }).formData().catch(() => {
     throw new ApiError('bad-body', 'the multipart form cannot be read: check its boundary')
   })
-  return dataField([...form.entries()])
+  return dataField([...data.entries()])
 }
 
 function dataField(fields: readonly (readonly [string, unknown])[]): string {

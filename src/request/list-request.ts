@@ -1,4 +1,4 @@
-import { ApiError, type Faults } from '../errors'
+import { ApiError, type FieldErrors } from '../errors'
 import { limits, type PageLimits } from './limits'
 import { type Pair, parsePairs } from './pairs'
 
@@ -25,18 +25,18 @@ const reserved: ReadonlySet<string> = new Set(['ordering', 'limit', 'page'])
 
 /**
  * Reads the query string of the list endpoint (spec.md, Query parameters; D15, D17, D19).
- * @param faults receives what is wrong with single parameters
+ * @param errors receives what is wrong with single parameters
  * @throws {ApiError} `bad-query`, when the text cannot be taken apart or is too large
  */
-export function parseListRequest(querystring: string, pageLimits: PageLimits, faults: Faults): ListRequest {
+export function parseListRequest(querystring: string, pageLimits: PageLimits, errors: FieldErrors): ListRequest {
   const pairs = readPairs(querystring)
   const filters = pairs.filter((pair) => !reserved.has(pair.name))
   if (filters.length > limits.filters) {
     throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, these are ${filters.length}`)
   }
-  const single = (name: string): string | undefined => readSingle(pairs, name, faults)
-  const limit = readCount('limit', single('limit'), pageLimits.max, faults) ?? pageLimits.default
-  const page = readCount('page', single('page'), Math.floor(limits.depth / limit), faults) ?? 1
+  const single = (name: string): string | undefined => readSingle(pairs, name, errors)
+  const limit = readCount('limit', single('limit'), pageLimits.max, errors) ?? pageLimits.default
+  const page = readCount('page', single('page'), Math.floor(limits.depth / limit), errors) ?? 1
   return {
     filters,
     ordering: single('ordering')?.split(',') ?? [],
@@ -54,7 +54,7 @@ function readPairs(querystring: string): readonly Pair[] {
   if (count > limits.parameters) {
     throw new ApiError('bad-query', `at most ${limits.parameters} parameters are allowed, these are ${count}`)
   }
-  const pairs = tryPairs(querystring)
+  const pairs = parsePairs(querystring, 'bad-query')
   for (const { name, value } of pairs) {
     if (name.length > limits.parameterName) {
       throw new ApiError(
@@ -69,26 +69,17 @@ function readPairs(querystring: string): readonly Pair[] {
   return pairs
 }
 
-function tryPairs(querystring: string): readonly Pair[] {
-  try {
-    return parsePairs(querystring)
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new ApiError('bad-query', error.message)
-    throw error
-  }
-}
-
-function readSingle(pairs: readonly Pair[], name: string, faults: Faults): string | undefined {
+function readSingle(pairs: readonly Pair[], name: string, errors: FieldErrors): string | undefined {
   const [first, second] = pairs.filter((pair) => pair.name === name)
-  if (second !== undefined) faults.add(name, 'is given twice')
+  if (second !== undefined) errors.add(name, 'is given twice')
   return first?.value
 }
 
-function readCount(name: string, text: string | undefined, max: number, faults: Faults): number | undefined {
+function readCount(name: string, text: string | undefined, max: number, errors: FieldErrors): number | undefined {
   if (text === undefined) return undefined
   const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : Number.NaN
   if (count <= max) return count
   const why = name === 'page' ? ` (pages reach ${limits.depth} records deep; go further by filtering)` : ''
-  faults.add(name, `must be an integer from 1 to ${max}${why}`)
+  errors.add(name, `must be an integer from 1 to ${max}${why}`)
   return undefined
 }

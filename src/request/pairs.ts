@@ -1,3 +1,5 @@
+import { ApiError } from '../errors'
+
 /** One `name=value` of a query string or a form, decoded; `raw` is what was sent. */
 export interface Pair {
   readonly name: string
@@ -14,29 +16,30 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * Splits `application/x-www-form-urlencoded` text. Unlike `URLSearchParams` it puts no replacement character where bytes
  * are not UTF-8: what cannot be read is an error.
  * @param text bytes as Latin-1
- * @throws {SyntaxError} naming the pair that is wrong
+ * @param code of the refusal
+ * @throws {ApiError} naming the pair that is wrong
  */
-export function parsePairs(text: string): readonly Pair[] {
+export function parsePairs(text: string, code: 'bad-query' | 'bad-body'): readonly Pair[] {
   return text
     .split('&')
     .filter((raw) => raw !== '')
     .map((raw) => {
       const equals = raw.indexOf('=')
       const [name, value] = equals < 0 ? [raw, ''] : [raw.slice(0, equals), raw.slice(equals + 1)]
-      return { name: decode(name, raw), value: decode(value, raw), raw }
+      return { name: decode(name, raw, code), value: decode(value, raw, code), raw }
     })
 }
 
-function decode(text: string, raw: string): string {
+function decode(text: string, raw: string, code: 'bad-query' | 'bad-body'): string {
   if (!/[%+\x80-\xff]/.test(text)) return text
   if (/%(?![\da-f]{2})/i.test(text))
-    throw new SyntaxError(`"${raw.slice(0, shown)}" has a "%" without two hexadecimal digits`)
+    throw new ApiError(code, `"${raw.slice(0, shown)}" has a "%" without two hexadecimal digits`)
   const bytes = text
     .replaceAll('+', ' ')
     .replace(/%(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
   try {
     return utf8.decode(Buffer.from(bytes, 'latin1'))
   } catch {
-    throw new SyntaxError(`"${raw.slice(0, shown)}" is not UTF-8`)
+    throw new ApiError(code, `"${raw.slice(0, shown)}" is not UTF-8`)
   }
 }

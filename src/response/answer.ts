@@ -1,4 +1,4 @@
-import { type ApiError, refusals } from '../errors'
+import { type ApiError, type FieldError, refusals } from '../errors'
 
 /** What goes back to the client. */
 export interface Answer {
@@ -26,26 +26,30 @@ const loginRequired: Answer = {
   body: 'Authentication failed',
 }
 
-/** Problem details of RFC 9457 (D5). */
-export function answerRefusal({ code, message, faults, headers }: ApiError): Answer {
+/** The problem document of a refusal (D5). */
+export function answerRefusal({ code, message, details }: ApiError): Answer {
   if (code === 'unauthorized') return loginRequired
-  return answerProblem(refusals[code].status, code, refusals[code].title, message, faults, headers)
+  const { title, status } = refusals[code]
+  const { errors, headers } = details
+  return answerProblem({ code, title, status, detail: message, ...(errors && { errors }) }, headers)
 }
 
 /** The answer to a fault of ours, which says nothing of it. */
 export function answerFault(): Answer {
-  return answerProblem(500, 'internal-error', 'Internal server error', 'the server could not answer this request')
+  const detail = 'the server could not answer this request'
+  return answerProblem({ code: 'internal-error', title: 'Internal server error', status: 500, detail })
 }
 
-function answerProblem(
-  status: number,
-  code: string,
-  title: string,
-  detail: string,
-  faults: ApiError['faults'] = [],
-  headers: Answer['headers'] = {},
-): Answer {
-  const errors = faults.length > 0 ? { errors: faults } : {}
-  const body = { type: `urn:typeorm-resources:${code}`, title, status, detail, ...errors }
-  return { status, headers: { 'Content-Type': problem, ...headers }, body: JSON.stringify(body) }
+/** The members of RFC 9457, its `type` by our code. */
+interface Problem {
+  readonly code: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly errors?: readonly FieldError[]
+}
+
+function answerProblem({ code, ...members }: Problem, headers: Answer['headers'] = {}): Answer {
+  const body = JSON.stringify({ type: `urn:typeorm-resources:${code}`, ...members })
+  return { status: members.status, headers: { 'Content-Type': problem, ...headers }, body }
 }

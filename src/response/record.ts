@@ -1,4 +1,4 @@
-import type { Row } from '../query/select'
+import type { Row } from '../query/row'
 import type { Resource } from '../schema/registry'
 import type { Json } from '../value/kind'
 

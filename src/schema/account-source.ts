@@ -1,6 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import { argon2id, type PasswordHashing } from '../access/account'
 import { hashLength } from '../access/password'
+import type { Report } from '../errors'
 import type { UserAccountOptions } from '../resource'
 import type { ColumnMetadata } from './column-kind'
 
@@ -19,43 +20,38 @@ export interface AccountSource {
 
 type Role = 'username' | 'password' | 'admin' | 'active'
 
-/** Finds the columns that the options name; every name that is none becomes a fault. */
+/** Finds the columns that the options name; every name that is none is reported. */
 export function buildAccountSource(
   metadata: EntityMetadata,
   options: UserAccountOptions,
-  faults: string[],
+  report: Report,
 ): AccountSource | undefined {
   const find = (role: Role): ColumnMetadata | undefined => {
     const property = options[role] ?? role
     const column = metadata.findColumnWithPropertyName(property)
-    const needed = options[role] !== undefined || role === 'username' || role === 'password'
-    if (column === undefined && needed) {
-      faults.push(`${metadata.name}: the users' ${role} is said to be in "${property}", which is no column of it`)
+    const isNeeded = options[role] !== undefined || role === 'username' || role === 'password'
+    if (column === undefined && isNeeded) {
+      report(`the users' ${role} is said to be in "${property}", which is no column of it`)
     }
     return column
   }
   const [username, password, admin, active] = [find('username'), find('password'), find('admin'), find('active')]
   const key = metadata.primaryColumns[0]
-  const hashing = hashingOf(metadata, options, password, faults)
+  const hashing = hashingOf(options, password, report)
   if (username === undefined || password === undefined || key === undefined) return undefined
   return { metadata, key, username, password, admin, active, hashing }
 }
 
 function hashingOf(
-  metadata: EntityMetadata,
   { hash, verify }: UserAccountOptions,
   password: ColumnMetadata | undefined,
-  faults: string[],
+  report: Report,
 ): PasswordHashing {
   if (hash !== undefined && verify !== undefined) return { hash, verify }
-  if (hash !== undefined || verify !== undefined) {
-    faults.push(`${metadata.name}: @UserAccount takes "hash" and "verify" together or neither`)
-  }
+  if (hash !== undefined || verify !== undefined) report('@UserAccount takes "hash" and "verify" together or neither')
   const length = Number(password?.length || Number.POSITIVE_INFINITY)
   if (length < hashLength) {
-    faults.push(
-      `${metadata.name}.${password?.propertyName} holds ${length} characters; an argon2id hash has ${hashLength}`,
-    )
+    report(`${password?.propertyName} holds ${length} characters; an argon2id hash has ${hashLength}`)
   }
   return argon2id
 }

@@ -1,8 +1,8 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
 import type { Rule } from '../access/rule'
 import { ConfigError } from '../errors'
-import type { AccountSource } from './account-source'
 import { buildResource } from './build-resource'
+import { checkRule } from './build-rule'
 import { collectAccounts, collectRegistrations, type ResourceRegistration, type UserRegistration } from './registration'
 import type { Registry, Resource } from './registry'
 
@@ -13,47 +13,49 @@ export interface RegistryOptions {
   readonly users: UserRegistration | undefined
 }
 
-const supportedDatabases = ['better-sqlite3']
+const supportedDatabases: readonly string[] = ['better-sqlite3']
 
 /**
  * Scans the data source's metadata once.
- * @param faults what the application got wrong elsewhere, reported together with what is found here
- * @throws {ConfigError} with every fault (D26)
+ * @param mistakes what is wrong elsewhere, to be reported together with what is found here
+ * @throws {ConfigError} with every mistake (D26)
  */
 export function buildRegistry(
   dataSource: DataSource,
-  options: RegistryOptions,
-  faults: string[],
-): Registry & { readonly accounts: AccountSource | undefined } {
-  if (!dataSource.isInitialized) {
-    throw new ConfigError([...faults, 'the data source is not initialized: await dataSource.initialize() first'])
+  { defaultAuth, resources: named, users }: RegistryOptions,
+  mistakes: readonly string[],
+): Registry {
+  const found = [...mistakes, ...checkDataSource(dataSource)]
+  if (found.length > mistakes.length) throw new ConfigError(found)
+  const report = (mistake: string): void => void found.push(mistake)
+  checkRule('defaultAuth', defaultAuth, report)
+  const registrations = collectRegistrations(dataSource, named, report)
+  const accounts = collectAccounts(dataSource, users, report)
+  if (registrations.length === 0 && found.length === 0) {
+    report('no entity of the data source is a resource: put @Resource() on one')
   }
-  if (!supportedDatabases.includes(dataSource.options.type)) {
-    throw new ConfigError([
-      ...faults,
-      `the data source is of type ${dataSource.options.type}; supported: ${supportedDatabases.join(', ')}`,
-    ])
-  }
-  const registrations = collectRegistrations(dataSource, options.resources, faults)
-  const accounts = collectAccounts(dataSource, options.users, faults)
-  if (registrations.length === 0 && faults.length === 0)
-    faults.push('no entity of the data source is a resource: put @Resource() on one')
-
   const byEntity = new Map<EntityMetadata, Resource>()
-  const context = { dataSource, defaultAuth: options.defaultAuth, accounts, byEntity, faults }
+  const context = { dataSource, defaultAuth, accounts, byEntity }
   const resources = new Map<string, Resource>()
   for (const registration of registrations) {
-    const resource = buildResource(registration, context)
+    const { metadata } = registration
+    const resource = buildResource(registration, context, (mistake) => report(`${metadata.name}: ${mistake}`))
     if (resource === undefined) continue
     const other = resources.get(resource.name)
     if (other !== undefined) {
-      faults.push(
-        `${other.metadata.name} and ${resource.metadata.name} are both named "${resource.name}": give one a "name"`,
-      )
+      report(`${other.metadata.name} and ${metadata.name} are both named "${resource.name}": give one a "name"`)
     }
     resources.set(resource.name, resource)
-    byEntity.set(resource.metadata, resource)
+    byEntity.set(metadata, resource)
   }
-  if (faults.length > 0) throw new ConfigError(faults)
-  return { dataSource, resources, accounts }
+  if (found.length > 0) throw new ConfigError(found)
+  return { resources, accounts }
+}
+
+function checkDataSource(dataSource: DataSource): readonly string[] {
+  const { type } = dataSource.options
+  if (!supportedDatabases.includes(type)) {
+    return [`the data source is of type ${type}; supported: ${supportedDatabases.join(', ')}`]
+  }
+  return dataSource.isInitialized ? [] : ['the data source is not initialized: await dataSource.initialize() first']
 }

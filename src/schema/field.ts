@@ -1,7 +1,8 @@
-import type { DataSource, EntityMetadata, RelationMetadata } from 'typeorm'
+import type { DataSource, RelationMetadata } from 'typeorm'
 import type { Kind } from '../value/kind'
 import { textKind } from '../value/text'
-import { type ColumnMetadata, isBinary, kindOf } from './column-kind'
+import { type ColumnMetadata, kindOf } from './column-kind'
+import { isNamed, propertyOf } from './property'
 
 /** One column of a resource as requests and records know it. */
 export interface Field {
@@ -28,97 +29,19 @@ export interface Field {
   readonly password: boolean
 }
 
-/** The names an option may use for a column: its own property, its relation's, that of the embedded entity it is in. */
-export function optionNames(column: ColumnMetadata): readonly string[] {
-  const [outermost = ''] = column.propertyPath.split('.')
-  return [propertyOf(column), column.propertyPath, outermost]
-}
-
-/** Whether an option names this column. */
-export function isNamed(column: ColumnMetadata, properties: readonly string[] = []): boolean {
-  return optionNames(column).some((name) => properties.includes(name))
+/** What the options say of a column. */
+export interface FieldOptions {
+  readonly readOnly: readonly string[] | undefined
+  /** Whether it holds password hashes. */
+  readonly password: boolean
 }
 
 /** Longest password that is hashed, in characters. */
 const passwordLength = 256
 
-/** The relation that a column is the foreign key of. */
-export function relationOf(column: ColumnMetadata): RelationMetadata | undefined {
-  return column.entityMetadata.relations.find((relation) => relation.joinColumns.includes(column))
-}
-
-/** The property by which the application names a column in its options: the relation's, for a foreign key. */
-export function propertyOf(column: ColumnMetadata): string {
-  return relationOf(column)?.propertyPath ?? column.propertyPath
-}
-
-/** Columns that TypeORM keeps for itself: tree bookkeeping, discriminators, columns of no property. */
-function isInternal(column: ColumnMetadata): boolean {
-  return (
-    (column.isVirtual && relationOf(column) === undefined) ||
-    column.isTreeLevel ||
-    column.isNestedSetLeft ||
-    column.isNestedSetRight ||
-    column.isMaterializedPath
-  )
-}
-
-/** The columns that can be fields at all. */
-export function fieldColumns(metadata: EntityMetadata, dataSource: DataSource): readonly ColumnMetadata[] {
-  return metadata.columns.filter(
-    (column) => isDeclared(column, metadata) && !isInternal(column) && !isBinary(column, dataSource),
-  )
-}
-
-/** Whether the entity or a base of it declares the column. Under single-table inheritance it has its children's too. */
-function isDeclared(column: ColumnMetadata, { target }: EntityMetadata): boolean {
-  if (column.embeddedMetadata !== undefined) return true
-  const declaredBy = relationOf(column)?.target ?? column.target
-  if (typeof target !== 'function' || typeof declaredBy !== 'function') return true
-  return target === declaredBy || target.prototype instanceof declaredBy
-}
-
-/**
- * @param password whether it holds password hashes
- * @returns a sentence when the column cannot be a field: why, and what to do
- */
-export function buildField(
-  column: ColumnMetadata,
-  dataSource: DataSource,
-  readOnly: readonly string[] | undefined,
-  password: boolean,
-): Field | string {
-  const relation = relationOf(column)
-  const property = propertyOf(column)
-  const hindrance = hindranceOf(column, relation)
-  if (hindrance !== undefined) return `${property} ${hindrance}: exclude it`
-  const kind = password ? textKind(passwordLength, 1) : kindOf(column.referencedColumn ?? column, dataSource)
-  if (kind === undefined) {
-    return `${property} has the column type ${dataSource.driver.normalizeType(column)}, which has no JSON form here: exclude it`
-  }
-  const insertable = !isMadeByDatabase(column) && column.isInsert && !isNamed(column, readOnly)
-  return {
-    name: relation === undefined ? column.propertyName : `${relation.propertyName}_id`,
-    property,
-    column,
-    valueColumn: column.referencedColumn ?? column,
-    relation,
-    kind,
-    nullable: column.isNullable,
-    required: insertable && !column.isNullable && !hasDefault(column),
-    insertable,
-    updatable: insertable && column.isUpdate && !column.isPrimary,
-    constrained: relation === undefined || isConstrained(relation),
-    password,
-  }
-}
-
-/** A soft-deleted record is still there for the database, and no record to us. */
-function isConstrained({ foreignKeys, inverseEntityMetadata }: RelationMetadata): boolean {
-  return foreignKeys.length > 0 && inverseEntityMetadata.deleteDateColumn === undefined
-}
-
-function hindranceOf(column: ColumnMetadata, relation: RelationMetadata | undefined): string | undefined {
+/** Why a column cannot be a field, reading on from its name; undefined when it can. */
+export function hindranceOf(column: ColumnMetadata, dataSource: DataSource): string | undefined {
+  const relation = column.relationMetadata
   if (column.embeddedMetadata !== undefined) return 'is in an embedded entity, which is not supported yet'
   if (column.isVirtualProperty) return 'is a virtual column, which is not supported yet'
   if (column.isArray) return 'is an array column, which is not supported yet'
@@ -128,7 +51,36 @@ function hindranceOf(column: ColumnMetadata, relation: RelationMetadata | undefi
   if (/__|_$/.test(relation?.propertyName ?? column.propertyName)) {
     return 'has two underscores in a row, or one at its end; these part the names of a filter'
   }
-  return undefined
+  if (kindOf(column.referencedColumn ?? column, dataSource) !== undefined) return undefined
+  return `has the column type ${dataSource.driver.normalizeType(column)}, which has no JSON form here`
+}
+
+/** Compiles a column without hindrance. */
+export function buildField(column: ColumnMetadata, dataSource: DataSource, options: FieldOptions): Field {
+  const relation = column.relationMetadata
+  const valueColumn = column.referencedColumn ?? column
+  const kind = options.password ? textKind(passwordLength, 1) : kindOf(valueColumn, dataSource)
+  if (kind === undefined) throw new TypeError(`${column.propertyPath} has a hindrance`)
+  const insertable = !isMadeByDatabase(column) && column.isInsert && !isNamed(column, options.readOnly)
+  return {
+    name: relation === undefined ? column.propertyName : `${relation.propertyName}_id`,
+    property: propertyOf(column),
+    column,
+    valueColumn,
+    relation,
+    kind,
+    nullable: column.isNullable,
+    required: insertable && !column.isNullable && !hasDefault(column),
+    insertable,
+    updatable: insertable && column.isUpdate && !column.isPrimary,
+    constrained: relation === undefined || isConstrained(relation),
+    password: options.password,
+  }
+}
+
+/** A soft-deleted record is still there for the database, and no record to us. */
+function isConstrained({ foreignKeys, inverseEntityMetadata }: RelationMetadata): boolean {
+  return foreignKeys.length > 0 && inverseEntityMetadata.deleteDateColumn === undefined
 }
 
 function isMadeByDatabase(column: ColumnMetadata): boolean {

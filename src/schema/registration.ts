@@ -1,4 +1,5 @@
 import type { DataSource, EntityMetadata, EntityTarget, ObjectLiteral } from 'typeorm'
+import type { Report } from '../errors'
 import { type ResourceOptions, resourceOptions, type UserAccountOptions, userAccountOptions } from '../resource'
 import { type AccountSource, buildAccountSource } from './account-source'
 
@@ -12,34 +13,46 @@ export interface UserRegistration extends UserAccountOptions {
   readonly entity: EntityTarget<ObjectLiteral>
 }
 
-export interface Registration {
+/** An entity of the data source, and what was said of it. */
+export interface Registration<Options = ResourceOptions> {
   readonly metadata: EntityMetadata
-  readonly options: ResourceOptions
+  readonly options: Options
 }
 
-const resourceOptionNames = ['name', 'exclude', 'readOnly', 'auth', 'ownerField', 'entity']
-const accountOptionNames = ['username', 'password', 'admin', 'active', 'hash', 'verify', 'entity']
+const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, true>> = {
+  entity: true,
+  name: true,
+  exclude: true,
+  readOnly: true,
+  auth: true,
+  ownerField: true,
+}
+const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> = {
+  entity: true,
+  username: true,
+  password: true,
+  admin: true,
+  active: true,
+  hash: true,
+  verify: true,
+}
 
 /** The decorated entities of the data source, in its order, then those named in `resources`. */
 export function collectRegistrations(
   dataSource: DataSource,
   named: readonly ResourceRegistration[],
-  faults: string[],
+  report: Report,
 ): readonly Registration[] {
-  const decorated = dataSource.entityMetadatas.flatMap((metadata) => {
-    const options = typeof metadata.target === 'function' ? resourceOptions(metadata.target) : undefined
-    return options === undefined ? [] : [{ metadata, options }]
-  })
-  const registrations = [...decorated]
+  const registrations = [...decorated(dataSource, resourceOptions)]
   for (const options of named) {
-    const metadata = metadataOf(dataSource, options.entity, 'resources', faults)
+    const metadata = metadataOf(dataSource, options.entity, 'resources', report)
     if (metadata === undefined) continue
     if (registrations.some((other) => other.metadata === metadata)) {
-      faults.push(`${metadata.name} is registered twice: keep @Resource or its entry in "resources"`)
+      report(`${metadata.name} is registered twice: keep @Resource or its entry in "resources"`)
     } else registrations.push({ metadata, options })
   }
   for (const { metadata, options } of registrations) {
-    checkOptionNames(metadata.name, options, resourceOptionNames, faults)
+    checkOptionNames(options, resourceOptionNames, (mistake) => report(`${metadata.name}: ${mistake}`))
   }
   return registrations
 }
@@ -48,39 +61,49 @@ export function collectRegistrations(
 export function collectAccounts(
   dataSource: DataSource,
   users: UserRegistration | undefined,
-  faults: string[],
+  report: Report,
 ): AccountSource | undefined {
-  const found = dataSource.entityMetadatas.flatMap((metadata) => {
-    const options = typeof metadata.target === 'function' ? userAccountOptions(metadata.target) : undefined
-    return options === undefined ? [] : [{ metadata, options }]
-  })
+  const found = [...decorated(dataSource, userAccountOptions)]
   if (users !== undefined) {
-    const metadata = metadataOf(dataSource, users.entity, 'users', faults)
+    const metadata = metadataOf(dataSource, users.entity, 'users', report)
     if (metadata !== undefined) found.push({ metadata, options: users })
-  }
-  if (found.length > 1) {
-    faults.push(`the site's users are in ${found.map(({ metadata }) => metadata.name).join(' and ')}: only one can be`)
   }
   const [account] = found
   if (account === undefined) return undefined
-  checkOptionNames(account.metadata.name, account.options, accountOptionNames, faults)
-  return buildAccountSource(account.metadata, account.options, faults)
+  if (found.length > 1) {
+    report(`the site's users are in ${found.map(({ metadata }) => metadata.name).join(' and ')}: only one can be`)
+  }
+  const { metadata, options } = account
+  const reportOf: Report = (mistake) => report(`${metadata.name}: ${mistake}`)
+  checkOptionNames(options, accountOptionNames, reportOf)
+  return buildAccountSource(metadata, options, reportOf)
+}
+
+/** Says which options are none, whatever the compiler let pass. */
+export function checkOptionNames(options: object, known: Readonly<Record<string, true>>, report: Report): void {
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(known, name)) report(`"${name}" is no option; options: ${Object.keys(known).join(', ')}`)
+  }
+}
+
+function decorated<Options>(
+  dataSource: DataSource,
+  optionsOf: (entity: object) => Options | undefined,
+): readonly Registration<Options>[] {
+  return dataSource.entityMetadatas.flatMap((metadata) => {
+    const options = typeof metadata.target === 'function' ? optionsOf(metadata.target) : undefined
+    return options === undefined ? [] : [{ metadata, options }]
+  })
 }
 
 function metadataOf(
   dataSource: DataSource,
   entity: EntityTarget<ObjectLiteral>,
   option: string,
-  faults: string[],
+  report: Report,
 ): EntityMetadata | undefined {
   if (entity !== undefined && dataSource.hasMetadata(entity)) return dataSource.getMetadata(entity)
   const name = typeof entity === 'function' ? entity.name : JSON.stringify(entity)
-  faults.push(`"${option}" names ${name}, which is no entity of this data source`)
+  report(`"${option}" names ${name}, which is no entity of this data source`)
   return undefined
-}
-
-function checkOptionNames(entity: string, options: object, known: readonly string[], faults: string[]): void {
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name)) faults.push(`${entity}: "${name}" is no option; options: ${known.join(', ')}`)
-  }
 }

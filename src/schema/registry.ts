@@ -1,5 +1,6 @@
-import type { DataSource, EntityMetadata } from 'typeorm'
+import type { EntityMetadata } from 'typeorm'
 import type { Rule } from '../access/rule'
+import type { AccountSource } from './account-source'
 import type { Field } from './field'
 
 /** One mounted entity: everything a request needs to know of it, compiled once. */
@@ -26,6 +27,8 @@ export interface Resource {
 
 /** All that is mounted. */
 export interface Registry {
-  readonly dataSource: DataSource
+  /** By name. */
   readonly resources: ReadonlyMap<string, Resource>
+  /** Undefined on a site without users. */
+  readonly accounts: AccountSource | undefined
 }

@@ -1,4 +1,4 @@
-import { type Kind, orderOperators, refuse } from './kind'
+import { type Kind, orderOperators, refuse, textualKind } from './kind'
 
 const dateTimePattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i
 
@@ -47,23 +47,16 @@ function isTime(text: string): boolean {
   return /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text)
 }
 
-/** A kind whose text and JSON are read alike. */
 function temporalKind(description: string, read: (text: string) => unknown, toJson: Kind['toJson']): Kind {
   const fromText = (text: string): unknown => read(text) ?? refuse(description)
-  return {
-    description,
-    operators: orderOperators,
-    fromText,
-    fromJson: (json) => (typeof json === 'string' ? fromText(json) : refuse(description)),
-    toJson,
-  }
+  return textualKind({ description, operators: orderOperators, fromText, toJson })
 }
 
 export const dateTimeKind = temporalKind(
   'a date and time in UTC, as "2024-02-29 10:20:30" or ISO 8601',
   parseDateTime,
   (value) => {
-    const instant = value instanceof Date ? value : new Date(String(value))
+    const instant = value as Date
     // SQLite holds any text in a date-time column, one that names no instant too.
     return Number.isNaN(instant.getTime()) ? String(instant) : renderDateTime(instant)
   },
@@ -73,7 +66,7 @@ export const dateKind = temporalKind(
   'a date, as "2024-02-29"',
   (text) => (/^\d{4}-\d\d-\d\d$/.test(text) && isDate(text) ? text : undefined),
   // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well.
-  (value) => (value instanceof Date ? value.toISOString() : String(value)).slice(0, 10),
+  (value) => String(value).slice(0, 10),
 )
 
 export const timeKind = temporalKind(
@@ -82,5 +75,5 @@ export const timeKind = temporalKind(
     const full = /^\d\d:\d\d$/.test(text) ? `${text}:00` : text
     return isTime(full) ? full : undefined
   },
-  (value) => String(value).slice(0, 8),
+  String,
 )

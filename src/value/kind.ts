@@ -13,15 +13,17 @@ export const orderOperators: readonly OperatorName[] = ['eq', 'ne', 'lt', 'lte',
 export const textOperators: readonly OperatorName[] = operatorNames
 
 /**
- * A kind of values. `Value` on both sides is what TypeORM's driver takes in and hands out for such a column: text
+ * A kind of values. Between its functions a value is what TypeORM's driver takes in and hands out for such a column; text
  * comes from a query string, JSON from a body and goes into a record.
  */
 export interface Kind {
-  /** "integer", "text of at most 100 characters": completes the sentence "must be …". */
+  /** "an integer from 1 to 9": completes the sentence "must be …". */
   readonly description: string
   readonly operators: readonly OperatorName[]
   /** How a key of this kind is spelt in a path. A kind without it cannot be a key. */
   readonly inPath?: RegExp
+  /** Whether values may be integers that a double does not hold. */
+  readonly wide?: boolean
   /** @throws {ValueError} */
   readonly fromText: (text: string) => unknown
   /** `json` is never null. @throws {ValueError} */
@@ -30,7 +32,12 @@ export interface Kind {
   readonly toJson: (value: unknown) => Json
 }
 
-/** @returns always throws: the one sentence a kind says about a value that is not of it */
+/** What a kind says about a value that is not of it. @throws {ValueError} always */
 export function refuse(description: string): never {
   throw new ValueError(`must be ${description}`)
+}
+
+/** A kind whose JSON is a string that is read like text. */
+export function textualKind(kind: Omit<Kind, 'fromJson'>): Kind {
+  return { ...kind, fromJson: (json) => (typeof json === 'string' ? kind.fromText(json) : refuse(kind.description)) }
 }

@@ -1,4 +1,4 @@
-import { equalityOperators, type Json, type Kind, orderOperators, refuse } from './kind'
+import { type Json, type Kind, orderOperators, refuse, textualKind } from './kind'
 
 /** The least and the greatest value of a column, both included. */
 export interface IntegerRange {
@@ -9,10 +9,10 @@ export interface IntegerRange {
 /** The integers that a JavaScript number holds exactly, ±(2^53−1). */
 export const safeRange: IntegerRange = { min: BigInt(Number.MIN_SAFE_INTEGER), max: BigInt(Number.MAX_SAFE_INTEGER) }
 
-/** The range of a two's complement integer of so many bits; `unsigned` starts at 0. */
-export function integerRange(bits: number, unsigned = false): IntegerRange {
+/** The range of a two's complement integer of so many bits. */
+export function integerRange(bits: number): IntegerRange {
   const half = 2n ** BigInt(bits - 1)
-  return unsigned ? { min: 0n, max: 2n * half - 1n } : { min: -half, max: half - 1n }
+  return { min: -half, max: half - 1n }
 }
 
 /** A JSON number while it is safe, else a string of digits (D12); both ways. */
@@ -25,6 +25,7 @@ export function integerKind(range: IntegerRange): Kind {
   return {
     description,
     operators: orderOperators,
+    wide: range.max > safeRange.max,
     // Databases take `1abc`, `1.0` and ` 1 ` for 1; a path does not.
     inPath: /^[1-9]\d*$/,
     fromText: (text) => (/^-?\d{1,20}$/.test(text) ? within(BigInt(text)) : refuse(description)),
@@ -85,31 +86,15 @@ export function decimalKind({ whole, fraction, significant }: DecimalShape): Kin
     const fits = leading.length <= whole && behind.length <= fraction && digits.length <= significant
     return fits ? text : refuse(description)
   }
-  return {
+  return textualKind({
     description,
     operators: orderOperators,
     fromText: check,
-    fromJson: (json) => (typeof json === 'string' ? check(json) : refuse(description)),
     toJson: (value) => (typeof value === 'number' ? renderDecimal(value, fraction, significant) : String(value)),
-  }
+  })
 }
 
 function renderDecimal(value: number, fraction: number, significant: number): string {
   if (fraction < significant) return value.toFixed(fraction)
   return value.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: significant })
-}
-
-const truths: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['1', true],
-  ['false', false],
-  ['0', false],
-])
-
-export const booleanKind: Kind = {
-  description: 'true or false',
-  operators: equalityOperators,
-  fromText: (text) => truths.get(text.toLowerCase()) ?? refuse('true or false (or 1 or 0)'),
-  fromJson: (json) => (typeof json === 'boolean' ? json : refuse(booleanKind.description)),
-  toJson: (value) => Boolean(value),
 }

@@ -35,6 +35,14 @@ class Careless {
   @Column() password!: string
 }
 
+@Entity()
+class Guest {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() username!: string
+  @Column({ type: 'varchar', nullable: true }) password!: string | null
+  @Column({ default: true }) active!: boolean
+}
+
 const from = (username: string, password: string): { headers: Record<string, string> } => ({
   headers: { Authorization: basic(username, password) },
 })
@@ -94,6 +102,39 @@ test('a changed password, and a user who was deleted, hold at once', async () =>
   expect((await send(url, 'GET /api/careless/', from('al', 'new'))).status).toBe(200)
   await dataSource.getRepository(Careless).delete(1)
   expect((await send(url, 'GET /api/careless/', from('al', 'new'))).status).toBe(401)
+})
+
+test('an unknown, inactive or password-less user costs a check like a wrong password', async () => {
+  const checked: string[] = []
+  const { url } = await openFor({
+    entities: [Guest, Secret],
+    mount: {
+      defaultAuth: userRule(),
+      resources: [{ entity: Guest, name: 'guest' }],
+      users: {
+        entity: Guest,
+        admin: 'active',
+        hash: (plain) => `hash of ${plain}`,
+        verify: (plain, hash) => {
+          checked.push(hash)
+          return hash === `hash of ${plain}`
+        },
+      },
+    },
+    seed: async (source) => {
+      await source.getRepository(Guest).insert([
+        { username: 'al', password: 'hash of al' },
+        { username: 'bo', password: 'hash of bo', active: false },
+        { username: 'cy', password: null },
+      ])
+    },
+  })
+  for (const name of ['al', 'bo', 'cy', 'nobody']) {
+    const before = checked.length
+    const { status } = await send(url, 'GET /api/guest/', { as: name })
+    expect([name, status, checked.length - before]).toEqual([name, name === 'al' ? 200 : 401, 1])
+  }
+  expect(checked.slice(1)).toEqual(Array.from({ length: 3 }, () => 'hash of nobody has this password'))
 })
 
 test('hashPassword and verifyPassword', async () => {

@@ -4,6 +4,8 @@ import {
   CreateDateColumn,
   DeleteDateColumn,
   Entity,
+  EntitySchema,
+  JoinColumn,
   ManyToOne,
   PrimaryColumn,
   PrimaryGeneratedColumn,
@@ -83,9 +85,42 @@ class Numbered {
   @PrimaryColumn() id!: number
 }
 
+@Entity()
+@Resource({ auth: everybody })
+class Zone {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ unique: true }) code!: string
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Place {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Zone) @JoinColumn({ referencedColumnName: 'code' }) zone!: Zone | null
+}
+
+/** Decorated as standard decorators are called, which TypeORM's own cannot be. */
+class Standard {
+  id!: number
+  text!: string
+  hidden!: string
+}
+Resource({ auth: everybody, exclude: ['hidden'] })(Standard, { kind: 'class' } as ClassDecoratorContext)
+const StandardSchema = new EntitySchema<Standard>({
+  name: 'Standard',
+  target: Standard,
+  columns: {
+    id: { type: 'integer', primary: true, generated: true },
+    text: { type: 'varchar' },
+    hidden: { type: 'varchar', default: 'canary' },
+  },
+})
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Exact, Big, Lazy, Gone, Person, Staff, Natural, Numbered] })
+  world = await openWorld({
+    entities: [Exact, Big, Lazy, Gone, Person, Staff, Natural, Numbered, Zone, Place, StandardSchema],
+  })
 })
 afterAll(async () => {
   await world.close()
@@ -213,4 +248,28 @@ test('a trigger that refuses is a refusal, whose words stay inside', async () =>
   )
   const reply = await send(world.url, 'DELETE /api/natural/old/')
   expect([reply.status, reply.text]).toEqual([409, expect.not.stringContaining('canary')])
+})
+
+test('a foreign key to another column than the key, which cannot change under it', async () => {
+  await post('zone', { code: 'A' })
+  expect((await post('place', { zone_id: 'A' })).json()).toEqual({ id: 1, zone_id: 'A' })
+  expect((await post('place', { zone_id: 'B' })).json()).toMatchObject({ errors: [{ field: 'zone_id' }] })
+  expect((await get('place/?zone__code=A&zone=A')).json()).toMatchObject({ objects: [{ id: 1 }] })
+  const reply = await put('zone/1', { code: 'B' })
+  expect([reply.status, reply.text]).toEqual([
+    409,
+    expect.stringContaining('other records refer to values of this zone'),
+  ])
+})
+
+test('limits: nine joins are one too many', async () => {
+  const paths = ['up', 'loose', 'gone', 'up__up', 'up__loose', 'up__gone', 'loose__up', 'loose__loose']
+  const filters = paths.map((path) => `${path}__id=1`).join('&')
+  expect((await get(`lazy/?${filters}`)).status).toBe(200)
+  const reply = await get(`lazy/?${filters}&loose__gone__id=1`)
+  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('8 are allowed')])
+})
+
+test('Resource called as a standard decorator', async () => {
+  expect((await post('standard', { text: 'x' })).json()).toEqual({ id: 1, text: 'x' })
 })

@@ -63,14 +63,14 @@ test("the application's own routes before and behind ours", async () => {
       app.use(router.routes())
       const mounted = mountResources(app, dataSource)
       app.use((context) => {
-        context.body = `behind ${context.path}`
+        context.body = `behind ${context.path} ${JSON.stringify([context['params'], context['captures']])}`
       })
       return mounted
     },
   })
   expect((await send(url, 'GET /api/note/statistics')).text).toBe('before')
   expect((await send(url, 'GET /api/note/1/')).json()).toMatchObject({ id: 1 })
-  expect((await send(url, 'GET /api/other/')).text).toBe('behind /api/other/')
+  expect((await send(url, 'GET /api/other/')).text).toBe('behind /api/other/ [null,null]')
 })
 
 test('the description says name, path, fields and rule of each resource, and nothing hidden', async () => {

@@ -51,10 +51,17 @@ class Sunday {
   @PrimaryGeneratedColumn() id!: number
 }
 
+@Entity()
+@Resource({ auth: () => anonymous, ownerField: 'member' })
+class Nobodys {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Member) member!: Member | null
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Member, Post, Broken, Report, Token, Sunday],
+    entities: [Member, Post, Broken, Report, Token, Sunday, Nobodys],
     seed: async (dataSource) => {
       await dataSource.getRepository(Member).insert([{ name: 'one' }, { name: 'two' }])
     },
@@ -111,6 +118,12 @@ test('a rule that knows users by text', async () => {
   expect((await send(world.url, 'POST /api/token/', { ...by('2x'), body: { text: 'x' } })).status).toBe(500)
 })
 
+test('who is nobody reads what has an owner, and writes none of it', async () => {
+  expect((await send(world.url, 'GET /api/nobodys/')).status).toBe(200)
+  expect((await send(world.url, 'POST /api/nobodys/', { body: {} })).status).toBe(401)
+  expect((await send(world.url, 'DELETE /api/nobodys/1/')).status).toBe(401)
+})
+
 test("what a rule throws for Koa is Koa's to answer", async () => {
   const reply = await send(world.url, 'GET /api/sunday/')
   expect([reply.status, reply.text]).toEqual([403, 'not on Sundays'])
@@ -120,8 +133,9 @@ test('the description names the rules', () => {
   expect(world.mounted.resources.map(({ name, rule }) => [name, rule])).toEqual([
     ['post', 'session'],
     ['broken', 'broken'],
-    ['report', 'auth'],
-    ['token', 'auth'],
-    ['sunday', 'auth'],
+    ['report', 'custom'],
+    ['token', 'custom'],
+    ['sunday', 'custom'],
+    ['nobodys', 'custom'],
   ])
 })

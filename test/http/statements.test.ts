@@ -35,13 +35,25 @@ test.each([
   expect(world.statements().map((sql) => sql.split(' ')[0])).toEqual(expected)
 })
 
-test('no text and no number of a filter stands in the SQL: all are bound', async () => {
+test.each([
+  ['GET /api/note/?title=needle&score=424242&created__gt=2031-01-01&author__username__like=needle%25', undefined, 4],
+  ['GET /api/note/424242/', undefined, 1],
+  ['PUT /api/note/1/', { title: 'needle', score: 424242, created: '2031-01-01', extra: { a: 'needle' } }, 5],
+  ['POST /api/note/', { title: 'needle', score: 424242, author_id: 1, created: '2031-01-01' }, undefined],
+  ['DELETE /api/message/1/', undefined, 2],
+  ['POST /api/word/', { text: 'needle', language_id: 'needle' }, undefined],
+])('no value stands in the SQL of %s: all are bound', async (request, body, parameters) => {
   world.statements()
-  await send(
-    world.url,
-    'GET /api/note/?title=needle&score=424242&created__gt=2031-01-01&author__username__like=needle%25',
-  )
-  const [sql] = world.statements()
-  expect(sql).not.toMatch(/needle|424242|2031/)
-  expect(sql?.match(/\?/g)).toHaveLength(4)
+  await send(world.url, request, { as: 'ann', body })
+  const statements = world.statements()
+  expect(statements.join()).not.toMatch(/needle|424242|2031/)
+  if (parameters !== undefined) expect(statements.at(-1)?.match(/\?/g)).toHaveLength(parameters)
+})
+
+test('spec authentication 4: a write carries key and owner in its WHERE', async () => {
+  world.statements()
+  await send(world.url, 'PUT /api/message/2/', { as: 'bob', body: { message: 'x' } })
+  expect(world.statements().at(-1)).toContain('WHERE "id" = ? AND "userId" = ?')
+  await send(world.url, 'DELETE /api/message/2/', { as: 'bob' })
+  expect(world.statements().at(-1)).toContain('WHERE "id" = ? AND "userId" = ?')
 })

@@ -68,14 +68,8 @@ export const hostileScenarios: readonly Scenario[] = [
     { ...query(`ordering=${','.repeat(2047)}`), faults: Array.from({ length: 20 }, () => 'ordering') },
     query(`price=${'0'.repeat(2047)}x`, 'decimal'),
     query(`title=${'x'.repeat(2049)}`, 'title may have 2048 characters, it has 2049'),
-    query(`author${'__author'.repeat(14)}=1`, 'author'),
+    query(`author${'__author'.repeat(14)}=1`, 'author, which is not a field of user'),
     query(`${'parent__'.repeat(5)}id=1`, 'at most 4'),
-    query(
-      repeat(3, (index) => `${'parent__'.repeat(4)}${['id', 'score', 'title'][index]}=1`) +
-        repeat(3, (index) => `&${'parent__'.repeat(index + 1)}author__id=1`).replaceAll('&&', '&') +
-        '&parent__parent__parent__author__id__lt=3&parent__parent__parent__parent__author__id=1&author__id=1',
-      'author',
-    ),
   ]),
   ...each('SQL stays data', [
     { request: "GET /api/note/?title=';DROP%20TABLE%20note;--", status: 200, ids: [] },

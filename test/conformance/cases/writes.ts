@@ -79,6 +79,7 @@ export const writeScenarios: readonly Scenario[] = [
     [
       bad('nope', 1, 'nope is not a field of note'),
       bad('author', 1, 'author is not a field'),
+      post({ title: 'x', author_id: 2, ['n'.repeat(500)]: 1 }, [`${'n'.repeat(128)}…`]),
       bad('authorId', 1, 'authorId is not a field'),
       bad('picture', 'x', 'picture is not a field'),
       bad('constructor', 1, 'constructor is not a field'),

@@ -1,0 +1,15 @@
+import { ValueError } from '../errors'
+import type { Field } from '../schema/field'
+import type { Resource } from '../schema/registry'
+
+/**
+ * Looks a name up among those that a request may use: `resource.fields` to ask, `resource.inputs` to write.
+ * @param lead what the sentence says between the parameter's name and "is not a field of note"
+ * @throws {ValueError} that names the fields there are
+ */
+export function requireField(resource: Resource, fields: ReadonlyMap<string, Field>, name: string, lead = ''): Field {
+  const field = fields.get(name)
+  if (field !== undefined) return field
+  const names = resource.record.map((shown) => shown.name).join(', ')
+  throw new ValueError(`${lead}is not a field of ${resource.name}; fields: ${names}`)
+}

@@ -1,0 +1,26 @@
+import type { RelationMetadata } from 'typeorm'
+import type { Report } from '../errors'
+import type { MountContext } from './context'
+import type { Field } from './field'
+import type { Registration } from './registration'
+
+/** The foreign key that `ownerField` names: to the key of the user entity, where there is one (D26). */
+export function findOwner(
+  { metadata, options }: Registration,
+  fields: readonly Field[],
+  { accounts }: MountContext,
+  report: Report,
+): Field | undefined {
+  if (options.ownerField === undefined) return undefined
+  const users = accounts?.metadata
+  const isToUser = ({ isManyToOne, inverseEntityMetadata, joinColumns }: RelationMetadata): boolean =>
+    isManyToOne &&
+    (users === undefined || inverseEntityMetadata === users) &&
+    joinColumns.every(({ referencedColumn }) => referencedColumn?.isPrimary)
+  const owner = fields.find((field) => field.property === options.ownerField)
+  if (owner?.relation && isToUser(owner.relation)) return owner
+  const allowed = metadata.relations.filter(isToUser).map((relation) => relation.propertyPath)
+  const such = allowed.length > 0 ? `; such are: ${allowed.join(', ')}` : ''
+  report(`"ownerField" is "${options.ownerField}", no many-to-one to the key of ${users?.name ?? 'an entity'}${such}`)
+  return undefined
+}

@@ -1,0 +1,49 @@
+import type { DataSource, EntityMetadata } from 'typeorm'
+import { type ColumnMetadata, isBinary } from './column-kind'
+
+/** The property by which a column is called: the relation's, for a foreign key. */
+export function propertyOf(column: ColumnMetadata): string {
+  return column.relationMetadata?.propertyPath ?? column.propertyPath
+}
+
+/** The names an option may use for a column: its own property, its relation's, that of the embedded entity it is in. */
+export function optionNames(column: ColumnMetadata): readonly string[] {
+  const [outermost = ''] = column.propertyPath.split('.')
+  return [propertyOf(column), column.propertyPath, outermost]
+}
+
+/** Whether an option names this column. */
+export function isNamed(column: ColumnMetadata, properties: readonly string[] = []): boolean {
+  return optionNames(column).some((name) => properties.includes(name))
+}
+
+/** Whether both are one column of one table, as a column and its copy in an entity that inherits the table. */
+export function isSameColumn(one: ColumnMetadata, other: ColumnMetadata | undefined): boolean {
+  return one.entityMetadata.tablePath === other?.entityMetadata.tablePath && one.databaseName === other.databaseName
+}
+
+/** The columns that can be fields at all. */
+export function fieldColumns(metadata: EntityMetadata, dataSource: DataSource): readonly ColumnMetadata[] {
+  return metadata.columns.filter(
+    (column) => isDeclared(column, metadata) && !isInternal(column) && !isBinary(column, dataSource),
+  )
+}
+
+/** Whether the entity or a base of it declares the column. Under single-table inheritance it has its children's too. */
+function isDeclared(column: ColumnMetadata, { target }: EntityMetadata): boolean {
+  if (column.embeddedMetadata !== undefined) return true
+  const declaredBy = column.relationMetadata?.target ?? column.target
+  if (typeof target !== 'function' || typeof declaredBy !== 'function') return true
+  return target === declaredBy || target.prototype instanceof declaredBy
+}
+
+/** Columns that TypeORM keeps for itself: tree bookkeeping, discriminators, columns of no property. */
+function isInternal(column: ColumnMetadata): boolean {
+  return (
+    (column.isVirtual && column.relationMetadata === undefined) ||
+    column.isTreeLevel ||
+    column.isNestedSetLeft ||
+    column.isNestedSetRight ||
+    column.isMaterializedPath
+  )
+}

@@ -1,0 +1,16 @@
+import { equalityOperators, type Kind, refuse } from './kind'
+
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
+
+export const booleanKind: Kind = {
+  description: 'true or false',
+  operators: equalityOperators,
+  fromText: (text) => truths.get(text.toLowerCase()) ?? refuse('true or false (or 1 or 0)'),
+  fromJson: (json) => (typeof json === 'boolean' ? json : refuse(booleanKind.description)),
+  toJson: Boolean,
+}
