@@ -8,7 +8,7 @@ import { planInsert, planUpdate } from './plan/change-set'
 import type { ChangeSet, Target } from './plan/plan'
 import { parseKey, planItem, planList } from './plan/select-plan'
 import { ownerKey, requireOwner } from './plan/target'
-import { checkReferences } from './query/reference'
+import { requireReferences } from './query/reference'
 import type { Row } from './query/row'
 import { fetchRows } from './query/select'
 import { deleteRow, insertRow, updateRow } from './query/write'
@@ -138,14 +138,6 @@ async function requireRow(dataSource: DataSource, request: ResourceRequest): Pro
 
 function notFound({ resource }: ResourceRequest): ApiError {
   return new ApiError('not-found', `there is no ${resource.name} of this id`)
-}
-
-/** @throws {ApiError} `bad-values`, with every error there is */
-async function requireReferences(dataSource: DataSource, changes: ChangeSet, errors: FieldErrors): Promise<void> {
-  // A foreign key that the database watches is looked up only where there is an error to report anyway.
-  const unwatched = new Map([...changes].filter(([field]) => !errors.isEmpty || !field.constrained))
-  await checkReferences(dataSource, unwatched, errors)
-  errors.raise('bad-values')
 }
 
 async function hashPasswords({ hashing }: Service, changes: ChangeSet): Promise<ChangeSet> {

@@ -53,6 +53,21 @@ export function send(url: string, line: string, { as, headers = {}, body }: Send
   })
 }
 
+/** Short forms for the API at a URL. Paths start behind `/api/`. */
+export function apiOf(url: () => string): {
+  readonly get: (path: string) => Promise<Reply>
+  readonly post: (path: string, body: unknown) => Promise<Reply>
+  readonly put: (path: string, body: unknown) => Promise<Reply>
+} {
+  const ask = (method: string, path: string, body?: unknown): Promise<Reply> =>
+    send(url(), `${method} /api/${path}`, { body })
+  return {
+    get: (path) => ask('GET', path),
+    post: (path, body) => ask('POST', `${path}/`, body),
+    put: (path, body) => ask('PUT', `${path}/`, body),
+  }
+}
+
 /** A port that nobody listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer()

@@ -21,6 +21,17 @@ export interface Step extends SendOptions {
   readonly says?: readonly string[]
 }
 
+/** The 401 of the specification (Authentication, rule 1), byte for byte. */
+export const loginRequired: Pick<Step, 'status' | 'text' | 'answers'> = {
+  status: 401,
+  text: 'Authentication failed',
+  answers: {
+    'WWW-Authenticate': 'Basic realm="Login Required"',
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Length': '21',
+  },
+}
+
 /** One rule of the specification or a decision, shown by steps in order. */
 export interface Scenario {
   /** "D17 a parameter given twice …", "spec list 3 …". */

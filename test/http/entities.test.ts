@@ -13,7 +13,7 @@ import {
   VersionColumn,
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
-import { send } from '../client'
+import { apiOf, send } from '../client'
 import { openWorld, type World } from '../world/world'
 
 const everybody = (): { id: number } => ({ id: 1 })
@@ -93,9 +93,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const post = (path: string, body: object): ReturnType<typeof send> => send(world.url, `POST /api/${path}/`, { body })
-const put = (path: string, body: object): ReturnType<typeof send> => send(world.url, `PUT /api/${path}/`, { body })
-const get = async (path: string): Promise<unknown> => (await send(world.url, `GET /api/${path}`)).json()
+const { post, put, get: ask } = apiOf(() => world.url)
+const get = async (path: string): Promise<unknown> => (await ask(path)).json()
 
 test('custom column and table names, a foreign key with and without a property', async () => {
   expect((await post('author', { name: 'Ann' })).json()).toEqual({ id: 1, name: 'Ann' })

@@ -12,7 +12,7 @@ import {
   TableInheritance,
 } from 'typeorm'
 import { Resource, UserAccount, verifyPassword } from 'typeorm-resources'
-import { type Reply, send } from '../client'
+import { apiOf, send } from '../client'
 import { openWorld, type World } from '../world/world'
 
 const everybody = (): { id: number } => ({ id: 1 })
@@ -127,10 +127,7 @@ afterAll(async () => {
   expect(world.faults).toEqual([])
 })
 
-const post = (name: string, body: unknown): Promise<Reply> =>
-  send(world.url, `POST /api/${name}/`, { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
-const put = (path: string, body: object): Promise<Reply> => send(world.url, `PUT /api/${path}/`, { body })
-const get = (path: string): Promise<Reply> => send(world.url, `GET /api/${path}`)
+const { get, post, put } = apiOf(() => world.url)
 
 test.each([
   ['wide', '12345678901234.56', 400],

@@ -1,43 +1,12 @@
-import { each, type Scenario } from '../case'
-
-const full = {
-  id: 10,
-  title: 'full',
-  body: 'everything',
-  score: 10,
-  rank: -3,
-  published: true,
-  weight: 0.25,
-  price: '12.50',
-  big: '9007199254740993',
-  day: '2024-02-29',
-  at: '10:20:30',
-  status: 'final',
-  extra: { a: [1, { b: null }] },
-  tags: ['x', 'y'],
-  created: '2024-06-01 12:00:00',
-  limit: 7,
-  author_id: 1,
-  parent_id: 4,
-  vault_id: 1,
-}
-
-const login = {
-  status: 401,
-  text: 'Authentication failed',
-  answers: {
-    'WWW-Authenticate': 'Basic realm="Login Required"',
-    'Content-Type': 'text/html; charset=utf-8',
-    'Content-Length': '21',
-  },
-}
+import { each, loginRequired, type Scenario } from '../case'
+import { fullNote } from './full-note'
 
 export const recordScenarios: readonly Scenario[] = [
   ...each('spec record representation', [
     {
       request: 'GET /api/note/10/',
       status: 200,
-      json: full,
+      json: fullNote,
       answers: { 'Content-Type': 'application/json; charset=utf-8' },
     },
     { request: 'GET /api/note/1/', status: 200, has: { created: '2024-01-01 10:20:30', body: null, parent_id: null } },
@@ -58,7 +27,7 @@ export const recordScenarios: readonly Scenario[] = [
     },
   ]),
   ...each('D1 the same answer without the last slash', [
-    { request: 'GET /api/note/10', status: 200, json: full },
+    { request: 'GET /api/note/10', status: 200, json: fullNote },
     { request: 'GET /api/note', status: 200, ids: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] },
     { request: 'GET /api/note?limit=1', status: 200, ids: [1], has: { meta: { next: '/api/note/?limit=1&page=2' } } },
   ]),
@@ -106,6 +75,6 @@ export const recordScenarios: readonly Scenario[] = [
       answers: { Allow: 'GET, HEAD, OPTIONS, PUT, PATCH, DELETE' },
     },
     { request: 'PROPFIND /api/note/', as: 'ann', status: 405 },
-    { request: 'PROPFIND /api/note/', ...login },
+    { request: 'PROPFIND /api/note/', ...loginRequired },
   ]),
 ]

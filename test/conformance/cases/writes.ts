@@ -1,4 +1,5 @@
 import { each, type Scenario, type Step, scenario } from '../case'
+import { fullNote } from './full-note'
 
 const post = (body: unknown, faults: readonly string[], ...says: readonly string[]): Step => ({
   request: 'POST /api/note/',
@@ -208,29 +209,9 @@ export const writeScenarios: readonly Scenario[] = [
   scenario('D9 a whole record sent back changes nothing', {
     request: 'PUT /api/note/10/',
     as: 'ann',
-    body: {
-      id: 10,
-      title: 'full',
-      body: 'everything',
-      score: 10,
-      rank: -3,
-      published: true,
-      weight: 0.25,
-      price: '12.50',
-      big: '9007199254740993',
-      day: '2024-02-29',
-      at: '10:20:30',
-      status: 'final',
-      extra: { a: [1, { b: null }] },
-      tags: ['x', 'y'],
-      created: '2024-06-01 12:00:00',
-      limit: 7,
-      author_id: 1,
-      parent_id: 4,
-      vault_id: 1,
-    },
+    body: fullNote,
     status: 200,
-    has: { id: 10, big: '9007199254740993' },
+    json: fullNote,
   }),
   scenario(
     'D11 an unchanged date-time sent back keeps its fraction',

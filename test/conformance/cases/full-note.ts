@@ -1,0 +1,22 @@
+/** Note 10 of the world, the one with a value in every field, as it is shown. */
+export const fullNote = {
+  id: 10,
+  title: 'full',
+  body: 'everything',
+  score: 10,
+  rank: -3,
+  published: true,
+  weight: 0.25,
+  price: '12.50',
+  big: '9007199254740993',
+  day: '2024-02-29',
+  at: '10:20:30',
+  status: 'final',
+  extra: { a: [1, { b: null }] },
+  tags: ['x', 'y'],
+  created: '2024-06-01 12:00:00',
+  limit: 7,
+  author_id: 1,
+  parent_id: 4,
+  vault_id: 1,
+}
