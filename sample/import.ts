@@ -28,7 +28,11 @@ const chunk = 1000
  */
 export async function importPlaces(manager: EntityManager): Promise<number> {
   const places = readPlaces()
-  const bar = new SingleBar({ format: 'Importing {bar} {value} of {total} rows' }, Presets.shades_classic)
+  const bar = new SingleBar(
+    // A person who stops the import gets the terminal back as it was.
+    { format: 'Importing {bar} {value} of {total} rows', linewrap: true, hideCursor: false },
+    Presets.shades_classic,
+  )
   const pairs = (name: 'languages' | 'borders', column: string): readonly ObjectLiteral[] =>
     places.countries.flatMap((country) => country[name].map((id) => ({ [owner(name)]: country.id, [column]: id })))
   const languages = pairs('languages', 'languageId')

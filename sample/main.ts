@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { join } from 'node:path'
 import Koa from 'koa'
 import { DataSource } from 'typeorm'
@@ -8,16 +8,25 @@ import { Country, entities } from './entities'
 import { accounts, importPlaces } from './import'
 import { tour } from './tour'
 
-const port = Number(process.env['PORT'] ?? 3000)
-const database = process.env['DATABASE'] ?? join(__dirname, '..', 'data', 'world.sqlite')
+const port = Number(process.env['PORT'] || 3000)
+const database = process.env['DATABASE'] || join(__dirname, '..', 'data', 'world.sqlite')
+const url = `http://127.0.0.1:${port}`
+
+/** What the person who started the sample got wrong, in a sentence. */
+class UserError extends Error {}
 
 async function main(): Promise<void> {
+  const [option] = process.argv.slice(2).filter((argument) => argument !== '--reset')
+  if (option !== undefined) throw new UserError(`${option} is no option; options: --reset`)
+  // The port first: nobody's running sample loses its database to another's --reset.
+  let answer: RequestListener = (_request, response) => response.writeHead(503, { 'Retry-After': '5' }).end()
+  const server = createServer((request, response) => answer(request, response))
+  await listen(server)
   if (process.argv.includes('--reset')) for (const end of ['', '-wal', '-shm']) rmSync(database + end, { force: true })
   const dataSource = await openDatabase()
   const app = new Koa()
   const mounted = mountResources(app, dataSource)
-  const server = createServer(app.callback())
-  await listen(server)
+  answer = app.callback()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(server, dataSource))
   print(mounted)
 }
@@ -31,7 +40,11 @@ async function openDatabase(): Promise<DataSource> {
     enableWAL: true,
     // With NORMAL, which is the default under WAL, a power cut may lose what was acknowledged.
     prepareDatabase: (connection) => void connection.pragma('synchronous = FULL'),
-  }).initialize()
+  })
+    .initialize()
+    .catch((error: Error) => {
+      throw new UserError(`${database} cannot be opened as the sample's database: ${error.message}`)
+    })
   if ((await dataSource.getRepository(Country).count()) === 0) {
     const start = performance.now()
     const cities = await dataSource.transaction(importPlaces)
@@ -41,8 +54,14 @@ async function openDatabase(): Promise<DataSource> {
 }
 
 function listen(server: Server): Promise<void> {
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw new UserError(`PORT must be a number from 1 to 65535, not "${process.env['PORT']}"`)
+  }
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${error.message})`
+      reject(new UserError(`Port ${port} ${why}: choose another, as in PORT=${port + 1} npm run sample`))
+    })
     server.listen(port, '127.0.0.1', resolve)
   })
 }
@@ -58,7 +77,6 @@ async function stop(server: Server, dataSource: DataSource): Promise<void> {
 }
 
 function print({ resources }: Mounted): void {
-  const url = `http://127.0.0.1:${port}`
   console.log('\nResources')
   for (const { path, rule, owner, fields } of resources) {
     const owned = owner === undefined ? '' : `, a record belongs to its ${owner}`
@@ -72,8 +90,7 @@ function print({ resources }: Mounted): void {
   console.log('\nCtrl-C stops the server.')
 }
 
-main().catch((error: NodeJS.ErrnoException) => {
-  const isTaken = error.code === 'EADDRINUSE'
-  console.error(isTaken ? `Port ${port} is taken: choose another, as in PORT=${port + 1} npm run sample` : error)
-  process.exitCode = 1
+main().catch((error: unknown) => {
+  console.error(error instanceof UserError ? error.message : error)
+  process.exit(1)
 })

@@ -93,6 +93,7 @@ export class FieldErrors {
   raise(code: RefusalCode): void {
     if (this.isEmpty) return
     const sentences = this.#found.map(({ field, message }) => `${field} ${message}`)
+    if (this.isFull) sentences.push('There may be more')
     throw new ApiError(code, sentences.join('. '), { errors: this.#found })
   }
 }

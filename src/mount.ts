@@ -81,9 +81,11 @@ function checkOptions(options: MountOptions, prefix: string, { default: size, ma
     mistakes.push(`"prefix" must be a path as "/api", not ${JSON.stringify(prefix)}`)
   }
   const isRange = Number.isInteger(size) && Number.isInteger(max) && 1 <= size && size <= max && max <= limits.depth
-  if (!isRange) {
+  const hasOthers = Object.keys(Object(options.limit)).some((name) => name !== 'default' && name !== 'max')
+  if (!isRange || hasOthers || typeof (options.limit ?? {}) !== 'object') {
+    const given = JSON.stringify(options.limit)
     mistakes.push(
-      `"limit" must hold integers, 1 <= default <= max <= ${limits.depth}; it is { default: ${size}, max: ${max} }`,
+      `"limit" must be { default, max } with integers, 1 <= default <= max <= ${limits.depth}, not ${given}`,
     )
   }
   return mistakes

@@ -9,7 +9,7 @@ export interface ResourceOptions<Property extends string = string> {
   readonly exclude?: readonly Property[]
   /** Properties that are shown but cannot be written. */
   readonly readOnly?: readonly Property[]
-  /** Who may do what. Default: the container's `defaultAuth`; with `ownerField`, `userRule()`. */
+  /** Who may do what. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */
   readonly auth?: Rule
   /** The many-to-one property that refers to the user who owns a record: nobody else may change or delete it. */
   readonly ownerField?: Property
@@ -21,9 +21,9 @@ export interface UserAccountOptions<Property extends string = string> extends Pa
   readonly username?: Property
   /** Holds the hash. Never shown; written through the API it is hashed. Default: `password`. */
   readonly password?: Property
-  /** Whether the user is an administrator. Default: `admin`, where such a property exists. */
+  /** A boolean: whether the user is an administrator. Default: `admin`, where such a property exists. */
   readonly admin?: Property
-  /** Whether the user may log in. Default: `active`, where such a property exists. */
+  /** A boolean: whether the user may log in. Default: `active`, where such a property exists. */
   readonly active?: Property
 }
 
@@ -36,13 +36,8 @@ const resources = new WeakMap<object, ResourceOptions>()
 const userAccounts = new WeakMap<object, UserAccountOptions>()
 
 /**
- * Makes an entity a REST resource once `mountResources` is called. Works as a legacy and as a standard decorator.
- *
- * ```ts
- * @Entity()
- * @Resource({ ownerField: 'user', readOnly: ['created'] })
- * class Message { … }
- * ```
+ * Makes an entity a REST resource once `mountResources` is called: `@Resource({ ownerField: 'user', readOnly: ['created'] })`.
+ * Works as a legacy and as a standard decorator.
  */
 export function Resource<const Property extends string = never>(
   options: ResourceOptions<Property> = {},

@@ -97,6 +97,15 @@ class Short {
 }
 
 @Entity()
+class Flagged {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() username!: string
+  @Column() password!: string
+  @Column() admin!: string
+  @Column({ type: 'simple-enum', enum: ['yes', 'no'] }) active!: string
+}
+
+@Entity()
 class Virtual {
   @PrimaryGeneratedColumn() id!: number
   @VirtualColumn({ query: () => 'SELECT 1' }) count!: number
@@ -110,7 +119,7 @@ class Decorated {
   @Column() password!: string
 }
 
-const entities = [User, Tag, Note, Odd, Pair, Renamed, Timed, Branch, ByName, Short, Virtual]
+const entities = [User, Tag, Note, Odd, Pair, Renamed, Timed, Branch, ByName, Short, Virtual, Flagged]
 const users = { entity: User }
 
 /** What mounting says, without its first line. */
@@ -139,9 +148,13 @@ test.each<[string, object, readonly string[]]>([
     { prefix: 'api', resources: [{ entity: Tag }] },
     ['"prefix" must be a path as "/api", not "api"'],
   ],
-  ['limits that do not fit', { limit: { default: 30, max: 10 }, resources: [{ entity: Tag }] }, ['"limit" must hold']],
+  [
+    'limits that do not fit',
+    { limit: { default: 30, max: 10 }, resources: [{ entity: Tag }] },
+    ['"limit" must be { default, max }'],
+  ],
   ['a limit deeper than pages reach', { limit: { max: 1_000_001 }, resources: [{ entity: Tag }] }, ['max <= 1000000']],
-  ['a limit of 0', { limit: { default: 0 }, resources: [{ entity: Tag }] }, ['"limit" must hold']],
+  ['a limit of 0', { limit: { default: 0 }, resources: [{ entity: Tag }] }, ['"limit" must be { default, max }']],
   [
     'a name in exclude that is no field',
     { resources: [{ entity: Note, exclude: ['titel'] }] },
@@ -226,17 +239,17 @@ test.each<[string, object, readonly string[]]>([
   [
     'a username that is no column',
     { users: { entity: User, username: 'login' }, resources: [{ entity: Tag }] },
-    ['User: the users\' username is said to be in "login"'],
+    ['User: "login" is no column that could be the users\' username'],
   ],
   [
     'an admin flag that is no column',
     { users: { entity: User, admin: 'boss' }, resources: [{ entity: Tag }] },
-    ['admin is said to be in "boss"'],
+    ['"boss" is no column that could be the users\' admin'],
   ],
   [
     'users without the usual columns',
     { users: { entity: Tag }, resources: [{ entity: Tag }] },
-    ['username is said', 'password is said'],
+    ["the users' username", "the users' password"],
   ],
   [
     'an account option that is none',

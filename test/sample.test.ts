@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -57,7 +57,8 @@ test('the sample imports, prints, answers each of its curl lines as it says, and
     expect([title, statusOf(curl)]).toEqual([title, answer.slice(0, 3)])
   }
 
-  await expect(start(port)).rejects.toThrow(`Port ${port} is taken`)
+  await expect(start(port, '--reset')).rejects.toThrow(`Port ${port} is taken`)
+  expect((await send(first.url, 'GET /api/visit/1/', { headers: bob })).status).toBe(200)
   expect(await first.stop()).toBe(0)
 
   const second = await start(port)
@@ -72,6 +73,17 @@ test('the sample imports, prints, answers each of its curl lines as it says, and
     objects: { length: 4 },
   })
   await reset.stop()
+})
+
+test.each([
+  ['PORT', 'abc', 'PORT must be a number from 1 to 65535, not "abc"'],
+  ['PORT', '80.5', 'PORT must be a number'],
+  ['DATABASE', tmpdir(), `${tmpdir()} cannot be opened`],
+])('the sample with %s=%s ends with a sentence', async (name, value, words) => {
+  const env = { ...process.env, PORT: String(await freePort()), DATABASE: join(folder, 'other.sqlite'), [name]: value }
+  const ended = spawnSync(process.execPath, [join(root, 'sample/dist/main.js')], { env, encoding: 'utf8' })
+  expect([ended.status, ended.stderr]).toEqual([1, expect.stringContaining(words)])
+  expect(ended.stderr.trim().split('\n')).toHaveLength(1)
 })
 
 const bob = { Authorization: `Basic ${Buffer.from('bob:bob-secret').toString('base64')}` }

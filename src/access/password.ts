@@ -13,7 +13,6 @@ export function hashPassword(plain: string): Promise<string> {
 
 /** Whether the hash was made of this password. False for a text that is no argon2 hash. */
 export async function verifyPassword(plain: string, stored: string): Promise<boolean> {
-  if (!stored.startsWith('$argon2')) return false
   try {
     return await verify(stored, plain)
   } catch {

@@ -68,7 +68,8 @@ export function adminRule({ read }: ReadAccess = {}): Rule {
 type Description = Pick<Rule, 'title' | 'writes' | 'needs'>
 
 function withReadAccess(rule: Rule, read: 'public' | undefined, description: Description): Rule {
-  if (read !== 'public') return withDescription(rule, description)
+  if (read !== undefined && read !== 'public') throw new TypeError(`"read" is "public" or left out, not ${read}`)
+  if (read === undefined) return withDescription(rule, description)
   return withDescription((request) => (request.reads ? anonymous : rule(request)), {
     ...description,
     title: `${description.title}, public reading`,

@@ -10,6 +10,8 @@ import type { Resource } from '../schema/registry'
 export function requireField(resource: Resource, fields: ReadonlyMap<string, Field>, name: string, lead = ''): Field {
   const field = fields.get(name)
   if (field !== undefined) return field
+  const reference = resource.fields.get(name)
+  if (reference !== undefined) throw new ValueError(`is written as ${reference.name}`)
   const names = resource.record.map((shown) => shown.name).join(', ')
   throw new ValueError(`${lead}is not a field of ${resource.name}; fields: ${names}`)
 }

@@ -15,33 +15,41 @@ export async function refuseWrite(
   resource: Resource,
   changes: ChangeSet,
 ): Promise<never> {
-  const failure = failureOf(error)
+  const failure = failureOf(error, resource.metadata)
   if (failure === undefined) throw error
   const errors = new FieldErrors()
   await checkReferences(dataSource, changes, errors)
   errors.raise('bad-values')
   if (failure.kind === 'unique') throw alreadyTaken(resource, failure.columns)
-  if (failure.kind === 'value') {
-    throw new ApiError('bad-values', `the database does not accept these values for a ${resource.name}`)
-  }
+  if (failure.kind === 'value') throw notAccepted(resource, failure.columns)
   throw new ApiError('conflict', `other records refer to values of this ${resource.name} that would change`)
 }
 
 /** @throws {ApiError} `conflict`, when other records refer to the one to delete */
 export function refuseDelete(error: unknown, resource: Resource): never {
-  const failure = failureOf(error)
+  const failure = failureOf(error, resource.metadata)
   if (failure === undefined) throw error
   const why = failure.kind === 'reference' ? 'other records refer to it' : 'the database does not allow it'
   throw new ApiError('conflict', `this ${resource.name} cannot be deleted: ${why}`)
 }
 
-/** Names the fields of a unique constraint, unless one of them is hidden. */
-function alreadyTaken(resource: Resource, columns: readonly string[]): ApiError {
-  const named = columns.map((column) => resource.record.findLast((field) => field.column.databaseName === column)?.name)
+/** The names of the fields of a constraint; none, when one of them is hidden. */
+function namesOf({ record }: Resource, columns: readonly string[]): readonly string[] {
+  const named = columns.map((column) => record.findLast((field) => field.column.databaseName === column)?.name)
   const names = named.filter((name) => name !== undefined)
-  if (names.length < columns.length) {
-    return new ApiError('conflict', `another ${resource.name} has the same value in a field that must be unique`)
-  }
+  return names.length < columns.length ? [] : names
+}
+
+function alreadyTaken(resource: Resource, columns: readonly string[]): ApiError {
+  const names = namesOf(resource, columns)
+  const same = names.length === 0 ? 'value in a field that must be unique' : names.join(' and ')
   const errors = names.map((field) => ({ field, message: `is taken by another ${resource.name}` }))
-  return new ApiError('conflict', `another ${resource.name} has the same ${names.join(' and ')}`, { errors })
+  return new ApiError('conflict', `another ${resource.name} has the same ${same}`, { errors })
+}
+
+function notAccepted(resource: Resource, columns: readonly string[]): ApiError {
+  const names = namesOf(resource, columns)
+  const what = names.length === 0 ? `these values for a ${resource.name}` : `${names.join(' and ')} as given`
+  const errors = names.map((field) => ({ field, message: 'is not accepted by a constraint of the database' }))
+  return new ApiError('bad-values', `the database does not accept ${what}`, { errors })
 }

@@ -33,7 +33,8 @@ function checkMediaType(contentType: string): string {
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
   const isJson = /^application\/([\w.+-]+\+)?json$/.test(type)
   if (!isJson && type !== form && type !== multipart) {
-    throw new ApiError('unsupported-media-type', `"${type}" is not read; ${accepted}`)
+    const what = type === '' ? 'a body without Content-Type' : `"${type}"`
+    throw new ApiError('unsupported-media-type', `${what} is not read; ${accepted}`)
   }
   if (charset !== undefined && !/^"?(utf-?8|us-ascii)"?$/.test(charset)) {
     throw new ApiError('unsupported-media-type', `the charset ${charset} is not read; send UTF-8`)

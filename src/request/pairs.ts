@@ -33,7 +33,10 @@ export function parsePairs(text: string, code: 'bad-query' | 'bad-body'): readon
 function decode(text: string, raw: string, code: 'bad-query' | 'bad-body'): string {
   if (!/[%+\x80-\xff]/.test(text)) return text
   if (/%(?![\da-f]{2})/i.test(text))
-    throw new ApiError(code, `"${raw.slice(0, shown)}" has a "%" without two hexadecimal digits`)
+    throw new ApiError(
+      code,
+      `"${raw.slice(0, shown)}" has a "%" without two hexadecimal digits; write %25 for a percent sign`,
+    )
   const bytes = text
     .replaceAll('+', ' ')
     .replace(/%(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))

@@ -31,7 +31,7 @@ export function answerRefusal({ code, message, details }: ApiError): Answer {
   if (code === 'unauthorized') return loginRequired
   const { title, status } = refusals[code]
   const { errors, headers } = details
-  return answerProblem({ code, title, status, detail: message, ...(errors && { errors }) }, headers)
+  return answerProblem({ code, title, status, detail: message, ...(errors?.length && { errors }) }, headers)
 }
 
 /** The answer to a fault of ours, which says nothing of it. */

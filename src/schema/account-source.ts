@@ -1,9 +1,11 @@
-import type { EntityMetadata } from 'typeorm'
+import type { DataSource, EntityMetadata } from 'typeorm'
 import { argon2id, type PasswordHashing } from '../access/account'
 import { hashLength } from '../access/password'
 import type { Report } from '../errors'
 import type { UserAccountOptions } from '../resource'
-import type { ColumnMetadata } from './column-kind'
+import { booleanKind } from '../value/boolean'
+import { type ColumnMetadata, kindOf } from './column-kind'
+import { propertyOf } from './property'
 
 /** Where the site's users are, as `@UserAccount` says (D25). */
 export interface AccountSource {
@@ -24,6 +26,7 @@ type Role = 'username' | 'password' | 'admin' | 'active'
 export function buildAccountSource(
   metadata: EntityMetadata,
   options: UserAccountOptions,
+  dataSource: DataSource,
   report: Report,
 ): AccountSource | undefined {
   const find = (role: Role): ColumnMetadata | undefined => {
@@ -31,11 +34,27 @@ export function buildAccountSource(
     const column = metadata.findColumnWithPropertyName(property)
     const isNeeded = options[role] !== undefined || role === 'username' || role === 'password'
     if (column === undefined && isNeeded) {
-      report(`the users' ${role} is said to be in "${property}", which is no column of it`)
+      const columns = metadata.columns.map(propertyOf).join(', ')
+      report(
+        `"${property}" is no column that could be the users' ${role}; name it in @UserAccount; columns: ${columns}`,
+      )
     }
     return column
   }
-  const [username, password, admin, active] = [find('username'), find('password'), find('admin'), find('active')]
+  // Any other value, as a text "no", would be taken for true.
+  const findFlag = (role: 'admin' | 'active'): ColumnMetadata | undefined => {
+    const column = find(role)
+    if (column !== undefined && kindOf(column, dataSource) !== booleanKind) {
+      report(`"${column.propertyPath}" says whether a user is ${role}, so it must be a boolean column`)
+    }
+    return column
+  }
+  const [username, password, admin, active] = [
+    find('username'),
+    find('password'),
+    findFlag('admin'),
+    findFlag('active'),
+  ]
   const key = metadata.primaryColumns[0]
   const hashing = hashingOf(options, password, report)
   if (username === undefined || password === undefined || key === undefined) return undefined

@@ -30,12 +30,14 @@ export function buildRegistry(
   const report = (mistake: string): void => void found.push(mistake)
   checkRule('defaultAuth', defaultAuth, report)
   const registrations = collectRegistrations(dataSource, named, report)
+  const before = found.length
   const accounts = collectAccounts(dataSource, users, report)
+  const hasUsers = accounts !== undefined || found.length > before
   if (registrations.length === 0 && found.length === 0) {
     report('no entity of the data source is a resource: put @Resource() on one')
   }
   const byEntity = new Map<EntityMetadata, Resource>()
-  const context = { dataSource, defaultAuth, accounts, byEntity }
+  const context = { dataSource, defaultAuth, accounts, hasUsers, byEntity }
   const resources = new Map<string, Resource>()
   for (const registration of registrations) {
     const { metadata } = registration

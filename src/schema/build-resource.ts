@@ -48,7 +48,9 @@ function checkProperties({ metadata, options }: Registration, { dataSource }: Mo
     ...metadata.relations.map((relation) => relation.propertyPath),
   ])
   for (const option of ['exclude', 'readOnly'] as const) {
-    for (const property of options[option] ?? []) {
+    const named = options[option] ?? []
+    if (!Array.isArray(named)) report(`"${option}" must be an array of properties`)
+    for (const property of Array.isArray(named) ? named : []) {
       if (known.has(property)) continue
       const properties = fieldColumns(metadata, dataSource).map(propertyOf).join(', ')
       report(`"${property}" in "${option}" is no property of it; properties: ${properties}`)

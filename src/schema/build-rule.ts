@@ -35,10 +35,10 @@ export function checkRule(option: 'auth' | 'defaultAuth', rule: Rule, report: Re
   return true
 }
 
-function checkNeeds(rule: Rule, { accounts }: MountContext, report: Report): void {
-  if (rule.needs !== undefined && accounts === undefined) {
+function checkNeeds(rule: Rule, { accounts, hasUsers }: MountContext, report: Report): void {
+  if (rule.needs !== undefined && !hasUsers) {
     report(`its rule (${ruleTitle(rule)}) needs users; put @UserAccount on their entity or give the option "users"`)
-  } else if (rule.needs === 'admins' && accounts?.admin === undefined) {
+  } else if (rule.needs === 'admins' && accounts !== undefined && accounts.admin === undefined) {
     report(`its rule (${ruleTitle(rule)}) needs administrators; name their property in @UserAccount({ admin })`)
   }
 }

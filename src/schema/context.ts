@@ -8,6 +8,8 @@ export interface MountContext {
   readonly dataSource: DataSource
   readonly defaultAuth: Rule
   readonly accounts: AccountSource | undefined
+  /** Whether the users' entity was named, though perhaps by mistake. */
+  readonly hasUsers: boolean
   /** All resources, complete once the last one is built. */
   readonly byEntity: ReadonlyMap<EntityMetadata, Resource>
 }

@@ -76,7 +76,7 @@ export function collectAccounts(
   const { metadata, options } = account
   const reportOf: Report = (mistake) => report(`${metadata.name}: ${mistake}`)
   checkOptionNames(options, accountOptionNames, reportOf)
-  return buildAccountSource(metadata, options, reportOf)
+  return buildAccountSource(metadata, options, dataSource, reportOf)
 }
 
 /** Says which options are none, whatever the compiler let pass. */
@@ -102,7 +102,11 @@ function metadataOf(
   option: string,
   report: Report,
 ): EntityMetadata | undefined {
-  if (entity !== undefined && dataSource.hasMetadata(entity)) return dataSource.getMetadata(entity)
+  if (entity === undefined) {
+    report(`"${option}" lacks an "entity"; give { entity: SomeClass, …options }`)
+    return undefined
+  }
+  if (dataSource.hasMetadata(entity)) return dataSource.getMetadata(entity)
   const name = typeof entity === 'function' ? entity.name : JSON.stringify(entity)
   report(`"${option}" names ${name}, which is no entity of this data source`)
   return undefined

@@ -39,5 +39,8 @@ export function refuse(description: string): never {
 
 /** A kind whose JSON is a string that is read like text. */
 export function textualKind(kind: Omit<Kind, 'fromJson'>): Kind {
-  return { ...kind, fromJson: (json) => (typeof json === 'string' ? kind.fromText(json) : refuse(kind.description)) }
+  return {
+    ...kind,
+    fromJson: (json) => (typeof json === 'string' ? kind.fromText(json) : refuse(`${kind.description}, in a string`)),
+  }
 }

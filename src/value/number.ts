@@ -17,7 +17,8 @@ export function integerRange(bits: number): IntegerRange {
 
 /** A JSON number while it is safe, else a string of digits (D12); both ways. */
 export function integerKind(range: IntegerRange): Kind {
-  const description = `an integer from ${range.min} to ${range.max}`
+  const wide = range.max > safeRange.max
+  const description = `an integer from ${range.min} to ${range.max}${wide ? ', in a string beyond ±(2^53−1)' : ''}`
   const within = (value: bigint): number | string => {
     if (value < range.min || value > range.max) refuse(description)
     return isSafe(value) ? Number(value) : String(value)
@@ -25,7 +26,7 @@ export function integerKind(range: IntegerRange): Kind {
   return {
     description,
     operators: orderOperators,
-    wide: range.max > safeRange.max,
+    wide,
     // Databases take `1abc`, `1.0` and ` 1 ` for 1; a path does not.
     inPath: /^[1-9]\d*$/,
     fromText: (text) => (/^-?\d{1,20}$/.test(text) ? within(BigInt(text)) : refuse(description)),
@@ -34,7 +35,7 @@ export function integerKind(range: IntegerRange): Kind {
       if (typeof json === 'string' && /^-?[1-9]\d{15,19}$/.test(json) && !isSafe(BigInt(json))) {
         return within(BigInt(json))
       }
-      return refuse(description)
+      return refuse(typeof json === 'string' ? `${description}, without quotes` : description)
     },
     toJson: integerToJson,
   }
@@ -77,7 +78,7 @@ export function decimalKind({ whole, fraction, significant }: DecimalShape): Kin
     ...(fraction < significant ? [`${fraction} behind it`] : []),
     `${significant} in all`,
   ]
-  const description = `a decimal number in a string, with at most ${parts.join(', ')}`
+  const description = `a decimal number with at most ${parts.join(', ')}`
   const check = (text: string): string => {
     const [, before = '', behind = ''] =
       (text.length <= 100 && /^-?(\d+)(?:\.(\d+))?$/.exec(text)) || refuse(description)

@@ -1,4 +1,5 @@
 import {
+  Check,
   ChildEntity,
   Column,
   CreateDateColumn,
@@ -86,6 +87,16 @@ class Numbered {
 }
 
 @Entity()
+@Check('rated', '"stars" BETWEEN 1 AND 5')
+@Check('sealed', '"seal" <> 0')
+@Resource({ auth: everybody, exclude: ['seal'] })
+class Rated {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() stars!: number
+  @Column({ default: 1 }) seal!: number
+}
+
+@Entity()
 @Resource({ auth: everybody })
 class Zone {
   @PrimaryGeneratedColumn() id!: number
@@ -119,7 +130,7 @@ const StandardSchema = new EntitySchema<Standard>({
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Exact, Big, Lazy, Gone, Person, Staff, Natural, Numbered, Zone, Place, StandardSchema],
+    entities: [Exact, Big, Lazy, Gone, Person, Staff, Natural, Numbered, Zone, Place, Rated, StandardSchema],
   })
 })
 afterAll(async () => {
@@ -269,4 +280,18 @@ test('limits: nine joins are one too many', async () => {
 
 test('Resource called as a standard decorator', async () => {
   expect((await post('standard', { text: 'x' })).json()).toEqual({ id: 1, text: 'x' })
+})
+
+test('D2 a CHECK of the database names its fields, unless one is hidden', async () => {
+  expect((await post('rated', { stars: 5 })).status).toBe(201)
+  const shown = {
+    status: 400,
+    detail: 'the database does not accept stars as given',
+    errors: [{ field: 'stars' }],
+  }
+  expect((await post('rated', { stars: 9 })).json()).toMatchObject(shown)
+  expect((await put('rated/1', { stars: 0 })).json()).toMatchObject(shown)
+  const hidden = (await post('rated', { stars: 1, seal: 0 })).json()
+  expect(hidden).toMatchObject({ status: 400, detail: 'the database does not accept these values for a rated' })
+  expect(hidden).not.toHaveProperty('errors')
 })

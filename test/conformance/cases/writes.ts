@@ -79,7 +79,7 @@ export const writeScenarios: readonly Scenario[] = [
     'D7 unknown fields',
     [
       bad('nope', 1, 'nope is not a field of note'),
-      bad('author', 1, 'author is not a field'),
+      bad('author', 1, 'author is written as author_id'),
       post({ title: 'x', author_id: 2, ['n'.repeat(500)]: 1 }, [`${'n'.repeat(128)}…`]),
       bad('authorId', 1, 'authorId is not a field'),
       bad('picture', 'x', 'picture is not a field'),
