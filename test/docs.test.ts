@@ -83,7 +83,7 @@ async function serve(script: string): Promise<number> {
   running.push(child)
   for (let attempt = 0; attempt < 300; attempt++) {
     const answers = await send(`http://127.0.0.1:${port}`, 'GET /').then(
-      () => true,
+      ({ status }) => status !== 503,
       () => false,
     )
     if (answers) return port
