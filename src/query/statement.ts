@@ -22,9 +22,16 @@ export async function execute(
   }
   const query = builder.getQuery()
   const named = Object.entries(builder.getParameters()).map(([name, value]) => [name, wrap(value)])
-  const [sql, parameters] = dataSource.driver.escapeQueryWithParameters(query, Object.fromEntries(named))
+  const [sql, parameters] = placeholders(dataSource, query, Object.fromEntries(named))
   return dataSource.query(
     sql + returning,
     parameters.map((parameter) => wrappers.get(parameter) ?? parameter),
   )
+}
+
+/** Puts the driver's placeholders for named parameters. TypeORM 0.3 wants a third argument, which later ones leave out. */
+function placeholders({ driver }: DataSource, query: string, named: ObjectLiteral): [string, unknown[]] {
+  const escapeQuery: (query: string, named: ObjectLiteral, native: ObjectLiteral) => [string, unknown[]] =
+    driver.escapeQueryWithParameters.bind(driver)
+  return escapeQuery(query, named, {})
 }
