@@ -58,10 +58,11 @@ function decodeUtf8(bytes: Buffer): string {
 }
 
 function readForm(latin1: string): string {
-  const [first, ...others] = parsePairs(latin1, 'bad-body')
+  const pairs = parsePairs(latin1, 'bad-body')
+  const [first] = pairs
   // `curl --data-urlencode '{…}'` makes JSON the name of a field without value.
-  if (first?.value === '' && others.length === 0 && first.name.startsWith('{')) return first.name
-  return dataField([...(first === undefined ? [] : [first]), ...others].map(({ name, value }) => [name, value]))
+  if (pairs.length === 1 && first?.value === '' && first.name.startsWith('{')) return first.name
+  return dataField(pairs.map(({ name, value }) => [name, value]))
 }
 
 /** By the platform's own parser of RFC 7578, as `fetch` has it. */
