@@ -15,7 +15,7 @@ import type { Registry } from './schema/registry'
 export function buildMiddleware(base: string, { resources }: Registry, service: Service): Middleware {
   const ours = new RegExp(`^${base.replaceAll('.', '\\.')}/([^/]+)(?:/([^/]+))?/?$`)
   return async (context, next) => {
-    const [, name = '', segment] = ours.exec(context.path) ?? []
+    const [, name = '', segment] = ours.exec(targetPath(context)) ?? []
     const resource = resources.get(name)
     if (resource === undefined) return next()
     const collection = `${mountPoint(context)}${base}/${name}/`
@@ -34,9 +34,25 @@ function requestOf(context: Context): Omit<ResourceRequest, 'resource' | 'segmen
   }
 }
 
+/**
+ * The path as it was sent. Koa's own is tidied by `url.parse`, which takes `\\` for `/` where a `#` stands in the target, and
+ * throws for some: such a target has no canonical form (RFC 9112, request target).
+ */
+function targetPath({ url, originalUrl }: Context): string {
+  if (/[#\\]/.test(originalUrl)) return ''
+  const [path = ''] = withoutOrigin(url).split('?')
+  return path
+}
+
 /** The part of the path that the application has taken off before us, as `koa-mount` does. */
 function mountPoint({ originalUrl, url }: Context): string {
-  return originalUrl.endsWith(url) ? originalUrl.slice(0, originalUrl.length - url.length) : ''
+  const [whole, rest] = [withoutOrigin(originalUrl), withoutOrigin(url)]
+  return whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : ''
+}
+
+/** A request target in absolute form names scheme and host too. */
+function withoutOrigin(target: string): string {
+  return target.replace(/^https?:\/\/[^/?]*/i, '')
 }
 
 function answerError(context: Context, error: unknown): Answer {
@@ -84,6 +100,8 @@ async function readBytes(context: Context): Promise<Buffer> {
   } catch (error) {
     if (!(error instanceof Error) || !('type' in error)) throw error
     if (error.type === 'entity.too.large') {
+      // What is left of it is let go by, so that the connection can be used again.
+      context.req.resume()
       throw new ApiError('body-too-large', `a body may have ${limits.body} bytes`)
     }
     throw new ApiError('bad-body', 'the body ended before it was complete')

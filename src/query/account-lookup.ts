@@ -16,7 +16,9 @@ export function buildAccountLookup(dataSource: DataSource, source: AccountSource
   return async (username) => {
     const builder = dataSource.createQueryBuilder(source.metadata.target, 'u').select([])
     for (const [name, column] of columns) builder.addSelect(`u.${column.propertyPath}`, name)
-    builder.where(`u.${source.username.propertyPath} = :username`, { username })
+    builder.where(`u.${source.username.propertyPath} = :username`, {
+      username: dataSource.driver.preparePersistentValue(username, source.username),
+    })
     const rows = await execute(dataSource, builder)
     return rows.map((row) => readAccount(dataSource, columns, row))
   }

@@ -1,7 +1,7 @@
 import type { Condition } from '../plan/plan'
-import { dateTimeKind, resolution } from '../value/date-time'
-import type { OperatorName } from '../value/kind'
-import { globPattern } from './sqlite'
+import { dateKind, dateTimeKind, resolution } from '../value/date-time'
+import type { Kind, OperatorName } from '../value/kind'
+import { dayAfter, globPattern } from './sqlite'
 
 /** Adds a value to the statement's parameters. @returns its placeholder */
 export type Bind = (value: unknown) => string
@@ -10,9 +10,11 @@ type ToSql = (column: string, values: readonly unknown[], bind: Bind) => string
 
 /** The condition as SQL over an escaped column. Every value is bound, none is written into the text. */
 export function conditionSql({ on, operator, values }: Condition, column: string, bind: Bind): string {
-  const table = on.field.kind === dateTimeKind ? instants : scalars
+  const table = spans.has(on.field.kind) ? instants : scalars
   return table[operator](column, values, bind)
 }
+
+const spans: ReadonlySet<Kind> = new Set([dateTimeKind, dateKind])
 
 const any = (conditions: readonly string[]): string => `(${conditions.join(' OR ')})`
 const all = (conditions: readonly string[]): string => `(${conditions.join(' AND ')})`
@@ -50,10 +52,10 @@ const scalars: Readonly<Record<OperatorName, ToSql>> = {
   ilike: matchAny(true),
 }
 
-/** The first instant behind the one given: a second further, where the second is all that was given (D11). */
-function end(instant: unknown): Date {
-  const start = instant as Date
-  return new Date(start.getTime() + resolution(start))
+/** What begins where the value ends: the second that was given is over (D11), or the day. */
+function end(value: unknown): unknown {
+  if (value instanceof Date) return new Date(value.getTime() + resolution(value))
+  return dayAfter(String(value))
 }
 
 const withinAny: ToSql = (column, values, bind) =>
@@ -64,7 +66,7 @@ const compareEnds =
   (column, values, bind) =>
     compareAll(operator)(column, values.map(end), bind)
 
-/** A date-time is a span, because it is shown to the second only (D11). */
+/** A date-time is a span, because it is shown to the second only (D11); a date too, since SQLite may store its time. */
 const instants: Readonly<Record<OperatorName, ToSql>> = {
   ...scalars,
   eq: withinAny,

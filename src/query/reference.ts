@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
+import type { Field } from '../schema/field'
 import { toParameter } from './row'
 import { execute } from './statement'
 
@@ -14,22 +15,24 @@ export async function requireReferences(
   changes: ChangeSet,
   errors: FieldErrors,
 ): Promise<void> {
-  const unwatched = new Map([...changes].filter(([field]) => !errors.isEmpty || !field.constrained))
-  await checkReferences(dataSource, unwatched, errors)
+  const isWatched = ([field]: readonly [Field, unknown]): boolean => field.constrained
+  await checkReferences(dataSource, new Map([...changes].filter((change) => !isWatched(change))), errors)
+  if (!errors.isEmpty) await checkReferences(dataSource, new Map([...changes].filter(isWatched)), errors)
   errors.raise('bad-values')
 }
 
 /** Notes every foreign key among the changes whose record does not exist (D10). */
 export async function checkReferences(dataSource: DataSource, changes: ChangeSet, errors: FieldErrors): Promise<void> {
   for (const [field, value] of changes) {
-    const target = field.column.referencedColumn
-    if (target === undefined || value === null) continue
-    const column = `r.${target.propertyPath}`
+    const referenced = field.column.referencedColumn
+    if (field.relation === undefined || referenced === undefined || value === null) continue
+    const target = field.relation.inverseEntityMetadata
+    const column = `r.${referenced.propertyPath}`
     const builder = dataSource
-      .createQueryBuilder(target.entityMetadata.target, 'r')
+      .createQueryBuilder(target.target, 'r')
       .select(column, 'found')
       .where(`${column} = :value`, { value: toParameter(dataSource, field, value) })
     const [found] = await execute(dataSource, builder)
-    if (found === undefined) errors.add(field.name, `points to no ${target.entityMetadata.name.toLowerCase()}`)
+    if (found === undefined) errors.add(field.name, `points to no ${target.name.toLowerCase()}`)
   }
 }

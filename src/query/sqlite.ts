@@ -49,6 +49,12 @@ export function dateTimeBound(instant: unknown, stored: unknown): unknown {
   return typeof stored === 'string' ? stored.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '') : stored
 }
 
+/** The date behind `YYYY-MM-DD`, as text that sorts there; the last one's is none. */
+export function dayAfter(date: string): string {
+  if (date === '9999-12-31') return '9999-12-32'
+  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10)
+}
+
 /** How to read a column: integers that a double cannot hold as text (D12), JSONB, which is bytes, as JSON. */
 export function readExpression({ kind, valueColumn }: Field, column: string): string {
   if (valueColumn.type === 'jsonb') return `json(${column})`

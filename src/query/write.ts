@@ -48,7 +48,11 @@ export async function deleteRow(dataSource: DataSource, resource: Resource, targ
 /** What a new entity brings along, as `published = false` in its class. */
 function classDefaults(metadata: EntityMetadata): ObjectLiteral {
   const entity = metadata.create()
-  return Object.fromEntries(metadata.columns.map((column) => [column.propertyName, column.getEntityValue(entity)]))
+  const plain = metadata.columns.filter((column) => column.embeddedMetadata === undefined)
+  return Object.fromEntries([
+    ...plain.map((column) => [column.propertyName, column.getEntityValue(entity)]),
+    ...metadata.embeddeds.map(({ propertyName }) => [propertyName, entity[propertyName]]),
+  ])
 }
 
 /** Foreign keys are set as the related key itself, which TypeORM takes in place of an entity. */

@@ -78,9 +78,9 @@ export function buildField(column: ColumnMetadata, dataSource: DataSource, optio
   }
 }
 
-/** A soft-deleted record is still there for the database, and no record to us. */
-function isConstrained({ foreignKeys, inverseEntityMetadata }: RelationMetadata): boolean {
-  return foreignKeys.length > 0 && inverseEntityMetadata.deleteDateColumn === undefined
+/** A soft-deleted record, or one of another type in a shared table, is there for the database, and no record to us. */
+function isConstrained({ foreignKeys, inverseEntityMetadata: target }: RelationMetadata): boolean {
+  return foreignKeys.length > 0 && target.deleteDateColumn === undefined && target.tableType !== 'entity-child'
 }
 
 function isMadeByDatabase(column: ColumnMetadata): boolean {

@@ -83,7 +83,7 @@ export function decimalKind({ whole, fraction, significant }: DecimalShape): Kin
     const [, before = '', behind = ''] =
       (text.length <= 100 && /^-?(\d+)(?:\.(\d+))?$/.exec(text)) || refuse(description)
     const leading = before.replace(/^0+/, '')
-    const digits = `${leading}${behind}`.replace(/^0+/, '')
+    const digits = `${leading}${behind.replace(/0+$/, '')}`.replace(/^0+/, '')
     const fits = leading.length <= whole && behind.length <= fraction && digits.length <= significant
     return fits ? text : refuse(description)
   }
@@ -96,6 +96,10 @@ export function decimalKind({ whole, fraction, significant }: DecimalShape): Kin
 }
 
 function renderDecimal(value: number, fraction: number, significant: number): string {
-  if (fraction < significant) return value.toFixed(fraction)
-  return value.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: significant })
+  const [whole = '', behind = ''] = value
+    .toLocaleString('en', { useGrouping: false, maximumSignificantDigits: significant })
+    .split('.')
+  // A column of two decimals shows two, one of any number as many as there are.
+  const decimals = fraction < significant ? behind.padEnd(fraction, '0') : behind
+  return decimals === '' ? whole : `${whole}.${decimals}`
 }

@@ -1,4 +1,4 @@
-import { send } from '../client'
+import { basic, send } from '../client'
 import { openWorld, type World } from '../world/world'
 
 let world: World
@@ -34,6 +34,24 @@ test('a client that goes away in the middle of its body does no harm', async () 
   // Koa itself tells the application of a connection that broke; we add nothing to that.
   const ours = world.faults.slice(before).filter((fault) => (fault as { headerSent?: boolean }).headerSent !== true)
   expect(ours).toEqual([])
+})
+
+test('after a body that is too large the connection can be used again', async () => {
+  const { request, Agent } = await import('node:http')
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const ask = (method: string, path: string, chunks: readonly Buffer[]): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const headers = { Authorization: basic('bob'), 'Content-Type': 'application/json' }
+      const outgoing = request(`${world.url}${path}`, { agent, method, headers }, (incoming) => {
+        incoming.resume().on('end', () => resolve(incoming.statusCode ?? 0))
+      }).on('error', reject)
+      for (const chunk of chunks) outgoing.write(chunk)
+      outgoing.end()
+    })
+  const large = Array.from({ length: 48 }, () => Buffer.alloc(65_536, ' '))
+  expect(await ask('POST', '/api/note/', large)).toBe(413)
+  expect(await ask('GET', '/api/note/1/', [])).toBe(200)
+  agent.destroy()
 })
 
 async function abort(url: string): Promise<void> {

@@ -24,6 +24,7 @@ const everybody = (): { id: number } => ({ id: 1 })
 class Exact {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'decimal', precision: 30, scale: 2, nullable: true }) wide!: string | null
+  @Column({ type: 'decimal', precision: 20, scale: 10, nullable: true }) tall!: string | null
   @Column({ type: 'decimal', nullable: true }) free!: string | null
   @Column({ type: 'integer', nullable: true }) whole!: number | null
   @Column({ type: 'jsonb', nullable: true }) binary!: unknown
@@ -70,6 +71,7 @@ class Person {
 class Staff extends Person {
   @Column({ nullable: true, type: 'varchar' }) pin!: string | null
   @Column({ default: 1 }) desk!: number
+  @ManyToOne(() => Staff, { nullable: true }) boss!: Staff | null
 }
 
 @Entity()
@@ -144,6 +146,8 @@ test.each([
   ['wide', '12345678901234.56', 400],
   ['wide', '123456789012.34', 201],
   ['wide', '-0.10', 201],
+  ['wide', '1234567890123.40', 201],
+  ['tall', '1234567890.1234500000', 201],
   ['free', '0.0000001', 201],
   ['free', '123456789012345', 201],
   ['free', '0.000123456789012345', 400],
@@ -199,7 +203,7 @@ test('D10 a lazy relation, one without a constraint, and one to a deleted record
 
 test('D13, D25 single-table inheritance: passwords of a child are passwords, and a parent does not show what a child has', async () => {
   const made = await post('staff', { username: 'sue', password: 'plain', pin: '1234' })
-  expect([made.status, made.json()]).toEqual([201, { id: 1, kind: 'Staff', username: 'sue', desk: 1 }])
+  expect([made.status, made.json()]).toEqual([201, { id: 1, kind: 'Staff', username: 'sue', desk: 1, boss_id: null }])
   const [row] = await world.dataSource.query('SELECT "password", "pin" FROM "person" WHERE "id" = 1')
   expect(await verifyPassword('plain', row.password)).toBe(true)
   expect(row.pin).toBe('1234')
@@ -209,6 +213,13 @@ test('D13, D25 single-table inheritance: passwords of a child are passwords, and
   }
   expect((await put('staff/1', { kind: 'Person' })).status).toBe(400)
   await post('person', { username: 'tom', password: 'x' })
+  const wrong = { status: 400, detail: 'boss_id points to no staff' }
+  expect((await post('staff', { username: 'x', password: 'x', boss_id: 2 })).json()).toMatchObject(wrong)
+  expect((await put('staff/1', { boss_id: 2 })).json()).toMatchObject(wrong)
+  await world.dataSource.query('UPDATE "person" SET "bossId" = 2 WHERE "id" = 1')
+  expect((await get('staff/?boss__username=tom')).json()).toMatchObject({ objects: [] })
+  await put('staff/1', { boss_id: 1 })
+  expect((await get('staff/?boss__username=sue')).json()).toMatchObject({ objects: [{ id: 1 }] })
   expect((await get('staff/2/')).status).toBe(404)
   expect((await put('staff/2', { username: 'x' })).status).toBe(404)
 })
@@ -294,4 +305,23 @@ test('D2 a CHECK of the database names its fields, unless one is hidden', async 
   const hidden = (await post('rated', { stars: 1, seal: 0 })).json()
   expect(hidden).toMatchObject({ status: 400, detail: 'the database does not accept these values for a rated' })
   expect(hidden).not.toHaveProperty('errors')
+})
+
+test('D5 foreign keys that the database watches are reported beside those that it does not', async () => {
+  const { errors } = (await post('lazy', { text: 'x', up_id: 98, loose_id: 99 })).json() as {
+    errors: { field: string }[]
+  }
+  expect(errors.map(({ field }) => field).toSorted()).toEqual(['loose_id', 'up_id'])
+})
+
+test('D11 a date that SQLite filled in with its time can be asked for as it is shown', async () => {
+  const { id, born } = (await post('exact', {})).json() as { id: number; born: string }
+  const found = async (query: string): Promise<boolean> => {
+    const { objects } = (await get(`exact/?id=${id}&${query}`)).json() as { objects: unknown[] }
+    return objects.length === 1
+  }
+  const asked = [`born=${born}`, `born__in=${born}`, `born__lte=${born}`, `born__gte=${born}`, 'born__lt=9999-12-31']
+  for (const query of asked) expect([query, await found(query)]).toEqual([query, true])
+  const others = [`born__gt=${born}`, `born__lt=${born}`, `born__ne=${born}`, 'born__gt=9999-12-31']
+  for (const query of others) expect([query, await found(query)]).toEqual([query, false])
 })

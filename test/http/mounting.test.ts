@@ -35,6 +35,8 @@ test('under koa-mount, links and Location hold the whole path', async () => {
   })
   const list = await send(url, 'GET /site/api/note/?score=5&limit=1')
   expect(list.json()).toMatchObject({ meta: { next: '/site/api/note/?score=5&limit=1&page=2' } })
+  const absolute = await send(url, 'GET http://any.host/site/api/note/?score=5&limit=1')
+  expect(absolute.json()).toEqual(list.json())
   const made = await send(url, 'POST /site/api/note/', { as: 'bob', body: { title: 'x', author_id: 1 } })
   expect(made.headers.location).toBe('/site/api/note/11/')
   expect((await send(url, 'GET /api/note/')).status).toBe(404)
