@@ -66,8 +66,9 @@ export function mountResources<State, Custom>(
   const mistakes = checkOptions(options, prefix, pageLimits)
   const registry = buildRegistry(dataSource, { defaultAuth, users, resources }, mistakes)
   const base = prefix.replace(/\/$/, '')
-  app.use(buildMiddleware(base, registry, buildService(dataSource, registry.accounts, pageLimits)))
-  return { resources: [...registry.resources.values()].map((resource) => describe(resource, base)) }
+  const { resources: mounted, accounts } = registry
+  app.use(buildMiddleware(base, registry, buildService(dataSource, accounts, pageLimits)))
+  return { resources: [...mounted.values()].map((resource) => describe(resource, base)) }
 }
 
 function withDefaults({ max = 1000, default: size = Math.min(20, max) }: Partial<PageLimits> = {}): PageLimits {
