@@ -53,6 +53,11 @@ test('D20, D21 following next visits every match once, and previous leads back, 
   await fc.assert(property, { numRuns: 60, seed: 20 })
 })
 
+test('spec limits: 20 records a page, where the request does not say', async () => {
+  const { meta, objects } = (await send(world.url, 'GET /api/note/')).json() as List
+  expect([objects.length, meta.next]).toEqual([20, '/api/note/?limit=20&page=2'])
+})
+
 test('spec list 3 every match is there', async () => {
   expect(idsOf(await walk('/api/note/?limit=7', 'next'))).toHaveLength(notes.length + 60)
 })

@@ -113,6 +113,13 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'PUT /api/message/1/', as: 'bob', body: { nope: 1 }, status: 403 },
     { request: 'PUT /api/message/2/', as: 'bob', body: { nope: 1 }, status: 400 },
   ]),
+  ...each('D14 the rule of a related resource does not close joins into its shown fields', [
+    { request: 'GET /api/user/', ...loginRequired },
+    { request: 'GET /api/note/?author__username=bob', status: 200, ids: [2, 4, 8, 9] },
+    { request: 'GET /api/note/?author__email=bob@example.org', status: 400 },
+    { request: 'GET /api/message/?user__username=bob', ...loginRequired },
+    { request: 'GET /api/message/?user__username=bob', as: 'bob', status: 200, ids: [2, 3] },
+  ]),
   ...each('methods cannot be smuggled', [
     { request: 'POST /api/message/?_method=DELETE', as: 'bob', body: {}, status: 400, faults: ['message'] },
     { request: 'POST /api/language/', headers: { 'X-HTTP-Method-Override': 'GET' }, ...loginRequired },
