@@ -4,20 +4,20 @@ import { parseCredentials } from './access/credentials'
 import { isReading, requirePrincipal } from './access/require-principal'
 import type { AccessRequest, Principal } from './access/rule'
 import { ApiError, FieldErrors } from './errors'
-import { planInsert, planUpdate } from './plan/change-set'
+import { planInsert, planUpdate, type ShownValue } from './plan/change-set'
 import type { ChangeSet, Target } from './plan/plan'
 import { parseKey, planItem, planList } from './plan/select-plan'
 import { ownerKey, requireOwner } from './plan/target'
+import { deleteRow, insertRow, updateRow } from './query/lifecycle'
 import { requireReferences } from './query/reference'
-import type { Row } from './query/row'
+import { fieldValue, type Row } from './query/row'
 import { fetchRows } from './query/select'
-import { deleteRow, insertRow, updateRow } from './query/write'
 import { type Payload, parseBody } from './request/body'
 import type { PageLimits } from './request/limits'
 import { parseListRequest } from './request/list-request'
 import { type Answer, answerEmpty, answerJson } from './response/answer'
 import { renderEnvelope } from './response/envelope'
-import { renderRecord } from './response/record'
+import { renderField, renderRecord } from './response/record'
 import type { Resource } from './schema/registry'
 
 /** What requests are answered from: built at mount, never written to. */
@@ -53,7 +53,7 @@ export async function handle(service: Service, request: ResourceRequest): Promis
   const { resource, method, segment } = request
   const principal = await requirePrincipal(resource.rule, accessRequest(service, request), resource.owner !== undefined)
   const actions = segment === undefined ? collectionActions : itemActions
-  const allowed = [...actions.keys()].filter((known) => resource.rule.writes !== false || isReading(known))
+  const allowed = [...actions.keys()].filter((known) => resource.writable || isReading(known))
   const headers = { Allow: allowed.join(', ') }
   if (method === 'OPTIONS') return answerEmpty(headers)
   const action = allowed.includes(method) ? actions.get(method) : undefined
@@ -72,15 +72,15 @@ const list: Action = async ({ dataSource, pageLimits }, { resource, querystring,
   const request = parseListRequest(querystring, pageLimits, errors)
   const plan = planList(resource, request, errors)
   errors.raise('bad-query')
-  return answerJson(200, renderEnvelope(resource, request, await fetchRows(dataSource, plan), collection))
+  return answerJson(200, renderEnvelope(resource, request, await fetchRows({ dataSource }, plan), collection))
 }
 
 const create: Action = async (service, { resource, readPayload, collection }, principal) => {
   const body = await parseBody(await readPayload())
   const errors = new FieldErrors()
   const changes = planInsert(resource, body, ownerKey(resource, principal), errors)
-  await requireReferences(service.dataSource, changes, errors)
-  const row = await insertRow(service.dataSource, resource, await hashPasswords(service, changes))
+  await requireReferences(service, changes, errors)
+  const row = await insertRow(service, resource, await hashPasswords(service, changes))
   const record = renderRecord(resource, row)
   return answerJson(201, record, { Location: `${collection}${encodeURIComponent(String(record['id']))}/` })
 }
@@ -96,10 +96,10 @@ const update: Action = async (service, request, principal) => {
   const { row, target } = await requireRow(service.dataSource, request)
   requireOwner(resource, target, principal)
   const errors = new FieldErrors()
-  const changes = planUpdate(resource, body, renderRecord(resource, row), errors)
-  await requireReferences(service.dataSource, changes, errors)
+  const changes = planUpdate(resource, body, shownIn(resource, row), errors)
+  await requireReferences(service, changes, errors)
   if (changes.size === 0) return answerJson(200, renderRecord(resource, row))
-  const updated = await updateRow(service.dataSource, resource, target, await hashPasswords(service, changes))
+  const updated = await updateRow(service, resource, target, await hashPasswords(service, changes))
   if (updated === undefined) throw notFound(request)
   return answerJson(200, renderRecord(resource, updated))
 }
@@ -107,7 +107,7 @@ const update: Action = async (service, request, principal) => {
 const remove: Action = async ({ dataSource }, request, principal) => {
   const { target } = await requireRow(dataSource, request)
   requireOwner(request.resource, target, principal)
-  if (!(await deleteRow(dataSource, request.resource, target))) throw notFound(request)
+  if (!(await deleteRow({ dataSource }, request.resource, target))) throw notFound(request)
   return answerEmpty()
 }
 
@@ -130,10 +130,15 @@ const itemActions: ReadonlyMap<string, Action> = new Map([
 async function requireRow(dataSource: DataSource, request: ResourceRequest): Promise<{ row: Row; target: Target }> {
   const { resource, segment = '' } = request
   const key = parseKey(resource, segment)
-  const [row] = key === undefined ? [] : await fetchRows(dataSource, planItem(resource, key))
+  const [row] = key === undefined ? [] : await fetchRows({ dataSource }, planItem(resource, key))
   if (row === undefined) throw notFound(request)
-  const owner = resource.owner === undefined ? undefined : row[resource.row.indexOf(resource.owner)]
+  const owner = resource.owner === undefined ? undefined : fieldValue(resource, row, resource.owner)
   return { row, target: { key, owner } }
+}
+
+/** What the client sees of a record: nothing of a hidden field. */
+function shownIn(resource: Resource, row: Row): ShownValue {
+  return (field) => (resource.record.includes(field) ? renderField(resource, row, field) : undefined)
 }
 
 function notFound({ resource }: ResourceRequest): ApiError {

@@ -8,22 +8,23 @@ import type { Json } from '../value/kind'
 import type { ChangeSet } from './plan'
 import { requireField } from './require-field'
 
-/** A stored record as its resource shows it. */
-export type StoredRecord = Readonly<Record<string, Json>>
+/** What a stored record shows for a field; undefined for a hidden one. */
+export type ShownValue = (field: Field) => Json | undefined
 
 /**
  * Checks the body of a POST: every name, every value, everything that is missing (D7 to D9).
  * @param owner the key of the user the record will belong to, whatever the body says
  */
 export function planInsert(resource: Resource, body: Body, owner: unknown, errors: FieldErrors): ChangeSet {
+  const given = flatten(resource, body, errors)
   const changes = new Map(
-    planChanges(resource, body, errors, (field, json) => {
+    planChanges(resource, given, errors, (field, json) => {
       if (!field.insertable) throw new ValueError('is read-only and cannot be given')
       return parseValue(resource, field, json)
     }),
   )
   for (const field of resource.inputs.values()) {
-    if (field.required && field !== resource.owner && !body.has(field.name)) errors.add(field.name, 'is required')
+    if (field.required && field !== resource.owner && !given.has(field.name)) errors.add(field.name, 'is required')
   }
   if (resource.owner !== undefined) changes.set(resource.owner, owner)
   return changes
@@ -33,9 +34,9 @@ export function planInsert(resource: Resource, body: Body, owner: unknown, error
  * Checks the body of a PUT, and leaves out what it does not change: so that a date-time sent back as it was shown keeps its
  * fraction (D11), and read-only fields can be sent back (D9).
  */
-export function planUpdate(resource: Resource, body: Body, stored: StoredRecord, errors: FieldErrors): ChangeSet {
-  return planChanges(resource, body, errors, (field, json) => {
-    const shown = stored[field.name]
+export function planUpdate(resource: Resource, body: Body, shownValue: ShownValue, errors: FieldErrors): ChangeSet {
+  return planChanges(resource, flatten(resource, body, errors), errors, (field, json) => {
+    const shown = shownValue(field)
     if (isDeepStrictEqual(json, shown)) return unchanged
     const value = parseValue(resource, field, json)
     if (isShownAs(field, value, shown)) return unchanged
@@ -45,6 +46,26 @@ export function planUpdate(resource: Resource, body: Body, stored: StoredRecord,
 }
 
 const unchanged = Symbol('unchanged')
+
+/** Names the values of embedded entities, which stand in objects of their own: `profile__city`. */
+function flatten(resource: Resource, body: Body, errors: FieldErrors, within = ''): Body {
+  const flat: [string, unknown][] = []
+  for (const [part, json] of body) {
+    if (errors.isFull) break
+    const name = within + part
+    if (resource.embedded.has(name)) {
+      if (isObject(json)) flat.push(...flatten(resource, new Map(Object.entries(json)), errors, `${name}__`))
+      else errors.add(name, 'must be an object')
+    } else if (part.includes('__') && resource.inputs.has(name)) {
+      errors.add(name, `is given in an object: { "${part.replaceAll('__', '": { "')}": … }`)
+    } else flat.push([name, json])
+  }
+  return new Map(flat)
+}
+
+function isObject(json: unknown): json is object {
+  return typeof json === 'object' && json !== null && !Array.isArray(json)
+}
 
 /** @param take the value to set, or `unchanged`; throws `ValueError` */
 function planChanges(
@@ -72,7 +93,8 @@ function parseValue(resource: Resource, field: Field, json: unknown): unknown {
     throw new ValueError(`must be ${field.kind.description}, not null`)
   }
   const value = field.kind.fromJson(json)
-  const isKey = field === resource.key
+  const [column] = field.columns
+  const isKey = field.columns.length === 1 && column !== undefined && resource.key.columns.includes(column)
   if (isKey && !field.kind.inPath?.test(encodeURIComponent(String(value)))) {
     throw new ValueError('is the key, and this value cannot stand in a path')
   }

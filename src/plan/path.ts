@@ -1,3 +1,4 @@
+import type { RelationMetadata } from 'typeorm'
 import { ValueError } from '../errors'
 import { limits } from '../request/limits'
 import type { Field } from '../schema/field'
@@ -5,9 +6,9 @@ import type { Resource } from '../schema/registry'
 import { type OperatorName, operatorNames } from '../value/kind'
 import { requireField } from './require-field'
 
-/** What the name of a filter says: foreign keys to follow, then a field, then how to compare it. */
+/** What the name of a filter says: relations to follow, then a field, then how to compare it. */
 export interface Path {
-  readonly through: readonly Field[]
+  readonly through: readonly RelationMetadata[]
   readonly field: Field
   readonly operator: OperatorName
 }
@@ -18,40 +19,54 @@ export interface Path {
  * @throws {ValueError}
  */
 export function parsePath(resource: Resource, name: string): Path {
-  const [first = '', ...rest] = name.split('__')
-  const through: Field[] = []
-  let operator: OperatorName = 'eq'
+  const through: RelationMetadata[] = []
   let at = resource
-  let field = findField(at, first, rest.length === 0 ? '' : `starts with ${first}, which `)
-  for (const [index, part] of rest.entries()) {
-    const related = at.related(field)
-    if (index === rest.length - 1 && isOperator(part) && !related?.fields.has(part)) {
-      operator = part
-      break
+  let [first, parts] = takeName(at, name.split('__'))
+  let lead = parts.length === 0 ? '' : `starts with ${first}, which `
+  for (;;) {
+    const [part = '', ...others] = parts
+    const relation = at.relations.get(first)
+    const related = relation && at.related(relation)
+    if (parts.length === 0 || (others.length === 0 && isOperator(part) && !isName(related, part))) {
+      return finish(at, first, parts.length === 0 ? 'eq' : (part as OperatorName), through, lead)
     }
-    if (related === undefined) throw new ValueError(`goes on with ${part}, which is no operator; ${operatorsOf(field)}`)
-    through.push(field)
+    if (relation === undefined || related === undefined) {
+      const field = requireField(at, at.fields, first, lead)
+      throw new ValueError(`goes on with ${part}, which is no operator; ${operatorsOf(field)}`)
+    }
+    through.push(relation)
     at = related
-    field = findField(at, part, `goes on with ${part}, which `)
+    ;[first, parts] = takeName(at, parts)
+    lead = `goes on with ${first}, which `
   }
-  checkDepth(through)
-  checkOperator(field, operator)
+}
+
+/** Takes the next name from the parts: with `profile__city` the name of a field in an embedded entity is two of them. */
+function takeName({ embedded }: Resource, parts: readonly string[]): [string, readonly string[]] {
+  let end = 1
+  while (end < parts.length && embedded.has(parts.slice(0, end).join('__'))) end++
+  return [parts.slice(0, end).join('__'), parts.slice(end)]
+}
+
+function isName(resource: Resource | undefined, part: string): boolean {
+  return resource !== undefined && (resource.fields.has(part) || resource.relations.has(part))
+}
+
+function finish(
+  resource: Resource,
+  name: string,
+  operator: OperatorName,
+  through: readonly RelationMetadata[],
+  lead: string,
+): Path {
+  const field = requireField(resource, resource.fields, name, lead)
+  if (through.length > limits.joinDepth) {
+    throw new ValueError(`follows ${through.length} relations; at most ${limits.joinDepth} are allowed`)
+  }
+  if (!field.kind.operators.includes(operator)) {
+    throw new ValueError(`cannot be compared by ${operator}; ${operatorsOf(field)}`)
+  }
   return { through, field, operator }
-}
-
-/** @throws {ValueError} that reads on from the name, or from `lead` */
-function findField(resource: Resource, name: string, lead: string): Field {
-  return requireField(resource, resource.fields, name, lead)
-}
-
-function checkDepth(through: readonly Field[]): void {
-  if (through.length <= limits.joinDepth) return
-  throw new ValueError(`follows ${through.length} foreign keys; at most ${limits.joinDepth} are allowed`)
-}
-
-function checkOperator(field: Field, operator: OperatorName): void {
-  if (field.kind.operators.includes(operator)) return
-  throw new ValueError(`cannot be compared by ${operator}; ${operatorsOf(field)}`)
 }
 
 function operatorsOf(field: Field): string {

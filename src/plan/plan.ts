@@ -1,5 +1,7 @@
+import type { RelationMetadata } from 'typeorm'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
+import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/kind'
 
 /** A field of the resource itself, or of one that is joined. */
@@ -9,10 +11,12 @@ export interface FieldRef {
   readonly field: Field
 }
 
-/** Follows one foreign key. */
+/** Follows one relation. */
 export interface Join {
   readonly alias: string
-  readonly from: FieldRef
+  /** The alias that the relation starts at. */
+  readonly from: string
+  readonly relation: RelationMetadata
 }
 
 /** `values` are of the field's kind; for `is` see {@link IsValue}. Several mean any of them, or all (D17). */
@@ -24,16 +28,28 @@ export interface Condition {
 
 export type IsValue = 'null' | 'not_null' | boolean
 
+/** A column of the resource itself. */
 export interface Order {
-  readonly by: FieldRef
+  readonly column: StoredColumn
   readonly descending: boolean
 }
 
-/** Everything one SELECT needs. No text of a request is in it but values to bind. */
-export interface SelectPlan {
-  readonly resource: Resource
+/** What a statement, or a subquery of it, joins and asks. */
+export interface Scope {
   readonly joins: readonly Join[]
   readonly conditions: readonly Condition[]
+}
+
+/** Asks that there is at least one record at the other end of a to-many relation for which all conditions hold. */
+export interface Exists extends Scope {
+  /** Follows the relation, from an alias outside. */
+  readonly first: Join
+}
+
+/** Everything one SELECT needs. No text of a request is in it but values to bind. */
+export interface SelectPlan extends Scope {
+  readonly resource: Resource
+  readonly exists: readonly Exists[]
   readonly ordering: readonly Order[]
   readonly limit: number
   readonly offset: number

@@ -12,6 +12,11 @@ export function requireField(resource: Resource, fields: ReadonlyMap<string, Fie
   if (field !== undefined) return field
   const reference = resource.fields.get(name)
   if (reference !== undefined) throw new ValueError(`is written as ${reference.name}`)
+  const relation = resource.relations.get(name)
+  const related = relation && resource.related(relation)
+  if (related !== undefined) {
+    throw new ValueError(`${lead}leads to ${related.name} records; go on with one of their fields, as ${name}__id`)
+  }
   const names = resource.record.map((shown) => shown.name).join(', ')
   throw new ValueError(`${lead}is not a field of ${resource.name}; fields: ${names}`)
 }

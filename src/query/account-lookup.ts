@@ -19,7 +19,7 @@ export function buildAccountLookup(dataSource: DataSource, source: AccountSource
     builder.where(`u.${source.username.propertyPath} = :username`, {
       username: dataSource.driver.preparePersistentValue(username, source.username),
     })
-    const rows = await execute(dataSource, builder)
+    const { rows } = await execute({ dataSource }, builder)
     return rows.map((row) => readAccount(dataSource, columns, row))
   }
 }
@@ -36,7 +36,12 @@ function readAccount(
     id: values['id'],
     username: values['username'],
     password: values['password'],
-    admin: Boolean(values['admin']),
-    active: !('active' in values) || Boolean(values['active']),
+    admin: isSet(values['admin']),
+    active: !('active' in values) || isSet(values['active']),
   }
+}
+
+/** A flag is a boolean, or a number that is not 0. */
+function isSet(value: unknown): boolean {
+  return Boolean(Number(value))
 }

@@ -1,48 +1,89 @@
+import type { DataSource } from 'typeorm'
 import type { Condition } from '../plan/plan'
-import { dateKind, dateTimeKind, resolution } from '../value/date-time'
-import type { Kind, OperatorName } from '../value/kind'
-import { dayAfter, globPattern } from './sqlite'
+import type { StoredColumn } from '../schema/stored-column'
+import type { OperatorName } from '../value/kind'
+import { endOf } from '../value/span'
+import { type Dialect, dialectOf } from './dialect'
+import { columnSql } from './row'
 
 /** Adds a value to the statement's parameters. @returns its placeholder */
 export type Bind = (value: unknown) => string
 
-type ToSql = (column: string, values: readonly unknown[], bind: Bind) => string
-
-/** The condition as SQL over an escaped column. Every value is bound, none is written into the text. */
-export function conditionSql({ on, operator, values }: Condition, column: string, bind: Bind): string {
-  const table = spans.has(on.field.kind) ? instants : scalars
-  return table[operator](column, values, bind)
+/** A column of a condition, and how to compare it. */
+interface Side {
+  readonly column: string
+  readonly stored: StoredColumn
+  readonly dialect: Dialect
+  readonly bind: Bind
+  /** Binds a value of the column's kind as the database stores it. */
+  readonly bindStored: Bind
+  /** What TypeORM stores for a value. */
+  readonly store: (value: unknown) => unknown
 }
 
-const spans: ReadonlySet<Kind> = new Set([dateTimeKind, dateKind])
+type ToSql = (side: Side, values: readonly unknown[]) => string
+
+/** The condition as SQL. Every value is bound, none is written into the text. */
+export function conditionSql({ on, operator, values }: Condition, dataSource: DataSource, bind: Bind): string {
+  const dialect = dialectOf(dataSource)
+  const sides = on.field.columns.map((stored) => {
+    const store = (value: unknown): unknown => dataSource.driver.preparePersistentValue(value, stored.valueColumn)
+    const bindStored: Bind = (value) => bind(dialect.bound(value, store(value)))
+    return { column: columnSql(dataSource, stored, on.alias), stored, dialect, bind, bindStored, store }
+  })
+  const [side] = sides
+  if (side !== undefined && sides.length === 1) return compare(side, operator, values)
+  return compareWhole(sides, operator, values as readonly (readonly unknown[])[])
+}
+
+function compare(side: Side, operator: OperatorName, values: readonly unknown[]): string {
+  const table = side.dialect.spans.has(side.stored.kind) ? spans : scalars
+  return table[operator](side, values)
+}
+
+/** A value of several columns is equal where each of them is. */
+function compareWhole(sides: readonly Side[], operator: OperatorName, values: readonly (readonly unknown[])[]): string {
+  if (operator === 'is') {
+    return any(
+      values.map((value) =>
+        String(value) === 'null'
+          ? any(sides.map(({ column }) => `${column} IS NULL`))
+          : all(sides.map(({ column }) => `${column} IS NOT NULL`)),
+      ),
+    )
+  }
+  const equal = any(values.map((parts) => all(sides.map((side, index) => compare(side, 'eq', [parts[index]])))))
+  return operator === 'ne' ? `NOT ${equal}` : equal
+}
 
 const any = (conditions: readonly string[]): string => `(${conditions.join(' OR ')})`
 const all = (conditions: readonly string[]): string => `(${conditions.join(' AND ')})`
 
-const isAny: ToSql = (column, values, bind) =>
+const isAny: ToSql = ({ column, bindStored }, values) =>
   any(
     values.map((value) => {
       if (value === 'null') return `${column} IS NULL`
-      return value === 'not_null' ? `${column} IS NOT NULL` : `${column} = ${bind(value)}`
+      return value === 'not_null' ? `${column} IS NOT NULL` : `${column} = ${bindStored(value)}`
     }),
   )
 
-const equalsAny: ToSql = (column, values, bind) => `${column} IN (${values.map(bind).join(', ')})`
+const equalsAny: ToSql = ({ column, stored, dialect, bindStored }, values) =>
+  dialect.equalsAny(column, stored.kind, values.map(bindStored))
 
 const compareAll =
   (operator: string): ToSql =>
-  (column, values, bind) =>
-    all(values.map((value) => `${column} ${operator} ${bind(value)}`))
+  ({ column, bindStored }, values) =>
+    all(values.map((value) => `${column} ${operator} ${bindStored(value)}`))
 
 const matchAny =
   (ignoreCase: boolean): ToSql =>
-  (column, values, bind) =>
-    any(values.map((value) => `${column} GLOB ${bind(globPattern(String(value), ignoreCase))}`))
+  ({ column, dialect, bind, store }, values) =>
+    any(values.map((value) => dialect.matches(column, String(store(value)), ignoreCase, bind)))
 
 const scalars: Readonly<Record<OperatorName, ToSql>> = {
   eq: equalsAny,
   in: equalsAny,
-  ne: compareAll('<>'),
+  ne: (side, values) => all(values.map((value) => `NOT (${equalsAny(side, [value])})`)),
   lt: compareAll('<'),
   lte: compareAll('<='),
   gt: compareAll('>'),
@@ -52,27 +93,23 @@ const scalars: Readonly<Record<OperatorName, ToSql>> = {
   ilike: matchAny(true),
 }
 
-/** What begins where the value ends: the second that was given is over (D11), or the day. */
-function end(value: unknown): unknown {
-  if (value instanceof Date) return new Date(value.getTime() + resolution(value))
-  return dayAfter(String(value))
+/** Below what begins where the value ends. Behind the last value there is nothing. */
+function belowEnd({ column, stored, bindStored }: Side, value: unknown): string {
+  const end = endOf(stored.kind, value)
+  return end === undefined ? `${column} IS NOT NULL` : `${column} < ${bindStored(end)}`
 }
 
-const withinAny: ToSql = (column, values, bind) =>
-  any(values.map((value) => `(${column} >= ${bind(value)} AND ${column} < ${bind(end(value))})`))
+const within = (side: Side, value: unknown): string =>
+  `(${side.column} >= ${side.bindStored(value)} AND ${belowEnd(side, value)})`
 
-const compareEnds =
-  (operator: string): ToSql =>
-  (column, values, bind) =>
-    compareAll(operator)(column, values.map(end), bind)
+const withinAny: ToSql = (side, values) => any(values.map((value) => within(side, value)))
 
-/** A date-time is a span, because it is shown to the second only (D11); a date too, since SQLite may store its time. */
-const instants: Readonly<Record<OperatorName, ToSql>> = {
+/** A date-time is a span, because it is shown to the second only (D11). */
+const spans: Readonly<Record<OperatorName, ToSql>> = {
   ...scalars,
   eq: withinAny,
   in: withinAny,
-  ne: (column, values, bind) =>
-    all(values.map((value) => `(${column} < ${bind(value)} OR ${column} >= ${bind(end(value))})`)),
-  lte: compareEnds('<'),
-  gt: compareEnds('>='),
+  ne: (side, values) => all(values.map((value) => `NOT ${within(side, value)}`)),
+  lte: (side, values) => all(values.map((value) => belowEnd(side, value))),
+  gt: (side, values) => all(values.map((value) => `NOT (${belowEnd(side, value)})`)),
 }

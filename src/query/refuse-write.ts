@@ -4,6 +4,7 @@ import type { ChangeSet } from '../plan/plan'
 import type { Resource } from '../schema/registry'
 import { failureOf } from './constraint'
 import { checkReferences } from './reference'
+import type { Session } from './statement'
 
 /**
  * Says what the database had against an INSERT or UPDATE (D5, D10).
@@ -11,14 +12,14 @@ import { checkReferences } from './reference'
  */
 export async function refuseWrite(
   error: unknown,
-  dataSource: DataSource,
+  session: Session,
   resource: Resource,
   changes: ChangeSet,
 ): Promise<never> {
-  const failure = failureOf(error, resource.metadata)
+  const failure = failureOf(error, session.dataSource, resource.metadata)
   if (failure === undefined) throw error
   const errors = new FieldErrors()
-  await checkReferences(dataSource, changes, errors)
+  await checkReferences(session, changes, errors)
   errors.raise('bad-values')
   if (failure.kind === 'unique') throw alreadyTaken(resource, failure.columns)
   if (failure.kind === 'value') throw notAccepted(resource, failure.columns)
@@ -26,8 +27,8 @@ export async function refuseWrite(
 }
 
 /** @throws {ApiError} `conflict`, when other records refer to the one to delete */
-export function refuseDelete(error: unknown, resource: Resource): never {
-  const failure = failureOf(error, resource.metadata)
+export function refuseDelete(error: unknown, dataSource: DataSource, resource: Resource): never {
+  const failure = failureOf(error, dataSource, resource.metadata)
   if (failure === undefined) throw error
   const why = failure.kind === 'reference' ? 'other records refer to it' : 'the database does not allow it'
   throw new ApiError('conflict', `this ${resource.name} cannot be deleted: ${why}`)
@@ -35,7 +36,9 @@ export function refuseDelete(error: unknown, resource: Resource): never {
 
 /** The names of the fields of a constraint; none, when one of them is hidden. */
 function namesOf({ record }: Resource, columns: readonly string[]): readonly string[] {
-  const named = columns.map((column) => record.findLast((field) => field.column.databaseName === column)?.name)
+  const named = columns.map(
+    (column) => record.findLast(({ columns: own }) => own.some((one) => one.column.databaseName === column))?.name,
+  )
   const names = named.filter((name) => name !== undefined)
   return names.length < columns.length ? [] : names
 }

@@ -1,31 +1,49 @@
 import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
-import { dateTimeKind } from '../value/date-time'
-import { dateTimeBound, readExpression } from './sqlite'
+import type { StoredColumn } from '../schema/stored-column'
+import { dialectOf } from './dialect'
 import type { RawRow } from './statement'
 
 /** The values of one row, in the order of `resource.row`, as TypeORM hands them to entities. */
 export type Row = readonly unknown[]
 
-/** An escaped column, of the statement's one table or of an alias. */
-export function columnName({ driver }: DataSource, { column }: Field, alias?: string): string {
+/** What a row holds for a field: null, a value, or the values of several columns. */
+export function fieldValue({ row: columns }: Resource, row: Row, field: Field): unknown {
+  const values = field.columns.map((column) => row[columns.indexOf(column)] ?? null)
+  return values.includes(null) ? null : fromValues(values)
+}
+
+/** The values of a field's columns. */
+export function toValues({ columns }: Field, value: unknown): readonly unknown[] {
+  if (columns.length === 1) return [value]
+  return value === null ? columns.map(() => null) : (value as readonly unknown[])
+}
+
+function fromValues(values: readonly unknown[]): unknown {
+  return values.length === 1 ? values[0] : values
+}
+
+/** A column as SQL, of the statement's one table or of an alias. */
+export function columnSql({ driver }: DataSource, { column }: StoredColumn, alias?: string): string {
+  const owner = alias === undefined ? undefined : driver.escape(alias)
+  if (column.query !== undefined) return `(${column.query(owner ?? driver.escape(column.entityMetadata.tableName))})`
   const name = driver.escape(column.databaseName)
-  return alias === undefined ? name : `${driver.escape(alias)}.${name}`
+  return owner === undefined ? name : `${owner}.${name}`
+}
+
+/** What TypeORM binds for a value of this column: its transformer applied, dates and booleans as the driver stores them. */
+export function toParameter(dataSource: DataSource, { valueColumn }: StoredColumn, value: unknown): unknown {
+  return dialectOf(dataSource).bound(value, dataSource.driver.preparePersistentValue(value, valueColumn))
 }
 
 /** The columns of `resource.row` as expressions, named by their position. */
 export function selection(dataSource: DataSource, { row }: Resource, alias?: string): readonly [string, string][] {
-  return row.map((field, index) => [readExpression(field, columnName(dataSource, field, alias)), `c${index}`])
+  const { read } = dialectOf(dataSource)
+  return row.map((stored, index) => [read(stored, columnSql(dataSource, stored, alias)), `c${index}`])
 }
 
 /** Reads back what {@link selection} has named. */
-export function hydrate(dataSource: DataSource, { row }: Resource, raw: RawRow): Row {
-  return row.map((field, index) => dataSource.driver.prepareHydratedValue(raw[`c${index}`], field.valueColumn))
-}
-
-/** What TypeORM binds for a value of this field: its transformer applied, dates and booleans as the driver stores them. */
-export function toParameter(dataSource: DataSource, field: Field, value: unknown): unknown {
-  const stored = dataSource.driver.preparePersistentValue(value, field.valueColumn)
-  return field.kind === dateTimeKind ? dateTimeBound(value, stored) : stored
+export function hydrate({ driver }: DataSource, { row }: Resource, raw: RawRow): Row {
+  return row.map(({ valueColumn }, index) => driver.prepareHydratedValue(raw[`c${index}`], valueColumn))
 }

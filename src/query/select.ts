@@ -1,43 +1,86 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { type FieldRef, rootAlias, type SelectPlan } from '../plan/plan'
-import type { Field } from '../schema/field'
+import { ApiError } from '../errors'
+import { type Exists, type Join, rootAlias, type Scope, type SelectPlan } from '../plan/plan'
 import { conditionSql } from './condition'
-import { columnName, hydrate, type Row, selection, toParameter } from './row'
-import { execute } from './statement'
+import { failureOf } from './constraint'
+import { dialectOf } from './dialect'
+import { afterLoad } from './load'
+import { columnSql, hydrate, type Row, selection } from './row'
+import { execute, type RawRow, type Session } from './statement'
 
-/** Runs the plan as one statement. */
-export async function fetchRows(dataSource: DataSource, plan: SelectPlan): Promise<readonly Row[]> {
-  const rows = await execute(dataSource, selectQuery(dataSource, plan))
-  return rows.map((row) => hydrate(dataSource, plan.resource, row))
+/**
+ * Runs the plan as one statement.
+ * @throws {ApiError} `bad-query`, for a value that only the database can read, and cannot
+ */
+export async function fetchRows(session: Session, plan: SelectPlan): Promise<readonly Row[]> {
+  return afterLoad(session, plan.resource, await readRows(session, plan))
 }
 
-function selectQuery(dataSource: DataSource, plan: SelectPlan): SelectQueryBuilder<ObjectLiteral> {
-  const { resource, joins, conditions, ordering, limit, offset } = plan
+/** As {@link fetchRows}, as they are stored: no listener sees them. */
+export async function readRows(session: Session, plan: SelectPlan): Promise<readonly Row[]> {
+  const { dataSource } = session
+  const { resource } = plan
+  let rows: readonly RawRow[]
+  try {
+    rows = (await execute(session, selectQuery(dataSource, plan))).rows
+  } catch (error) {
+    if (failureOf(error, dataSource, resource.metadata) === undefined) throw error
+    throw new ApiError('bad-query', 'the database cannot read the value of a filter')
+  }
+  return rows.map((row) => hydrate(dataSource, resource, row))
+}
+
+type Builder = SelectQueryBuilder<ObjectLiteral>
+
+function selectQuery(dataSource: DataSource, plan: SelectPlan): Builder {
+  const { resource, exists, ordering, limit, offset } = plan
   const builder = dataSource.createQueryBuilder(resource.metadata.target, rootAlias).select([])
-  const nameOf = ({ alias, field }: FieldRef): string => columnName(dataSource, field, alias)
   for (const [expression, name] of selection(dataSource, resource, rootAlias)) builder.addSelect(expression, name)
-  for (const { alias, from } of joins) {
-    const [condition, parameters] = ofItsType(dataSource, from.field, alias)
-    builder.leftJoin(`${from.alias}.${from.field.property}`, alias, condition, parameters)
-  }
   let bound = 0
-  for (const condition of conditions) {
-    const bind = (value: unknown): string => {
-      const name = `p${bound++}`
-      builder.setParameter(name, toParameter(dataSource, condition.on.field, value))
-      return `:${name}`
-    }
-    builder.andWhere(conditionSql(condition, nameOf(condition.on), bind))
+  const bind = (value: unknown): string => {
+    const name = `tr_p${bound++}`
+    builder.setParameter(name, value)
+    return `:${name}`
   }
-  for (const { by, descending } of ordering) builder.addOrderBy(nameOf(by), descending ? 'DESC' : 'ASC')
+  askScope(dataSource, builder, plan, bind)
+  for (const one of exists) builder.andWhere(existsSql(dataSource, one, bind))
+  const { sayNulls } = dialectOf(dataSource)
+  for (const { column, descending } of ordering) {
+    const nulls = sayNulls && column.column.isNullable ? (descending ? 'NULLS LAST' : 'NULLS FIRST') : undefined
+    builder.addOrderBy(columnSql(dataSource, column, rootAlias), descending ? 'DESC' : 'ASC', nulls)
+  }
   return builder.limit(limit).offset(offset)
 }
 
+type Bind = (value: unknown) => string
+
+function askScope(dataSource: DataSource, builder: Builder, { joins, conditions }: Scope, bind: Bind): void {
+  for (const join of joins) {
+    builder.leftJoin(`${join.from}.${join.relation.propertyPath}`, join.alias, ofItsType(dataSource, join, bind))
+  }
+  for (const condition of conditions) builder.andWhere(conditionSql(condition, dataSource, bind))
+}
+
+/** Starts at the record itself once more, since TypeORM knows how to follow any relation from there. */
+function existsSql(dataSource: DataSource, exists: Exists, bind: Bind): string {
+  const { driver } = dataSource
+  const { alias, from, relation } = exists.first
+  const outside = `${alias}_of`
+  const { target, primaryColumns } = relation.entityMetadata
+  const builder = dataSource.createQueryBuilder(target, outside).select('1')
+  const join = { alias, from: outside, relation }
+  askScope(dataSource, builder, { ...exists, joins: [join, ...exists.joins] }, bind)
+  for (const { databaseName } of primaryColumns) {
+    const name = driver.escape(databaseName)
+    builder.andWhere(`${driver.escape(outside)}.${name} = ${driver.escape(from)}.${name}`)
+  }
+  return `EXISTS (${builder.getQuery()})`
+}
+
 /** Under single-table inheritance a join must ask for the type, which TypeORM asks for in the main table only. */
-function ofItsType({ driver }: DataSource, { relation }: Field, alias: string): [string?, ObjectLiteral?] {
-  const target = relation?.inverseEntityMetadata
-  if (target?.tableType !== 'entity-child' || target.discriminatorColumn === undefined) return []
-  const types = [target, ...target.childEntityMetadatas].map((metadata) => metadata.discriminatorValue)
-  const column = `${driver.escape(alias)}.${driver.escape(target.discriminatorColumn.databaseName)}`
-  return [`${column} IN (:...${alias}_types)`, { [`${alias}_types`]: types }]
+function ofItsType({ driver }: DataSource, { alias, relation }: Join, bind: Bind): string | undefined {
+  const target = relation.inverseEntityMetadata
+  if (target.tableType !== 'entity-child' || target.discriminatorColumn === undefined) return undefined
+  const types = [target, ...target.childEntityMetadatas].map(({ discriminatorValue }) => bind(discriminatorValue))
+  return `${driver.escape(alias)}.${driver.escape(target.discriminatorColumn.databaseName)} IN (${types.join(', ')})`
 }

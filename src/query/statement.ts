@@ -1,17 +1,32 @@
-import type { DataSource, ObjectLiteral, QueryBuilder } from 'typeorm'
+import type { DataSource, ObjectLiteral, QueryBuilder, QueryRunner } from 'typeorm'
 
 /** A row as the driver hands it out, its columns named by the statement. */
 export type RawRow = Readonly<Record<string, unknown>>
+
+/** Where statements run: anywhere in the data source, or in the one connection of a transaction. */
+export interface Session {
+  readonly dataSource: DataSource
+  readonly runner?: QueryRunner
+}
+
+/** What a statement has returned. */
+export interface Result {
+  readonly rows: readonly RawRow[]
+  /** How many rows an UPDATE or DELETE was about; 0 where it returned them. */
+  readonly affected: number
+  /** The driver's own result. */
+  readonly raw: unknown
+}
 
 /**
  * Runs what a QueryBuilder says, as text: without entities, events and transactions.
  * @param returning what follows the builder's own text, as ` RETURNING "id"`
  */
 export async function execute(
-  dataSource: DataSource,
+  { dataSource, runner }: Session,
   builder: QueryBuilder<ObjectLiteral>,
   returning = '',
-): Promise<readonly RawRow[]> {
+): Promise<Result> {
   // SQLite's driver writes numbers into the text, which makes a new text of each; in an object they stay parameters.
   const wrappers = new Map<unknown, number>()
   const wrap = (value: unknown): unknown => {
@@ -23,10 +38,38 @@ export async function execute(
   const query = builder.getQuery()
   const named = Object.entries(builder.getParameters()).map(([name, value]) => [name, wrap(value)])
   const [sql, parameters] = placeholders(dataSource, query, Object.fromEntries(named))
-  return dataSource.query(
-    sql + returning,
-    parameters.map((parameter) => wrappers.get(parameter) ?? parameter),
-  )
+  const bound = parameters.map((parameter) => wrappers.get(parameter) ?? parameter)
+  // The sqlite3 driver of TypeORM 0.3 reads no rows of what begins with INSERT, UPDATE or DELETE.
+  const text = `${isSqlite3(dataSource) ? ' ' : ''}${sql}${returning}`
+  if (runner !== undefined) return run(runner, text, bound)
+  const own = dataSource.createQueryRunner('master')
+  try {
+    return await run(own, text, bound)
+  } finally {
+    await own.release()
+  }
+}
+
+/** Does work in one transaction: the session's own, or a new one that is rolled back when the work throws. */
+export function transact<T>(
+  { dataSource, runner }: Session,
+  work: (session: Required<Session>) => Promise<T>,
+): Promise<T> {
+  if (runner !== undefined) return work({ dataSource, runner })
+  return dataSource.transaction(({ queryRunner }) => {
+    if (queryRunner === undefined) throw new TypeError('a transaction has a query runner')
+    return work({ dataSource, runner: queryRunner })
+  })
+}
+
+async function run(runner: QueryRunner, sql: string, parameters: unknown[]): Promise<Result> {
+  const { records, affected = 0, raw } = await runner.query(sql, parameters, true)
+  return { rows: records, affected, raw }
+}
+
+/** TypeORM 1 has that driver no more, nor its name. */
+function isSqlite3({ options }: DataSource): boolean {
+  return String(options.type) === 'sqlite'
 }
 
 /** Puts the driver's placeholders for named parameters. TypeORM 0.3 wants a third argument, which later ones leave out. */

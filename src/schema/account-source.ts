@@ -4,6 +4,7 @@ import { hashLength } from '../access/password'
 import type { Report } from '../errors'
 import type { UserAccountOptions } from '../resource'
 import { booleanKind } from '../value/boolean'
+import type { Kind } from '../value/kind'
 import { type ColumnMetadata, kindOf } from './column-kind'
 import { propertyOf } from './property'
 
@@ -44,8 +45,8 @@ export function buildAccountSource(
   // Any other value, as a text "no", would be taken for true.
   const findFlag = (role: 'admin' | 'active'): ColumnMetadata | undefined => {
     const column = find(role)
-    if (column !== undefined && kindOf(column, dataSource) !== booleanKind) {
-      report(`"${column.propertyPath}" says whether a user is ${role}, so it must be a boolean column`)
+    if (column !== undefined && !isFlag(kindOf(column, dataSource))) {
+      report(`"${column.propertyPath}" says whether a user is ${role}, so it must be a boolean or an integer column`)
     }
     return column
   }
@@ -59,6 +60,10 @@ export function buildAccountSource(
   const hashing = hashingOf(options, password, report)
   if (username === undefined || password === undefined || key === undefined) return undefined
   return { metadata, key, username, password, admin, active, hashing }
+}
+
+function isFlag(kind: Kind | undefined): boolean {
+  return kind === booleanKind || kind?.wide !== undefined
 }
 
 function hashingOf(

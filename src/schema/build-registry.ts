@@ -3,6 +3,7 @@ import type { Rule } from '../access/rule'
 import { ConfigError } from '../errors'
 import { buildResource } from './build-resource'
 import { checkRule } from './build-rule'
+import { supportedDatabases } from './column-kind'
 import { collectAccounts, collectRegistrations, type ResourceRegistration, type UserRegistration } from './registration'
 import type { Registry, Resource } from './registry'
 
@@ -12,8 +13,6 @@ export interface RegistryOptions {
   readonly resources: readonly ResourceRegistration[]
   readonly users: UserRegistration | undefined
 }
-
-const supportedDatabases: readonly string[] = ['better-sqlite3']
 
 /**
  * Scans the data source's metadata once.

@@ -1,12 +1,14 @@
 import type { Report } from '../errors'
+import { buildFields, fieldsOfRecord } from './build-fields'
 import { buildRule } from './build-rule'
-import type { ColumnMetadata } from './column-kind'
 import type { MountContext } from './context'
-import { buildField, type Field, hindranceOf } from './field'
+import type { Field } from './field'
+import { lifecycleOf } from './lifecycle'
 import { findOwner } from './owner'
-import { fieldColumns, isNamed, isSameColumn, optionNames, propertyOf } from './property'
+import { fieldColumns, optionNames, propertyOf } from './property'
 import type { Registration } from './registration'
 import type { Resource } from './registry'
+import { buildRelations } from './relations'
 
 const namePattern = /^[a-z0-9][a-z0-9_-]*$/
 
@@ -21,24 +23,28 @@ export function buildResource(registration: Registration, context: MountContext,
     report(`"${name}" cannot be a name in a path; give one of small letters, digits, "-" and "_" as option "name"`)
   }
   checkProperties(registration, context, report)
-  const { shown, hidden } = splitFields(registration, context, report)
-  const key = findKey(registration, shown, report)
+  const { shown, hidden } = buildFields(registration, context, report)
   const rule = buildRule(registration, context, report)
   const owner = findOwner(registration, [...shown, ...hidden], context, report)
+  const record = fieldsOfRecord(registration, shown, report)
+  const [key] = record
   if (key === undefined || rule === undefined) return undefined
-  const record = recordFields(key, shown)
-  checkNames(record, report)
   return {
     name,
     metadata,
     rule,
+    // The rows of a view are those of other tables.
+    writable: rule.writes !== false && metadata.tableType !== 'view',
     key,
     record,
-    row: owner === undefined || record.includes(owner) ? record : [...record, owner],
+    row: [...new Set([...record, ...(owner === undefined ? [] : [owner])].flatMap((field) => field.columns))],
     fields: namesOf(record),
     inputs: new Map([...hidden.filter((field) => field.insertable), ...record].map((field) => [field.name, field])),
-    related: ({ relation }) => relation && context.byEntity.get(relation.inverseEntityMetadata),
+    embedded: new Set([...shown, ...hidden].flatMap(({ path }) => prefixesOf(path))),
+    relations: buildRelations(registration, record),
+    related: ({ inverseEntityMetadata }) => context.byEntity.get(inverseEntityMetadata),
     owner,
+    lifecycle: lifecycleOf(metadata, context.dataSource),
   }
 }
 
@@ -52,66 +58,9 @@ function checkProperties({ metadata, options }: Registration, { dataSource }: Mo
     if (!Array.isArray(named)) report(`"${option}" must be an array of properties`)
     for (const property of Array.isArray(named) ? named : []) {
       if (known.has(property)) continue
-      const properties = fieldColumns(metadata, dataSource).map(propertyOf).join(', ')
+      const properties = [...new Set(fieldColumns(metadata, dataSource).map(propertyOf))].join(', ')
       report(`"${property}" in "${option}" is no property of it; properties: ${properties}`)
     }
-  }
-}
-
-/** The fields, and those that are hidden: excluded, `select: false`, and the users' password (D13). */
-function splitFields(
-  { metadata, options }: Registration,
-  { dataSource, accounts }: MountContext,
-  report: Report,
-): { readonly shown: readonly Field[]; readonly hidden: readonly Field[] } {
-  const isPassword = (column: ColumnMetadata): boolean => isSameColumn(column, accounts?.password)
-  const isHidden = (column: ColumnMetadata): boolean =>
-    isNamed(column, options.exclude) || !column.isSelect || isPassword(column)
-  const shown: Field[] = []
-  const hidden: Field[] = []
-  for (const column of fieldColumns(metadata, dataSource)) {
-    const hindrance = hindranceOf(column, dataSource)
-    if (hindrance === undefined) {
-      const fields = isHidden(column) ? hidden : shown
-      fields.push(buildField(column, dataSource, { readOnly: options.readOnly, password: isPassword(column) }))
-    } else if (!isHidden(column)) report(`${propertyOf(column)} ${hindrance}: exclude it`)
-  }
-  return { shown, hidden }
-}
-
-function findKey({ metadata, options }: Registration, shown: readonly Field[], report: Report): Field | undefined {
-  const [column, second] = metadata.primaryColumns
-  if (column === undefined) {
-    report('it has no primary key to tell its records apart')
-    return undefined
-  }
-  if (second !== undefined || column.referencedColumn !== undefined) {
-    report('a key of several columns, or one that is a relation, is not supported yet')
-    return undefined
-  }
-  const key = shown.find((field) => field.column === column)
-  if (isNamed(column, options.exclude) || !column.isSelect) {
-    report(`"${propertyOf(column)}" is its key, which cannot be hidden: every record shows it as "id"`)
-  }
-  if (key !== undefined && key.kind.inPath === undefined) {
-    report(`its key ${key.property} must be ${key.kind.description}, which cannot stand in a path`)
-  }
-  return key
-}
-
-/** A key of another name is shown as `id` too (spec.md, Record representation). */
-function recordFields(key: Field, shown: readonly Field[]): readonly Field[] {
-  const others = shown.filter((field) => field !== key)
-  if (key.name === 'id') return [key, ...others]
-  return [{ ...key, name: 'id', required: false, insertable: false }, key, ...others]
-}
-
-function checkNames(fields: readonly Field[], report: Report): void {
-  const seen = new Map<string, Field>()
-  for (const field of fields) {
-    const other = seen.get(field.name)
-    if (other === undefined) seen.set(field.name, field)
-    else report(`${other.property} and ${field.property} would both be "${field.name}": exclude or rename one`)
   }
 }
 
@@ -119,7 +68,12 @@ function checkNames(fields: readonly Field[], report: Report): void {
 function namesOf(record: readonly Field[]): ReadonlyMap<string, Field> {
   const references = record.filter((field) => field.relation !== undefined)
   return new Map([
-    ...references.map((field) => [field.property, field] as const),
+    ...references.map((field) => [field.name.replace(/_id$/, ''), field] as const),
     ...record.map((field) => [field.name, field] as const),
   ])
+}
+
+/** `['a', 'b', 'c']` is in `a` and in `a__b`. */
+function prefixesOf(path: readonly string[]): readonly string[] {
+  return path.slice(0, -1).map((_, index) => path.slice(0, index + 1).join('__'))
 }

@@ -1,20 +1,24 @@
 import type { DataSource, RelationMetadata } from 'typeorm'
+import { compositeKind } from '../value/composite'
 import type { Kind } from '../value/kind'
 import { textKind } from '../value/text'
-import { type ColumnMetadata, kindOf } from './column-kind'
+import type { ColumnMetadata } from './column-kind'
 import { isNamed, propertyOf } from './property'
+import { buildStoredColumn, endOfReferences, type StoredColumn } from './stored-column'
 
-/** One column of a resource as requests and records know it. */
+/** One value of a resource as requests and records know it. */
 export interface Field {
-  /** The JSON property: a foreign key `author` is `author_id` here. */
+  /** How filters, orderings and errors call it: `title`, `author_id`, and `profile__city` for one in an embedded entity. */
   readonly name: string
-  /** The property of the entity: `author`. */
+  /** Where it stands in a record: `['profile', 'city']`. */
+  readonly path: readonly string[]
+  /** The property of the entity: `author`, `profile.city`. */
   readonly property: string
-  readonly column: ColumnMetadata
-  /** The column that says how TypeORM stores the values: for a foreign key, the one it refers to. */
-  readonly valueColumn: ColumnMetadata
+  /** Its columns: one; several for a key, or a reference to a key, of several. */
+  readonly columns: readonly StoredColumn[]
   /** The relation whose foreign key this is. */
   readonly relation: RelationMetadata | undefined
+  /** Of several columns the value is an array. */
   readonly kind: Kind
   readonly nullable: boolean
   /** Whether POST must give it: not nullable, no default, not made by the database (D8). */
@@ -29,7 +33,7 @@ export interface Field {
   readonly password: boolean
 }
 
-/** What the options say of a column. */
+/** What the options say of a field. */
 export interface FieldOptions {
   readonly readOnly: readonly string[] | undefined
   /** Whether it holds password hashes. */
@@ -39,43 +43,76 @@ export interface FieldOptions {
 /** Longest password that is hashed, in characters. */
 const passwordLength = 256
 
-/** Why a column cannot be a field, reading on from its name; undefined when it can. */
+/** Why a column cannot be in a field, reading on from its name; undefined when it can. */
 export function hindranceOf(column: ColumnMetadata, dataSource: DataSource): string | undefined {
-  const relation = column.relationMetadata
-  if (column.embeddedMetadata !== undefined) return 'is in an embedded entity, which is not supported yet'
-  if (column.isVirtualProperty) return 'is a virtual column, which is not supported yet'
-  if (column.isArray) return 'is an array column, which is not supported yet'
-  if (relation !== undefined && relation.joinColumns.length > 1) {
-    return 'refers by several columns, which is not supported yet'
-  }
-  if (/__|_$/.test(relation?.propertyName ?? column.propertyName)) {
+  if (column.embeddedMetadata?.isArray) return 'is in an array of embedded entities, which has no JSON form here'
+  const names = (column.relationMetadata ?? column).propertyPath.split('.')
+  if (names.some((name) => /__|_$/.test(name))) {
     return 'has two underscores in a row, or one at its end; these part the names of a filter'
   }
-  if (kindOf(column.referencedColumn ?? column, dataSource) !== undefined) return undefined
-  return `has the column type ${dataSource.driver.normalizeType(column)}, which has no JSON form here`
+  if (buildStoredColumn(column, dataSource) !== undefined) return undefined
+  return `has the column type ${dataSource.driver.normalizeType(endOfReferences(column))}, which has no JSON form here`
 }
 
-/** Compiles a column without hindrance. */
-export function buildField(column: ColumnMetadata, dataSource: DataSource, options: FieldOptions): Field {
-  const relation = column.relationMetadata
-  const valueColumn = column.referencedColumn ?? column
-  const kind = options.password ? textKind(passwordLength, 1) : kindOf(valueColumn, dataSource)
-  if (kind === undefined) throw new TypeError(`${column.propertyPath} has a hindrance`)
-  const insertable = !isMadeByDatabase(column) && column.isInsert && !isNamed(column, options.readOnly)
+/**
+ * Compiles a field of one column, or of all columns of a foreign key.
+ * @param declared whether the columns of a foreign key of several are fields of their own, by which it is written
+ */
+export function buildField(
+  stored: readonly StoredColumn[],
+  { readOnly, password }: FieldOptions,
+  declared = false,
+): Field {
+  const columns = stored.map(({ column }) => column)
+  const [first] = stored
+  if (first === undefined) throw new TypeError('a field has a column')
+  const relation = columns.length > 1 ? first.column.relationMetadata : relationOf(first.column)
+  const property = relation?.propertyPath ?? propertyOf(first.column)
+  const path = relation === undefined ? property.split('.') : `${property}_id`.split('.')
+  const insertable = !declared && columns.every((column) => isInsertable(column) && !isNamed(column, readOnly))
+  const nullable = columns.some((column) => column.isNullable)
   return {
-    name: relation === undefined ? column.propertyName : `${relation.propertyName}_id`,
-    property: propertyOf(column),
-    column,
-    valueColumn,
+    name: path.join('__'),
+    path,
+    property,
+    columns: stored,
     relation,
-    kind,
-    nullable: column.isNullable,
-    required: insertable && !column.isNullable && !hasDefault(column),
+    kind: password ? textKind(passwordLength, 1) : kindOfAll(stored, first),
+    nullable,
+    required: insertable && !nullable && !columns.every(hasDefault),
     insertable,
-    updatable: insertable && column.isUpdate && !column.isPrimary,
+    updatable: insertable && columns.every((column) => column.isUpdate && !column.isPrimary),
     constrained: relation === undefined || isConstrained(relation),
-    password: options.password,
+    password,
   }
+}
+
+/** The kind of a value that takes these columns. */
+export function kindOfAll(columns: readonly StoredColumn[], first: StoredColumn): Kind {
+  return columns.length === 1 ? first.kind : compositeKind(columns.map((column) => column.kind))
+}
+
+/** The key under the name that every record has for it. */
+export function buildIdField(columns: readonly StoredColumn[], kind: Kind): Field {
+  return {
+    name: 'id',
+    path: ['id'],
+    property: columns.map(({ column }) => propertyOf(column)).join(', '),
+    columns,
+    relation: undefined,
+    kind,
+    nullable: false,
+    required: false,
+    insertable: false,
+    updatable: false,
+    constrained: true,
+    password: false,
+  }
+}
+
+/** The relation whose one foreign key a column is. */
+export function relationOf(column: ColumnMetadata): RelationMetadata | undefined {
+  return column.relationMetadata?.joinColumns.length === 1 ? column.relationMetadata : undefined
 }
 
 /** A soft-deleted record, or one of another type in a shared table, is there for the database, and no record to us. */
@@ -83,16 +120,17 @@ function isConstrained({ foreignKeys, inverseEntityMetadata: target }: RelationM
   return foreignKeys.length > 0 && target.deleteDateColumn === undefined && target.tableType !== 'entity-child'
 }
 
-function isMadeByDatabase(column: ColumnMetadata): boolean {
-  return (
+function isInsertable(column: ColumnMetadata): boolean {
+  const isMadeByDatabase =
     column.isGenerated ||
+    column.isVirtualProperty ||
     column.asExpression !== undefined ||
     column.isCreateDate ||
     column.isUpdateDate ||
     column.isDeleteDate ||
     column.isVersion ||
     column.isDiscriminator
-  )
+  return column.isInsert && !isMadeByDatabase
 }
 
 /** A default of the database, or of the class: `published = false`. */

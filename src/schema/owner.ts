@@ -16,6 +16,7 @@ export function findOwner(
   const isToUser = ({ isManyToOne, inverseEntityMetadata, joinColumns }: RelationMetadata): boolean =>
     isManyToOne &&
     (users === undefined || inverseEntityMetadata === users) &&
+    joinColumns.length === 1 &&
     joinColumns.every(({ referencedColumn }) => referencedColumn?.isPrimary)
   const owner = fields.find((field) => field.property === options.ownerField)
   if (owner?.relation && isToUser(owner.relation)) return owner

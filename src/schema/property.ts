@@ -3,13 +3,16 @@ import { type ColumnMetadata, isBinary } from './column-kind'
 
 /** The property by which a column is called: the relation's, for a foreign key. */
 export function propertyOf(column: ColumnMetadata): string {
-  return column.relationMetadata?.propertyPath ?? column.propertyPath
+  const { relationMetadata: relation } = column
+  // A column of a foreign key of several that is declared has a name of its own.
+  if (relation === undefined || (relation.joinColumns.length > 1 && !column.isVirtual)) return column.propertyPath
+  return relation.propertyPath
 }
 
-/** The names an option may use for a column: its own property, its relation's, that of the embedded entity it is in. */
+/** The names an option may use for a column: its own property, its relation's, those of the embedded entities it is in. */
 export function optionNames(column: ColumnMetadata): readonly string[] {
-  const [outermost = ''] = column.propertyPath.split('.')
-  return [propertyOf(column), column.propertyPath, outermost]
+  const names = column.propertyPath.split('.')
+  return [propertyOf(column), ...names.map((_, index) => names.slice(0, index + 1).join('.'))]
 }
 
 /** Whether an option names this column. */

@@ -1,7 +1,8 @@
-import type { EntityMetadata } from 'typeorm'
+import type { EntityMetadata, RelationMetadata } from 'typeorm'
 import type { Rule } from '../access/rule'
 import type { AccountSource } from './account-source'
 import type { Field } from './field'
+import type { StoredColumn } from './stored-column'
 
 /** One mounted entity: everything a request needs to know of it, compiled once. */
 export interface Resource {
@@ -9,20 +10,36 @@ export interface Resource {
   readonly name: string
   readonly metadata: EntityMetadata
   readonly rule: Rule
+  /** Whether records can be written at all. */
+  readonly writable: boolean
   /** The field that the item path holds, always shown as `id`. */
   readonly key: Field
   /** What a record shows, in this order. */
   readonly record: readonly Field[]
-  /** What is read from the database: the record, and behind it the owner where that is hidden. */
-  readonly row: readonly Field[]
+  /** What is read from the database, each column once: those of the record, of the owner where that is hidden. */
+  readonly row: readonly StoredColumn[]
   /** The shown fields by every name that a filter or an ordering may use: `author` and `author_id`. */
   readonly fields: ReadonlyMap<string, Field>
   /** What a body may name: the shown fields, and hidden ones that can be written. */
   readonly inputs: ReadonlyMap<string, Field>
-  /** Where a foreign key leads, if that is a resource too (D13). */
-  readonly related: (field: Field) => Resource | undefined
+  /** Names of the embedded entities, which part the names of their fields: `profile`, `profile__address`. */
+  readonly embedded: ReadonlySet<string>
+  /** The relations that a filter may follow, by every name it may use. */
+  readonly relations: ReadonlyMap<string, RelationMetadata>
+  /** Where a relation leads, if that is a resource too (D13). */
+  readonly related: (relation: RelationMetadata) => Resource | undefined
   /** The foreign key to the user who owns a record. */
   readonly owner: Field | undefined
+  /** Which of TypeORM's events somebody listens to. */
+  readonly lifecycle: Lifecycle
+}
+
+/** Whether an entity has listeners or subscribers. */
+export interface Lifecycle {
+  /** For what is read: `@AfterLoad`. */
+  readonly load: boolean
+  /** For what is inserted, updated or removed. */
+  readonly write: boolean
 }
 
 /** All that is mounted. */

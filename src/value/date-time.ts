@@ -55,19 +55,20 @@ function temporalKind(description: string, read: (text: string) => unknown, toJs
 export const dateTimeKind = temporalKind(
   'a date and time in UTC, as "2024-02-29 10:20:30" or ISO 8601',
   parseDateTime,
-  (value) => {
-    const instant = value as Date
-    // SQLite holds any text in a date-time column, one that names no instant too.
-    return Number.isNaN(instant.getTime()) ? String(instant) : renderDateTime(instant)
-  },
+  // A database may hold what names no instant: SQLite any text, PostgreSQL `infinity`.
+  (value) => (value instanceof Date && !Number.isNaN(value.getTime()) ? renderDateTime(value) : String(value)),
 )
 
-export const dateKind = temporalKind(
-  'a date, as "2024-02-29"',
-  (text) => (/^\d{4}-\d\d-\d\d$/.test(text) && isDate(text) ? text : undefined),
-  // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well.
-  (value) => String(value).slice(0, 10),
-)
+/** Can be a key. */
+export const dateKind: Kind = {
+  ...temporalKind(
+    'a date, as "2024-02-29"',
+    (text) => (/^\d{4}-\d\d-\d\d$/.test(text) && isDate(text) ? text : undefined),
+    // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well.
+    (value) => (value instanceof Date ? value.toISOString() : String(value)).slice(0, 10),
+  ),
+  inPath: /^\d{4}-\d\d-\d\d$/,
+}
 
 export const timeKind = temporalKind(
   'a time of day, as "10:20:30"',
@@ -75,5 +76,6 @@ export const timeKind = temporalKind(
     const full = /^\d\d:\d\d$/.test(text) ? `${text}:00` : text
     return isTime(full) ? full : undefined
   },
-  String,
+  // Databases may hold a fraction of the second too.
+  (value) => String(value).replace(/\.\d+$/, ''),
 )

@@ -37,3 +37,45 @@ export const simpleArrayKind: Kind = {
 function isMember(member: unknown): boolean {
   return typeof member === 'string' && member !== '' && !member.includes(',') && isStorable(member)
 }
+
+/** MySQL's `SET`: some of its members. */
+export function setKind(members: readonly string[]): Kind {
+  const description = `an array of any of ${members.map((member) => JSON.stringify(member)).join(', ')}`
+  const isSet = (json: unknown): boolean =>
+    Array.isArray(json) && json.every((one) => members.includes(one)) && new Set(json).size === json.length
+  return {
+    description,
+    operators: nullOperators,
+    fromText,
+    fromJson: (json) => (isSet(json) ? json : refuse(description)),
+    toJson: (value) => (value as readonly string[]).filter((member) => member !== ''),
+  }
+}
+
+/** PostgreSQL's `hstore` as an object. */
+export const hstoreKind: Kind = {
+  description: 'an object whose values are texts or null',
+  operators: nullOperators,
+  fromText,
+  fromJson: (json) => {
+    const isStore =
+      typeof json === 'object' &&
+      json !== null &&
+      !Array.isArray(json) &&
+      Object.values(json).every((value) => value === null || typeof value === 'string')
+    return isStore && isStorableJson(json, 1) ? json : refuse(hstoreKind.description)
+  },
+  toJson: (value) => value as Json,
+}
+
+/** PostgreSQL's `cube`: the numbers of a point. */
+export const numbersKind: Kind = {
+  description: 'an array of numbers',
+  operators: nullOperators,
+  fromText,
+  fromJson: (json) => {
+    const isPoint = Array.isArray(json) && json.length > 0 && json.every((one) => Number.isFinite(one))
+    return isPoint ? json : refuse(numbersKind.description)
+  },
+  toJson: (value) => (typeof value === 'string' ? value.replace(/[()]/g, '').split(',').map(Number) : (value as Json)),
+}

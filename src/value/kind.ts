@@ -22,7 +22,7 @@ export interface Kind {
   readonly operators: readonly OperatorName[]
   /** How a key of this kind is spelt in a path. A kind without it cannot be a key. */
   readonly inPath?: RegExp
-  /** Whether values may be integers that a double does not hold. */
+  /** Of integers: whether there may be some that a double does not hold. */
   readonly wide?: boolean
   /** @throws {ValueError} */
   readonly fromText: (text: string) => unknown

@@ -1,4 +1,4 @@
-import { type Json, type Kind, orderOperators, refuse, textualKind } from './kind'
+import { equalityOperators, type Json, type Kind, orderOperators, refuse, textualKind } from './kind'
 
 /** The least and the greatest value of a column, both included. */
 export interface IntegerRange {
@@ -61,6 +61,27 @@ export const floatKind: Kind = {
   toJson: (value) => Number(value),
 }
 
+/**
+ * Numbers of single precision, 32 bits. Between its functions a value is the double that is the same number, so that a
+ * comparison is exact; as JSON it has as few digits as tell it from others.
+ */
+export const singleKind: Kind = {
+  ...floatKind,
+  description: 'a number up to 3.4e38',
+  fromText: (text) => toSingle(floatKind.fromText(text)),
+  fromJson: (json) => toSingle(floatKind.fromJson(json)),
+  toJson: (value) => {
+    const single = Math.fround(Number(value))
+    const digits = [6, 7, 8, 9].find((count) => Math.fround(Number(single.toPrecision(count))) === single)
+    return Number(single.toPrecision(digits))
+  },
+}
+
+function toSingle(value: unknown): number {
+  const single = Math.fround(Number(value))
+  return Number.isFinite(single) ? single : refuse(singleKind.description)
+}
+
 /** What the column of a decimal can hold, in digits. */
 export interface DecimalShape {
   /** Before the point. */
@@ -70,6 +91,9 @@ export interface DecimalShape {
   /** In all, from the first that is not 0. */
   readonly significant: number
 }
+
+/** Longest decimal that is read, in characters. */
+const decimalLength = 100
 
 /** Decimals are strings, so that no digit is lost (D12). */
 export function decimalKind({ whole, fraction, significant }: DecimalShape): Kind {
@@ -81,7 +105,7 @@ export function decimalKind({ whole, fraction, significant }: DecimalShape): Kin
   const description = `a decimal number with at most ${parts.join(', ')}`
   const check = (text: string): string => {
     const [, before = '', behind = ''] =
-      (text.length <= 100 && /^-?(\d+)(?:\.(\d+))?$/.exec(text)) || refuse(description)
+      (text.length <= decimalLength && /^-?(\d+)(?:\.(\d+))?$/.exec(text)) || refuse(description)
     const leading = before.replace(/^0+/, '')
     const digits = `${leading}${behind.replace(/0+$/, '')}`.replace(/^0+/, '')
     const fits = leading.length <= whole && behind.length <= fraction && digits.length <= significant
@@ -102,4 +126,37 @@ function renderDecimal(value: number, fraction: number, significant: number): st
   // A column of two decimals shows two, one of any number as many as there are.
   const decimals = fraction < significant ? behind.padEnd(fraction, '0') : behind
   return decimals === '' ? whole : `${whole}.${decimals}`
+}
+
+/** Bits as text: `"101"`. */
+export function bitKind(minimum: number, maximum: number): Kind {
+  const count = minimum === maximum ? `${maximum}` : `up to ${maximum}`
+  const description = maximum === Number.POSITIVE_INFINITY ? 'bits, as "101"' : `${count} bits, as "101"`
+  return textualKind({
+    description,
+    operators: equalityOperators,
+    fromText: (text) =>
+      /^[01]*$/.test(text) && text.length >= minimum && text.length <= maximum ? text : refuse(description),
+    toJson: String,
+  })
+}
+
+/** Bits as text, which MySQL's driver hands out and takes as bytes. */
+export function packedBitKind(length: number): Kind {
+  const kind = bitKind(length, length)
+  const bytes = Math.ceil(length / 8)
+  return textualKind({
+    ...kind,
+    fromText: (text) => Buffer.from(toHex(String(kind.fromText(text)), bytes), 'hex'),
+    toJson: (value) => {
+      const hex = Buffer.isBuffer(value) ? value.toString('hex') : Number(value).toString(16)
+      return BigInt(`0x${hex}`).toString(2).padStart(length, '0')
+    },
+  })
+}
+
+function toHex(bits: string, bytes: number): string {
+  return BigInt(`0b${bits}`)
+    .toString(16)
+    .padStart(bytes * 2, '0')
 }

@@ -1,6 +1,7 @@
 import 'reflect-metadata'
 import { Column, CreateDateColumn, Entity, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
 import { adminRule, Resource, UserAccount, userRule } from 'typeorm-resources'
+import { types } from './leg'
 
 @Entity()
 @Resource({ exclude: ['password', 'email'], auth: adminRule() })
@@ -30,7 +31,7 @@ export class Note {
   @Column({ default: 0 }) score!: number
   @Column({ type: 'smallint', nullable: true }) rank!: number | null
   @Column({ default: false }) published!: boolean
-  @Column({ type: 'float', nullable: true }) weight!: number | null
+  @Column({ type: 'double precision', nullable: true }) weight!: number | null
   @Column({ type: 'decimal', precision: 6, scale: 2, nullable: true }) price!: string | null
   @Column({ type: 'bigint', nullable: true }) big!: string | null
   @Column({ type: 'date', nullable: true }) day!: string | null
@@ -38,8 +39,8 @@ export class Note {
   @Column({ type: 'simple-enum', enum: ['draft', 'final'], default: 'draft' }) status!: string
   @Column({ type: 'simple-json', nullable: true }) extra!: unknown
   @Column({ type: 'simple-array', nullable: true }) tags!: string[] | null
-  @Column({ type: 'blob', nullable: true }) picture!: Buffer | null
-  @Column({ type: 'datetime' }) created: Date = new Date()
+  @Column({ type: types.binary, nullable: true }) picture!: Buffer | null
+  @Column(types.instant) created: Date = new Date()
   @Column({ type: 'varchar', nullable: true }) secret!: string | null
   @Column({ default: 7 }) limit!: number
   @ManyToOne(() => User, { onDelete: 'RESTRICT', nullable: false }) author!: User

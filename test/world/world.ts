@@ -1,9 +1,10 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa from 'koa'
-import { DataSource, type DataSourceOptions, type EntityTarget, type ObjectLiteral } from 'typeorm'
+import type { DataSource, DataSourceOptions, EntityTarget, ObjectLiteral } from 'typeorm'
 import { hashPassword, type Mounted, type MountOptions, mountResources } from 'typeorm-resources'
 import { entities, Language, Message, Note, User, Vault } from './entities'
+import { createDataSource, recorder, sqlOf } from './leg'
 import { languages, messages, notes, users, vaults } from './seed'
 
 /** A running service over a database of its own. */
@@ -12,6 +13,8 @@ export interface World {
   readonly app: Koa
   readonly dataSource: DataSource
   readonly mounted: Mounted
+  /** Runs a test's own SQL, its names in double quotes. */
+  readonly sql: (text: string) => Promise<readonly Record<string, unknown>[]>
   /** SQL statements since the last call. */
   readonly statements: () => readonly string[]
   /** Errors that reached Koa's `error` event. */
@@ -22,6 +25,8 @@ export interface World {
 export interface WorldOptions {
   readonly entities?: DataSourceOptions['entities']
   readonly mount?: MountOptions
+  /** Options of the data source. */
+  readonly source?: Partial<DataSourceOptions>
   /** Fills the database before the service is mounted. */
   readonly seed?: (dataSource: DataSource) => Promise<void>
   /** Middleware of the application, before ours. */
@@ -30,11 +35,11 @@ export interface WorldOptions {
   readonly mountOn?: (app: Koa, dataSource: DataSource) => Mounted
 }
 
-/** Opens a world in memory, by default the one of `seed.ts`, and serves it on a free port. */
+/** Opens a world on the leg's database, by default the one of `seed.ts`, and serves it on a free port. */
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const statements: string[] = []
   const record = (sql: string): void => void statements.push(sql)
-  const dataSource = await openDataSource(options.entities ?? entities, record)
+  const dataSource = await openDataSource(options.entities ?? entities, record, options.source)
   await (options.seed ?? (options.entities === undefined ? seedWorld : async () => {}))(dataSource)
   const app = new Koa()
   const faults: unknown[] = []
@@ -47,6 +52,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     app,
     dataSource,
     mounted,
+    sql: (text) => dataSource.query(sqlOf(text)),
     statements: () => statements.splice(0),
     faults,
     close: async () => {
@@ -56,24 +62,14 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   }
 }
 
+/** An initialized data source on an empty database of its own. */
 export async function openDataSource(
   given: DataSourceOptions['entities'],
   onQuery: (sql: string) => void = () => {},
+  options: Partial<DataSourceOptions> = {},
 ): Promise<DataSource> {
-  const dataSource = new DataSource({
-    type: 'better-sqlite3',
-    database: ':memory:',
-    entities: given ?? [],
-    synchronize: true,
-    logger: {
-      logQuery: onQuery,
-      logQueryError: () => {},
-      logQuerySlow: () => {},
-      logSchemaBuild: () => {},
-      logMigration: () => {},
-      log: () => {},
-    },
-  })
+  const logger = recorder(onQuery)
+  const dataSource = await createDataSource({ ...options, entities: given ?? [], synchronize: true, logger })
   return dataSource.initialize()
 }
 

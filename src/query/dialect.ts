@@ -1,0 +1,45 @@
+import type { DataSource, EntityMetadata } from 'typeorm'
+import type { StoredColumn } from '../schema/stored-column'
+import type { Kind } from '../value/kind'
+import type { DriverError, Failure } from './constraint'
+import { mysql } from './mysql'
+import { postgres } from './postgres'
+import { sqlite } from './sqlite'
+
+/** What one kind of database spells in its own way. Columns and values come as SQL: escaped names, placeholders. */
+export interface Dialect {
+  /** Kinds of which it may store more than is shown, so that a value is a span: the second, the day (D11). */
+  readonly spans: ReadonlySet<Kind>
+  /** Whether a column is one of the values. */
+  readonly equalsAny: (column: string, kind: Kind, values: readonly string[]) => string
+  /**
+   * Whether a text matches a pattern of LIKE with `\` as escape (D16).
+   * @param bind takes the pattern as this database wants it
+   */
+  readonly matches: (column: string, pattern: string, ignoreCase: boolean, bind: (pattern: string) => string) => string
+  /** What a bound becomes, from what TypeORM stores for a value. */
+  readonly bound: (value: unknown, stored: unknown) => unknown
+  /** How a column is read. */
+  readonly read: (stored: StoredColumn, column: string) => string
+  /** Where nulls must be said to sort, so that they are the least on every database. */
+  readonly sayNulls: boolean
+  /** Which statements can return what they have written. */
+  readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
+  /** Which constraint it was; undefined for what is none. */
+  readonly failureOf: (error: DriverError, metadata: EntityMetadata) => Failure | undefined
+}
+
+const dialects: ReadonlyMap<string, Dialect> = new Map([
+  ['better-sqlite3', sqlite],
+  ['sqlite', sqlite],
+  ['postgres', postgres],
+  ['mysql', mysql],
+  ['mariadb', mysql],
+])
+
+/** @throws {TypeError} for a database that no mount lets pass */
+export function dialectOf({ options: { type } }: DataSource): Dialect {
+  const dialect = dialects.get(type)
+  if (dialect === undefined) throw new TypeError(`${type} is not supported`)
+  return dialect
+}

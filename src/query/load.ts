@@ -1,0 +1,28 @@
+import type { QueryRunner } from 'typeorm'
+import type { Resource } from '../schema/registry'
+import { metadataOf, readEntity, toEntity } from './entity'
+import type { Row } from './row'
+import type { Session } from './statement'
+
+/** The rows as they are after `@AfterLoad` and subscribers have seen them, where there are any. */
+export async function afterLoad(session: Session, resource: Resource, rows: readonly Row[]): Promise<readonly Row[]> {
+  if (!resource.lifecycle.load || rows.length === 0) return rows
+  const loaded = rows.map((row) => ({ row, metadata: metadataOf(resource, row), entity: toEntity(resource, row) }))
+  await withRunner(session, async ({ broadcaster }) => {
+    for (const metadata of new Set(loaded.map((one) => one.metadata))) {
+      const entities = loaded.filter((one) => one.metadata === metadata).map(({ entity }) => entity)
+      await broadcaster.broadcast('Load', metadata, entities)
+    }
+  })
+  return loaded.map(({ entity, row }) => readEntity(resource, entity, row))
+}
+
+async function withRunner<T>({ dataSource, runner }: Session, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
+  if (runner !== undefined) return work(runner)
+  const own = dataSource.createQueryRunner()
+  try {
+    return await work(own)
+  } finally {
+    await own.release()
+  }
+}

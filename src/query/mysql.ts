@@ -1,0 +1,72 @@
+import type { EntityMetadata } from 'typeorm'
+import { dateTimeKind, timeKind } from '../value/date-time'
+import { singleKind } from '../value/number'
+import { checkedColumns, type Failure, uniqueColumns } from './constraint'
+import type { Dialect } from './dialect'
+
+/** Text as it is, whatever the collation of its column takes to be the same. */
+const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
+
+/** MySQL, MariaDB. */
+export const mysql: Dialect = {
+  spans: new Set([dateTimeKind, timeKind]),
+  // By the column first, which can use an index; then exactly.
+  equalsAny: (column, kind, values) => {
+    const list = values.join(', ')
+    const equal = `${column} IN (${list})`
+    return kind.operators.includes('like') ? `(${equal} AND ${exact(column)} IN (${list}))` : equal
+  },
+  matches: (column, pattern, ignoreCase, bind) => {
+    const text = `CONVERT(${column} USING utf8mb4)`
+    // With an escape of our own, since NO_BACKSLASH_ESCAPES takes away that of MySQL.
+    const escaped = bind(pattern.replace(/\\(.)|(\|)/gsu, (_, character: string | undefined) => `|${character ?? '|'}`))
+    const [left, right] = ignoreCase ? [`LOWER(${text})`, `LOWER(${escaped})`] : [text, escaped]
+    return `${left} COLLATE utf8mb4_bin LIKE ${right} ESCAPE '|'`
+  },
+  bound: (_, stored) => stored,
+  // Shown with six digits otherwise, which are not those that are stored.
+  read: ({ kind }, column) => (kind === singleKind ? `${column} + 0e0` : column),
+  sayNulls: false,
+  returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
+  failureOf: ({ errno = 0, message }, metadata) => kinds.get(errno)?.(message, metadata),
+}
+
+const reference = (): Failure => ({ kind: 'reference' })
+const unique = (message: string, metadata: EntityMetadata): Failure => {
+  const [, name = ''] = /for key '(?:.*\.)?([^']+)'/.exec(message) ?? []
+  const primary = metadata.primaryColumns.map((column) => column.databaseName)
+  return { kind: 'unique', columns: name === 'PRIMARY' ? primary : uniqueColumns(metadata, name) }
+}
+const value = (message: string): Failure => {
+  const [, column] = /(?:column|field) ['`](?:[^']*[.`])?([^'`.]+)['`]/i.exec(message) ?? []
+  return { kind: 'value', columns: column === undefined ? [] : [column] }
+}
+const check = (message: string, metadata: EntityMetadata): Failure => {
+  const [, name] = /constraint [`'](?:[^`']*\.)?([^`']+)[`']/i.exec(message) ?? []
+  return { kind: 'value', columns: checkedColumns(metadata, name) }
+}
+
+/** By the numbers of MySQL's and MariaDB's error messages. */
+const kinds: ReadonlyMap<number, (message: string, metadata: EntityMetadata) => Failure> = new Map([
+  [1062, unique],
+  [1586, unique],
+  [1216, reference],
+  [1217, reference],
+  [1451, reference],
+  [1452, reference],
+  [1048, value],
+  [1364, value],
+  [1264, value],
+  [1265, value],
+  [1292, value],
+  [1366, value],
+  [1367, value],
+  [1406, value],
+  [1411, value],
+  [1690, value],
+  [3140, value],
+  [3819, check],
+  [4025, check],
+  // SIGNAL, as a trigger raises it.
+  [1644, () => ({ kind: 'value', columns: [] })],
+])

@@ -1,0 +1,56 @@
+import { dateTimeKind, timeKind } from '../value/date-time'
+import { checkedColumns, uniqueColumns } from './constraint'
+import type { Dialect } from './dialect'
+
+/** Types that are read as PostgreSQL writes them: its driver has no text for them, or one that loses digits. */
+const readAsText: ReadonlySet<string> = new Set([
+  'interval',
+  'timetz',
+  'time with time zone',
+  'point',
+  'line',
+  'lseg',
+  'box',
+  'path',
+  'polygon',
+  'circle',
+  'cidr',
+  'inet',
+  'macaddr',
+  'macaddr8',
+])
+/** Those of which that is so in arrays only. */
+const arraysReadAsText: ReadonlySet<string> = new Set(['numeric', 'decimal', 'date', 'enum', 'simple-enum'])
+
+export const postgres: Dialect = {
+  spans: new Set([dateTimeKind, timeKind]),
+  equalsAny: (column, _, values) => `${column} IN (${values.join(', ')})`,
+  // As text: LIKE on `citext` would ignore the case.
+  matches: (column, pattern, ignoreCase, bind) => `${column}::text ${ignoreCase ? 'ILIKE' : 'LIKE'} ${bind(pattern)}`,
+  bound: (_, stored) => stored,
+  read: ({ valueColumn: { type, isArray, transformer } }, column) => {
+    if (transformer !== undefined) return column
+    if (type === 'money') return isArray ? `${column}::numeric[]::text[]` : `${column}::numeric::text`
+    const isText = readAsText.has(String(type)) || (isArray && arraysReadAsText.has(String(type)))
+    return isText ? `${column}::text${isArray ? '[]' : ''}` : column
+  },
+  sayNulls: true,
+  returning: () => true,
+  failureOf: ({ code = '', column, constraint, detail = '' }, metadata) => {
+    if (code === '23503' || code === '23001') return { kind: 'reference' }
+    if (code === '23505' || code === '23P01') {
+      const named = uniqueColumns(metadata, constraint)
+      return { kind: 'unique', columns: named.length > 0 ? named : keyColumns(detail) }
+    }
+    if (code === '23502') return { kind: 'value', columns: column === undefined ? [] : [column] }
+    if (code === '23514') return { kind: 'value', columns: checkedColumns(metadata, constraint) }
+    // Data exceptions, views with a check option, and what triggers raise.
+    return /^(22|44)|^P0001$/.test(code) ? { kind: 'value', columns: [] } : undefined
+  },
+}
+
+/** `Key (username)=(ann) already exists.`, in whatever language. */
+function keyColumns(detail: string): readonly string[] {
+  const [, list = ''] = /\(([^()]+)\)=/.exec(detail) ?? []
+  return list === '' ? [] : list.split(', ').map((name) => name.replace(/^"|"$/g, ''))
+}

@@ -1,0 +1,70 @@
+import { booleanKind } from '../value/boolean'
+import { dateKind, dateTimeKind, timeKind } from '../value/date-time'
+import { jsonKind, setKind, simpleArrayKind } from '../value/json'
+import { decimalKind, floatKind, integerKind, integerRange, packedBitKind, singleKind } from '../value/number'
+import { networkKind } from '../value/spelled'
+import { uuidKind } from '../value/text'
+import type { BuildKind, KindEntry, KindTable } from './column-kind'
+import { members, text } from './text-kinds'
+
+const integer =
+  (bits: number): BuildKind =>
+  ({ unsigned }) =>
+    integerKind(unsigned ? { min: 0n, max: 2n ** BigInt(bits) - 1n } : integerRange(bits))
+
+const decimal: BuildKind = ({ precision, scale }) => {
+  const [all, fraction] = [precision ?? 10, scale ?? 0]
+  return decimalKind({ whole: all - fraction, fraction, significant: all })
+}
+const bits: BuildKind = (column) => packedBitKind(Number(column.length) || 1)
+const set: BuildKind = ({ enum: values }) => setKind((values ?? []).map(String))
+
+export const mysqlKinds: KindTable = new Map<string, KindEntry>([
+  ['bit', bits],
+  ['tinyint', integer(8)],
+  ['smallint', integer(16)],
+  ['mediumint', integer(24)],
+  ['int', integer(32)],
+  ['integer', integer(32)],
+  ['bigint', integer(64)],
+  ['bool', booleanKind],
+  ['boolean', booleanKind],
+  ['float', singleKind],
+  ['double', floatKind],
+  ['double precision', floatKind],
+  ['real', floatKind],
+  ['decimal', decimal],
+  ['dec', decimal],
+  ['numeric', decimal],
+  ['fixed', decimal],
+  ['date', dateKind],
+  ['datetime', dateTimeKind],
+  ['timestamp', dateTimeKind],
+  ['time', timeKind],
+  ['year', integerKind({ min: 1901n, max: 2155n })],
+  ['char', text],
+  ['nchar', text],
+  ['national char', text],
+  ['varchar', text],
+  ['nvarchar', text],
+  ['national varchar', text],
+  ['tinytext', text],
+  ['text', text],
+  ['mediumtext', text],
+  ['longtext', text],
+  ['enum', members],
+  ['simple-enum', members],
+  ['set', set],
+  ['json', jsonKind],
+  ['simple-json', jsonKind],
+  ['simple-array', simpleArrayKind],
+  ['uuid', uuidKind],
+  ['inet4', networkKind],
+  ['inet6', networkKind],
+  ['blob', 'binary'],
+  ['tinyblob', 'binary'],
+  ['mediumblob', 'binary'],
+  ['longblob', 'binary'],
+  ['binary', 'binary'],
+  ['varbinary', 'binary'],
+])

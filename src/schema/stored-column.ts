@@ -1,0 +1,23 @@
+import type { DataSource } from 'typeorm'
+import type { Kind } from '../value/kind'
+import { type ColumnMetadata, kindOf } from './column-kind'
+
+/** One column of a table, as statements name it and as its values are read. */
+export interface StoredColumn {
+  readonly column: ColumnMetadata
+  /** The column that says how TypeORM stores the values: for a foreign key, the one it refers to in the end. */
+  readonly valueColumn: ColumnMetadata
+  readonly kind: Kind
+}
+
+/** @returns undefined for a column type that has no JSON form here */
+export function buildStoredColumn(column: ColumnMetadata, dataSource: DataSource): StoredColumn | undefined {
+  const valueColumn = endOfReferences(column)
+  const kind = kindOf(valueColumn, dataSource)
+  return kind && { column, valueColumn, kind }
+}
+
+/** A foreign key may refer to a key that is a foreign key too. */
+export function endOfReferences(column: ColumnMetadata): ColumnMetadata {
+  return column.referencedColumn === undefined ? column : endOfReferences(column.referencedColumn)
+}

@@ -1,0 +1,18 @@
+import { type Json, type Kind, nullOperators, refuse } from './kind'
+
+/** A PostgreSQL array of values of one kind. */
+export function arrayKind(member: Kind): Kind {
+  const description = `an array, each member ${member.description}`
+  const toJson = (value: unknown): Json => {
+    if (Array.isArray(value)) return value.map(toJson)
+    return value === null ? null : member.toJson(value)
+  }
+  return {
+    description,
+    operators: nullOperators,
+    fromText: () => refuse('compared by "is" only'),
+    fromJson: (json) =>
+      Array.isArray(json) ? json.map((one) => (one === null ? null : member.fromJson(one))) : refuse(description),
+    toJson,
+  }
+}

@@ -1,0 +1,34 @@
+import { equalityOperators, type Kind, refuse, textualKind } from './kind'
+
+/**
+ * A key of several values, as one text: `a,b`, with `\,` for a comma and `\\` for a backslash in a value. Between its functions
+ * it is an array of what the parts' own kinds make of them.
+ */
+export function compositeKind(parts: readonly Kind[]): Kind {
+  const description = `${parts.length} values with commas between them (${parts.map((part) => part.description).join('; ')})`
+  const render = (values: readonly unknown[]): string =>
+    parts.map((part, index) => escapePart(String(part.toJson(values[index])))).join(',')
+  const fromText = (text: string): readonly unknown[] => {
+    const texts = splitParts(text)
+    if (texts.length !== parts.length) return refuse(description)
+    const values = parts.map((part, index) => part.fromText(texts[index] ?? ''))
+    // One spelling of a key: `007,1` is not `7,1`.
+    return render(values) === text ? values : refuse(description)
+  }
+  const isKey = parts.every((part) => part.inPath !== undefined)
+  return textualKind({
+    description,
+    operators: equalityOperators,
+    ...(isKey ? { inPath: /./ } : {}),
+    fromText,
+    toJson: (value) => render(value as readonly unknown[]),
+  })
+}
+
+function escapePart(text: string): string {
+  return text.replace(/[\\,]/g, '\\$&')
+}
+
+function splitParts(text: string): readonly string[] {
+  return [...`${text},`.matchAll(/((?:[^\\,]|\\.)*),/gs)].map(([, part = '']) => part.replace(/\\(.)/gs, '$1'))
+}

@@ -1,0 +1,44 @@
+import { isIP } from 'node:net'
+import { equalityOperators, type Kind, nullOperators, orderOperators, refuse, textualKind } from './kind'
+import { isStorable } from './text'
+
+/** A kind that PostgreSQL or MariaDB spells as text, which is checked here as far as its form goes. */
+function spelledKind(description: string, isForm: (text: string) => boolean, operators = orderOperators): Kind {
+  const fromText = (text: string): string => (isStorable(text) && isForm(text) ? text : refuse(description))
+  return textualKind({ description, operators, fromText, toJson: String })
+}
+
+export const networkKind = spelledKind('an IP address, with /bits for a network', (text) => {
+  const [address = '', bits = '0', more] = text.split('/')
+  const version = isIP(address)
+  return more === undefined && version > 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128)
+})
+
+export const macAddressKind = spelledKind('a MAC address, as "08:00:2b:01:02:03"', (text) =>
+  /^[\da-f]{2}([:-][\da-f]{2}){5}(([:-][\da-f]{2}){2})?$/i.test(text),
+)
+
+export const offsetTimeKind = spelledKind('a time of day with its offset, as "10:20:30+02:00"', (text) =>
+  /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?(Z|[+-]\d\d(:\d\d){0,2})$/i.test(text),
+)
+
+export const intervalKind = spelledKind('an interval, as "1 day 02:30:00" or "P1DT2H30M"', (text) =>
+  /^(P[\dYMWDTHS.,-]{1,60}|[-+]?\d[\w\s:.+-]{0,100})$/.test(text),
+)
+
+/** Ranges and multiranges of PostgreSQL. */
+export function rangeKind(example: string): Kind {
+  return spelledKind(`a range, as ${JSON.stringify(example)}`, (text) => /^([[({].{0,300}[\])}]|empty)$/s.test(text))
+}
+
+/** Points, boxes, circles: PostgreSQL compares them by area or not at all. */
+export function geometricKind(example: string): Kind {
+  const isForm = (text: string): boolean => /^[\d.,eE+\-()[\]{}<>\s]{1,10000}$/.test(text)
+  return spelledKind(`geometric, as ${JSON.stringify(example)}`, isForm, nullOperators)
+}
+
+/** What only the database can read. */
+export function opaqueKind(name: string, example: string): Kind {
+  const operators = name === 'ltree' ? equalityOperators : nullOperators
+  return spelledKind(`${name}, as ${JSON.stringify(example)}`, () => true, operators)
+}

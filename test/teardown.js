@@ -1,0 +1,20 @@
+const mysql = require('mysql2/promise')
+const { Client } = require('pg')
+
+/** Drops the databases of the run. */
+module.exports = async () => {
+  const run = process.env.TEST_RUN
+  if (process.env.TEST_POSTGRES_URL) {
+    const client = new Client({ connectionString: process.env.TEST_POSTGRES_URL })
+    await client.connect()
+    await client.query(`DROP DATABASE IF EXISTS ${run} WITH (FORCE)`)
+    await client.end()
+  }
+  if (process.env.TEST_MARIADB_URL) {
+    const connection = await mysql.createConnection(process.env.TEST_MARIADB_URL)
+    const [rows] = await connection.query('SELECT schema_name AS name FROM information_schema.schemata')
+    for (const { name } of rows.filter((row) => row.name.startsWith(run)))
+      await connection.query(`DROP DATABASE ${name}`)
+    await connection.end()
+  }
+}

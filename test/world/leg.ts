@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { DataSource, type DataSourceOptions, type Logger, type LogLevel } from 'typeorm'
+
+/** What the tests run on; jest.config.js says it of each of its projects. */
+export interface Leg {
+  readonly name: string
+  readonly driver: 'better-sqlite3' | 'sqlite' | 'postgres' | 'mariadb'
+}
+
+declare global {
+  var leg: Leg | undefined
+}
+
+export const leg: Leg = globalThis.leg ?? { name: '1.1 better-sqlite3', driver: 'better-sqlite3' }
+
+export const isPostgres = leg.driver === 'postgres'
+export const isMariadb = leg.driver === 'mariadb'
+export const isSqlite = !isPostgres && !isMariadb
+
+/** Column types of the same meaning. */
+export const types = {
+  /** An instant, to the millisecond. */
+  instant: isPostgres ? { type: 'timestamptz' } : isMariadb ? { type: 'datetime', precision: 3 } : { type: 'datetime' },
+  binary: isPostgres ? 'bytea' : 'blob',
+} as const
+
+type Options = Partial<DataSourceOptions> & Pick<DataSourceOptions, 'entities'>
+
+/** A data source on an empty database of its own, not yet initialized. */
+export async function createDataSource(options: Options): Promise<DataSource> {
+  const name = `${process.env['TEST_RUN']}_${randomBytes(4).toString('hex')}`
+  if (isPostgres) {
+    const url = process.env['TEST_POSTGRES_RUN_URL'] ?? ''
+    await once({ type: 'postgres', url }, `CREATE SCHEMA ${name}`)
+    // So that a test's own SQL needs not name the schema.
+    const extra = { options: `-c search_path=${name},public`, max: 4 }
+    return new DataSource({ ...options, type: 'postgres', url, schema: name, extra } as DataSourceOptions)
+  }
+  if (isMariadb) {
+    const url = process.env['TEST_MARIADB_URL'] ?? ''
+    await once({ type: 'mariadb', url }, `CREATE DATABASE ${name}`)
+    const own = new URL(url)
+    own.pathname = `/${name}`
+    return new DataSource({
+      ...options,
+      type: 'mariadb',
+      url: own.href,
+      connectorPackage: 'mysql2',
+    } as DataSourceOptions)
+  }
+  return new DataSource({ ...options, type: leg.driver, database: ':memory:' } as DataSourceOptions)
+}
+
+async function once(options: DataSourceOptions, sql: string): Promise<void> {
+  const dataSource = await new DataSource(options).initialize()
+  await dataSource.query(sql)
+  await dataSource.destroy()
+}
+
+/** A test's own SQL, in which names are quoted as the standard has it. */
+export function sqlOf(text: string): string {
+  return isMariadb ? text.replaceAll('"', '`') : text
+}
+
+/** Hands every statement on, and prints nothing. */
+export function recorder(onQuery: (sql: string) => void): Logger {
+  return {
+    logQuery: onQuery,
+    logQueryError: () => {},
+    logQuerySlow: () => {},
+    logSchemaBuild: () => {},
+    logMigration: () => {},
+    log: (_level: LogLevel | string) => {},
+  } as Logger
+}
