@@ -1,13 +1,4 @@
-/** A database and a line of TypeORM that the HTTP and conformance suites run on: docs/reference/databases.md. */
-const legs = [
-  { name: '1.1 better-sqlite3', typeorm: 'typeorm', driver: 'better-sqlite3' },
-  { name: '0.3 better-sqlite3', typeorm: 'typeorm-0.3', driver: 'better-sqlite3' },
-  { name: '0.3 sqlite3', typeorm: 'typeorm-0.3', driver: 'sqlite' },
-  { name: '1.1 postgres', typeorm: 'typeorm', driver: 'postgres', server: 'TEST_POSTGRES_URL' },
-  { name: '0.3 postgres', typeorm: 'typeorm-0.3', driver: 'postgres', server: 'TEST_POSTGRES_URL' },
-  { name: '1.1 mariadb', typeorm: 'typeorm', driver: 'mariadb', server: 'TEST_MARIADB_URL' },
-  { name: '0.3 mariadb', typeorm: 'typeorm-0.3', driver: 'mariadb', server: 'TEST_MARIADB_URL' },
-]
+const legs = require('./test/legs')
 
 /** @type {import('jest').Config} */
 const common = {
@@ -43,8 +34,7 @@ module.exports = {
         displayName: name,
         testMatch: ['<rootDir>/test/{conformance,http}/**/*.test.ts'],
         moduleNameMapper: { ...common.moduleNameMapper, '^typeorm$': `<rootDir>/node_modules/${typeorm}` },
-        globals: { leg: { name, driver } },
+        globals: { testLeg: { name, driver } },
       })),
   ],
 }
-module.exports.legs = legs

@@ -16,7 +16,7 @@ module.exports = class {
     for (const [name, { passed, failed, skipped }] of this.#legs) {
       console.log(`  ${name.padEnd(20)} ${passed} passed, ${failed} failed, ${skipped} skipped`)
     }
-    const { legs } = require('../jest.config.js')
+    const legs = require('./legs')
     for (const { name, server } of legs) {
       if (server && !process.env[server]) console.log(`  ${name.padEnd(20)} not run: set ${server}`)
     }

@@ -2,7 +2,6 @@ import type { DataSource } from 'typeorm'
 import type { Condition } from '../plan/plan'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/kind'
-import { endOf } from '../value/span'
 import { type Dialect, dialectOf } from './dialect'
 import { columnSql } from './row'
 
@@ -37,7 +36,7 @@ export function conditionSql({ on, operator, values }: Condition, dataSource: Da
 }
 
 function compare(side: Side, operator: OperatorName, values: readonly unknown[]): string {
-  const table = side.dialect.spans.has(side.stored.kind) ? spans : scalars
+  const table = side.stored.kind.end === undefined ? scalars : spans
   return table[operator](side, values)
 }
 
@@ -95,7 +94,7 @@ const scalars: Readonly<Record<OperatorName, ToSql>> = {
 
 /** Below what begins where the value ends. Behind the last value there is nothing. */
 function belowEnd({ column, stored, bindStored }: Side, value: unknown): string {
-  const end = endOf(stored.kind, value)
+  const end = stored.kind.end?.(value)
   return end === undefined ? `${column} IS NOT NULL` : `${column} < ${bindStored(end)}`
 }
 
@@ -104,7 +103,7 @@ const within = (side: Side, value: unknown): string =>
 
 const withinAny: ToSql = (side, values) => any(values.map((value) => within(side, value)))
 
-/** A date-time is a span, because it is shown to the second only (D11). */
+/** A date-time is a span, because it is shown to the second only (D11); so are times, and dates, since SQLite may store more. */
 const spans: Readonly<Record<OperatorName, ToSql>> = {
   ...scalars,
   eq: withinAny,

@@ -8,8 +8,6 @@ import { sqlite } from './sqlite'
 
 /** What one kind of database spells in its own way. Columns and values come as SQL: escaped names, placeholders. */
 export interface Dialect {
-  /** Kinds of which it may store more than is shown, so that a value is a span: the second, the day (D11). */
-  readonly spans: ReadonlySet<Kind>
   /** Whether a column is one of the values. */
   readonly equalsAny: (column: string, kind: Kind, values: readonly string[]) => string
   /**
@@ -19,6 +17,8 @@ export interface Dialect {
   readonly matches: (column: string, pattern: string, ignoreCase: boolean, bind: (pattern: string) => string) => string
   /** What a bound becomes, from what TypeORM stores for a value. */
   readonly bound: (value: unknown, stored: unknown) => unknown
+  /** What the driver is given for a parameter. */
+  readonly parameter: (value: unknown) => unknown
   /** How a column is read. */
   readonly read: (stored: StoredColumn, column: string) => string
   /** Where nulls must be said to sort, so that they are the least on every database. */

@@ -1,5 +1,4 @@
 import type { EntityMetadata } from 'typeorm'
-import { dateTimeKind, timeKind } from '../value/date-time'
 import { singleKind } from '../value/number'
 import { checkedColumns, type Failure, uniqueColumns } from './constraint'
 import type { Dialect } from './dialect'
@@ -9,7 +8,6 @@ const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4)
 
 /** MySQL, MariaDB. */
 export const mysql: Dialect = {
-  spans: new Set([dateTimeKind, timeKind]),
   // By the column first, which can use an index; then exactly.
   equalsAny: (column, kind, values) => {
     const list = values.join(', ')
@@ -24,6 +22,7 @@ export const mysql: Dialect = {
     return `${left} COLLATE utf8mb4_bin LIKE ${right} ESCAPE '|'`
   },
   bound: (_, stored) => stored,
+  parameter: (value) => value,
   // Shown with six digits otherwise, which are not those that are stored.
   read: ({ kind }, column) => (kind === singleKind ? `${column} + 0e0` : column),
   sayNulls: false,

@@ -1,4 +1,3 @@
-import { dateTimeKind, timeKind } from '../value/date-time'
 import { checkedColumns, uniqueColumns } from './constraint'
 import type { Dialect } from './dialect'
 
@@ -23,11 +22,12 @@ const readAsText: ReadonlySet<string> = new Set([
 const arraysReadAsText: ReadonlySet<string> = new Set(['numeric', 'decimal', 'date', 'enum', 'simple-enum'])
 
 export const postgres: Dialect = {
-  spans: new Set([dateTimeKind, timeKind]),
   equalsAny: (column, _, values) => `${column} IN (${values.join(', ')})`,
   // As text: LIKE on `citext` would ignore the case.
   matches: (column, pattern, ignoreCase, bind) => `${column}::text ${ignoreCase ? 'ILIKE' : 'LIKE'} ${bind(pattern)}`,
   bound: (_, stored) => stored,
+  // The driver leaves out the seconds of an offset, which zones had before they had time zones.
+  parameter: (value) => (value instanceof Date ? localText(value) : value),
   read: ({ valueColumn: { type, isArray, transformer } }, column) => {
     if (transformer !== undefined) return column
     if (type === 'money') return isArray ? `${column}::numeric[]::text[]` : `${column}::numeric::text`
@@ -47,6 +47,22 @@ export const postgres: Dialect = {
     // Data exceptions, views with a check option, and what triggers raise.
     return /^(22|44)|^P0001$/.test(code) ? { kind: 'value', columns: [] } : undefined
   },
+}
+
+/** The local time, which a column without time zone takes, with its offset, which one with time zone takes. */
+function localText(instant: Date): string {
+  const local = new Date(instant.getTime() - offsetOf(instant))
+  const offset = new Date(Math.abs(offsetOf(instant))).toISOString().slice(11, 19)
+  const text = local.toISOString().replace(/^\+0*/, '').replace('Z', '')
+  return `${text}${offsetOf(instant) > 0 ? '-' : '+'}${offset}`
+}
+
+/** Milliseconds that local time is behind UTC. */
+function offsetOf(instant: Date): number {
+  const local = new Date(0)
+  local.setUTCFullYear(instant.getFullYear(), instant.getMonth(), instant.getDate())
+  local.setUTCHours(instant.getHours(), instant.getMinutes(), instant.getSeconds(), instant.getMilliseconds())
+  return instant.getTime() - local.getTime()
 }
 
 /** `Key (username)=(ann) already exists.`, in whatever language. */

@@ -1,11 +1,8 @@
-import { dateKind, dateTimeKind, timeKind } from '../value/date-time'
 import { checkedColumns, type Failure } from './constraint'
 import type { Dialect } from './dialect'
 import { globPattern } from './glob'
 
 export const sqlite: Dialect = {
-  // A date column may hold a time too: what `@CreateDateColumn({ type: 'date' })` has SQLite fill in.
-  spans: new Set([dateTimeKind, dateKind, timeKind]),
   equalsAny: (column, _, values) => `${column} IN (${values.join(', ')})`,
   matches: (column, pattern, ignoreCase, bind) => `${column} GLOB ${bind(globPattern(pattern, ignoreCase))}`,
   // Stored as text, with three decimals by TypeORM and with none by `CURRENT_TIMESTAMP`: without trailing zeros a bound sorts
@@ -14,6 +11,7 @@ export const sqlite: Dialect = {
     value instanceof Date && typeof stored === 'string'
       ? stored.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
       : stored,
+  parameter: (value) => value,
   // Integers that a double cannot hold as text (D12), JSONB, which is bytes, as JSON.
   read: ({ kind, valueColumn }, column) => {
     if (valueColumn.type === 'jsonb') return `json(${column})`

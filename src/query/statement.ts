@@ -1,4 +1,5 @@
 import type { DataSource, ObjectLiteral, QueryBuilder, QueryRunner } from 'typeorm'
+import { dialectOf } from './dialect'
 
 /** A row as the driver hands it out, its columns named by the statement. */
 export type RawRow = Readonly<Record<string, unknown>>
@@ -38,9 +39,10 @@ export async function execute(
   const query = builder.getQuery()
   const named = Object.entries(builder.getParameters()).map(([name, value]) => [name, wrap(value)])
   const [sql, parameters] = placeholders(dataSource, query, Object.fromEntries(named))
-  const bound = parameters.map((parameter) => wrappers.get(parameter) ?? parameter)
+  const { parameter: toDriver } = dialectOf(dataSource)
+  const bound = parameters.map((parameter) => toDriver(wrappers.get(parameter) ?? parameter))
   // The sqlite3 driver of TypeORM 0.3 reads no rows of what begins with INSERT, UPDATE or DELETE.
-  const text = `${isSqlite3(dataSource) ? ' ' : ''}${sql}${returning}`
+  const text = `${returning !== '' && isSqlite3(dataSource) ? ' ' : ''}${sql}${returning}`
   if (runner !== undefined) return run(runner, text, bound)
   const own = dataSource.createQueryRunner('master')
   try {

@@ -1,5 +1,5 @@
 import { booleanKind } from '../value/boolean'
-import { dateKind, dateTimeKind, timeKind } from '../value/date-time'
+import { dateKindFrom, dateTimeKindWithin, timeKind } from '../value/date-time'
 import { jsonKind, setKind, simpleArrayKind } from '../value/json'
 import { decimalKind, floatKind, integerKind, integerRange, packedBitKind, singleKind } from '../value/number'
 import { networkKind } from '../value/spelled'
@@ -19,6 +19,9 @@ const decimal: BuildKind = ({ precision, scale }) => {
 const bits: BuildKind = (column) => packedBitKind(Number(column.length) || 1)
 const set: BuildKind = ({ enum: values }) => setKind((values ?? []).map(String))
 
+/** Of the dates that MySQL supports; its driver makes others of those before. */
+const firstYear = 1000
+
 export const mysqlKinds: KindTable = new Map<string, KindEntry>([
   ['bit', bits],
   ['tinyint', integer(8)],
@@ -37,9 +40,15 @@ export const mysqlKinds: KindTable = new Map<string, KindEntry>([
   ['dec', decimal],
   ['numeric', decimal],
   ['fixed', decimal],
-  ['date', dateKind],
-  ['datetime', dateTimeKind],
-  ['timestamp', dateTimeKind],
+  ['date', dateKindFrom(firstYear)],
+  [
+    'datetime',
+    dateTimeKindWithin({ first: new Date(`${firstYear}-01-01`), last: new Date('9999-12-31T23:59:59.999Z') }),
+  ],
+  [
+    'timestamp',
+    dateTimeKindWithin({ first: new Date('1970-01-01T00:00:01Z'), last: new Date('2038-01-19T03:14:07Z') }),
+  ],
   ['time', timeKind],
   ['year', integerKind({ min: 1901n, max: 2155n })],
   ['char', text],

@@ -47,35 +47,80 @@ function isTime(text: string): boolean {
   return /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text)
 }
 
-function temporalKind(description: string, read: (text: string) => unknown, toJson: Kind['toJson']): Kind {
-  const fromText = (text: string): unknown => read(text) ?? refuse(description)
-  return textualKind({ description, operators: orderOperators, fromText, toJson })
+function temporalKind(kind: Omit<Kind, 'operators' | 'fromText' | 'fromJson'>, read: (text: string) => unknown): Kind {
+  const fromText = (text: string): unknown => read(text) ?? refuse(kind.description)
+  return textualKind({ ...kind, operators: orderOperators, fromText })
 }
 
-export const dateTimeKind = temporalKind(
+/** The first and the last instant that a column holds. */
+export interface InstantRange {
+  readonly first: Date
+  readonly last: Date
+}
+
+/** Date-times of a column that does not hold all of the years 1 to 9999. */
+export function dateTimeKindWithin({ first, last }: InstantRange): Kind {
+  const bounds = `from ${renderDateTime(first)} to ${renderDateTime(last)}`
+  return buildDateTimeKind(`a date and time in UTC ${bounds}, as "2024-02-29 10:20:30" or ISO 8601`, (text) => {
+    const instant = parseDateTime(text)
+    return instant !== undefined && instant >= first && instant <= last ? instant : undefined
+  })
+}
+
+function buildDateTimeKind(description: string, read: (text: string) => Date | undefined): Kind {
+  return temporalKind(
+    {
+      description,
+      // A database may hold what names no instant: SQLite any text, PostgreSQL `infinity`.
+      toJson: (value) =>
+        value instanceof Date && !Number.isNaN(value.getTime()) ? renderDateTime(value) : String(value),
+      end: (value) => {
+        const end = new Date((value as Date).getTime() + resolution(value as Date))
+        return end.getUTCFullYear() > 9999 ? undefined : end
+      },
+    },
+    read,
+  )
+}
+
+export const dateTimeKind = buildDateTimeKind(
   'a date and time in UTC, as "2024-02-29 10:20:30" or ISO 8601',
   parseDateTime,
-  // A database may hold what names no instant: SQLite any text, PostgreSQL `infinity`.
-  (value) => (value instanceof Date && !Number.isNaN(value.getTime()) ? renderDateTime(value) : String(value)),
 )
 
-/** Can be a key. */
-export const dateKind: Kind = {
-  ...temporalKind(
-    'a date, as "2024-02-29"',
-    (text) => (/^\d{4}-\d\d-\d\d$/.test(text) && isDate(text) ? text : undefined),
-    // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well.
-    (value) => (value instanceof Date ? value.toISOString() : String(value)).slice(0, 10),
-  ),
-  inPath: /^\d{4}-\d\d-\d\d$/,
+/** Can be a key. @param firstYear that the column holds */
+export function dateKindFrom(firstYear: number): Kind {
+  const from = firstYear > 1 ? ` from the year ${firstYear} on` : ''
+  return temporalKind(
+    {
+      description: `a date${from}, as "2024-02-29"`,
+      inPath: /^\d{4}-\d\d-\d\d$/,
+      // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well.
+      toJson: (value) => (value instanceof Date ? value.toISOString() : String(value)).slice(0, 10),
+      end: (value) => {
+        const end = new Date(Date.parse(`${value}T00:00:00Z`) + 86_400_000)
+        return end.getUTCFullYear() > 9999 ? undefined : end.toISOString().slice(0, 10)
+      },
+    },
+    (text) =>
+      /^\d{4}-\d\d-\d\d$/.test(text) && isDate(text) && Number(text.slice(0, 4)) >= firstYear ? text : undefined,
+  )
 }
 
+export const dateKind = dateKindFrom(1)
+
 export const timeKind = temporalKind(
-  'a time of day, as "10:20:30"',
+  {
+    description: 'a time of day, as "10:20:30"',
+    // Databases may hold a fraction of the second too.
+    toJson: (value) => String(value).replace(/\.\d+$/, ''),
+    end: (value) => {
+      const end = new Date(Date.parse(`1970-01-01T${value}Z`) + 1000)
+      return end.getUTCDate() > 1 ? undefined : end.toISOString().slice(11, 19)
+    },
+  },
   (text) => {
     const full = /^\d\d:\d\d$/.test(text) ? `${text}:00` : text
     return isTime(full) ? full : undefined
   },
-  // Databases may hold a fraction of the second too.
-  (value) => String(value).replace(/\.\d+$/, ''),
 )

@@ -24,6 +24,11 @@ export interface Kind {
   readonly inPath?: RegExp
   /** Of integers: whether there may be some that a double does not hold. */
   readonly wide?: boolean
+  /**
+   * Of values that are shown shorter than they may be stored, so that each is a span (D11): what begins where it ends, as the
+   * next second; undefined behind the last there is.
+   */
+  readonly end?: (value: unknown) => unknown
   /** @throws {ValueError} */
   readonly fromText: (text: string) => unknown
   /** `json` is never null. @throws {ValueError} */

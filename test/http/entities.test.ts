@@ -152,7 +152,7 @@ test('a soft-deleted record is gone from reads, joins and writes, and stays in t
   expect((await put('draft/1', { text: 'x' })).status).toBe(404)
   expect(await get('draft/')).toMatchObject({ objects: [{ id: 2, deleted: null }] })
   expect(await get('draft/?after__text=first')).toMatchObject({ objects: [] })
-  expect(await world.dataSource.query('SELECT "text" FROM "draft" WHERE "id" = 1')).toEqual([{ text: 'first' }])
+  expect(await world.sql('SELECT "text" FROM "draft" WHERE "id" = 1')).toEqual([{ text: 'first' }])
 })
 
 test('an EntitySchema, registered by name', async () => {

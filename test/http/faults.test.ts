@@ -4,7 +4,7 @@ import { openWorld, type World } from '../world/world'
 let world: World
 beforeAll(async () => {
   world = await openWorld()
-  await world.dataSource.query('DROP TABLE "language_word"')
+  await world.sql('DROP TABLE "language_word"')
 })
 afterAll(() => world.close())
 

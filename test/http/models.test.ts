@@ -2,7 +2,6 @@ import {
   Check,
   ChildEntity,
   Column,
-  CreateDateColumn,
   DeleteDateColumn,
   Entity,
   EntitySchema,
@@ -14,22 +13,10 @@ import {
 } from 'typeorm'
 import { Resource, UserAccount, verifyPassword } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 const everybody = (): { id: number } => ({ id: 1 })
-
-/** Every column type whose exact value SQLite or its driver would lose. */
-@Entity()
-@Resource({ auth: everybody })
-class Exact {
-  @PrimaryGeneratedColumn() id!: number
-  @Column({ type: 'decimal', precision: 30, scale: 2, nullable: true }) wide!: string | null
-  @Column({ type: 'decimal', precision: 20, scale: 10, nullable: true }) tall!: string | null
-  @Column({ type: 'decimal', nullable: true }) free!: string | null
-  @Column({ type: 'integer', nullable: true }) whole!: number | null
-  @Column({ type: 'jsonb', nullable: true }) binary!: unknown
-  @CreateDateColumn({ type: 'date' }) born!: string
-}
 
 @Entity()
 @Resource({ auth: everybody })
@@ -89,8 +76,8 @@ class Numbered {
 }
 
 @Entity()
-@Check('rated', '"stars" BETWEEN 1 AND 5')
-@Check('sealed', '"seal" <> 0')
+@Check('rated', 'stars BETWEEN 1 AND 5')
+@Check('sealed', 'seal <> 0')
 @Resource({ auth: everybody, exclude: ['seal'] })
 class Rated {
   @PrimaryGeneratedColumn() id!: number
@@ -132,7 +119,7 @@ const StandardSchema = new EntitySchema<Standard>({
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Exact, Big, Lazy, Gone, Person, Staff, Natural, Numbered, Zone, Place, Rated, StandardSchema],
+    entities: [Big, Lazy, Gone, Person, Staff, Natural, Numbered, Zone, Place, Rated, StandardSchema],
   })
 })
 afterAll(async () => {
@@ -141,31 +128,6 @@ afterAll(async () => {
 })
 
 const { get, post, put } = apiOf(() => world.url)
-
-test.each([
-  ['wide', '12345678901234.56', 400],
-  ['wide', '123456789012.34', 201],
-  ['wide', '-0.10', 201],
-  ['wide', '1234567890123.40', 201],
-  ['tall', '1234567890.1234500000', 201],
-  ['free', '0.0000001', 201],
-  ['free', '123456789012345', 201],
-  ['free', '0.000123456789012345', 400],
-  ['free', '1234567890123456', 400],
-  ['whole', 9007199254740991, 201],
-  ['whole', '9007199254740993', 400],
-  ['binary', { a: [1, 'é'] }, 201],
-])('D12 %s takes %j and shows it as it is, or refuses it: %i', async (field, value, status) => {
-  const made = await post('exact', { [field]: value })
-  expect(made.status).toBe(status)
-  if (status !== 201) return
-  const { id } = made.json() as { id: number }
-  expect(made.json()).toMatchObject({ [field]: value, born: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) })
-  expect((await get(`exact/${id}/`)).json()).toEqual(made.json())
-  expect((await put(`exact/${id}`, made.json() as object)).json()).toEqual(made.json())
-  if (typeof value !== 'string') return
-  expect((await get(`exact/?${field}=${value}`)).json()).toMatchObject({ objects: [{ id }] })
-})
 
 test('D12 keys beyond what a number holds are told apart', async () => {
   for (const id of ['9007199254740992', '9007199254740993']) await post('big', { id, text: id })
@@ -204,9 +166,9 @@ test('D10 a lazy relation, one without a constraint, and one to a deleted record
 test('D13, D25 single-table inheritance: passwords of a child are passwords, and a parent does not show what a child has', async () => {
   const made = await post('staff', { username: 'sue', password: 'plain', pin: '1234' })
   expect([made.status, made.json()]).toEqual([201, { id: 1, kind: 'Staff', username: 'sue', desk: 1, boss_id: null }])
-  const [row] = await world.dataSource.query('SELECT "password", "pin" FROM "person" WHERE "id" = 1')
-  expect(await verifyPassword('plain', row.password)).toBe(true)
-  expect(row.pin).toBe('1234')
+  const [row] = await world.sql('SELECT "password", "pin" FROM "person" WHERE "id" = 1')
+  expect(await verifyPassword('plain', String(row?.['password']))).toBe(true)
+  expect(row?.['pin']).toBe('1234')
   expect((await get('person/')).json()).toMatchObject({ objects: [{ id: 1, kind: 'Staff', username: 'sue' }] })
   for (const query of ['person/?pin=1234', 'person/?desk=1', 'staff/?pin=1234', 'staff/?password__is=null']) {
     expect((await get(query)).status).toBe(400)
@@ -216,7 +178,7 @@ test('D13, D25 single-table inheritance: passwords of a child are passwords, and
   const wrong = { status: 400, detail: 'boss_id points to no staff' }
   expect((await post('staff', { username: 'x', password: 'x', boss_id: 2 })).json()).toMatchObject(wrong)
   expect((await put('staff/1', { boss_id: 2 })).json()).toMatchObject(wrong)
-  await world.dataSource.query('UPDATE "person" SET "bossId" = 2 WHERE "id" = 1')
+  await world.sql('UPDATE "person" SET "bossId" = 2 WHERE "id" = 1')
   expect((await get('staff/?boss__username=tom')).json()).toMatchObject({ objects: [] })
   await put('staff/1', { boss_id: 1 })
   expect((await get('staff/?boss__username=sue')).json()).toMatchObject({ objects: [{ id: 1 }] })
@@ -255,16 +217,29 @@ test('D8 a class default of null is none', async () => {
 })
 
 test('D9 a stored value that today would be refused can be sent back', async () => {
-  await world.dataSource.query(`INSERT INTO "natural" VALUES ('old', 'longer than five', 'x')`)
+  // SQLite does not mind the length.
+  if (isPostgres) await world.sql('ALTER TABLE "natural" ALTER COLUMN "label" TYPE varchar(50)')
+  if (isMariadb) await world.sql('ALTER TABLE "natural" MODIFY "label" varchar(50) NOT NULL')
+  await world.sql(`INSERT INTO "natural" VALUES ('old', 'longer than five', 'x')`)
   const record = (await get('natural/old/')).json() as object
   expect((await put('natural/old', record)).json()).toEqual(record)
   expect((await put('natural/old', { label: 'longer than six' })).status).toBe(400)
 })
 
+const triggers = isPostgres
+  ? [
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'canary'; END $$`,
+      `CREATE TRIGGER "no" BEFORE DELETE ON "natural" FOR EACH ROW WHEN (OLD."key" = 'old') EXECUTE FUNCTION refuse()`,
+    ]
+  : isMariadb
+    ? [
+        `CREATE TRIGGER "no" BEFORE DELETE ON "natural" FOR EACH ROW
+         IF OLD."key" = 'old' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'canary'; END IF`,
+      ]
+    : [`CREATE TRIGGER "no" BEFORE DELETE ON "natural" WHEN OLD."key" = 'old' BEGIN SELECT RAISE(ABORT, 'canary'); END`]
+
 test('a trigger that refuses is a refusal, whose words stay inside', async () => {
-  await world.dataSource.query(
-    `CREATE TRIGGER "no" BEFORE DELETE ON "natural" WHEN OLD."key" = 'old' BEGIN SELECT RAISE(ABORT, 'canary'); END`,
-  )
+  for (const sql of triggers) await world.sql(sql)
   const reply = await send(world.url, 'DELETE /api/natural/old/')
   expect([reply.status, reply.text]).toEqual([409, expect.not.stringContaining('canary')])
 })
@@ -312,16 +287,4 @@ test('D5 foreign keys that the database watches are reported beside those that i
     errors: { field: string }[]
   }
   expect(errors.map(({ field }) => field).toSorted()).toEqual(['loose_id', 'up_id'])
-})
-
-test('D11 a date that SQLite filled in with its time can be asked for as it is shown', async () => {
-  const { id, born } = (await post('exact', {})).json() as { id: number; born: string }
-  const found = async (query: string): Promise<boolean> => {
-    const { objects } = (await get(`exact/?id=${id}&${query}`)).json() as { objects: unknown[] }
-    return objects.length === 1
-  }
-  const asked = [`born=${born}`, `born__in=${born}`, `born__lte=${born}`, `born__gte=${born}`, 'born__lt=9999-12-31']
-  for (const query of asked) expect([query, await found(query)]).toEqual([query, true])
-  const others = [`born__gt=${born}`, `born__lt=${born}`, `born__ne=${born}`, 'born__gt=9999-12-31']
-  for (const query of others) expect([query, await found(query)]).toEqual([query, false])
 })

@@ -1,4 +1,5 @@
 import { send } from '../client'
+import { isMariadb } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 let world: World
@@ -8,6 +9,9 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 const joins = 'parent__author__username=ann&parent__parent__score__gt=0&author__admin=true&parent__title__ilike=%25a%25'
+
+/** MariaDB cannot return what an UPDATE has written. */
+const readBack = isMariadb ? ['SELECT'] : []
 
 test.each([
   ['a list', 'GET /api/note/', undefined, undefined, ['SELECT']],
@@ -21,7 +25,7 @@ test.each([
   ['a list with credentials', 'GET /api/message/?note__author__username=ann', 'bob', undefined, ['SELECT', 'SELECT']],
   ['an item', 'GET /api/note/1/', undefined, undefined, ['SELECT']],
   ['a create', 'POST /api/note/', 'bob', { title: 'x', author_id: 1 }, ['SELECT', 'INSERT']],
-  ['an update', 'PUT /api/note/2/', 'bob', { score: 4 }, ['SELECT', 'SELECT', 'UPDATE']],
+  ['an update', 'PUT /api/note/2/', 'bob', { score: 4 }, ['SELECT', 'SELECT', 'UPDATE', ...readBack]],
   ['an update that changes nothing', 'PUT /api/note/2/', 'bob', { title: 'Beta' }, ['SELECT', 'SELECT']],
   ['a delete', 'DELETE /api/note/7/', 'bob', undefined, ['SELECT', 'SELECT', 'DELETE']],
   ['a refused write', 'POST /api/language/', 'ann', {}, []],
@@ -32,11 +36,15 @@ test.each([
 ] as const)('%s takes as many statements as it must', async (_, request, as, body, expected) => {
   world.statements()
   await send(world.url, request, { as, body })
-  expect(world.statements().map((sql) => sql.split(' ')[0])).toEqual(expected)
+  expect(world.statements().map((sql) => sql.trim().split(' ')[0])).toEqual(expected)
 })
 
 test.each([
-  ['GET /api/note/?title=needle&score=424242&created__gt=2031-01-01&author__username__like=needle%25', undefined, 4],
+  [
+    'GET /api/note/?title=needle&score=424242&created__gt=2031-01-01&author__username__like=needle%25',
+    undefined,
+    isMariadb ? 5 : 4,
+  ],
   ['GET /api/note/424242/', undefined, 1],
   ['PUT /api/note/1/', { title: 'needle', score: 424242, created: '2031-01-01', extra: { a: 'needle' } }, 5],
   ['POST /api/note/', { title: 'needle', score: 424242, author_id: 1, created: '2031-01-01' }, undefined],
@@ -47,13 +55,20 @@ test.each([
   await send(world.url, request, { as: 'ann', body })
   const statements = world.statements()
   expect(statements.join()).not.toMatch(/needle|424242|2031/)
-  if (parameters !== undefined) expect(statements.at(-1)?.match(/\?/g)).toHaveLength(parameters)
+  const last = statements.findLast(
+    (sql) => readBack.length === 0 || !sql.startsWith('SELECT') || request.startsWith('GET'),
+  )
+  if (parameters !== undefined) expect(last?.match(/\?|\$\d+/g)).toHaveLength(parameters)
 })
 
 test('spec authentication 4: a write carries key and owner in its WHERE', async () => {
-  world.statements()
-  await send(world.url, 'PUT /api/message/2/', { as: 'bob', body: { message: 'x' } })
-  expect(world.statements().at(-1)).toContain('WHERE "id" = ? AND "userId" = ?')
-  await send(world.url, 'DELETE /api/message/2/', { as: 'bob' })
-  expect(world.statements().at(-1)).toContain('WHERE "id" = ? AND "userId" = ?')
+  const where = /WHERE [`"]id[`"] = (\?|\$\d) AND [`"]userId[`"] = (\?|\$\d)/
+  for (const [request, body] of [
+    ['PUT /api/message/2/', { message: 'x' }],
+    ['DELETE /api/message/2/', undefined],
+  ] as const) {
+    world.statements()
+    await send(world.url, request, { as: 'bob', body })
+    expect(world.statements().find((sql) => /^ ?(UPDATE|DELETE)/.test(sql))).toMatch(where)
+  }
 })

@@ -39,7 +39,7 @@ export class Note {
   @Column({ type: 'simple-enum', enum: ['draft', 'final'], default: 'draft' }) status!: string
   @Column({ type: 'simple-json', nullable: true }) extra!: unknown
   @Column({ type: 'simple-array', nullable: true }) tags!: string[] | null
-  @Column({ type: types.binary, nullable: true }) picture!: Buffer | null
+  @Column({ ...types.binary, nullable: true }) picture!: Buffer | null
   @Column(types.instant) created: Date = new Date()
   @Column({ type: 'varchar', nullable: true }) secret!: string | null
   @Column({ default: 7 }) limit!: number

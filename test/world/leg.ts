@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { DataSource, type DataSourceOptions, type Logger, type LogLevel } from 'typeorm'
+import { type ColumnOptions, DataSource, type DataSourceOptions, type Logger, type LogLevel } from 'typeorm'
 
 /** What the tests run on; jest.config.js says it of each of its projects. */
 export interface Leg {
@@ -8,21 +8,21 @@ export interface Leg {
 }
 
 declare global {
-  var leg: Leg | undefined
+  var testLeg: Leg | undefined
 }
 
-export const leg: Leg = globalThis.leg ?? { name: '1.1 better-sqlite3', driver: 'better-sqlite3' }
+export const leg: Leg = globalThis.testLeg ?? { name: '1.1 better-sqlite3', driver: 'better-sqlite3' }
 
 export const isPostgres = leg.driver === 'postgres'
 export const isMariadb = leg.driver === 'mariadb'
 export const isSqlite = !isPostgres && !isMariadb
 
 /** Column types of the same meaning. */
-export const types = {
-  /** An instant, to the millisecond. */
+export const types: Readonly<Record<'instant' | 'binary', ColumnOptions>> = {
+  /** To the millisecond. */
   instant: isPostgres ? { type: 'timestamptz' } : isMariadb ? { type: 'datetime', precision: 3 } : { type: 'datetime' },
-  binary: isPostgres ? 'bytea' : 'blob',
-} as const
+  binary: { type: isPostgres ? 'bytea' : 'blob' },
+}
 
 type Options = Partial<DataSourceOptions> & Pick<DataSourceOptions, 'entities'>
 
@@ -41,12 +41,7 @@ export async function createDataSource(options: Options): Promise<DataSource> {
     await once({ type: 'mariadb', url }, `CREATE DATABASE ${name}`)
     const own = new URL(url)
     own.pathname = `/${name}`
-    return new DataSource({
-      ...options,
-      type: 'mariadb',
-      url: own.href,
-      connectorPackage: 'mysql2',
-    } as DataSourceOptions)
+    return new DataSource({ ...options, type: 'mariadb', url: own.href } as DataSourceOptions)
   }
   return new DataSource({ ...options, type: leg.driver, database: ':memory:' } as DataSourceOptions)
 }
