@@ -14,6 +14,8 @@ export interface DriverError extends Error {
   readonly column?: string
   readonly constraint?: string
   readonly detail?: string
+  /** Where in the statement it is. */
+  readonly position?: string
 }
 
 /** Which constraint an error speaks of; undefined for one that speaks of none. */

@@ -23,8 +23,12 @@ export const mysql: Dialect = {
   },
   bound: (_, stored) => stored,
   parameter: (value) => value,
-  // Shown with six digits otherwise, which are not those that are stored.
-  read: ({ kind }, column) => (kind === singleKind ? `${column} + 0e0` : column),
+  read: ({ kind, valueColumn }, column) => {
+    // Shown with six digits otherwise, which are not those that are stored.
+    if (kind === singleKind) return `${column} + 0e0`
+    // The driver would parse it, and TypeORM its texts once more.
+    return valueColumn.type === 'json' ? `CAST(${column} AS CHAR)` : column
+  },
   sayNulls: false,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
   failureOf: ({ errno = 0, message }, metadata) => kinds.get(errno)?.(message, metadata),

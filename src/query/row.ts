@@ -45,5 +45,19 @@ export function selection(dataSource: DataSource, { row }: Resource, alias?: str
 
 /** Reads back what {@link selection} has named. */
 export function hydrate({ driver }: DataSource, { row }: Resource, raw: RawRow): Row {
-  return row.map(({ valueColumn }, index) => driver.prepareHydratedValue(raw[`c${index}`], valueColumn))
+  return row.map(({ valueColumn }, index) => hydrateValue(driver, raw[`c${index}`], valueColumn))
+}
+
+/** What is no date or JSON, though its column is to hold one, stays as it is stored: SQLite takes any text. */
+function hydrateValue(driver: DataSource['driver'], raw: unknown, column: StoredColumn['valueColumn']): unknown {
+  if (column.transformer !== undefined) return driver.prepareHydratedValue(raw, column)
+  // PostgreSQL's driver has taken it apart; TypeORM's would again.
+  if (Array.isArray(raw)) return raw
+  try {
+    const value: unknown = driver.prepareHydratedValue(raw, column)
+    return value instanceof Date && Number.isNaN(value.getTime()) ? raw : value
+  } catch (error) {
+    if (error instanceof SyntaxError) return raw
+    throw error
+  }
 }

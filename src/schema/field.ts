@@ -51,7 +51,9 @@ export function hindranceOf(column: ColumnMetadata, dataSource: DataSource): str
     return 'has two underscores in a row, or one at its end; these part the names of a filter'
   }
   if (buildStoredColumn(column, dataSource) !== undefined) return undefined
-  return `has the column type ${dataSource.driver.normalizeType(endOfReferences(column))}, which has no JSON form here`
+  const { isArray } = column
+  const type = `${dataSource.driver.normalizeType(endOfReferences(column))}${isArray ? '[]' : ''}`
+  return `has the column type ${type}, which has no JSON form here`
 }
 
 /**

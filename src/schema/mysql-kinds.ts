@@ -1,8 +1,8 @@
 import { booleanKind } from '../value/boolean'
 import { dateKindFrom, dateTimeKindWithin, timeKind } from '../value/date-time'
 import { jsonKind, setKind, simpleArrayKind } from '../value/json'
-import { decimalKind, floatKind, integerKind, integerRange, packedBitKind, singleKind } from '../value/number'
-import { networkKind } from '../value/spelled'
+import { decimalKind, floatKind, integerKind, integerRange, packedBitsKind, singleKind } from '../value/number'
+import { addressKind } from '../value/spelled'
 import { uuidKind } from '../value/text'
 import type { BuildKind, KindEntry, KindTable } from './column-kind'
 import { members, text } from './text-kinds'
@@ -16,14 +16,13 @@ const decimal: BuildKind = ({ precision, scale }) => {
   const [all, fraction] = [precision ?? 10, scale ?? 0]
   return decimalKind({ whole: all - fraction, fraction, significant: all })
 }
-const bits: BuildKind = (column) => packedBitKind(Number(column.length) || 1)
 const set: BuildKind = ({ enum: values }) => setKind((values ?? []).map(String))
 
 /** Of the dates that MySQL supports; its driver makes others of those before. */
 const firstYear = 1000
 
 export const mysqlKinds: KindTable = new Map<string, KindEntry>([
-  ['bit', bits],
+  ['bit', packedBitsKind],
   ['tinyint', integer(8)],
   ['smallint', integer(16)],
   ['mediumint', integer(24)],
@@ -68,8 +67,8 @@ export const mysqlKinds: KindTable = new Map<string, KindEntry>([
   ['simple-json', jsonKind],
   ['simple-array', simpleArrayKind],
   ['uuid', uuidKind],
-  ['inet4', networkKind],
-  ['inet6', networkKind],
+  ['inet4', addressKind(4)],
+  ['inet6', addressKind(6)],
   ['blob', 'binary'],
   ['tinyblob', 'binary'],
   ['mediumblob', 'binary'],

@@ -95,8 +95,9 @@ export function dateKindFrom(firstYear: number): Kind {
     {
       description: `a date${from}, as "2024-02-29"`,
       inPath: /^\d{4}-\d\d-\d\d$/,
-      // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well.
-      toJson: (value) => (value instanceof Date ? value.toISOString() : String(value)).slice(0, 10),
+      // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well. PostgreSQL has dates as `0044-03-15 BC` too.
+      toJson: (value) =>
+        (value instanceof Date ? value.toISOString() : String(value)).replace(/^(\d{4}-\d\d-\d\d)[T ]\d.*$/s, '$1'),
       end: (value) => {
         const end = new Date(Date.parse(`${value}T00:00:00Z`) + 86_400_000)
         return end.getUTCFullYear() > 9999 ? undefined : end.toISOString().slice(0, 10)

@@ -72,7 +72,9 @@ export const singleKind: Kind = {
   fromJson: (json) => toSingle(floatKind.fromJson(json)),
   toJson: (value) => {
     const single = Math.fround(Number(value))
-    const digits = [6, 7, 8, 9].find((count) => Math.fround(Number(single.toPrecision(count))) === single)
+    const digits = [1, 2, 3, 4, 5, 6, 7, 8, 9].find(
+      (count) => Math.fround(Number(single.toPrecision(count))) === single,
+    )
     return Number(single.toPrecision(digits))
   },
 }
@@ -141,22 +143,14 @@ export function bitKind(minimum: number, maximum: number): Kind {
   })
 }
 
-/** Bits as text, which MySQL's driver hands out and takes as bytes. */
-export function packedBitKind(length: number): Kind {
-  const kind = bitKind(length, length)
-  const bytes = Math.ceil(length / 8)
-  return textualKind({
-    ...kind,
-    fromText: (text) => Buffer.from(toHex(String(kind.fromText(text)), bytes), 'hex'),
-    toJson: (value) => {
-      const hex = Buffer.isBuffer(value) ? value.toString('hex') : Number(value).toString(16)
-      return BigInt(`0x${hex}`).toString(2).padStart(length, '0')
-    },
-  })
-}
+const mostBits = 64
 
-function toHex(bits: string, bytes: number): string {
-  return BigInt(`0b${bits}`)
-    .toString(16)
-    .padStart(bytes * 2, '0')
-}
+/** MySQL's bits, a number to it: its driver takes one and hands out bytes, and does not know how many bits the column has. */
+export const packedBitsKind: Kind = textualKind({
+  ...bitKind(1, mostBits),
+  fromText: (text) => BigInt(`0b${bitKind(1, mostBits).fromText(text)}`),
+  toJson: (value) => {
+    const number = Buffer.isBuffer(value) ? BigInt(`0x${value.toString('hex')}`) : BigInt(value as bigint)
+    return number.toString(2)
+  },
+})
