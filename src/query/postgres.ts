@@ -49,7 +49,9 @@ function localText(instant: Date): string {
   const local = new Date(instant.getTime() - offsetOf(instant))
   const offset = new Date(Math.abs(offsetOf(instant))).toISOString().slice(11, 19)
   const text = local.toISOString().replace(/^\+0*/, '').replace('Z', '')
-  return `${text}${offsetOf(instant) > 0 ? '-' : '+'}${offset}`
+  const withOffset = `${text}${offsetOf(instant) > 0 ? '-' : '+'}${offset}`
+  // Where the year 1 begins in UTC, it is the year before still in the west, which PostgreSQL calls 1 BC.
+  return text.startsWith('0000') ? `${withOffset.replace('0000', '0001')} BC` : withOffset
 }
 
 /** Milliseconds that local time is behind UTC. */

@@ -1,5 +1,5 @@
 import { booleanKind } from '../value/boolean'
-import { dateKindFrom, dateTimeKindWithin, timeKind } from '../value/date-time'
+import { dateKindFrom, dateTimeKindWithin, lastInstant, timeKind } from '../value/date-time'
 import { jsonKind, setKind, simpleArrayKind } from '../value/json'
 import { decimalKind, floatKind, integerKind, integerRange, packedBitsKind, singleKind } from '../value/number'
 import { addressKind } from '../value/spelled'
@@ -21,6 +21,9 @@ const set: BuildKind = ({ enum: values }) => setKind((values ?? []).map(String))
 /** Of the dates that MySQL supports; its driver makes others of those before. */
 const firstYear = 1000
 
+/** Its driver stores local time, whose year 10000 begins earlier in the east. */
+const lastLocalInstant = new Date(Math.min(lastInstant.getTime(), new Date(9999, 11, 31, 23, 59, 59, 999).getTime()))
+
 export const mysqlKinds: KindTable = new Map<string, KindEntry>([
   ['bit', packedBitsKind],
   ['tinyint', integer(8)],
@@ -40,10 +43,7 @@ export const mysqlKinds: KindTable = new Map<string, KindEntry>([
   ['numeric', decimal],
   ['fixed', decimal],
   ['date', dateKindFrom(firstYear)],
-  [
-    'datetime',
-    dateTimeKindWithin({ first: new Date(`${firstYear}-01-01`), last: new Date('9999-12-31T23:59:59.999Z') }),
-  ],
+  ['datetime', dateTimeKindWithin({ first: new Date(`${firstYear}-01-01`), last: lastLocalInstant })],
   [
     'timestamp',
     dateTimeKindWithin({ first: new Date('1970-01-01T00:00:01Z'), last: new Date('2038-01-19T03:14:07Z') }),

@@ -61,13 +61,20 @@ export interface InstantRange {
 /** Date-times of a column that does not hold all of the years 1 to 9999. */
 export function dateTimeKindWithin({ first, last }: InstantRange): Kind {
   const bounds = `from ${renderDateTime(first)} to ${renderDateTime(last)}`
-  return buildDateTimeKind(`a date and time in UTC ${bounds}, as "2024-02-29 10:20:30" or ISO 8601`, (text) => {
-    const instant = parseDateTime(text)
-    return instant !== undefined && instant >= first && instant <= last ? instant : undefined
-  })
+  return buildDateTimeKind(
+    `a date and time in UTC ${bounds}, as "2024-02-29 10:20:30" or ISO 8601`,
+    (text) => {
+      const instant = parseDateTime(text)
+      return instant !== undefined && instant >= first && instant <= last ? instant : undefined
+    },
+    last,
+  )
 }
 
-function buildDateTimeKind(description: string, read: (text: string) => Date | undefined): Kind {
+/** The last instant that is read. */
+export const lastInstant = new Date('9999-12-31T23:59:59.999Z')
+
+function buildDateTimeKind(description: string, read: (text: string) => Date | undefined, last = lastInstant): Kind {
   return temporalKind(
     {
       description,
@@ -76,7 +83,7 @@ function buildDateTimeKind(description: string, read: (text: string) => Date | u
         value instanceof Date && !Number.isNaN(value.getTime()) ? renderDateTime(value) : String(value),
       end: (value) => {
         const end = new Date((value as Date).getTime() + resolution(value as Date))
-        return end.getUTCFullYear() > 9999 ? undefined : end
+        return end > last ? undefined : end
       },
     },
     read,

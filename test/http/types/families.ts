@@ -100,7 +100,7 @@ export function unbounded(types: readonly string[]): TypeRow {
     refused: [5, true, ['a'], 'a\0b', '\ud800'],
     finds: textFinds,
     misses: textMisses,
-    unreadable: ['a%00b'],
+    unreadable: ['a\0b'],
   }
 }
 

@@ -1,3 +1,4 @@
+import { renderDateTime } from '../../../src/value/date-time'
 import {
   booleans,
   bounded,
@@ -17,7 +18,7 @@ import { postgresOwn } from './postgres-own'
 import type { TypeTable } from './row'
 import { dates, dateTimes, times } from './times'
 
-const everyInstant = ['0001-01-02 00:00:00', '9999-12-30T23:59:59.999Z'] as const
+const everyInstant = ['0001-01-01 00:00:00', '9999-12-31T23:59:59.999Z'] as const
 const timestamps = ['timestamp', 'timestamp without time zone', 'timestamptz', 'timestamp with time zone'] as const
 const infinite = [
   ["'infinity'", 'infinity'],
@@ -134,11 +135,19 @@ export const postgresTypes: TypeTable = {
       unreadable: ['10:20:30'],
     },
     {
-      ...dateTimes(timestamps, everyInstant),
-      strange: [
-        ["'infinity'", 'Infinity'],
-        ["'-infinity'", '-Infinity'],
-      ],
+      ...dateTimes(['timestamp', 'timestamp without time zone'], everyInstant),
+      // The driver takes what is stored for local time.
+      stored: [["'2020-01-01 10:20:30.999999'", renderDateTime(new Date(2020, 0, 1, 10, 20, 30))]],
+      strange: [["'infinity'", 'Infinity']],
+    },
+    {
+      ...dateTimes(['timestamptz', 'timestamp with time zone'], everyInstant),
+      stored: [["'2020-01-01 10:20:30.000001Z'", '2020-01-01 10:20:30']],
+      strange: [["'-infinity'", '-Infinity']],
+    },
+    {
+      ...dateTimes(timestamps, everyInstant, { precision: 0 }),
+      shownAs: [['2024-07-01T10:20:30.5Z', '2024-07-01 10:20:31']],
     },
     dateTimes(timestamps, everyInstant, { precision: 3 }),
     {

@@ -52,6 +52,8 @@ export type Filter = readonly [operator: OperatorName, text: string]
 export interface TypedColumn {
   /** As in SQL: `decimal(30,2)`. */
   readonly label: string
+  /** Its resource: one for each row. */
+  readonly resource: string
   /** Its field. */
   readonly name: string
   readonly type: string
@@ -68,10 +70,10 @@ export interface TypeTable {
 }
 
 export function columnsOf({ rows }: TypeTable): readonly TypedColumn[] {
-  return rows.flatMap((row) =>
+  return rows.flatMap((row, index) =>
     row.types.map((type) => {
       const label = row.altered ?? labelOf(type, row.options)
-      return { label, name: nameOf(label), type, row }
+      return { label, resource: `row${index}`, name: nameOf(label), type, row }
     }),
   )
 }
