@@ -6,6 +6,12 @@ import type { Dialect } from './dialect'
 /** Text as it is, whatever the collation of its column takes to be the same. */
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
 
+/**
+ * What the driver would make something else of: JSON, whose texts TypeORM would parse once more, and dates, which it shifts when
+ * they are `0000-00-00` or before the year 100.
+ */
+const readAsText: ReadonlySet<string> = new Set(['json', 'date'])
+
 /** MySQL, MariaDB. */
 export const mysql: Dialect = {
   // By the column first, which can use an index; then exactly.
@@ -26,8 +32,7 @@ export const mysql: Dialect = {
   read: ({ kind, valueColumn }, column) => {
     // Shown with six digits otherwise, which are not those that are stored.
     if (kind === singleKind) return `${column} + 0e0`
-    // The driver would parse it, and TypeORM its texts once more.
-    return valueColumn.type === 'json' ? `CAST(${column} AS CHAR)` : column
+    return readAsText.has(String(valueColumn.type)) ? `CAST(${column} AS CHAR)` : column
   },
   sayNulls: false,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),

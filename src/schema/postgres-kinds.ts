@@ -1,7 +1,8 @@
+import { bitKind } from '../value/bits'
 import { booleanKind } from '../value/boolean'
 import { dateKind, dateTimeKind, timeKind } from '../value/date-time'
 import { hstoreKind, jsonKind, numbersKind, simpleArrayKind } from '../value/json'
-import { bitKind, decimalKind, floatKind, integerKind, integerRange, singleKind } from '../value/number'
+import { decimalKind, floatKind, integerKind, integerRange, singleKind } from '../value/number'
 import {
   geometricKind,
   hstoreTextKind,

@@ -18,9 +18,9 @@ export function parseDateTime(text: string): Date | undefined {
   return year >= 1 && year <= 9999 ? instant : undefined
 }
 
-/** The one format of the specification, `YYYY-MM-DD HH:MM:SS`, in UTC. */
+/** The one format of the specification, `YYYY-MM-DD HH:MM:SS`, in UTC. A year of not four digits has a sign and six. */
 export function renderDateTime(instant: Date): string {
-  return instant.toISOString().slice(0, 19).replace('T', ' ')
+  return instant.toISOString().slice(0, -5).replace('T', ' ')
 }
 
 /**

@@ -1,19 +1,7 @@
 import { renderDateTime } from '../../../src/value/date-time'
-import {
-  booleans,
-  bounded,
-  decimalRefused,
-  doubles,
-  enums,
-  integers,
-  json,
-  simpleArrays,
-  singles,
-  unbounded,
-  uuids,
-  uuidsRefused,
-} from './families'
+import { booleans, decimalRefused, doubles, integers, scaledDecimals, singles } from './numbers'
 import type { TypeRow, TypeTable } from './row'
+import { bounded, enums, json, simpleArrays, unbounded, uuids } from './texts'
 import { dates, dateTimes, times } from './times'
 
 const signed = (types: readonly string[], bits: bigint): TypeRow =>
@@ -62,30 +50,20 @@ export const mariadbTypes: TypeTable = {
       refused: [...decimalRefused, '12.5', '12345678901'],
       unreadable: ['x', ''],
     },
-    {
-      types: ['decimal', 'dec', 'numeric', 'fixed'],
-      options: { precision: 30, scale: 10 },
-      json: 'string within its precision, with the decimals of its scale',
-      filters: 'order',
-      same: ['12.5000000000', '12345678901234567890.0123456789', '-0.0000000001'],
-      shownAs: [
-        ['-0.10', '-0.1000000000'],
-        ['0.0000001', '0.0000001000'],
-      ],
-      refused: [...decimalRefused, '123456789012345678901', '0.12345678901'],
-      finds: [['eq', '12.5']],
-      misses: [['gt', '12.5']],
-      unreadable: ['x', ''],
-    },
+    scaledDecimals(['decimal', 'dec', 'numeric', 'fixed']),
     booleans(['bool', 'boolean']),
-    { ...dates('1000-01-01'), refused: [...dates('').refused, '0999-12-31'] },
+    {
+      ...dates('1000-01-01'),
+      refused: [...dates('').refused, '0999-12-31'],
+      strange: [["'0000-00-00'", '0000-00-00']],
+    },
     times(['time']),
     {
       ...times(['time'], { precision: 3 }),
       stored: [["'11:20:30.512'", '11:20:30']],
       strange: [["'-10:00:00'", '-10:00:00']],
     },
-    dateTimes(['datetime'], everyDateTime),
+    { ...dateTimes(['datetime'], everyDateTime), strange: [["'0000-00-00 00:00:00'", 'Invalid Date']] },
     {
       ...dateTimes(['datetime'], everyDateTime, { precision: 3 }),
       refused: [...dateTimes([], ['', '']).refused, '0999-12-31 00:00:00'],
@@ -108,6 +86,7 @@ export const mariadbTypes: TypeTable = {
       finds: [['gt', '2023']],
       misses: [['lt', '2024']],
       unreadable: ['24', ''],
+      strange: [['0', 0]],
     },
     {
       ...bounded(['char', 'nchar', 'national char']),
@@ -135,16 +114,7 @@ export const mariadbTypes: TypeTable = {
     json(['json'], 31),
     json(['simple-json']),
     simpleArrays,
-    {
-      types: ['uuid'],
-      json: 'string in small letters',
-      filters: 'equality',
-      same: uuids,
-      shownAs: [['01890A5D-AC96-774B-BCCE-B302099A8058', '01890a5d-ac96-774b-bcce-b302099a8058']],
-      refused: uuidsRefused,
-      finds: [['eq', '01890A5D-AC96-774B-BCCE-B302099A8057']],
-      unreadable: ['x', ''],
-    },
+    uuids,
     {
       types: ['inet4'],
       json: 'string',
@@ -174,15 +144,7 @@ export const mariadbTypes: TypeTable = {
     ['binary', { length: 4 }],
     ['varbinary', { length: 4 }],
   ],
-  without: [
-    'geometry',
-    'point',
-    'linestring',
-    'polygon',
-    'multipoint',
-    'multilinestring',
-    'multipolygon',
-    'geometrycollection',
-    'vector',
-  ],
+  without: 'geometry point linestring polygon multipoint multilinestring multipolygon geometrycollection vector'.split(
+    ' ',
+  ),
 }

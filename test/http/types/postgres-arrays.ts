@@ -1,7 +1,7 @@
 import type { ColumnOptions } from 'typeorm'
 import type { Json } from '../../../src/value/kind'
-import { uuids } from './families'
 import type { TypeRow } from './row'
+import { someUuids } from './texts'
 
 /** @param members as they are shown @param wrong values that are no such array */
 function arrays(
@@ -35,7 +35,7 @@ export const postgresArrays: readonly TypeRow[] = [
   ),
   arrays(['varchar'], ['a,b', 'NULL'], ['abcdef'], { length: 5 }),
   arrays(['char'], ['ab', '  '], ['abc'], { length: 2 }),
-  arrays(['uuid'], uuids, ['x']),
+  arrays(['uuid'], someUuids, ['x']),
   arrays(['enum', 'simple-enum'], ['big one', 'a,b', '"q"', 'NULL'], ['x'], {
     enum: ['big one', 'a,b', '"q"', 'NULL'],
   }),

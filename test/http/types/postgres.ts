@@ -1,21 +1,9 @@
 import { renderDateTime } from '../../../src/value/date-time'
-import {
-  booleans,
-  bounded,
-  decimalRefused,
-  doubles,
-  enums,
-  integers,
-  json,
-  simpleArrays,
-  singles,
-  unbounded,
-  uuids,
-  uuidsRefused,
-} from './families'
+import { booleans, decimalRefused, doubles, integers, scaledDecimals, singles } from './numbers'
 import { postgresArrays } from './postgres-arrays'
 import { postgresOwn } from './postgres-own'
 import type { TypeTable } from './row'
+import { bounded, enums, json, simpleArrays, unbounded, uuids } from './texts'
 import { dates, dateTimes, times } from './times'
 
 const everyInstant = ['0001-01-01 00:00:00', '9999-12-31T23:59:59.999Z'] as const
@@ -47,21 +35,7 @@ export const postgresTypes: TypeTable = {
       unreadable: ['x', '1e1', ''],
       strange: [["'NaN'", 'NaN']],
     },
-    {
-      types: ['decimal', 'numeric'],
-      options: { precision: 30, scale: 10 },
-      json: 'string within its precision, with the decimals of its scale',
-      filters: 'order',
-      same: ['12.5000000000', '12345678901234567890.0123456789', '-0.0000000001'],
-      shownAs: [
-        ['-0.10', '-0.1000000000'],
-        ['0.0000001', '0.0000001000'],
-      ],
-      refused: [...decimalRefused, '123456789012345678901', '0.12345678901'],
-      finds: [['eq', '12.5']],
-      misses: [['gt', '12.5']],
-      unreadable: ['x'],
-    },
+    scaledDecimals(['decimal', 'numeric']),
     {
       types: ['money'],
       json: 'string with the decimals of the currency',
@@ -103,16 +77,7 @@ export const postgresTypes: TypeTable = {
         ['ne', 'ABC'],
       ],
     },
-    {
-      types: ['uuid'],
-      json: 'string in small letters',
-      filters: 'equality',
-      same: uuids,
-      shownAs: [['01890A5D-AC96-774B-BCCE-B302099A8058', '01890a5d-ac96-774b-bcce-b302099a8058']],
-      refused: uuidsRefused,
-      finds: [['eq', '01890A5D-AC96-774B-BCCE-B302099A8057']],
-      unreadable: ['x', ''],
-    },
+    uuids,
     ...enums(['enum', 'simple-enum']),
     { ...dates('0001-01-01'), strange: [...infinite, ["'0044-03-15 BC'", '0044-03-15 BC']] },
     {
@@ -143,7 +108,11 @@ export const postgresTypes: TypeTable = {
     {
       ...dateTimes(['timestamptz', 'timestamp with time zone'], everyInstant),
       stored: [["'2020-01-01 10:20:30.000001Z'", '2020-01-01 10:20:30']],
-      strange: [["'-infinity'", '-Infinity']],
+      strange: [
+        ["'-infinity'", '-Infinity'],
+        ["'20000-01-01 00:00:00Z'", '+020000-01-01 00:00:00'],
+        ["'0044-03-15 00:00:00Z BC'", '-000043-03-15 00:00:00'],
+      ],
     },
     {
       ...dateTimes(timestamps, everyInstant, { precision: 0 }),

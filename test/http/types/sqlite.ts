@@ -1,17 +1,6 @@
-import {
-  booleans,
-  bounded,
-  decimalRefused,
-  doubles,
-  enums,
-  integers,
-  json,
-  simpleArrays,
-  unbounded,
-  uuids,
-  uuidsRefused,
-} from './families'
+import { booleans, decimalRefused, doubles, integers } from './numbers'
 import type { TypeTable } from './row'
+import { bounded, enums, json, simpleArrays, unbounded, uuidTexts } from './texts'
 import { dates, dateTimes, times } from './times'
 
 const safe = 2n ** 53n - 1n
@@ -63,14 +52,7 @@ export const sqliteTypes: TypeTable = {
     booleans(['boolean']),
     bounded(['character', 'varchar', 'varying character', 'nchar', 'native character', 'nvarchar']),
     unbounded(['text', 'clob']),
-    {
-      types: ['uuid'],
-      json: 'string, in the case that was sent',
-      filters: 'equality',
-      same: [...uuids, '01890A5D-AC96-774B-BCCE-B302099A8057'],
-      refused: uuidsRefused,
-      unreadable: ['x', ''],
-    },
+    uuidTexts,
     ...enums(['simple-enum']),
     {
       ...dates('0001-01-01'),
