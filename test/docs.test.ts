@@ -5,6 +5,10 @@ import { dirname, join, resolve } from 'node:path'
 import { refusals } from '../src/errors'
 import { limits } from '../src/request/limits'
 import { freePort, send } from './client'
+import { documentedRows } from './http/types/document'
+import { mariadbTypes } from './http/types/mariadb'
+import { postgresTypes } from './http/types/postgres'
+import { sqliteTypes } from './http/types/sqlite'
 
 const root = resolve(__dirname, '..')
 const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...markdownIn('docs')]
@@ -138,4 +142,16 @@ test('the table of limits holds every limit of the code', () => {
     const isDocumented = new RegExp(`(^| )${limit.toLocaleString('en')}( |,|$)`, 'm').test(text)
     expect({ name, isDocumented }).toEqual({ name, isDocumented: true })
   }
+})
+
+test.each([
+  ['SQLite', sqliteTypes],
+  ['PostgreSQL', postgresTypes],
+  ['MariaDB and MySQL', mariadbTypes],
+] as const)('the table of types of %s is that of the tests', (title, table) => {
+  const [, section = ''] = read('docs/reference/types.md').split(`\n## ${title}\n`)
+  const [text = ''] = section.split('\n## ')
+  const [, , ...rows] = text.split('\n').filter((line) => line.startsWith('|'))
+  const cells = rows.map((row) => row.split('|').slice(1, -1))
+  expect(cells.map((row) => row.map((cell) => cell.trim()))).toEqual(documentedRows(table))
 })

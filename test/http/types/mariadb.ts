@@ -144,6 +144,7 @@ export const mariadbTypes: TypeTable = {
     ['binary', { length: 4 }],
     ['varbinary', { length: 4 }],
   ],
+  withoutArrays: ['varchar'],
   without: 'geometry point linestring polygon multipoint multilinestring multipolygon geometrycollection vector'.split(
     ' ',
   ),

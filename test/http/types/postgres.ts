@@ -139,5 +139,6 @@ export const postgresTypes: TypeTable = {
     ...postgresArrays,
   ],
   binary: [['bytea']],
+  withoutArrays: ['json', 'jsonb', 'hstore', 'ltree', 'cube', 'box'],
   without: ['geometry', 'geography', 'vector', 'halfvec'],
 }

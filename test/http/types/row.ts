@@ -67,6 +67,8 @@ export interface TypeTable {
   readonly binary: readonly (readonly [string, ColumnOptions?])[]
   /** Refused at mount. */
   readonly without: readonly string[]
+  /** Refused as arrays: TypeORM cannot write them, or the database has none. */
+  readonly withoutArrays: readonly string[]
 }
 
 export function columnsOf({ rows }: TypeTable): readonly TypedColumn[] {

@@ -55,6 +55,15 @@ export const sqliteTypes: TypeTable = {
     uuidTexts,
     ...enums(['simple-enum']),
     {
+      types: ['simple-enum'],
+      options: { enum: ['a', 'b', 'c'], array: true },
+      json: 'array of some of its members (TypeORM 1.1)',
+      filters: 'null',
+      same: [['a'], [], ['c', 'a']],
+      refused: ['a', ['d'], ['a', 'a'], [null]],
+      since: '1.1',
+    },
+    {
       ...dates('0001-01-01'),
       stored: [["'2024-02-28 23:59:59.999'", '2024-02-28']],
       strange: [["'someday'", 'someday']],
@@ -78,4 +87,5 @@ export const sqliteTypes: TypeTable = {
   ],
   binary: [['blob']],
   without: [],
+  withoutArrays: ['varchar'],
 }

@@ -72,7 +72,8 @@ export function enums(types: readonly string[]): readonly TypeRow[] {
 
 const deep = (levels: number): Json => (levels === 0 ? 1 : [deep(levels - 1)])
 const documents: readonly Json[] = [
-  { a: [1, { b: null }], 'é"\\': '😀' },
+  { a: [1, { b: null }] },
+  { 'é"\\': '😀' },
   'text',
   '5',
   '',
