@@ -1,5 +1,5 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
-import type { StoredColumn } from '../schema/stored-column'
+import type { ReadColumn } from '../schema/stored-column'
 import type { Kind } from '../value/kind'
 import type { DriverError, Failure } from './constraint'
 import { mysql } from './mysql'
@@ -20,7 +20,7 @@ export interface Dialect {
   /** What the driver is given for a parameter. */
   readonly parameter: (value: unknown) => unknown
   /** How a column is read. */
-  readonly read: (stored: StoredColumn, column: string) => string
+  readonly read: (stored: ReadColumn, column: string) => string
   /** Where nulls must be said to sort, so that they are the least on every database. */
   readonly sayNulls: boolean
   /** Which statements can return what they have written. */

@@ -24,6 +24,13 @@ export function toEntity(resource: Resource, row: Row): ObjectLiteral {
   return entity
 }
 
+/** The entity of a row with these changes. */
+export function updatedEntity(resource: Resource, row: Row, changes: ChangeSet): ObjectLiteral {
+  const entity = toEntity(resource, row)
+  assign(entity, changes)
+  return entity
+}
+
 /** The values of an entity's columns; those that no property holds are as they were in the row. */
 export function readEntity(resource: Resource, entity: ObjectLiteral, row: Row): Row {
   return resource.row.map(({ column }, index) => (hasProperty(column) ? column.getEntityValue(entity) : row[index]))

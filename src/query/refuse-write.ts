@@ -20,10 +20,20 @@ export async function refuseWrite(
   if (failure === undefined) throw error
   const errors = new FieldErrors()
   await checkReferences(session, changes, errors)
+  if (failure.kind === 'reference') noteDeclared(resource, changes, errors)
   errors.raise('bad-values')
   if (failure.kind === 'unique') throw alreadyTaken(resource, failure.columns)
   if (failure.kind === 'value') throw notAccepted(resource, failure.columns)
   throw new ApiError('conflict', `other records refer to values of this ${resource.name} that would change`)
+}
+
+/** Notes the foreign keys of several columns that are written column by column. */
+function noteDeclared({ record }: Resource, changes: ChangeSet, errors: FieldErrors): void {
+  const written = new Set([...changes.keys()].flatMap(({ columns }) => columns))
+  for (const { name, columns, relation, insertable } of record) {
+    const isWritten = relation !== undefined && !insertable && columns.some((column) => written.has(column))
+    if (isWritten) errors.add(name, `points to no ${relation.inverseEntityMetadata.name.toLowerCase()}`)
+  }
 }
 
 /** @throws {ApiError} `conflict`, when other records refer to the one to delete */

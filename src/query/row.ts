@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
-import type { StoredColumn } from '../schema/stored-column'
+import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import { dialectOf } from './dialect'
 import type { RawRow } from './statement'
 
@@ -25,7 +25,7 @@ function fromValues(values: readonly unknown[]): unknown {
 }
 
 /** A column as SQL, of the statement's one table or of an alias. */
-export function columnSql({ driver }: DataSource, { column }: StoredColumn, alias?: string): string {
+export function columnSql({ driver }: DataSource, { column }: ReadColumn, alias?: string): string {
   const owner = alias === undefined ? undefined : driver.escape(alias)
   if (column.query !== undefined) return `(${column.query(owner ?? driver.escape(column.entityMetadata.tableName))})`
   const name = driver.escape(column.databaseName)

@@ -15,7 +15,7 @@ export const sqlite: Dialect = {
   // Integers that a double cannot hold as text (D12), JSONB, which is bytes, as JSON.
   read: ({ kind, valueColumn }, column) => {
     if (valueColumn.type === 'jsonb') return `json(${column})`
-    return kind.wide && valueColumn.transformer === undefined ? `CAST(${column} AS TEXT)` : column
+    return kind?.wide && valueColumn.transformer === undefined ? `CAST(${column} AS TEXT)` : column
   },
   sayNulls: false,
   returning: () => true,
