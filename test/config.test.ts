@@ -276,7 +276,6 @@ test.each<[string, object, readonly string[]]>([
     { resources: [{ entity: Timed }] },
     ['Timed: its key at must be a date and time'],
   ],
-  ['a tree that can be written', { resources: [{ entity: Branch, auth: () => null }] }, ['Branch: it is a tree']],
   [
     'a rule that is still loading',
     { resources: [{ entity: Tag, auth: undefined }] },

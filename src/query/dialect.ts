@@ -23,6 +23,8 @@ export interface Dialect {
   readonly read: (stored: ReadColumn, column: string) => string
   /** Where nulls must be said to sort, so that they are the least on every database. */
   readonly sayNulls: boolean
+  /** Whether TypeORM has one connection for all requests. */
+  readonly sharesConnection: boolean
   /** Which statements can return what they have written. */
   readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
   /** Which constraint it was; undefined for what is none. */

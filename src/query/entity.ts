@@ -19,7 +19,7 @@ export function newEntity({ metadata }: Resource, changes: ChangeSet): ObjectLit
 export function toEntity(resource: Resource, row: Row): ObjectLiteral {
   const entity = metadataOf(resource, row).create()
   for (const [index, { column }] of resource.row.entries()) {
-    if (hasProperty(column)) setPath(entity, column.propertyPath, row[index])
+    if (hasProperty(column)) column.setEntityValue(entity, row[index])
   }
   return entity
 }
@@ -41,14 +41,14 @@ export function assign(entity: ObjectLiteral, changes: ChangeSet): void {
   for (const [field, value] of changes) {
     const values = toValues(field, value)
     for (const [index, { column }] of field.columns.entries()) {
-      if (hasProperty(column)) setPath(entity, column.propertyPath, values[index])
+      if (hasProperty(column)) column.setEntityValue(entity, values[index])
     }
     if (field.relation === undefined) continue
     const related = value === null ? null : field.relation.inverseEntityMetadata.create()
     for (const [index, { column }] of field.columns.entries()) {
       if (related !== null && column.referencedColumn) setKey(related, column.referencedColumn, values[index])
     }
-    setPath(entity, field.relation.propertyPath, related)
+    field.relation.setEntityValue(entity, related)
   }
 }
 
@@ -103,8 +103,8 @@ function setKey(entity: ObjectLiteral, column: ColumnMetadata, value: unknown): 
   if (column.isVirtual && column.relationMetadata && column.referencedColumn) {
     const related = column.relationMetadata.inverseEntityMetadata.create()
     setKey(related, column.referencedColumn, value)
-    setPath(entity, column.relationMetadata.propertyPath, related)
-  } else setPath(entity, column.propertyPath, value)
+    column.relationMetadata.setEntityValue(entity, related)
+  } else column.setEntityValue(entity, value)
 }
 
 function setPath(object: ObjectLiteral, path: string, value: unknown): void {

@@ -26,6 +26,7 @@ export const mysql: Dialect = {
   // Shown with six digits otherwise, which are not those that are stored.
   read: ({ kind }, column) => (kind === singleKind ? `${column} + 0e0` : column),
   sayNulls: false,
+  sharesConnection: false,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
   failureOf: ({ errno = 0, message }, metadata) => kinds.get(errno)?.(message, metadata),
 }

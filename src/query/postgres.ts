@@ -35,6 +35,7 @@ export const postgres: Dialect = {
     return isText ? `${column}::text${isArray ? '[]' : ''}` : column
   },
   sayNulls: true,
+  sharesConnection: false,
   returning: () => true,
   failureOf: ({ code = '', column, constraint, detail = '' }, metadata) => {
     if (code === '23503' || code === '23001') return { kind: 'reference' }

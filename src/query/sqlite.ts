@@ -18,6 +18,7 @@ export const sqlite: Dialect = {
     return kind?.wide && valueColumn.transformer === undefined ? `CAST(${column} AS TEXT)` : column
   },
   sayNulls: false,
+  sharesConnection: true,
   returning: () => true,
   // By the message, since the code for a foreign key depends on the action that refused. What else a constraint or a trigger
   // (`RAISE(ABORT, …)`) refuses, it refuses for the values.

@@ -115,9 +115,13 @@ export function relationOf(column: ColumnMetadata): RelationMetadata | undefined
   return column.relationMetadata?.joinColumns.length === 1 ? column.relationMetadata : undefined
 }
 
-/** A soft-deleted record, or one of another type in a shared table, is there for the database, and no record to us. */
-function isConstrained({ foreignKeys, inverseEntityMetadata: target }: RelationMetadata): boolean {
-  return foreignKeys.length > 0 && target.deleteDateColumn === undefined && target.tableType !== 'entity-child'
+/**
+ * A soft-deleted record, or one of another type in a shared table, is there for the database, and no record to us. The parent
+ * in a tree is looked for by TypeORM, which does not say what it misses.
+ */
+function isConstrained({ foreignKeys, inverseEntityMetadata: target, isTreeParent }: RelationMetadata): boolean {
+  const isWatched = foreignKeys.length > 0 && !isTreeParent
+  return isWatched && target.deleteDateColumn === undefined && target.tableType !== 'entity-child'
 }
 
 function isInsertable(column: ColumnMetadata): boolean {
