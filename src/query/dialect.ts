@@ -1,10 +1,21 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
 import type { ReadColumn } from '../schema/stored-column'
 import type { Kind } from '../value/kind'
-import type { DriverError, Failure } from './constraint'
-import { mysql } from './mysql'
-import { postgres } from './postgres'
-import { sqlite } from './sqlite'
+
+/** A constraint of the database that a statement would have broken. */
+export type Failure =
+  | { readonly kind: 'unique'; readonly columns: readonly string[] }
+  | { readonly kind: 'reference' }
+  | { readonly kind: 'value'; readonly columns: readonly string[] }
+
+/** An error as the database's driver throws it. */
+export interface DriverError extends Error {
+  readonly code?: string
+  readonly errno?: number
+  readonly column?: string
+  readonly constraint?: string
+  readonly detail?: string
+}
 
 /** What one kind of database spells in its own way. Columns and values come as SQL: escaped names, placeholders. */
 export interface Dialect {
@@ -29,19 +40,4 @@ export interface Dialect {
   readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
   /** Which constraint it was; undefined for what is none. */
   readonly failureOf: (error: DriverError, metadata: EntityMetadata) => Failure | undefined
-}
-
-const dialects: ReadonlyMap<string, Dialect> = new Map([
-  ['better-sqlite3', sqlite],
-  ['sqlite', sqlite],
-  ['postgres', postgres],
-  ['mysql', mysql],
-  ['mariadb', mysql],
-])
-
-/** @throws {TypeError} for a database that no mount lets pass */
-export function dialectOf({ options: { type } }: DataSource): Dialect {
-  const dialect = dialects.get(type)
-  if (dialect === undefined) throw new TypeError(`${type} is not supported`)
-  return dialect
 }

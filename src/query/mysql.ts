@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import { singleKind } from '../value/number'
-import { checkedColumns, type Failure, uniqueColumns } from './constraint'
-import type { Dialect } from './dialect'
+import { checkedColumns, uniqueColumns } from './constraint'
+import type { Dialect, Failure } from './dialect'
 
 /** Text as it is, whatever the collation of its column takes to be the same. */
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`

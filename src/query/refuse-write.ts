@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm'
 import { ApiError, FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Resource } from '../schema/registry'
-import { failureOf } from './constraint'
+import { failureOf } from './dialects'
 import { checkReferences } from './reference'
 import type { Session } from './statement'
 

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
-import { dialectOf } from './dialect'
+import { dialectOf } from './dialects'
 import type { RawRow } from './statement'
 
 /** The values of one row, in the order of `resource.row`, as TypeORM hands them to entities. */

@@ -1,5 +1,5 @@
-import { checkedColumns, type Failure } from './constraint'
-import type { Dialect } from './dialect'
+import { checkedColumns } from './constraint'
+import type { Dialect, Failure } from './dialect'
 import { globPattern } from './glob'
 
 export const sqlite: Dialect = {

@@ -1,5 +1,5 @@
 import type { DataSource, ObjectLiteral, QueryBuilder, QueryRunner } from 'typeorm'
-import { dialectOf } from './dialect'
+import { dialectOf } from './dialects'
 
 /** A row as the driver hands it out, its columns named by the statement. */
 export type RawRow = Readonly<Record<string, unknown>>

@@ -5,7 +5,8 @@ import type { Report } from '../errors'
 import type { UserAccountOptions } from '../resource'
 import { booleanKind } from '../value/boolean'
 import type { Kind } from '../value/kind'
-import { type ColumnMetadata, kindOf } from './column-kind'
+import { kindOf } from './column-kind'
+import type { ColumnMetadata } from './kind-table'
 import { propertyOf } from './property'
 
 /** Where the site's users are, as `@UserAccount` says (D25). */

@@ -2,7 +2,7 @@ import type { DataSource, RelationMetadata } from 'typeorm'
 import { compositeKind } from '../value/composite'
 import type { Kind } from '../value/kind'
 import { textKind } from '../value/text'
-import type { ColumnMetadata } from './column-kind'
+import type { ColumnMetadata } from './kind-table'
 import { isNamed, propertyOf } from './property'
 import { buildStoredColumn, endOfReferences, type StoredColumn } from './stored-column'
 

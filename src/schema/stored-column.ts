@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { Kind } from '../value/kind'
-import { type ColumnMetadata, kindOf } from './column-kind'
+import { kindOf } from './column-kind'
+import type { ColumnMetadata } from './kind-table'
 
 /** One column of a table, as statements name it and as its values are read. */
 export interface ReadColumn {

@@ -1,0 +1,14 @@
+import type { DataSource, EntityMetadata } from 'typeorm'
+import type { Kind } from '../value/kind'
+
+/** TypeORM's own class, which it does not export by name. */
+export type ColumnMetadata = EntityMetadata['columns'][number]
+
+/** The kind of values of a column type, where the column says more: a length, a precision, members. */
+export type BuildKind = (column: ColumnMetadata, dataSource: DataSource) => Kind
+
+/** `binary` has no JSON form and is never exposed (D12). */
+export type KindEntry = Kind | BuildKind | 'binary'
+
+/** By TypeORM's names of column types. */
+export type KindTable = ReadonlyMap<string, KindEntry>
