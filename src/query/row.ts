@@ -45,5 +45,9 @@ export function selection(dataSource: DataSource, { row }: Resource, alias?: str
 
 /** Reads back what {@link selection} has named. */
 export function hydrate({ driver }: DataSource, { row }: Resource, raw: RawRow): Row {
-  return row.map(({ valueColumn }, index) => driver.prepareHydratedValue(raw[`c${index}`], valueColumn))
+  return row.map(({ column, valueColumn }, index) => {
+    const value = raw[`c${index}`]
+    // The transformer of a key need not know null, which only a foreign key can be.
+    return value === null && column !== valueColumn ? null : driver.prepareHydratedValue(value, valueColumn)
+  })
 }

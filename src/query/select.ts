@@ -37,7 +37,7 @@ function selectQuery(dataSource: DataSource, plan: SelectPlan): Builder {
   for (const [expression, name] of selection(dataSource, resource, rootAlias)) builder.addSelect(expression, name)
   let bound = 0
   const bind = (value: unknown): string => {
-    const name = `tr_p${bound++}`
+    const name = `tr_bound_${bound++}`
     builder.setParameter(name, value)
     return `:${name}`
   }

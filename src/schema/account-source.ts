@@ -3,7 +3,6 @@ import { argon2id, type PasswordHashing } from '../access/account'
 import { hashLength } from '../access/password'
 import type { Report } from '../errors'
 import type { UserAccountOptions } from '../resource'
-import { booleanKind } from '../value/boolean'
 import type { Kind } from '../value/kind'
 import { kindOf } from './column-kind'
 import type { ColumnMetadata } from './kind-table'
@@ -64,7 +63,7 @@ export function buildAccountSource(
 }
 
 function isFlag(kind: Kind | undefined): boolean {
-  return kind === booleanKind || kind?.wide !== undefined
+  return kind?.boolean === true || kind?.wide !== undefined
 }
 
 function hashingOf(

@@ -2,7 +2,7 @@ import { ValueError } from '../errors'
 import { booleanKind } from './boolean'
 import { dateTimeKind, renderDateTime } from './date-time'
 import { jsonKind } from './json'
-import { type Json, type Kind, nullOperators, orderOperators, refuse } from './kind'
+import { type Json, type Kind, nullOperators, refuse } from './kind'
 import { floatKind } from './number'
 import { textKind } from './text'
 
@@ -50,7 +50,7 @@ export function transformedKind(
 function anyKind(stored: Kind | undefined): Kind {
   return {
     description: 'JSON',
-    operators: stored === undefined ? nullOperators : orderOperators.filter((name) => stored.operators.includes(name)),
+    operators: stored?.operators ?? nullOperators,
     ...(stored?.inPath && { inPath: stored.inPath }),
     fromText: (text) => (stored === undefined ? refuse('compared by "is" only') : stored.fromText(text)),
     fromJson: jsonKind.fromJson,
