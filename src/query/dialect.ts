@@ -6,7 +6,12 @@ import type { Kind } from '../value/kind'
 export type Failure =
   | { readonly kind: 'unique'; readonly columns: readonly string[] }
   | { readonly kind: 'reference' }
-  | { readonly kind: 'value'; readonly columns: readonly string[] }
+  | {
+      readonly kind: 'value'
+      readonly columns: readonly string[]
+      /** Where the database names no column: whether it may be about this value. */
+      readonly isAbout?: (value: unknown) => boolean
+    }
 
 /** An error as the database's driver throws it. */
 export interface DriverError extends Error {

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm'
 import { ApiError, FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Resource } from '../schema/registry'
+import type { Failure } from './dialect'
 import { failureOf } from './dialects'
 import { checkReferences } from './reference'
 import type { Session } from './statement'
@@ -23,7 +24,7 @@ export async function refuseWrite(
   if (failure.kind === 'reference') noteDeclared(resource, changes, errors)
   errors.raise('bad-values')
   if (failure.kind === 'unique') throw alreadyTaken(resource, failure.columns)
-  if (failure.kind === 'value') throw notAccepted(resource, failure.columns)
+  if (failure.kind === 'value') throw notAccepted(resource, columnsOf(failure, changes))
   throw new ApiError('conflict', `other records refer to values of this ${resource.name} that would change`)
 }
 
@@ -34,6 +35,12 @@ function noteDeclared({ record }: Resource, changes: ChangeSet, errors: FieldErr
     const isWritten = relation !== undefined && !insertable && columns.some((column) => written.has(column))
     if (isWritten) errors.add(name, `points to no ${relation.inverseEntityMetadata.name.toLowerCase()}`)
   }
+}
+
+function columnsOf({ columns, isAbout }: Extract<Failure, { kind: 'value' }>, changes: ChangeSet): readonly string[] {
+  if (isAbout === undefined) return columns
+  const about = [...changes].filter(([, value]) => isAbout(value))
+  return about.flatMap(([field]) => field.columns.map(({ column }) => column.databaseName))
 }
 
 /** @throws {ApiError} `conflict`, when other records refer to the one to delete */
