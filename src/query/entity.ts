@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
 import type { ChangeSet } from '../plan/plan'
-import type { ColumnMetadata } from '../schema/kind-table'
+import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import { endOfReferences } from '../schema/stored-column'
 import { type Row, toValues } from './row'

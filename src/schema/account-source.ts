@@ -5,7 +5,7 @@ import type { Report } from '../errors'
 import type { UserAccountOptions } from '../resource'
 import type { Kind } from '../value/kind'
 import { kindOf } from './column-kind'
-import type { ColumnMetadata } from './kind-table'
+import type { ColumnMetadata } from './metadata'
 import { propertyOf } from './property'
 
 /** Where the site's users are, as `@UserAccount` says (D25). */

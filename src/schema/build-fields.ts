@@ -1,7 +1,7 @@
 import type { Report } from '../errors'
 import type { MountContext } from './context'
 import { buildField, buildIdField, type Field, hindranceOf, kindOfAll, relationOf } from './field'
-import type { ColumnMetadata } from './kind-table'
+import type { ColumnMetadata } from './metadata'
 import { fieldColumns, isNamed, isSameColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 import { buildStoredColumn, type StoredColumn } from './stored-column'

@@ -1,8 +1,8 @@
-import type { DataSource, RelationMetadata } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import { compositeKind } from '../value/composite'
 import type { Kind } from '../value/kind'
 import { textKind } from '../value/text'
-import type { ColumnMetadata } from './kind-table'
+import type { ColumnMetadata, RelationMetadata } from './metadata'
 import { isNamed, propertyOf } from './property'
 import { buildStoredColumn, endOfReferences, type StoredColumn } from './stored-column'
 

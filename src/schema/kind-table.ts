@@ -1,8 +1,6 @@
-import type { DataSource, EntityMetadata } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import type { Kind } from '../value/kind'
-
-/** TypeORM's own class, which it does not export by name. */
-export type ColumnMetadata = EntityMetadata['columns'][number]
+import type { ColumnMetadata } from './metadata'
 
 /** The kind of values of a column type, where the column says more: a length, a precision, members. */
 export type BuildKind = (column: ColumnMetadata, dataSource: DataSource) => Kind

@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
 import { isBinary } from './column-kind'
-import type { ColumnMetadata } from './kind-table'
+import type { ColumnMetadata } from './metadata'
 
 /** The property by which a column is called: the relation's, for a foreign key. */
 export function propertyOf(column: ColumnMetadata): string {

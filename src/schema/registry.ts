@@ -1,7 +1,8 @@
-import type { EntityMetadata, RelationMetadata } from 'typeorm'
+import type { EntityMetadata } from 'typeorm'
 import type { Rule } from '../access/rule'
 import type { AccountSource } from './account-source'
 import type { Field } from './field'
+import type { RelationMetadata } from './metadata'
 import type { ReadColumn } from './stored-column'
 import type { Validate } from './validation'
 

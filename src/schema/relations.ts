@@ -1,5 +1,5 @@
-import type { RelationMetadata } from 'typeorm'
 import type { Field } from './field'
+import type { RelationMetadata } from './metadata'
 import type { Registration } from './registration'
 
 /**

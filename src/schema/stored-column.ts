@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { Kind } from '../value/kind'
 import { kindOf } from './column-kind'
-import type { ColumnMetadata } from './kind-table'
+import type { ColumnMetadata } from './metadata'
 
 /** One column of a table, as statements name it and as its values are read. */
 export interface ReadColumn {
