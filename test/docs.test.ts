@@ -5,6 +5,9 @@ import { dirname, join, resolve } from 'node:path'
 import { refusals } from '../src/errors'
 import { limits } from '../src/request/limits'
 import { freePort, send } from './client'
+import { differences } from './tables/differences'
+import { keysOfTwo } from './tables/keys'
+import { toManyFilters } from './tables/relations'
 
 const root = resolve(__dirname, '..')
 const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...markdownIn('docs')]
@@ -138,4 +141,57 @@ test('the table of limits holds every limit of the code', () => {
     const isDocumented = new RegExp(`(^| )${limit.toLocaleString('en')}( |,|$)`, 'm').test(text)
     expect({ name, isDocumented }).toEqual({ name, isDocumented: true })
   }
+})
+
+/** Names of databases, by TypeORM's names of their drivers. */
+const databases: Readonly<Record<string, string>> = {
+  'better-sqlite3': 'SQLite',
+  sqlite: 'SQLite',
+  postgres: 'PostgreSQL',
+  mariadb: 'MariaDB',
+  mysql: 'MariaDB as MySQL',
+}
+/** Packages, where they have other names. */
+const packages: Readonly<Record<string, string>> = {
+  sqlite: 'sqlite3',
+  postgres: 'pg',
+  mariadb: 'mysql2',
+  mysql: 'mysql2',
+}
+
+const legs: readonly { readonly name: string; readonly driver: string }[] = require('./legs')
+const code = (text: string): string => `\`${text}\``
+
+/** Tables that tests run on, as the page that shows them. */
+const tables: readonly (readonly [page: string, source: string, rows: readonly (readonly string[])[]])[] = [
+  [
+    'docs/reference/databases.md',
+    'test/legs.js',
+    legs.map(({ name, driver }) => [databases[driver] ?? driver, name.slice(0, 3), code(packages[driver] ?? driver)]),
+  ],
+  [
+    'docs/reference/databases.md',
+    'test/tables/differences.ts',
+    Object.values(differences).map(({ what, sqlite, postgres, mariadb }) => [what, sqlite, postgres, mariadb]),
+  ],
+  ['docs/reference/keys.md', 'test/tables/keys.ts', keysOfTwo.map((row) => row.map(code))],
+  [
+    'docs/reference/relations.md',
+    'test/tables/relations.ts',
+    toManyFilters.flatMap(([query, , finds]) => (finds === undefined ? [] : [[code(query), finds]])),
+  ],
+]
+
+test.each(tables)('a table of %s is that of %s', (page, source, rows) => {
+  const [, table = ''] = read(page).split(`<!-- ${source} -->`)
+  const [lines = ''] = table.trim().split('\n\n')
+  const shown = lines.split('\n').slice(2)
+  expect(
+    shown.map((line) =>
+      line
+        .slice(1, -1)
+        .split(' | ')
+        .map((cell) => cell.trim()),
+    ),
+  ).toEqual(rows)
 })
