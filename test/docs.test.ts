@@ -81,7 +81,7 @@ afterAll(() => {
 /** Starts a server and waits until it answers. */
 async function serve(script: string): Promise<number> {
   const port = await freePort()
-  const env = { ...process.env, PORT: String(port), DATABASE: join(data, 'world.sqlite') }
+  const env = { ...process.env, PORT: String(port), DATABASE: join(data, 'world.sqlite'), DATABASE_URL: '' }
   const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'ignore', 'inherit'] })
   running.push(child)
   for (let attempt = 0; attempt < 300; attempt++) {
