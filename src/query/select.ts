@@ -15,13 +15,16 @@ export async function fetchRows(session: Session, plan: SelectPlan): Promise<rea
   return afterLoad(session, plan.resource, await readRows(session, plan))
 }
 
-/** As {@link fetchRows}, as they are stored: no listener sees them. */
-export async function readRows(session: Session, plan: SelectPlan): Promise<readonly Row[]> {
+/** As {@link fetchRows}, as they are stored: no listener sees them. @param lock until the transaction ends */
+export async function readRows(session: Session, plan: SelectPlan, lock = false): Promise<readonly Row[]> {
   const { dataSource } = session
   const { resource } = plan
   let rows: readonly RawRow[]
   try {
-    rows = (await execute(session, selectQuery(dataSource, plan))).rows
+    const builder = selectQuery(dataSource, plan)
+    // Where all share one connection, nobody else is in between.
+    if (lock && !dialectOf(dataSource).sharesConnection) builder.setLock('pessimistic_write')
+    rows = (await execute(session, builder)).rows
   } catch (error) {
     if (failureOf(error, dataSource, resource.metadata) === undefined) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter')

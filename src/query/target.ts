@@ -23,9 +23,9 @@ export async function fetchRow(session: Session, resource: Resource, key: unknow
   return row
 }
 
-/** @returns undefined when there is no record for the target any more */
+/** Reads the target of a write, which nobody else can write then. @returns undefined when there is none any more */
 export async function readTarget(session: Session, resource: Resource, target: Target): Promise<Found | undefined> {
-  const [row] = await readRows(session, planItem(resource, target.key))
+  const [row] = await readRows(session, planItem(resource, target.key), true)
   if (row === undefined || !isTarget(resource, row, target)) return undefined
   const metadata = metadataOf(resource, row)
   return { row, metadata, entity: toEntity(resource, row), stored: toEntity(resource, row) }

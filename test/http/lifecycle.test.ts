@@ -232,6 +232,14 @@ test('what is loaded is what listeners make of it, on every path', async () => {
   ])
 })
 
+test('of writes to one record beside each other none is lost', async () => {
+  const { id } = (await post('article', { title: 'Busy' })).json() as { id: number }
+  const titles = Array.from({ length: 10 }, (_, index) => `t${index}`)
+  const replies = await Promise.all(titles.map((title) => put(`article/${id}`, { title })))
+  expect(replies.map(({ status }) => status)).toEqual(titles.map(() => 200))
+  expect((await get(`article/${id}/`)).json()).toMatchObject({ edits: 10, version: 11 })
+})
+
 test('twenty writes beside each other are all heard of, and all stored', async () => {
   const names = Array.from({ length: 20 }, (_, index) => `n${index}`)
   const replies = await Promise.all(names.map((name) => post('account', { name })))
