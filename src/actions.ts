@@ -6,11 +6,11 @@ import { planInsert, planUpdate, type ShownValue } from './plan/change-set'
 import type { ChangeSet, Target } from './plan/plan'
 import { parseKey, planItem, planList } from './plan/select-plan'
 import { ownerKey, requireOwner } from './plan/target'
-import { newEntity, updatedEntity } from './query/entity'
 import { deleteRow, insertRow, updateRow } from './query/lifecycle'
 import { requireReferences } from './query/reference'
 import { fieldValue, type Row } from './query/row'
 import { fetchRows } from './query/select'
+import { validateChanges } from './query/validate'
 import { type Payload, parseBody } from './request/body'
 import type { PageLimits } from './request/limits'
 import { parseListRequest } from './request/list-request'
@@ -57,7 +57,7 @@ export const create: Action = async (service, { resource, readPayload, collectio
   const body = await parseBody(await readPayload())
   const errors = new FieldErrors()
   const changes = planInsert(resource, body, ownerKey(resource, principal), errors)
-  await resource.validate?.(newEntity(resource, changes), changes, errors)
+  await validateChanges(resource, undefined, changes, errors)
   await requireReferences(service, changes, errors)
   const row = await insertRow(service, resource, await hashPasswords(service, changes))
   const record = renderRecord(resource, row)
@@ -78,7 +78,7 @@ export const update: Action = async (service, request, principal) => {
   requireOwner(resource, target, principal)
   const errors = new FieldErrors()
   const changes = planUpdate(resource, body, shownIn(resource, row), errors)
-  await resource.validate?.(updatedEntity(resource, row, changes), changes, errors)
+  await validateChanges(resource, row, changes, errors)
   await requireReferences(service, changes, errors)
   if (changes.size === 0) return answerJson(200, renderRecord(resource, row))
   const updated = await updateRow(service, resource, target, await hashPasswords(service, changes))
@@ -97,7 +97,7 @@ export const remove: Action = async ({ dataSource }, request, principal) => {
 async function requireRow(dataSource: DataSource, request: ResourceRequest): Promise<{ row: Row; target: Target }> {
   const { resource, segment = '' } = request
   const key = parseKey(resource, segment)
-  const [row] = key === undefined ? [] : await fetchRows({ dataSource }, planItem(resource, key))
+  const [row] = key === undefined ? [] : await fetchRows({ dataSource }, planItem(resource, key)).catch(noRows)
   if (row === undefined) throw notFound(request)
   const owner = resource.owner === undefined ? undefined : fieldValue(resource, row, resource.owner)
   return { row, target: { key, owner } }
@@ -106,6 +106,12 @@ async function requireRow(dataSource: DataSource, request: ResourceRequest): Pro
 /** What the client sees of a record: nothing of a hidden field. */
 function shownIn(resource: Resource, row: Row): ShownValue {
   return (field) => (resource.record.includes(field) ? renderField(resource, row, field) : undefined)
+}
+
+/** An id that the database cannot read is that of no record. */
+function noRows(error: unknown): readonly Row[] {
+  if (error instanceof ApiError && error.code === 'bad-query') return []
+  throw error
 }
 
 function notFound({ resource }: ResourceRequest): ApiError {

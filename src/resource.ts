@@ -13,6 +13,8 @@ export interface ResourceOptions<Property extends string = string> {
    * that is named cannot be followed by filters. Of an embedded entity all, as `profile`, or some, as `profile.phone`.
    */
   readonly exclude?: readonly PathOf<Property>[]
+  /** JSON names of properties whose own names clash: `{ id: 'number' }` where `id` is a part of the key. */
+  readonly rename?: { readonly [Name in Property]?: string }
   /** Properties that are shown but cannot be written. */
   readonly readOnly?: readonly PathOf<Property>[]
   /** Who may do what. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */

@@ -5,7 +5,11 @@ import type { Kind } from '../value/kind'
 /** A constraint of the database that a statement would have broken. */
 export type Failure =
   | { readonly kind: 'unique'; readonly columns: readonly string[] }
-  | { readonly kind: 'reference' }
+  | {
+      readonly kind: 'reference'
+      /** Of the foreign key that points to nothing, where the database says it. */
+      readonly columns: readonly string[]
+    }
   | {
       readonly kind: 'value'
       readonly columns: readonly string[]

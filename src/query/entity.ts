@@ -1,5 +1,6 @@
 import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
 import type { ChangeSet } from '../plan/plan'
+import type { Field } from '../schema/field'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import { endOfReferences } from '../schema/stored-column'
@@ -50,6 +51,11 @@ export function assign(entity: ObjectLiteral, changes: ChangeSet): void {
     }
     field.relation.setEntityValue(entity, related)
   }
+}
+
+/** Whether an entity has a value for a field. */
+export function isIn(entity: ObjectLiteral, { columns }: Field): boolean {
+  return columns.every(({ column }) => column.getEntityValue(entity) !== undefined)
 }
 
 /** The values that an entity has, column by column; `undefined` is none. */

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ObjectLiteral } from 'typeorm'
+import { FieldErrors } from '../errors'
+import { addMissing } from '../plan/change-set'
 import type { ChangeSet, Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
-import { assign, changedValues, columnValues, newEntity, toEntity } from './entity'
+import { assign, changedValues, columnValues, isIn, newEntity, toEntity } from './entity'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import { fieldValue, type Row } from './row'
 import { inTurn, type Session, type Transaction, transact } from './statement'
@@ -19,11 +21,11 @@ export async function insertRow(session: Session, resource: Resource, changes: C
   try {
     return await inTurn(session, async () => {
       if (isTree(resource)) return transact(session, (inner) => insertNode(inner, resource, entity))
-      if (!resource.lifecycle.write) return insertValues(session, resource, entity)
+      if (!resource.lifecycle.write) return whole(session, resource, (inner) => insertValues(inner, resource, entity))
       return transact(session, (inner) => insertHeard(inner, resource, entity))
     })
   } catch (error) {
-    return refuseWrite(error, session, resource, changes)
+    return refuseWrite(error, session, resource, changes, true)
   }
 }
 
@@ -37,11 +39,13 @@ export async function updateRow(
   try {
     return await inTurn(session, async () => {
       if (isTree(resource)) return transact(session, (inner) => updateNode(inner, resource, target, changes))
-      if (!resource.lifecycle.write) return updateValues(session, resource, target, changedValues(changes))
+      if (!resource.lifecycle.write) {
+        return whole(session, resource, (inner) => updateValues(inner, resource, target, changedValues(changes)))
+      }
       return transact(session, (inner) => updateHeard(inner, resource, target, changes))
     })
   } catch (error) {
-    return refuseWrite(error, session, resource, changes)
+    return refuseWrite(error, session, resource, changes, false)
   }
 }
 
@@ -58,6 +62,12 @@ export async function deleteRow(session: Session, resource: Resource, target: Ta
   }
 }
 
+/** What cannot be read back has not been stored: where that may be, a write is in a transaction with its reading. */
+function whole<T>(session: Session, { row }: Resource, work: (session: Session) => Promise<T>): Promise<T> {
+  const isDoubtful = row.some(({ valueColumn }) => valueColumn.transformer !== undefined)
+  return isDoubtful ? transact(session, work) : work(session)
+}
+
 function isTree({ metadata }: Resource): boolean {
   return metadata.treeType !== undefined
 }
@@ -65,6 +75,9 @@ function isTree({ metadata }: Resource): boolean {
 async function insertHeard(session: Transaction, resource: Resource, entity: ObjectLiteral): Promise<Row> {
   const { broadcaster } = session.runner
   await broadcaster.broadcast('BeforeInsert', resource.metadata, entity)
+  const errors = new FieldErrors()
+  addMissing(resource, (field) => isIn(entity, field), errors)
+  errors.raise('bad-values')
   const row = await insertValues(session, resource, entity)
   Object.assign(entity, toEntity(resource, row))
   await broadcaster.broadcast('AfterInsert', resource.metadata, entity)

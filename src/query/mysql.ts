@@ -31,7 +31,10 @@ export const mysql: Dialect = {
   failureOf: ({ errno = 0, message }, metadata) => kinds.get(errno)?.(message, metadata),
 }
 
-const reference = (): Failure => ({ kind: 'reference' })
+const reference = (message: string): Failure => {
+  const [, list = ''] = /FOREIGN KEY \(([^)]*)\)/.exec(message) ?? []
+  return { kind: 'reference', columns: list === '' ? [] : list.split(', ').map((name) => name.replaceAll('`', '')) }
+}
 const unique = (message: string, metadata: EntityMetadata): Failure => {
   const [, name = ''] = /for key '(?:.*\.)?([^']+)'/.exec(message) ?? []
   const primary = metadata.primaryColumns.map((column) => column.databaseName)

@@ -38,7 +38,7 @@ export const postgres: Dialect = {
   sharesConnection: false,
   returning: () => true,
   failureOf: ({ code = '', column, constraint, message, detail = '' }, metadata) => {
-    if (code === '23503' || code === '23001') return { kind: 'reference' }
+    if (code === '23503' || code === '23001') return { kind: 'reference', columns: keyColumns(detail) }
     if (code === '23505' || code === '23P01') {
       const named = uniqueColumns(metadata, constraint)
       return { kind: 'unique', columns: named.length > 0 ? named : keyColumns(detail) }

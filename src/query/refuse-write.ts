@@ -5,10 +5,12 @@ import type { Resource } from '../schema/registry'
 import type { Failure } from './dialect'
 import { failureOf } from './dialects'
 import { checkReferences } from './reference'
+import { UnreadableError } from './row'
 import type { Session } from './statement'
 
 /**
  * Says what the database had against an INSERT or UPDATE (D5, D10).
+ * @param isNew nobody can refer to a record yet
  * @throws {ApiError} `conflict`, `bad-values`; or the error itself, when no constraint speaks from it
  */
 export async function refuseWrite(
@@ -16,7 +18,9 @@ export async function refuseWrite(
   session: Session,
   resource: Resource,
   changes: ChangeSet,
+  isNew: boolean,
 ): Promise<never> {
+  if (error instanceof UnreadableError) throw unreadable(error, changes)
   const failure = failureOf(error, session.dataSource, resource.metadata)
   if (failure === undefined) throw error
   const errors = new FieldErrors()
@@ -25,7 +29,16 @@ export async function refuseWrite(
   errors.raise('bad-values')
   if (failure.kind === 'unique') throw alreadyTaken(resource, failure.columns)
   if (failure.kind === 'value') throw notAccepted(resource, columnsOf(failure, changes))
+  if (isNew) throw notAccepted(resource, failure.columns)
   throw new ApiError('conflict', `other records refer to values of this ${resource.name} that would change`)
+}
+
+/** A value that a transformer takes and cannot read back has not been stored; one that was stored before is a fault. */
+function unreadable(error: UnreadableError, changes: ChangeSet): Error {
+  const field = [...changes.keys()].find(({ columns }) => columns.some(({ column }) => column === error.column))
+  if (field === undefined) return error
+  const message = 'must be a value that the transformer of its column can read back'
+  return new ApiError('bad-values', `${field.name} ${message}`, { errors: [{ field: field.name, message }] })
 }
 
 /** Notes the foreign keys of several columns that are written column by column. */

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
+import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import { dialectOf } from './dialects'
@@ -43,11 +44,29 @@ export function selection(dataSource: DataSource, { row }: Resource, alias?: str
   return row.map((stored, index) => [read(stored, columnSql(dataSource, stored, alias)), `c${index}`])
 }
 
-/** Reads back what {@link selection} has named. */
+/** A stored value that the transformer of its column cannot read. */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError'
+  constructor(
+    readonly column: ColumnMetadata,
+    cause: unknown,
+  ) {
+    super(`the transformer of ${column.entityMetadata.name}.${column.propertyPath} cannot read what is stored`, {
+      cause,
+    })
+  }
+}
+
+/** Reads back what {@link selection} has named. @throws {UnreadableError} */
 export function hydrate({ driver }: DataSource, { row }: Resource, raw: RawRow): Row {
   return row.map(({ column, valueColumn }, index) => {
     const value = raw[`c${index}`]
     // The transformer of a key need not know null, which only a foreign key can be.
-    return value === null && column !== valueColumn ? null : driver.prepareHydratedValue(value, valueColumn)
+    if (value === null && column !== valueColumn) return null
+    try {
+      return driver.prepareHydratedValue(value, valueColumn)
+    } catch (cause) {
+      throw new UnreadableError(column, cause)
+    }
   })
 }

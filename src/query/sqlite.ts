@@ -24,7 +24,7 @@ export const sqlite: Dialect = {
   // (`RAISE(ABORT, …)`) refuses, it refuses for the values.
   failureOf: ({ message, code }, metadata): Failure | undefined => {
     if (!code?.startsWith('SQLITE_CONSTRAINT')) return undefined
-    if (message.endsWith('FOREIGN KEY constraint failed')) return { kind: 'reference' }
+    if (message.endsWith('FOREIGN KEY constraint failed')) return { kind: 'reference', columns: [] }
     const [, constraint, list = ''] = /(UNIQUE|NOT NULL|CHECK) constraint failed: (.*)$/.exec(message) ?? []
     if (constraint === 'CHECK') return { kind: 'value', columns: checkedColumns(metadata, list) }
     const columns = list.split(', ').map((path) => path.slice(path.lastIndexOf('.') + 1))

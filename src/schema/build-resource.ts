@@ -30,7 +30,7 @@ export function buildResource(registration: Registration, context: MountContext,
   const owner = findOwner(registration, [...shown, ...hidden], context, report)
   const record = fieldsOfRecord(registration, shown, report)
   const lifecycle = lifecycleOf(metadata, context.dataSource)
-  const validate = buildValidate(metadata, record)
+  const validate = buildValidate(metadata)
   const isEntity = lifecycle.load || lifecycle.write || validate !== undefined
   const [key] = record
   if (key === undefined || rule === undefined) return undefined
@@ -73,8 +73,8 @@ function checkProperties({ metadata, options }: Registration, { dataSource }: Mo
     ...metadata.columns.flatMap(optionNames),
     ...metadata.relations.map((relation) => relation.propertyPath),
   ])
-  for (const option of ['exclude', 'readOnly'] as const) {
-    const named = options[option] ?? []
+  const lists = { exclude: options.exclude, readOnly: options.readOnly, rename: Object.keys(options.rename ?? {}) }
+  for (const [option, named = []] of Object.entries(lists)) {
     if (!Array.isArray(named)) report(`"${option}" must be an array of properties`)
     for (const property of Array.isArray(named) ? named : []) {
       if (known.has(property)) continue

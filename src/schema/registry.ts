@@ -44,6 +44,8 @@ export interface Lifecycle {
   readonly load: boolean
   /** For what is inserted, updated or removed. */
   readonly write: boolean
+  /** Before an INSERT, so that what a request lacks may be filled in. */
+  readonly beforeInsert: boolean
 }
 
 /** All that is mounted. */

@@ -39,6 +39,12 @@ const numeric = {
   to: (value: number | null) => value,
   from: (value: string | null) => (value === null ? null : Number(value)),
 }
+const millis = {
+  to: (value: Date | null = null) => value?.valueOf().toString(),
+  from: (value: string | null) => value && new Date(Number(value)),
+}
+/** Takes everything, and reads only some of it. */
+const once = { to: (value: unknown) => value, from: (value: string | null) => value && JSON.parse(value) }
 const prefixed = { to: (value: string) => `k-${value}`, from: (value: string) => value.slice(2) }
 const reversed = {
   to: (value: string | null) => value && [...value].reverse().join(''),
@@ -56,6 +62,16 @@ class Changed {
   @Column({ type: 'decimal', precision: 8, scale: 2, nullable: true, transformer: numeric }) rate!: number
   @Column({ type: 'varchar', length: 30, nullable: true, transformer: [lower, reversed] }) twice!: string
   @ManyToOne(() => Changed, { nullable: true }) next!: Changed | null
+}
+
+/** Transformers as applications have them. */
+@Entity()
+@Resource({ auth: everybody })
+class Strange {
+  @PrimaryColumn({ type: 'int', transformer: { to: Number, from: String } }) id!: string
+  @Column({ type: 'bigint', nullable: true, transformer: numeric }) count!: number | null
+  @Column({ type: 'varchar', nullable: true, transformer: millis }) expires!: string
+  @Column({ type: 'varchar', nullable: true, transformer: once }) once!: unknown
 }
 
 /** Names that mean something elsewhere. */
@@ -104,7 +120,7 @@ class Snake {
 let world: World
 let named: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Changed, Odd, Member] })
+  world = await openWorld({ entities: [Changed, Strange, Odd, Member] })
   named = await openWorld({ entities: [Snake], source: { namingStrategy: new SnakeNames() } })
 })
 afterAll(async () => {
@@ -174,6 +190,28 @@ test('a foreign key to a key with a transformer', async () => {
   expect(await ids('changed?next__email=ann@x.org')).toEqual(['two'])
   expect((await put('changed/two', { next_id: 'two' })).json()).toMatchObject({ next_id: 'two' })
   expect((await put('changed/two', { next_id: 'no' })).json()).toMatchObject({ errors: [{ field: 'next_id' }] })
+})
+
+test('what a transformer takes says what a property is, whatever its declaration', async () => {
+  const made = await post('strange', { id: '5', count: 7, expires: '2030-01-01 00:00:00' })
+  expect([made.status, made.json()]).toEqual([201, { id: '5', count: 7, expires: '2030-01-01 00:00:00', once: null }])
+  expect(await ids('strange?id=5&count=7&expires=2030-01-01%2000:00:00')).toEqual(['5'])
+  for (const body of [{ count: 1.5 }, { count: 'x' }, { expires: 'soon' }, { expires: 5 }]) {
+    expect((await put('strange/5', body)).status).toBe(400)
+  }
+  for (const id of ['nothing', '5x']) {
+    expect((await get(`strange/${id}/`)).status).toBe(404)
+    expect((await post('strange', { id })).json()).toMatchObject({ status: 400, errors: [{ field: 'id' }] })
+  }
+  expect((await get('strange?id__like=5%25')).status).toBe(400)
+})
+
+test('what a transformer cannot read back is not stored', async () => {
+  const answer = { status: 400, errors: [{ field: 'once', message: expect.stringContaining('can read back') }] }
+  expect((await post('strange', { id: '6', once: 'not json' })).json()).toMatchObject(answer)
+  expect((await put('strange/5', { once: 'not json' })).json()).toMatchObject(answer)
+  expect(await ids('strange')).toEqual(['5'])
+  expect((await put('strange/5', { once: '{"a":1}' })).json()).toMatchObject({ once: { a: 1 } })
 })
 
 test('names of tables, columns and properties may be odd', async () => {

@@ -89,9 +89,18 @@ class Reminder {
   @ManyToOne(() => Invoice, { nullable: true }) invoice!: Relation<Invoice> | null
 }
 
+/** A part of its key has the name that the whole of it has in records. */
+@Entity()
+@Resource({ auth: everybody, rename: { id: 'number', order: 'of' } })
+class Line {
+  @PrimaryColumn() id!: number
+  @PrimaryColumn({ length: 5 }) list!: string
+  @ManyToOne(() => Order, { nullable: true }) order!: Relation<Order> | null
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Price, Offer, Tag, Order, Delivery, Invoice, Reminder] })
+  world = await openWorld({ entities: [Price, Offer, Tag, Order, Delivery, Invoice, Reminder, Line] })
 })
 afterAll(async () => {
   await world.close()
@@ -189,4 +198,12 @@ test('a key that is a relation, and a reference to it', async () => {
   expect(reminder).toEqual({ id: expect.stringMatching(/^[\da-f-]{36}$/), invoice_id: 1 })
   expect(await ids('reminder/?invoice__order__buyer=ann&invoice__paid=true')).toEqual([reminder.id])
   expect((await post('reminder', { invoice_id: 2 })).status).toBe(400)
+})
+
+test('a part of a key that is called id has another name', async () => {
+  const made = await post('line', { number: 7, list: 'a', of_id: 1 })
+  expect([made.status, made.json()]).toEqual([201, { id: '7,a', number: 7, list: 'a', of_id: 1 }])
+  expect(await ids('line?number=7&id=7,a&of__buyer=ann&ordering=-number')).toEqual(['7,a'])
+  expect((await put('line/7,a', { of_id: null })).json()).toMatchObject({ of_id: null })
+  expect((await get('line?order=1')).status).toBe(400)
 })

@@ -11,6 +11,7 @@ import {
   EventSubscriber,
   type InsertEvent,
   ManyToOne,
+  PrimaryColumn,
   PrimaryGeneratedColumn,
   type RemoveEvent,
   type SoftRemoveEvent,
@@ -61,6 +62,21 @@ class Article {
   @BeforeRemove()
   keepFamous(): void {
     if (this.title === 'famous') throw Object.assign(new Error('famous ones stay'), { status: 403, expose: true })
+  }
+}
+
+/** Its listener gives what a request need not. */
+@Entity()
+@Resource({ auth: everybody })
+class Ticket {
+  @PrimaryColumn({ length: 20 }) id!: string
+  @Column() text!: string
+  @Column() stamp!: string
+
+  @BeforeInsert()
+  fill(): void {
+    this.id ??= `T${this.text}`
+    this.stamp ??= 'filled'
   }
 }
 
@@ -140,7 +156,7 @@ class Circle extends Shape {
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Author, Article, Account, Log, Shape, Circle],
+    entities: [Author, Article, Account, Log, Shape, Circle, Ticket],
     source: { subscribers: [AccountSubscriber] },
   })
   await post('author', { name: 'Ann' })
@@ -163,6 +179,15 @@ test('a listener changes what is inserted, and sees relations', async () => {
   ])
   expect((await get('article/1/')).json()).toEqual(made.json())
   expect(await world.sql('SELECT "secret" FROM "article"')).toEqual([{ secret: 'of One' }])
+})
+
+test('D8 what a listener fills in need not be given', async () => {
+  const made = await post('ticket', { text: 'x' })
+  expect([made.status, made.json()]).toEqual([201, { id: 'Tx', text: 'x', stamp: 'filled' }])
+  expect((await post('ticket', { id: 'U' })).json()).toMatchObject({
+    status: 400,
+    errors: [{ field: 'text', message: 'is required' }],
+  })
 })
 
 test('a listener changes what is updated', async () => {

@@ -1,4 +1,5 @@
 import {
+  ChildEntity,
   Column,
   DeleteDateColumn,
   Entity,
@@ -10,6 +11,7 @@ import {
   OneToOne,
   PrimaryGeneratedColumn,
   type Relation,
+  TableInheritance,
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
@@ -106,6 +108,55 @@ class City {
   @DeleteDateColumn() gone!: Date | null
 }
 
+/** Relations that TypeORM cannot follow: nothing at the other end knows of them. */
+@Entity()
+@Resource({ auth: everybody })
+class Loose {
+  @PrimaryGeneratedColumn() id!: number
+  @OneToMany(() => City, 'nothing') cities!: City[]
+  @OneToOne(() => City) city!: City
+  @ManyToMany(() => City) many!: City[]
+}
+
+/** Children of one table that declare the same, which TypeORM knows of the first only. */
+@Entity()
+@Resource({ auth: everybody })
+@TableInheritance({ column: 'kind' })
+class Move {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() kind!: string
+}
+
+@ChildEntity()
+@Resource({ auth: everybody })
+class Sale extends Move {
+  @Column({ type: 'int', nullable: true }) amount!: number | null
+  @ManyToOne(() => City) city!: Relation<City> | null
+  @OneToMany(
+    () => Part,
+    (part) => part.sale,
+  )
+  parts!: Relation<Part>[]
+}
+
+@ChildEntity()
+@Resource({ auth: everybody })
+class Release extends Move {
+  @Column({ type: 'int', nullable: true }) amount!: number | null
+  @ManyToOne(() => City) city!: Relation<City> | null
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Part {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(
+    () => Sale,
+    (sale) => sale.parts,
+  )
+  sale!: Relation<Sale>
+}
+
 /** No resource. */
 @Entity()
 class Spy {
@@ -121,7 +172,7 @@ class Spy {
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Region, Country, Language, Flag, City, Spy],
+    entities: [Region, Country, Language, Flag, City, Spy, Loose, Move, Sale, Release, Part],
     seed: async ({ manager }) => {
       const [north, south] = await manager.save(Region, [{ name: 'North' }, { name: 'South' }])
       const [french, german, dutch] = await manager.save(Language, [
@@ -202,4 +253,21 @@ test('a relation to itself, and one to one from the side that holds the key', as
   expect((await get('city?twin__country__name=Austria')).json()).toMatchObject({ objects: [{ name: 'Paris' }] })
   const taken = { status: 409, errors: [{ field: 'country_id' }] }
   expect((await post('flag', { colours: 'x', country_id: 1 })).json()).toMatchObject(taken)
+})
+
+test.each(['cities', 'city', 'many'])('a relation that leads nowhere is none: %s', async (name) => {
+  expect((await get(`loose?${name}__id=1`)).json()).toMatchObject({ status: 400, errors: [{ field: `${name}__id` }] })
+})
+
+test('D13 single-table inheritance: children have what they declare, also alike, and the parent does not', async () => {
+  for (const child of ['sale', 'release']) {
+    const made = (await post(child, { amount: 5, city_id: 1 })).json() as { id: number }
+    expect(made).toEqual({ id: made.id, kind: expect.any(String), amount: 5, city_id: 1 })
+    expect((await get(`${child}?amount=5&city__name=Paris`)).json()).toMatchObject({ objects: [{ id: made.id }] })
+  }
+  await post('part', { sale_id: 1 })
+  expect((await get('sale?parts__id=1')).json()).toMatchObject({ objects: [{ id: 1 }] })
+  for (const query of ['move?parts__id=1', 'move?amount=5', 'move?city__name=Paris', 'release?parts__id=1']) {
+    expect((await get(query)).status).toBe(400)
+  }
 })

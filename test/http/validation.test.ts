@@ -94,6 +94,14 @@ test('PUT is checked as the record would be', async () => {
   })
 })
 
+test('what a record had wrong before is not in the way of another change', async () => {
+  await world.sql('UPDATE "stay" SET "end" = 400')
+  const record = { id: 1, start: 2, end: 400, guest_id: 1 }
+  expect((await put('stay/1', record)).json()).toEqual(record)
+  expect((await put('stay/1', { start: 3 })).json()).toEqual({ ...record, start: 3 })
+  expect((await put('stay/1', { end: 401 })).json()).toMatchObject({ errors: [{ field: 'end' }] })
+})
+
 test('a hidden field that today would be refused is not in the way, nor named', async () => {
   await world.sql(`UPDATE "guest" SET "email" = 'canary'`)
   const reply = await put('guest/1', { username: 'cleo' })
