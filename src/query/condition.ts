@@ -93,14 +93,27 @@ const scalars: Readonly<Record<OperatorName, ToSql>> = {
   ilike: matchAny(true),
 }
 
-/** Below what begins where the value ends. Behind the last value there is nothing. */
-function belowEnd({ column, stored, bindStored }: Side, value: unknown): string {
+/** What begins where the value ends, bound; undefined behind the last value. */
+function bindEnd({ stored, bindStored }: Side, value: unknown): string | undefined {
   const end = stored.kind.end?.(value)
-  return end === undefined ? `${column} IS NOT NULL` : `${column} < ${bindStored(end)}`
+  return end === undefined ? undefined : bindStored(end)
 }
 
-const within = (side: Side, value: unknown): string =>
-  `(${side.column} >= ${side.bindStored(value)} AND ${belowEnd(side, value)})`
+function within(side: Side, value: unknown): string {
+  const from = `${side.column} >= ${side.bindStored(value)}`
+  const end = bindEnd(side, value)
+  return end === undefined ? from : `(${from} AND ${side.column} < ${end})`
+}
+
+const untilEnd = (side: Side, value: unknown): string => {
+  const end = bindEnd(side, value)
+  return end === undefined ? `${side.column} IS NOT NULL` : `${side.column} < ${end}`
+}
+
+const fromEnd = (side: Side, value: unknown): string => {
+  const end = bindEnd(side, value)
+  return end === undefined ? '1 = 0' : `${side.column} >= ${end}`
+}
 
 const withinAny: ToSql = (side, values) => any(values.map((value) => within(side, value)))
 
@@ -109,7 +122,7 @@ const spans: Readonly<Record<OperatorName, ToSql>> = {
   ...scalars,
   eq: withinAny,
   in: withinAny,
-  ne: (side, values) => all(values.map((value) => `NOT ${within(side, value)}`)),
-  lte: (side, values) => all(values.map((value) => belowEnd(side, value))),
-  gt: (side, values) => all(values.map((value) => `NOT (${belowEnd(side, value)})`)),
+  ne: (side, values) => all(values.map((value) => `NOT (${within(side, value)})`)),
+  lte: (side, values) => all(values.map((value) => untilEnd(side, value))),
+  gt: (side, values) => all(values.map((value) => fromEnd(side, value))),
 }

@@ -24,6 +24,8 @@ export interface DriverError extends Error {
   readonly column?: string
   readonly constraint?: string
   readonly detail?: string
+  /** Where in the statement it is. */
+  readonly position?: string
 }
 
 /** What one kind of database spells in its own way. Columns and values come as SQL: escaped names, placeholders. */

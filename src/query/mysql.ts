@@ -6,6 +6,12 @@ import type { Dialect, Failure } from './dialect'
 /** Text as it is, whatever the collation of its column takes to be the same. */
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
 
+/**
+ * What the driver would make something else of: JSON, whose texts TypeORM would parse once more, and dates, which it shifts when
+ * they are `0000-00-00` or before the year 100.
+ */
+const readAsText: ReadonlySet<string> = new Set(['json', 'date'])
+
 /** MySQL, MariaDB. */
 export const mysql: Dialect = {
   // By the column first, which can use an index; then exactly.
@@ -23,8 +29,11 @@ export const mysql: Dialect = {
   },
   bound: (_, stored) => stored,
   parameter: (value) => value,
-  // Shown with six digits otherwise, which are not those that are stored.
-  read: ({ kind }, column) => (kind === singleKind ? `${column} + 0e0` : column),
+  read: ({ kind, valueColumn }, column) => {
+    // Shown with six digits otherwise, which are not those that are stored.
+    if (kind === singleKind) return `${column} + 0e0`
+    return readAsText.has(String(valueColumn.type)) ? `CAST(${column} AS CHAR)` : column
+  },
   sayNulls: false,
   sharesConnection: false,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),

@@ -1,25 +1,15 @@
 import { checkedColumns, uniqueColumns } from './constraint'
 import type { Dialect } from './dialect'
 
-/** Types that are read as PostgreSQL writes them: its driver has no text for them, or one that loses digits. */
-const readAsText: ReadonlySet<string> = new Set([
-  'interval',
-  'timetz',
-  'time with time zone',
-  'point',
-  'line',
-  'lseg',
-  'box',
-  'path',
-  'polygon',
-  'circle',
-  'cidr',
-  'inet',
-  'macaddr',
-  'macaddr8',
+/** Types that are read as PostgreSQL writes them: its driver makes objects of them, and a local time of a date. */
+const readAsText: ReadonlySet<string> = new Set(['date', 'interval', 'point', 'circle'])
+/** Types whose arrays the driver takes apart without losing anything. Of others the members are read as text. */
+const arraysRead: ReadonlySet<string> = new Set([
+  ...['int', 'int2', 'int4', 'int8', 'smallint', 'integer', 'bigint'],
+  ...['float', 'float4', 'float8', 'real', 'double precision', 'bool', 'boolean'],
+  ...['text', 'varchar', 'character varying', 'char', 'character', 'uuid', 'inet'],
+  ...['timestamp', 'timestamp without time zone', 'timestamptz', 'timestamp with time zone'],
 ])
-/** Those of which that is so in arrays only. */
-const arraysReadAsText: ReadonlySet<string> = new Set(['numeric', 'decimal', 'date', 'enum', 'simple-enum'])
 
 export const postgres: Dialect = {
   equalsAny: (column, _, values) => `${column} IN (${values.join(', ')})`,
@@ -27,17 +17,20 @@ export const postgres: Dialect = {
   matches: (column, pattern, ignoreCase, bind) => `${column}::text ${ignoreCase ? 'ILIKE' : 'LIKE'} ${bind(pattern)}`,
   bound: (_, stored) => stored,
   // The driver leaves out the seconds of an offset, which zones had before they had time zones.
-  parameter: (value) => (value instanceof Date ? localText(value) : value),
+  parameter: (value) => {
+    if (Array.isArray(value)) return value.map(postgres.parameter)
+    return value instanceof Date ? localText(value) : value
+  },
   read: ({ valueColumn: { type, isArray, transformer } }, column) => {
     if (transformer !== undefined) return column
     if (type === 'money') return isArray ? `${column}::numeric[]::text[]` : `${column}::numeric::text`
-    const isText = readAsText.has(String(type)) || (isArray && arraysReadAsText.has(String(type)))
-    return isText ? `${column}::text${isArray ? '[]' : ''}` : column
+    if (isArray) return typeof type === 'function' || arraysRead.has(type) ? column : `${column}::text[]`
+    return readAsText.has(String(type)) ? `${column}::text` : column
   },
   sayNulls: true,
   sharesConnection: false,
   returning: () => true,
-  failureOf: ({ code = '', column, constraint, message, detail = '' }, metadata) => {
+  failureOf: ({ code = '', column, constraint, message, detail = '', position }, metadata) => {
     if (code === '23503' || code === '23001') return { kind: 'reference', columns: keyColumns(detail) }
     if (code === '23505' || code === '23P01') {
       const named = uniqueColumns(metadata, constraint)
@@ -45,7 +38,9 @@ export const postgres: Dialect = {
     }
     if (code === '23502') return { kind: 'value', columns: column === undefined ? [] : [column] }
     if (code === '23514') return { kind: 'value', columns: checkedColumns(metadata, constraint) }
-    if (code.startsWith('22')) return { kind: 'value', columns: [], isAbout: aboutOf(message, detail) }
+    // A syntax error at no place of the statement is one in a value, as an `ltree` or `tsquery`.
+    const isSyntax = code === '42601' && position === undefined
+    if (code.startsWith('22') || isSyntax) return { kind: 'value', columns: [], isAbout: aboutOf(message, detail) }
     // Views with a check option, and what triggers raise.
     return /^44|^P0001$/.test(code) ? { kind: 'value', columns: [] } : undefined
   },
@@ -68,7 +63,9 @@ function localText(instant: Date): string {
   const local = new Date(instant.getTime() - offsetOf(instant))
   const offset = new Date(Math.abs(offsetOf(instant))).toISOString().slice(11, 19)
   const text = local.toISOString().replace(/^\+0*/, '').replace('Z', '')
-  return `${text}${offsetOf(instant) > 0 ? '-' : '+'}${offset}`
+  const withOffset = `${text}${offsetOf(instant) > 0 ? '-' : '+'}${offset}`
+  // Where the year 1 begins in UTC, it is the year before still in the west, which PostgreSQL calls 1 BC.
+  return text.startsWith('0000') ? `${withOffset.replace('0000', '0001')} BC` : withOffset
 }
 
 /** Milliseconds that local time is behind UTC. */

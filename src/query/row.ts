@@ -59,14 +59,21 @@ export class UnreadableError extends Error {
 
 /** Reads back what {@link selection} has named. @throws {UnreadableError} */
 export function hydrate({ driver }: DataSource, { row }: Resource, raw: RawRow): Row {
-  return row.map(({ column, valueColumn }, index) => {
-    const value = raw[`c${index}`]
-    // The transformer of a key need not know null, which only a foreign key can be.
-    if (value === null && column !== valueColumn) return null
-    try {
-      return driver.prepareHydratedValue(value, valueColumn)
-    } catch (cause) {
-      throw new UnreadableError(column, cause)
-    }
-  })
+  return row.map((column, index) => hydrateValue(driver, column, raw[`c${index}`]))
+}
+
+function hydrateValue(driver: DataSource['driver'], { column, valueColumn }: ReadColumn, raw: unknown): unknown {
+  // The transformer of a key need not know null, which only a foreign key can be.
+  if (raw === null && column !== valueColumn) return null
+  // PostgreSQL's driver has taken it apart; TypeORM's would again.
+  if (Array.isArray(raw) && valueColumn.transformer === undefined) return raw
+  try {
+    const value: unknown = driver.prepareHydratedValue(raw, valueColumn)
+    // What is no date or JSON, though its column is to hold one, stays as it is stored: SQLite takes any text.
+    return value instanceof Date && Number.isNaN(value.getTime()) ? raw : value
+  } catch (cause) {
+    if (valueColumn.transformer !== undefined) throw new UnreadableError(column, cause)
+    if (cause instanceof SyntaxError) return raw
+    throw cause
+  }
 }

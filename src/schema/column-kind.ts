@@ -1,11 +1,12 @@
 import type { DataSource } from 'typeorm'
 import { arrayKind } from '../value/array'
+import { setKind } from '../value/json'
 import type { Kind } from '../value/kind'
 import { transformedKind } from '../value/transformed'
 import type { KindEntry, KindTable } from './kind-table'
 import type { ColumnMetadata } from './metadata'
 import { mysqlKinds } from './mysql-kinds'
-import { postgresKinds } from './postgres-kinds'
+import { postgresKinds, postgresWithoutArrays } from './postgres-kinds'
 import { sqliteKinds } from './sqlite-kinds'
 
 const tables: ReadonlyMap<string, KindTable> = new Map([
@@ -36,7 +37,14 @@ export function kindOf(column: ColumnMetadata, dataSource: DataSource): Kind | u
     return transformedKind(known, designTypeOf(column), [column.transformer].flat())
   }
   if (kind === undefined || kind === 'binary') return undefined
-  return column.isArray ? arrayKind(kind) : kind
+  return column.isArray ? arrayOf(kind, column, dataSource) : kind
+}
+
+/** PostgreSQL has arrays of most types, SQLite one of the members of a `simple-enum`. */
+function arrayOf(kind: Kind, { type, enum: members }: ColumnMetadata, { options }: DataSource): Kind | undefined {
+  const table = tables.get(options.type)
+  if (table === postgresKinds) return postgresWithoutArrays.has(String(type)) ? undefined : arrayKind(kind)
+  return table === sqliteKinds && type === 'simple-enum' ? setKind(members ?? []) : undefined
 }
 
 /** What the entity declared counts first: drivers store a `uuid` or a `simple-json` as plain text. */

@@ -58,7 +58,7 @@ export function hindranceOf(
     return 'has two underscores in a row, or one at its end; these part the names of a filter: rename or exclude it'
   }
   if (buildStoredColumn(column, dataSource) !== undefined) return undefined
-  const type = dataSource.driver.normalizeType(endOfReferences(column))
+  const type = `${dataSource.driver.normalizeType(endOfReferences(column))}${column.isArray ? '[]' : ''}`
   return `has the column type ${type}, which has no JSON form here: exclude it`
 }
 

@@ -1,8 +1,9 @@
+import { packedBitsKind } from '../value/bits'
 import { booleanKind } from '../value/boolean'
-import { dateKindFrom, dateTimeKindWithin, timeKind } from '../value/date-time'
+import { dateKindFrom, dateTimeKindWithin, lastInstant, timeKind } from '../value/date-time'
 import { jsonKind, setKind, simpleArrayKind } from '../value/json'
-import { decimalKind, floatKind, integerKind, integerRange, packedBitKind, singleKind } from '../value/number'
-import { networkKind } from '../value/spelled'
+import { decimalKind, floatKind, integerKind, integerRange, singleKind } from '../value/number'
+import { addressKind } from '../value/spelled'
 import { uuidKind } from '../value/text'
 import type { BuildKind, KindEntry, KindTable } from './kind-table'
 import { members, text } from './text-kinds'
@@ -16,14 +17,16 @@ const decimal: BuildKind = ({ precision, scale }) => {
   const [all, fraction] = [precision ?? 10, scale ?? 0]
   return decimalKind({ whole: all - fraction, fraction, significant: all })
 }
-const bits: BuildKind = (column) => packedBitKind(Number(column.length) || 1)
 const set: BuildKind = ({ enum: values }) => setKind((values ?? []).map(String))
 
 /** Of the dates that MySQL supports; its driver makes others of those before. */
 const firstYear = 1000
 
+/** Its driver stores local time, whose year 10000 begins earlier in the east. */
+const lastLocalInstant = new Date(Math.min(lastInstant.getTime(), new Date(9999, 11, 31, 23, 59, 59, 999).getTime()))
+
 export const mysqlKinds: KindTable = new Map<string, KindEntry>([
-  ['bit', bits],
+  ['bit', packedBitsKind],
   ['tinyint', integer(8)],
   ['smallint', integer(16)],
   ['mediumint', integer(24)],
@@ -41,10 +44,7 @@ export const mysqlKinds: KindTable = new Map<string, KindEntry>([
   ['numeric', decimal],
   ['fixed', decimal],
   ['date', dateKindFrom(firstYear)],
-  [
-    'datetime',
-    dateTimeKindWithin({ first: new Date(`${firstYear}-01-01`), last: new Date('9999-12-31T23:59:59.999Z') }),
-  ],
+  ['datetime', dateTimeKindWithin({ first: new Date(`${firstYear}-01-01`), last: lastLocalInstant })],
   [
     'timestamp',
     dateTimeKindWithin({ first: new Date('1970-01-01T00:00:01Z'), last: new Date('2038-01-19T03:14:07Z') }),
@@ -68,8 +68,8 @@ export const mysqlKinds: KindTable = new Map<string, KindEntry>([
   ['simple-json', jsonKind],
   ['simple-array', simpleArrayKind],
   ['uuid', uuidKind],
-  ['inet4', networkKind],
-  ['inet6', networkKind],
+  ['inet4', addressKind(4)],
+  ['inet6', addressKind(6)],
   ['blob', 'binary'],
   ['tinyblob', 'binary'],
   ['mediumblob', 'binary'],

@@ -1,9 +1,11 @@
+import { bitKind } from '../value/bits'
 import { booleanKind } from '../value/boolean'
 import { dateKind, dateTimeKind, timeKind } from '../value/date-time'
 import { hstoreKind, jsonKind, numbersKind, simpleArrayKind } from '../value/json'
-import { bitKind, decimalKind, floatKind, integerKind, integerRange, singleKind } from '../value/number'
+import { decimalKind, floatKind, integerKind, integerRange, singleKind } from '../value/number'
 import {
   geometricKind,
+  hstoreTextKind,
   intervalKind,
   macAddressKind,
   networkKind,
@@ -23,7 +25,10 @@ const decimal: BuildKind = ({ precision, scale = 0 }) =>
 const character: BuildKind = ({ length }) => textKind(Number(length) || 1)
 const bits: BuildKind = ({ length }) => bitKind(Number(length) || 1, Number(length) || 1)
 const varyingBits: BuildKind = ({ length }) => bitKind(0, Number(length) || Number.POSITIVE_INFINITY)
-const hstore: BuildKind = ({ hstoreType }) => (hstoreType === 'object' ? hstoreKind : opaqueKind('hstore', '"a"=>"1"'))
+const hstore: BuildKind = ({ hstoreType }) => (hstoreType === 'object' ? hstoreKind : hstoreTextKind)
+
+/** Of these TypeORM cannot write arrays. */
+export const postgresWithoutArrays: ReadonlySet<string> = new Set(['json', 'jsonb', 'hstore', 'ltree', 'cube', 'box'])
 
 export const postgresKinds: KindTable = new Map<string, KindEntry>([
   ['int', integerKind(integerRange(32))],
@@ -35,7 +40,7 @@ export const postgresKinds: KindTable = new Map<string, KindEntry>([
   ['bigint', integerKind(integerRange(64))],
   ['decimal', decimal],
   ['numeric', decimal],
-  ['money', decimalKind({ whole: 16, fraction: 2, significant: 18 })],
+  ['money', decimalKind({ whole: 17, fraction: 2, significant: 19 })],
   ['real', singleKind],
   ['float4', singleKind],
   ['float', floatKind],

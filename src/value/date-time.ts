@@ -18,9 +18,9 @@ export function parseDateTime(text: string): Date | undefined {
   return year >= 1 && year <= 9999 ? instant : undefined
 }
 
-/** The one format of the specification, `YYYY-MM-DD HH:MM:SS`, in UTC. */
+/** The one format of the specification, `YYYY-MM-DD HH:MM:SS`, in UTC. A year of not four digits has a sign and six. */
 export function renderDateTime(instant: Date): string {
-  return instant.toISOString().slice(0, 19).replace('T', ' ')
+  return instant.toISOString().slice(0, -5).replace('T', ' ')
 }
 
 /**
@@ -61,13 +61,20 @@ export interface InstantRange {
 /** Date-times of a column that does not hold all of the years 1 to 9999. */
 export function dateTimeKindWithin({ first, last }: InstantRange): Kind {
   const bounds = `from ${renderDateTime(first)} to ${renderDateTime(last)}`
-  return buildDateTimeKind(`a date and time in UTC ${bounds}, as "2024-02-29 10:20:30" or ISO 8601`, (text) => {
-    const instant = parseDateTime(text)
-    return instant !== undefined && instant >= first && instant <= last ? instant : undefined
-  })
+  return buildDateTimeKind(
+    `a date and time in UTC ${bounds}, as "2024-02-29 10:20:30" or ISO 8601`,
+    (text) => {
+      const instant = parseDateTime(text)
+      return instant !== undefined && instant >= first && instant <= last ? instant : undefined
+    },
+    last,
+  )
 }
 
-function buildDateTimeKind(description: string, read: (text: string) => Date | undefined): Kind {
+/** The last instant that is read. */
+export const lastInstant = new Date('9999-12-31T23:59:59.999Z')
+
+function buildDateTimeKind(description: string, read: (text: string) => Date | undefined, last = lastInstant): Kind {
   return temporalKind(
     {
       description,
@@ -76,7 +83,7 @@ function buildDateTimeKind(description: string, read: (text: string) => Date | u
         value instanceof Date && !Number.isNaN(value.getTime()) ? renderDateTime(value) : String(value),
       end: (value) => {
         const end = new Date((value as Date).getTime() + resolution(value as Date))
-        return end.getUTCFullYear() > 9999 ? undefined : end
+        return end > last ? undefined : end
       },
     },
     read,
@@ -95,8 +102,9 @@ export function dateKindFrom(firstYear: number): Kind {
     {
       description: `a date${from}, as "2024-02-29"`,
       inPath: /^\d{4}-\d\d-\d\d$/,
-      // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well.
-      toJson: (value) => (value instanceof Date ? value.toISOString() : String(value)).slice(0, 10),
+      // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well. PostgreSQL has dates as `0044-03-15 BC` too.
+      toJson: (value) =>
+        (value instanceof Date ? value.toISOString() : String(value)).replace(/^(\d{4}-\d\d-\d\d)[T ]\d.*$/s, '$1'),
       end: (value) => {
         const end = new Date(Date.parse(`${value}T00:00:00Z`) + 86_400_000)
         return end.getUTCFullYear() > 9999 ? undefined : end.toISOString().slice(0, 10)

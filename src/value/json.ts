@@ -38,8 +38,8 @@ function isMember(member: unknown): boolean {
   return typeof member === 'string' && member !== '' && !member.includes(',') && isStorable(member)
 }
 
-/** MySQL's `SET`: some of its members. */
-export function setKind(members: readonly string[]): Kind {
+/** Some of the members: MySQL's `SET`. */
+export function setKind(members: readonly (string | number)[]): Kind {
   const description = `an array of any of ${members.map((member) => JSON.stringify(member)).join(', ')}`
   const isSet = (json: unknown): boolean =>
     Array.isArray(json) && json.every((one) => members.includes(one)) && new Set(json).size === json.length
@@ -48,7 +48,7 @@ export function setKind(members: readonly string[]): Kind {
     operators: nullOperators,
     fromText,
     fromJson: (json) => (isSet(json) ? json : refuse(description)),
-    toJson: (value) => (value as readonly string[]).filter((member) => member !== ''),
+    toJson: (value) => (Array.isArray(value) ? value : String(value).split(',')).filter((member) => member !== ''),
   }
 }
 

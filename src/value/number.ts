@@ -1,4 +1,4 @@
-import { equalityOperators, type Json, type Kind, orderOperators, refuse, textualKind } from './kind'
+import { type Json, type Kind, orderOperators, refuse, textualKind } from './kind'
 
 /** The least and the greatest value of a column, both included. */
 export interface IntegerRange {
@@ -72,7 +72,9 @@ export const singleKind: Kind = {
   fromJson: (json) => toSingle(floatKind.fromJson(json)),
   toJson: (value) => {
     const single = Math.fround(Number(value))
-    const digits = [6, 7, 8, 9].find((count) => Math.fround(Number(single.toPrecision(count))) === single)
+    const digits = [1, 2, 3, 4, 5, 6, 7, 8, 9].find(
+      (count) => Math.fround(Number(single.toPrecision(count))) === single,
+    )
     return Number(single.toPrecision(digits))
   },
 }
@@ -126,37 +128,4 @@ function renderDecimal(value: number, fraction: number, significant: number): st
   // A column of two decimals shows two, one of any number as many as there are.
   const decimals = fraction < significant ? behind.padEnd(fraction, '0') : behind
   return decimals === '' ? whole : `${whole}.${decimals}`
-}
-
-/** Bits as text: `"101"`. */
-export function bitKind(minimum: number, maximum: number): Kind {
-  const count = minimum === maximum ? `${maximum}` : `up to ${maximum}`
-  const description = maximum === Number.POSITIVE_INFINITY ? 'bits, as "101"' : `${count} bits, as "101"`
-  return textualKind({
-    description,
-    operators: equalityOperators,
-    fromText: (text) =>
-      /^[01]*$/.test(text) && text.length >= minimum && text.length <= maximum ? text : refuse(description),
-    toJson: String,
-  })
-}
-
-/** Bits as text, which MySQL's driver hands out and takes as bytes. */
-export function packedBitKind(length: number): Kind {
-  const kind = bitKind(length, length)
-  const bytes = Math.ceil(length / 8)
-  return textualKind({
-    ...kind,
-    fromText: (text) => Buffer.from(toHex(String(kind.fromText(text)), bytes), 'hex'),
-    toJson: (value) => {
-      const hex = Buffer.isBuffer(value) ? value.toString('hex') : Number(value).toString(16)
-      return BigInt(`0x${hex}`).toString(2).padStart(length, '0')
-    },
-  })
-}
-
-function toHex(bits: string, bytes: number): string {
-  return BigInt(`0b${bits}`)
-    .toString(16)
-    .padStart(bytes * 2, '0')
 }

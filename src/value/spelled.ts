@@ -14,6 +14,11 @@ export const networkKind = spelledKind('an IP address, with /bits for a network'
   return more === undefined && version > 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128)
 })
 
+/** An address of this version of the Internet Protocol. */
+export function addressKind(version: 4 | 6): Kind {
+  return spelledKind(`an IPv${version} address`, (text) => isIP(text) === version)
+}
+
 export const macAddressKind = spelledKind('a MAC address, as "08:00:2b:01:02:03"', (text) =>
   /^[\da-f]{2}([:-][\da-f]{2}){5}(([:-][\da-f]{2}){2})?$/i.test(text),
 )
@@ -42,3 +47,9 @@ export function opaqueKind(name: string, example: string): Kind {
   const operators = name === 'ltree' ? equalityOperators : nullOperators
   return spelledKind(`${name}, as ${JSON.stringify(example)}`, () => true, operators)
 }
+
+const hstorePart = String.raw`\s*(?:"(?:[^"\\]|\\.)*"|[^\s"\\,=>]+)\s*`
+const hstorePairs = new RegExp(`^(\\s*|${hstorePart}=>${hstorePart}(,${hstorePart}=>${hstorePart})*)$`, 's')
+
+/** PostgreSQL's `hstore` as a text. Of a wrong one PostgreSQL says that the fault is its own. */
+export const hstoreTextKind = spelledKind('hstore, as "a"=>"1"', (text) => hstorePairs.test(text), nullOperators)

@@ -1,0 +1,26 @@
+import { equalityOperators, type Kind, refuse, textualKind } from './kind'
+
+/** Bits as text: `"101"`. */
+export function bitKind(minimum: number, maximum: number): Kind {
+  const count = minimum === maximum ? `${maximum}` : `up to ${maximum}`
+  const description = maximum === Number.POSITIVE_INFINITY ? 'bits, as "101"' : `${count} bits, as "101"`
+  return textualKind({
+    description,
+    operators: equalityOperators,
+    fromText: (text) =>
+      /^[01]*$/.test(text) && text.length >= minimum && text.length <= maximum ? text : refuse(description),
+    toJson: String,
+  })
+}
+
+const mostBits = 64
+
+/** MySQL's bits, a number to it: its driver takes one and hands out bytes, and does not know how many bits the column has. */
+export const packedBitsKind: Kind = textualKind({
+  ...bitKind(1, mostBits),
+  fromText: (text) => BigInt(`0b${bitKind(1, mostBits).fromText(text)}`),
+  toJson: (value) => {
+    const number = Buffer.isBuffer(value) ? BigInt(`0x${value.toString('hex')}`) : BigInt(value as bigint)
+    return number.toString(2)
+  },
+})
