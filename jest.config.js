@@ -29,10 +29,11 @@ module.exports = {
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/*.test.ts', '<rootDir>/test/unit/**/*.test.ts'] },
     ...legs
       .filter(({ server }) => server === undefined || process.env[server])
-      .map(({ name, typeorm, driver }) => ({
+      .map(({ name, typeorm, driver, without }) => ({
         ...common,
         displayName: name,
         testMatch: ['<rootDir>/test/{conformance,http}/**/*.test.ts'],
+        ...(without && { testPathIgnorePatterns: [`/${without}\\.test\\.ts$`] }),
         moduleNameMapper: { ...common.moduleNameMapper, '^typeorm$': `<rootDir>/node_modules/${typeorm}` },
         globals: { testLeg: { name, driver } },
       })),

@@ -12,6 +12,8 @@ import {
 } from 'typeorm'
 import { adminRule, Resource, UserAccount } from 'typeorm-resources'
 
+// Columns are of types that every database has. A Date becomes what the database calls it: `datetime` or `timestamp`.
+
 /** The default rule: everybody reads, nobody writes. */
 @Entity()
 @Resource()
@@ -31,7 +33,7 @@ export class Country {
   @Column({ length: 20 }) region!: string
   @Column({ length: 40 }) subregion!: string
   /** Square kilometres. */
-  @Column({ type: 'float' }) area!: number
+  @Column({ type: 'double precision' }) area!: number
   @Column() landlocked!: boolean
   @ManyToMany(() => Language) @JoinTable() languages!: Language[]
   @ManyToMany(() => Country) @JoinTable() borders!: Country[]
@@ -43,8 +45,8 @@ export class City {
   @PrimaryGeneratedColumn() id!: number
   @Index() @Column({ length: 80 }) name!: string
   @Index() @Column() population!: number
-  @Column({ type: 'float' }) latitude!: number
-  @Column({ type: 'float' }) longitude!: number
+  @Column({ type: 'double precision' }) latitude!: number
+  @Column({ type: 'double precision' }) longitude!: number
   @Index() @ManyToOne(() => Country, { nullable: false }) country!: Relation<Country>
 }
 
@@ -62,13 +64,14 @@ export class User {
 
 /** Every user reads all visits, makes visits of his own, and changes no others. */
 @Entity()
-@Check('"rating" BETWEEN 1 AND 5')
+// Unquoted, since double quotes make a string on MySQL; TypeORM leaves it out there, and server.ts adds it.
+@Check('rating BETWEEN 1 AND 5')
 @Resource({ ownerField: 'user' })
 export class Visit {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 500, default: '' }) note!: string
   @Column({ type: 'smallint' }) rating!: number
-  @Column({ type: 'datetime' }) visited: Date = new Date()
+  @Column() visited: Date = new Date()
   @Index() @ManyToOne(() => User, { nullable: false }) user!: Relation<User>
   @Index() @ManyToOne(() => City, { nullable: false }) city!: Relation<City>
 }

@@ -1,7 +1,7 @@
 import { Presets, SingleBar } from 'cli-progress'
 import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm'
 import { hashPassword } from 'typeorm-resources'
-import { City, Country, Language, User, Visit } from './entities'
+import { City, Country, entities, Language, User, Visit } from './entities'
 import { readPlaces } from './places'
 
 /** Users of the sample, with the passwords that it prints. */
@@ -27,49 +27,52 @@ const chunk = 1000
  * @returns how many cities there are
  */
 export async function importPlaces(manager: EntityManager): Promise<number> {
-  const places = readPlaces()
+  const tables = await readTables()
   const bar = new SingleBar(
     // A person who stops the import gets the terminal back as it was.
     { format: 'Importing {bar} {value} of {total} rows', linewrap: true, hideCursor: false },
     Presets.shades_classic,
   )
-  const pairs = (name: 'languages' | 'borders', column: string): readonly ObjectLiteral[] =>
-    places.countries.flatMap((country) => country[name].map((id) => ({ [owner(name)]: country.id, [column]: id })))
-  const languages = pairs('languages', 'languageId')
-  const borders = pairs('borders', 'countryId_2')
-  bar.start([places.languages, places.countries, places.cities, languages, borders].flat().length, 0)
-
-  const insert = async (target: EntityTarget<ObjectLiteral>, rows: readonly ObjectLiteral[]): Promise<void> => {
+  bar.start([...tables.values()].flat().length, 0)
+  for (const [target, rows] of tables) {
+    // Where the columns are not named, PostgreSQL counts ids of its own.
+    const columns = manager.connection.getMetadata(target).columns.map(({ propertyPath }) => propertyPath)
     for (let start = 0; start < rows.length; start += chunk) {
       const some = rows.slice(start, start + chunk)
-      await manager.createQueryBuilder().insert().into(target).values(some).updateEntity(false).execute()
+      await manager.createQueryBuilder().insert().into(target, columns).values(some).updateEntity(false).execute()
       bar.increment(some.length)
     }
   }
-  await insert(Language, places.languages)
-  await insert(
-    Country,
-    places.countries.map(({ languages: _, borders: __, ...country }) => country),
-  )
-  await insert('country_languages_language', languages)
-  await insert('country_borders_country', borders)
-  await insert(City, places.cities)
   bar.stop()
-
-  const users = accounts.map(async (account) => ({ ...account, password: await hashPassword(account.password) }))
-  await manager.insert(User, await Promise.all(users))
-  await manager.insert(
-    Visit,
-    visits.map(({ user, city, ...visit }) => ({
-      ...visit,
-      visited: new Date(visit.visited),
-      user: { id: user },
-      city: { id: city },
-    })),
-  )
-  return places.cities.length
+  await countOn(manager)
+  return tables.get(City)?.length ?? 0
 }
 
-function owner(name: 'languages' | 'borders'): string {
-  return name === 'languages' ? 'countryId' : 'countryId_1'
+/** The rows of each table. Those that others refer to come first. */
+async function readTables(): Promise<ReadonlyMap<EntityTarget<ObjectLiteral>, readonly ObjectLiteral[]>> {
+  const { languages, countries, cities } = readPlaces()
+  const spoken = countries.flatMap((country) =>
+    country.languages.map((languageId) => ({ countryId: country.id, languageId })),
+  )
+  const borders = countries.flatMap(({ id, borders }) =>
+    borders.map((other) => ({ countryId_1: id, countryId_2: other })),
+  )
+  const users = accounts.map(async (account) => ({ ...account, password: await hashPassword(account.password) }))
+  return new Map<EntityTarget<ObjectLiteral>, readonly ObjectLiteral[]>([
+    [Language, languages],
+    [Country, countries.map(({ languages: _, borders: __, ...country }) => country)],
+    ['country_languages_language', spoken],
+    ['country_borders_country', borders],
+    [City, cities],
+    [User, await Promise.all(users)],
+    [Visit, visits.map((visit, index) => ({ ...visit, id: index + 1, visited: new Date(visit.visited) }))],
+  ])
+}
+
+/** PostgreSQL counts its ids in sequences of their own, which do not notice those that were inserted. */
+async function countOn(manager: EntityManager): Promise<void> {
+  if (manager.connection.options.type !== 'postgres') return
+  for (const { tableName } of entities.map((entity) => manager.connection.getMetadata(entity))) {
+    await manager.query(`SELECT setval(pg_get_serial_sequence('"${tableName}"', 'id'), MAX(id)) FROM "${tableName}"`)
+  }
 }

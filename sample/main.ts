@@ -1,19 +1,14 @@
-import { rmSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import { join } from 'node:path'
 import Koa from 'koa'
-import { DataSource } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import { type Mounted, mountResources } from 'typeorm-resources'
-import { Country, entities } from './entities'
-import { accounts, importPlaces } from './import'
+import { openDatabase } from './database'
+import { accounts } from './import'
 import { tour } from './tour'
+import { UserError } from './user-error'
 
 const port = Number(process.env['PORT'] || 3000)
-const database = process.env['DATABASE'] || join(__dirname, '..', 'data', 'world.sqlite')
 const url = `http://127.0.0.1:${port}`
-
-/** What the person who started the sample got wrong, in a sentence. */
-class UserError extends Error {}
 
 async function main(): Promise<void> {
   const [option] = process.argv.slice(2).filter((argument) => argument !== '--reset')
@@ -22,35 +17,12 @@ async function main(): Promise<void> {
   let answer: RequestListener = (_request, response) => response.writeHead(503, { 'Retry-After': '5' }).end()
   const server = createServer((request, response) => answer(request, response))
   await listen(server)
-  if (process.argv.includes('--reset')) for (const end of ['', '-wal', '-shm']) rmSync(database + end, { force: true })
-  const dataSource = await openDatabase()
+  const dataSource = await openDatabase(process.argv.includes('--reset'))
   const app = new Koa()
   const mounted = mountResources(app, dataSource)
   answer = app.callback()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(server, dataSource))
   print(mounted)
-}
-
-async function openDatabase(): Promise<DataSource> {
-  const dataSource = await new DataSource({
-    type: 'better-sqlite3',
-    database,
-    entities,
-    synchronize: true,
-    enableWAL: true,
-    // With NORMAL, which is the default under WAL, a power cut may lose what was acknowledged.
-    prepareDatabase: (connection) => void connection.pragma('synchronous = FULL'),
-  })
-    .initialize()
-    .catch((error: Error) => {
-      throw new UserError(`${database} cannot be opened as the sample's database: ${error.message}`)
-    })
-  if ((await dataSource.getRepository(Country).count()) === 0) {
-    const start = performance.now()
-    const cities = await dataSource.transaction(importPlaces)
-    console.log(`Imported ${cities} cities into ${database} in ${((performance.now() - start) / 1000).toFixed(1)} s`)
-  }
-  return dataSource
 }
 
 function listen(server: Server): Promise<void> {

@@ -1,49 +1,24 @@
-import type { DataSource } from 'typeorm'
-import type { Authenticate, PasswordHashing } from './access/account'
 import { parseCredentials } from './access/credentials'
 import { isReading, requirePrincipal } from './access/require-principal'
 import type { AccessRequest, Principal } from './access/rule'
-import { ApiError, FieldErrors } from './errors'
-import { planInsert, planUpdate, type ShownValue } from './plan/change-set'
-import type { ChangeSet, Target } from './plan/plan'
-import { parseKey, planItem, planList } from './plan/select-plan'
-import { ownerKey, requireOwner } from './plan/target'
-import { deleteRow, insertRow, updateRow } from './query/lifecycle'
-import { requireReferences } from './query/reference'
-import { fieldValue, type Row } from './query/row'
-import { fetchRows } from './query/select'
-import { type Payload, parseBody } from './request/body'
-import type { PageLimits } from './request/limits'
-import { parseListRequest } from './request/list-request'
-import { type Answer, answerEmpty, answerJson } from './response/answer'
-import { renderEnvelope } from './response/envelope'
-import { renderField, renderRecord } from './response/record'
-import type { Resource } from './schema/registry'
+import { type Action, create, list, type ResourceRequest, read, remove, type Service, update } from './actions'
+import { ApiError } from './errors'
+import { type Answer, answerEmpty } from './response/answer'
 
-/** What requests are answered from: built at mount, never written to. */
-export interface Service {
-  readonly dataSource: DataSource
-  readonly pageLimits: PageLimits
-  readonly authenticate: Authenticate
-  readonly hashing: PasswordHashing
-}
-
-/** One request on a resource, with what is known before anything is read. */
-export interface ResourceRequest {
-  readonly resource: Resource
-  /** The last segment of an item path, undecoded; undefined for the collection. */
-  readonly segment: string | undefined
-  /** Upper case. */
-  readonly method: string
-  readonly querystring: string
-  readonly authorization: string | undefined
-  /** The collection's own path: `/api/note/`. */
-  readonly collection: string
-  readonly context: AccessRequest['context']
-  readonly readPayload: () => Promise<Payload>
-}
-
-type Action = (service: Service, request: ResourceRequest, principal: Principal) => Promise<Answer>
+const collectionActions: ReadonlyMap<string, Action> = new Map([
+  ['GET', list],
+  ['HEAD', list],
+  ['OPTIONS', list],
+  ['POST', create],
+])
+const itemActions: ReadonlyMap<string, Action> = new Map([
+  ['GET', read],
+  ['HEAD', read],
+  ['OPTIONS', read],
+  ['PUT', update],
+  ['PATCH', update],
+  ['DELETE', remove],
+])
 
 /**
  * Answers a request in the order of D2: access rule, method, what is sent, record, owner, values, constraints.
@@ -65,90 +40,4 @@ function accessRequest(service: Service, { method, authorization, context }: Res
   const credentials = parseCredentials(authorization)
   const authenticate = (): Promise<Principal | undefined> => service.authenticate(credentials)
   return { method, reads: isReading(method), credentials, authenticate, context }
-}
-
-const list: Action = async ({ dataSource, pageLimits }, { resource, querystring, collection }) => {
-  const errors = new FieldErrors()
-  const request = parseListRequest(querystring, pageLimits, errors)
-  const plan = planList(resource, request, errors)
-  errors.raise('bad-query')
-  return answerJson(200, renderEnvelope(resource, request, await fetchRows({ dataSource }, plan), collection))
-}
-
-const create: Action = async (service, { resource, readPayload, collection }, principal) => {
-  const body = await parseBody(await readPayload())
-  const errors = new FieldErrors()
-  const changes = planInsert(resource, body, ownerKey(resource, principal), errors)
-  await requireReferences(service, changes, errors)
-  const row = await insertRow(service, resource, await hashPasswords(service, changes))
-  const record = renderRecord(resource, row)
-  return answerJson(201, record, { Location: `${collection}${encodeURIComponent(String(record['id']))}/` })
-}
-
-const read: Action = async ({ dataSource }, request) => {
-  const { row } = await requireRow(dataSource, request)
-  return answerJson(200, renderRecord(request.resource, row))
-}
-
-const update: Action = async (service, request, principal) => {
-  const { resource } = request
-  const body = await parseBody(await request.readPayload())
-  const { row, target } = await requireRow(service.dataSource, request)
-  requireOwner(resource, target, principal)
-  const errors = new FieldErrors()
-  const changes = planUpdate(resource, body, shownIn(resource, row), errors)
-  await requireReferences(service, changes, errors)
-  if (changes.size === 0) return answerJson(200, renderRecord(resource, row))
-  const updated = await updateRow(service, resource, target, await hashPasswords(service, changes))
-  if (updated === undefined) throw notFound(request)
-  return answerJson(200, renderRecord(resource, updated))
-}
-
-const remove: Action = async ({ dataSource }, request, principal) => {
-  const { target } = await requireRow(dataSource, request)
-  requireOwner(request.resource, target, principal)
-  if (!(await deleteRow({ dataSource }, request.resource, target))) throw notFound(request)
-  return answerEmpty()
-}
-
-const collectionActions: ReadonlyMap<string, Action> = new Map([
-  ['GET', list],
-  ['HEAD', list],
-  ['OPTIONS', list],
-  ['POST', create],
-])
-const itemActions: ReadonlyMap<string, Action> = new Map([
-  ['GET', read],
-  ['HEAD', read],
-  ['OPTIONS', read],
-  ['PUT', update],
-  ['PATCH', update],
-  ['DELETE', remove],
-])
-
-/** @throws {ApiError} `not-found` */
-async function requireRow(dataSource: DataSource, request: ResourceRequest): Promise<{ row: Row; target: Target }> {
-  const { resource, segment = '' } = request
-  const key = parseKey(resource, segment)
-  const [row] = key === undefined ? [] : await fetchRows({ dataSource }, planItem(resource, key))
-  if (row === undefined) throw notFound(request)
-  const owner = resource.owner === undefined ? undefined : fieldValue(resource, row, resource.owner)
-  return { row, target: { key, owner } }
-}
-
-/** What the client sees of a record: nothing of a hidden field. */
-function shownIn(resource: Resource, row: Row): ShownValue {
-  return (field) => (resource.record.includes(field) ? renderField(resource, row, field) : undefined)
-}
-
-function notFound({ resource }: ResourceRequest): ApiError {
-  return new ApiError('not-found', `there is no ${resource.name} of this id`)
-}
-
-async function hashPasswords({ hashing }: Service, changes: ChangeSet): Promise<ChangeSet> {
-  const hashed = new Map(changes)
-  for (const [field, value] of changes) {
-    if (field.password && typeof value === 'string') hashed.set(field, await hashing.hash(value))
-  }
-  return hashed
 }

@@ -1,18 +1,26 @@
 import type { PasswordHashing } from './access/account'
 import type { Rule } from './access/rule'
 
+/** A property, or one in the embedded entity that it holds. */
+type PathOf<Property extends string> = Property | `${Property}.${string}`
+
 /** What one resource hides, refuses and asks for. Names are those of the entity's properties. */
 export interface ResourceOptions<Property extends string = string> {
   /** The name in the path. Default: the entity's name in lower case. */
   readonly name?: string
-  /** Properties that no answer, filter, ordering or error of this service shows. They can still be written. */
-  readonly exclude?: readonly Property[]
+  /**
+   * Properties that no answer, filter, ordering or error of this service shows. They can still be written. A relation to many
+   * that is named cannot be followed by filters. Of an embedded entity all, as `profile`, or some, as `profile.phone`.
+   */
+  readonly exclude?: readonly PathOf<Property>[]
+  /** JSON names of properties whose own names clash: `{ id: 'number' }` where `id` is a part of the key. */
+  readonly rename?: { readonly [Name in Property]?: string }
   /** Properties that are shown but cannot be written. */
-  readonly readOnly?: readonly Property[]
+  readonly readOnly?: readonly PathOf<Property>[]
   /** Who may do what. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */
   readonly auth?: Rule
   /** The many-to-one property that refers to the user who owns a record: nobody else may change or delete it. */
-  readonly ownerField?: Property
+  readonly ownerField?: PathOf<Property>
 }
 
 /** Which properties of the user entity say who a user is. */

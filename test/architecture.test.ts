@@ -12,7 +12,7 @@ const rows: readonly (readonly string[])[] = [
   ['plan'],
   ['query'],
   ['response'],
-  ['handle.ts'],
+  ['actions.ts', 'handle.ts'],
   ['mount.ts', 'koa.ts'],
   ['index.ts'],
 ]

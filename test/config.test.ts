@@ -276,7 +276,6 @@ test.each<[string, object, readonly string[]]>([
     { resources: [{ entity: Timed }] },
     ['Timed: its key at must be a date and time'],
   ],
-  ['a tree that can be written', { resources: [{ entity: Branch, auth: () => null }] }, ['Branch: it is a tree']],
   [
     'a rule that is still loading',
     { resources: [{ entity: Tag, auth: undefined }] },
@@ -292,7 +291,16 @@ test.each<[string, object, readonly string[]]>([
     { resources: [{ entity: Pair, exclude: ['b'] }] },
     ['Pair: "b" is in its key, which cannot be hidden'],
   ],
-  ['a key that is not "id" beside a column that is', { resources: [{ entity: Renamed }] }, ['would both be "id"']],
+  [
+    'a key that is not "id" beside a column that is',
+    { resources: [{ entity: Renamed }] },
+    ['code and id would both be "id": give id another name, as { rename: { id: \'…\' } }'],
+  ],
+  [
+    'a rename of no property, and one to no name',
+    { resources: [{ entity: Note, rename: { titel: 'x', title: 'a__b' } }] },
+    ['"titel" in "rename" is no property', 'title has two underscores'],
+  ],
 ])('D26 %s', async (_, options, expected) => {
   const mistakes = await mistakesOf(options)
   for (const words of expected) expect(mistakes.join('\n')).toContain(words)

@@ -9,6 +9,9 @@ import { documentedRows } from './http/types/document'
 import { mariadbTypes } from './http/types/mariadb'
 import { postgresTypes } from './http/types/postgres'
 import { sqliteTypes } from './http/types/sqlite'
+import { differences } from './tables/differences'
+import { keysOfTwo } from './tables/keys'
+import { toManyFilters } from './tables/relations'
 
 const root = resolve(__dirname, '..')
 const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...markdownIn('docs')]
@@ -82,7 +85,7 @@ afterAll(() => {
 /** Starts a server and waits until it answers. */
 async function serve(script: string): Promise<number> {
   const port = await freePort()
-  const env = { ...process.env, PORT: String(port), DATABASE: join(data, 'world.sqlite') }
+  const env = { ...process.env, PORT: String(port), DATABASE: join(data, 'world.sqlite'), DATABASE_URL: '' }
   const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'ignore', 'inherit'] })
   running.push(child)
   for (let attempt = 0; attempt < 300; attempt++) {
@@ -144,14 +147,58 @@ test('the table of limits holds every limit of the code', () => {
   }
 })
 
-test.each([
-  ['SQLite', sqliteTypes],
-  ['PostgreSQL', postgresTypes],
-  ['MariaDB and MySQL', mariadbTypes],
-] as const)('the table of types of %s is that of the tests', (title, table) => {
-  const [, section = ''] = read('docs/reference/types.md').split(`\n## ${title}\n`)
-  const [text = ''] = section.split('\n## ')
-  const [, , ...rows] = text.split('\n').filter((line) => line.startsWith('|'))
-  const cells = rows.map((row) => row.split('|').slice(1, -1))
-  expect(cells.map((row) => row.map((cell) => cell.trim()))).toEqual(documentedRows(table))
+/** Names of databases, by TypeORM's names of their drivers. */
+const databases: Readonly<Record<string, string>> = {
+  'better-sqlite3': 'SQLite',
+  sqlite: 'SQLite',
+  postgres: 'PostgreSQL',
+  mariadb: 'MariaDB',
+  mysql: 'MariaDB as MySQL',
+}
+/** Packages, where they have other names. */
+const packages: Readonly<Record<string, string>> = {
+  sqlite: 'sqlite3',
+  postgres: 'pg',
+  mariadb: 'mysql2',
+  mysql: 'mysql2',
+}
+
+const legs: readonly { readonly name: string; readonly driver: string }[] = require('./legs')
+const code = (text: string): string => `\`${text}\``
+
+/** Tables that tests run on, as the page that shows them. */
+const tables: readonly (readonly [page: string, source: string, rows: readonly (readonly string[])[]])[] = [
+  [
+    'docs/reference/databases.md',
+    'test/legs.js',
+    legs.map(({ name, driver }) => [databases[driver] ?? driver, name.slice(0, 3), code(packages[driver] ?? driver)]),
+  ],
+  [
+    'docs/reference/databases.md',
+    'test/tables/differences.ts',
+    Object.values(differences).map(({ what, sqlite, postgres, mariadb }) => [what, sqlite, postgres, mariadb]),
+  ],
+  ['docs/reference/types.md', 'test/http/types/sqlite.ts', documentedRows(sqliteTypes)],
+  ['docs/reference/types.md', 'test/http/types/postgres.ts', documentedRows(postgresTypes)],
+  ['docs/reference/types.md', 'test/http/types/mariadb.ts', documentedRows(mariadbTypes)],
+  ['docs/reference/keys.md', 'test/tables/keys.ts', keysOfTwo.map((row) => row.map(code))],
+  [
+    'docs/reference/relations.md',
+    'test/tables/relations.ts',
+    toManyFilters.flatMap(([query, , finds]) => (finds === undefined ? [] : [[code(query), finds]])),
+  ],
+]
+
+test.each(tables)('a table of %s is that of %s', (page, source, rows) => {
+  const [, table = ''] = read(page).split(`<!-- ${source} -->`)
+  const [lines = ''] = table.trim().split('\n\n')
+  const shown = lines.split('\n').slice(2)
+  expect(
+    shown.map((line) =>
+      line
+        .slice(1, -1)
+        .split(' | ')
+        .map((cell) => cell.trim()),
+    ),
+  ).toEqual(rows)
 })

@@ -1,13 +1,15 @@
 const mysql = require('mysql2/promise')
 const { Client } = require('pg')
 
-/** Drops the databases of the run. */
+/** Drops the databases of the run: their names begin with its own. */
 module.exports = async () => {
   const run = process.env.TEST_RUN
   if (process.env.TEST_POSTGRES_URL) {
     const client = new Client({ connectionString: process.env.TEST_POSTGRES_URL })
     await client.connect()
-    await client.query(`DROP DATABASE IF EXISTS ${run} WITH (FORCE)`)
+    const { rows } = await client.query('SELECT datname AS name FROM pg_database')
+    for (const { name } of rows.filter((row) => row.name.startsWith(run)))
+      await client.query(`DROP DATABASE ${name} WITH (FORCE)`)
     await client.end()
   }
   if (process.env.TEST_MARIADB_URL) {

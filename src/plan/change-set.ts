@@ -23,11 +23,18 @@ export function planInsert(resource: Resource, body: Body, owner: unknown, error
       return parseValue(resource, field, json)
     }),
   )
-  for (const field of resource.inputs.values()) {
-    if (field.required && field !== resource.owner && !given.has(field.name)) errors.add(field.name, 'is required')
-  }
+  const isGiven = ({ name }: Field): boolean => given.has(name)
+  // What listeners may still fill in is looked for behind them.
+  if (!resource.lifecycle.beforeInsert) addMissing(resource, isGiven, errors)
   if (resource.owner !== undefined) changes.set(resource.owner, owner)
   return changes
+}
+
+/** Notes the required fields that are not there (D8). */
+export function addMissing(resource: Resource, isThere: (field: Field) => boolean, errors: FieldErrors): void {
+  for (const field of resource.inputs.values()) {
+    if (field.required && field !== resource.owner && !isThere(field)) errors.add(field.name, 'is required')
+  }
 }
 
 /**

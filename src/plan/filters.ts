@@ -1,7 +1,7 @@
-import type { RelationMetadata } from 'typeorm'
 import { type FieldErrors, ValueError } from '../errors'
 import { limits } from '../request/limits'
 import type { Filter } from '../request/list-request'
+import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import { isToMany } from '../schema/relations'
 import { parseOperand } from './operand'

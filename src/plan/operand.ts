@@ -1,7 +1,6 @@
 import { ValueError } from '../errors'
 import { limits } from '../request/limits'
 import type { Field } from '../schema/field'
-import { booleanKind } from '../value/boolean'
 import type { OperatorName } from '../value/kind'
 import type { IsValue } from './plan'
 
@@ -26,8 +25,8 @@ export function parseOperand(field: Field, operator: OperatorName, text: string)
 
 function parseIs(field: Field, text: string): IsValue {
   const value = isValues.get(text.toLowerCase())
-  const allowed = field.kind === booleanKind ? 'null, not_null, true or false' : 'null or not_null'
-  if (value === undefined || (typeof value === 'boolean' && field.kind !== booleanKind)) {
+  const allowed = field.kind.boolean ? 'null, not_null, true or false' : 'null or not_null'
+  if (value === undefined || (typeof value === 'boolean' && !field.kind.boolean)) {
     throw new ValueError(`must be ${allowed}`)
   }
   return value

@@ -1,7 +1,7 @@
-import type { RelationMetadata } from 'typeorm'
 import { ValueError } from '../errors'
 import { limits } from '../request/limits'
 import type { Field } from '../schema/field'
+import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import { type OperatorName, operatorNames } from '../value/kind'
 import { requireField } from './require-field'

@@ -1,5 +1,5 @@
-import type { RelationMetadata } from 'typeorm'
 import type { Field } from '../schema/field'
+import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/kind'

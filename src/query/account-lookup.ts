@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { Account, AccountLookup } from '../access/account'
 import type { AccountSource } from '../schema/account-source'
-import type { ColumnMetadata } from '../schema/column-kind'
+import type { ColumnMetadata } from '../schema/metadata'
 import { execute, type RawRow } from './statement'
 
 /** Reads the users of a name, in one statement. Whether the name is exactly theirs is decided in `access/account.ts`. */

@@ -2,7 +2,8 @@ import type { DataSource } from 'typeorm'
 import type { Condition } from '../plan/plan'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/kind'
-import { type Dialect, dialectOf } from './dialect'
+import type { Dialect } from './dialect'
+import { dialectOf } from './dialects'
 import { columnSql } from './row'
 
 /** Adds a value to the statement's parameters. @returns its placeholder */

@@ -1,10 +1,32 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
-import type { StoredColumn } from '../schema/stored-column'
+import type { ReadColumn } from '../schema/stored-column'
 import type { Kind } from '../value/kind'
-import type { DriverError, Failure } from './constraint'
-import { mysql } from './mysql'
-import { postgres } from './postgres'
-import { sqlite } from './sqlite'
+
+/** A constraint of the database that a statement would have broken. */
+export type Failure =
+  | { readonly kind: 'unique'; readonly columns: readonly string[] }
+  | {
+      readonly kind: 'reference'
+      /** Of the foreign key that points to nothing, where the database says it. */
+      readonly columns: readonly string[]
+    }
+  | {
+      readonly kind: 'value'
+      readonly columns: readonly string[]
+      /** Where the database names no column: whether it may be about this value. */
+      readonly isAbout?: (value: unknown) => boolean
+    }
+
+/** An error as the database's driver throws it. */
+export interface DriverError extends Error {
+  readonly code?: string
+  readonly errno?: number
+  readonly column?: string
+  readonly constraint?: string
+  readonly detail?: string
+  /** Where in the statement it is. */
+  readonly position?: string
+}
 
 /** What one kind of database spells in its own way. Columns and values come as SQL: escaped names, placeholders. */
 export interface Dialect {
@@ -20,26 +42,13 @@ export interface Dialect {
   /** What the driver is given for a parameter. */
   readonly parameter: (value: unknown) => unknown
   /** How a column is read. */
-  readonly read: (stored: StoredColumn, column: string) => string
+  readonly read: (stored: ReadColumn, column: string) => string
   /** Where nulls must be said to sort, so that they are the least on every database. */
   readonly sayNulls: boolean
+  /** Whether TypeORM has one connection for all requests. */
+  readonly sharesConnection: boolean
   /** Which statements can return what they have written. */
   readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
   /** Which constraint it was; undefined for what is none. */
   readonly failureOf: (error: DriverError, metadata: EntityMetadata) => Failure | undefined
-}
-
-const dialects: ReadonlyMap<string, Dialect> = new Map([
-  ['better-sqlite3', sqlite],
-  ['sqlite', sqlite],
-  ['postgres', postgres],
-  ['mysql', mysql],
-  ['mariadb', mysql],
-])
-
-/** @throws {TypeError} for a database that no mount lets pass */
-export function dialectOf({ options: { type } }: DataSource): Dialect {
-  const dialect = dialects.get(type)
-  if (dialect === undefined) throw new TypeError(`${type} is not supported`)
-  return dialect
 }

@@ -1,6 +1,7 @@
 import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
 import type { ChangeSet } from '../plan/plan'
-import type { ColumnMetadata } from '../schema/column-kind'
+import type { Field } from '../schema/field'
+import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import { endOfReferences } from '../schema/stored-column'
 import { type Row, toValues } from './row'
@@ -19,8 +20,15 @@ export function newEntity({ metadata }: Resource, changes: ChangeSet): ObjectLit
 export function toEntity(resource: Resource, row: Row): ObjectLiteral {
   const entity = metadataOf(resource, row).create()
   for (const [index, { column }] of resource.row.entries()) {
-    if (hasProperty(column)) setPath(entity, column.propertyPath, row[index])
+    if (hasProperty(column)) column.setEntityValue(entity, row[index])
   }
+  return entity
+}
+
+/** The entity of a row with these changes. */
+export function updatedEntity(resource: Resource, row: Row, changes: ChangeSet): ObjectLiteral {
+  const entity = toEntity(resource, row)
+  assign(entity, changes)
   return entity
 }
 
@@ -34,15 +42,20 @@ export function assign(entity: ObjectLiteral, changes: ChangeSet): void {
   for (const [field, value] of changes) {
     const values = toValues(field, value)
     for (const [index, { column }] of field.columns.entries()) {
-      if (hasProperty(column)) setPath(entity, column.propertyPath, values[index])
+      if (hasProperty(column)) column.setEntityValue(entity, values[index])
     }
     if (field.relation === undefined) continue
     const related = value === null ? null : field.relation.inverseEntityMetadata.create()
     for (const [index, { column }] of field.columns.entries()) {
       if (related !== null && column.referencedColumn) setKey(related, column.referencedColumn, values[index])
     }
-    setPath(entity, field.relation.propertyPath, related)
+    field.relation.setEntityValue(entity, related)
   }
+}
+
+/** Whether an entity has a value for a field. */
+export function isIn(entity: ObjectLiteral, { columns }: Field): boolean {
+  return columns.every(({ column }) => column.getEntityValue(entity) !== undefined)
 }
 
 /** The values that an entity has, column by column; `undefined` is none. */
@@ -96,8 +109,8 @@ function setKey(entity: ObjectLiteral, column: ColumnMetadata, value: unknown): 
   if (column.isVirtual && column.relationMetadata && column.referencedColumn) {
     const related = column.relationMetadata.inverseEntityMetadata.create()
     setKey(related, column.referencedColumn, value)
-    setPath(entity, column.relationMetadata.propertyPath, related)
-  } else setPath(entity, column.propertyPath, value)
+    column.relationMetadata.setEntityValue(entity, related)
+  } else column.setEntityValue(entity, value)
 }
 
 function setPath(object: ObjectLiteral, path: string, value: unknown): void {

@@ -1,14 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { QueryRunner } from 'typeorm'
+import type { ObjectLiteral } from 'typeorm'
+import { FieldErrors } from '../errors'
+import { addMissing } from '../plan/change-set'
 import type { ChangeSet, Target } from '../plan/plan'
-import { planItem } from '../plan/select-plan'
 import type { Resource } from '../schema/registry'
-import { assign, changedValues, columnValues, metadataOf, newEntity, toEntity } from './entity'
+import { assign, changedValues, columnValues, isIn, newEntity, toEntity } from './entity'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import { fieldValue, type Row } from './row'
-import { fetchRows, readRows } from './select'
-import { type Session, transact } from './statement'
-import { deleteValues, insertValues, isTarget, updateValues } from './write'
+import { inTurn, type Session, type Transaction, transact } from './statement'
+import { fetchRow, readTarget } from './target'
+import { deleteNode, insertNode, updateNode } from './tree'
+import { deleteValues, insertValues, updateValues } from './write'
 
 /**
  * Inserts one record. Listeners and subscribers hear of it as from TypeORM's repository, in one transaction with it.
@@ -17,16 +19,13 @@ import { deleteValues, insertValues, isTarget, updateValues } from './write'
 export async function insertRow(session: Session, resource: Resource, changes: ChangeSet): Promise<Row> {
   const entity = newEntity(resource, changes)
   try {
-    if (!resource.lifecycle.write) return await insertValues(session, resource, entity)
-    return await heard(session, async (inner, { broadcaster }) => {
-      await broadcaster.broadcast('BeforeInsert', resource.metadata, entity)
-      const row = await insertValues(inner, resource, entity)
-      Object.assign(entity, toEntity(resource, row))
-      await broadcaster.broadcast('AfterInsert', resource.metadata, entity)
-      return (await fetchRow(inner, resource, fieldValue(resource, row, resource.key))) ?? row
+    return await inTurn(session, async () => {
+      if (isTree(resource)) return transact(session, (inner) => insertNode(inner, resource, entity))
+      if (!resource.lifecycle.write) return whole(session, resource, (inner) => insertValues(inner, resource, entity))
+      return transact(session, (inner) => insertHeard(inner, resource, entity))
     })
   } catch (error) {
-    return refuseWrite(error, session, resource, changes)
+    return refuseWrite(error, session, resource, changes, true)
   }
 }
 
@@ -38,30 +37,60 @@ export async function updateRow(
   changes: ChangeSet,
 ): Promise<Row | undefined> {
   try {
-    if (!resource.lifecycle.write) return await updateValues(session, resource, target, changedValues(changes))
-    return await heard(session, (inner, runner) => updateHeard(inner, runner, resource, target, changes))
+    return await inTurn(session, async () => {
+      if (isTree(resource)) return transact(session, (inner) => updateNode(inner, resource, target, changes))
+      if (!resource.lifecycle.write) {
+        return whole(session, resource, (inner) => updateValues(inner, resource, target, changedValues(changes)))
+      }
+      return transact(session, (inner) => updateHeard(inner, resource, target, changes))
+    })
   } catch (error) {
-    return refuseWrite(error, session, resource, changes)
+    return refuseWrite(error, session, resource, changes, false)
   }
 }
 
 /** Deletes one record. @returns whether there was one for the target @throws {ApiError} `conflict` */
 export async function deleteRow(session: Session, resource: Resource, target: Target): Promise<boolean> {
   try {
-    if (!resource.lifecycle.write) return await deleteValues(session, resource, target)
-    return await heard(session, (inner, runner) => deleteHeard(inner, runner, resource, target))
+    return await inTurn(session, async () => {
+      if (isTree(resource)) return transact(session, (inner) => deleteNode(inner, resource, target))
+      if (!resource.lifecycle.write) return deleteValues(session, resource, target)
+      return transact(session, (inner) => deleteHeard(inner, resource, target))
+    })
   } catch (error) {
     return refuseDelete(error, session.dataSource, resource)
   }
 }
 
+/** What cannot be read back has not been stored: where that may be, a write is in a transaction with its reading. */
+function whole<T>(session: Session, { row }: Resource, work: (session: Session) => Promise<T>): Promise<T> {
+  const isDoubtful = row.some(({ valueColumn }) => valueColumn.transformer !== undefined)
+  return isDoubtful ? transact(session, work) : work(session)
+}
+
+function isTree({ metadata }: Resource): boolean {
+  return metadata.treeType !== undefined
+}
+
+async function insertHeard(session: Transaction, resource: Resource, entity: ObjectLiteral): Promise<Row> {
+  const { broadcaster } = session.runner
+  await broadcaster.broadcast('BeforeInsert', resource.metadata, entity)
+  const errors = new FieldErrors()
+  addMissing(resource, (field) => isIn(entity, field), errors)
+  errors.raise('bad-values')
+  const row = await insertValues(session, resource, entity)
+  Object.assign(entity, toEntity(resource, row))
+  await broadcaster.broadcast('AfterInsert', resource.metadata, entity)
+  return (await fetchRow(session, resource, fieldValue(resource, row, resource.key))) ?? row
+}
+
 async function updateHeard(
-  session: Session,
-  { broadcaster }: QueryRunner,
+  session: Transaction,
   resource: Resource,
   target: Target,
   changes: ChangeSet,
 ): Promise<Row | undefined> {
+  const { broadcaster } = session.runner
   const found = await readTarget(session, resource, target)
   if (found === undefined) return undefined
   const { metadata, entity, stored } = found
@@ -81,12 +110,8 @@ async function updateHeard(
   return (await fetchRow(session, resource, target.key)) ?? row
 }
 
-async function deleteHeard(
-  session: Session,
-  { broadcaster }: QueryRunner,
-  resource: Resource,
-  target: Target,
-): Promise<boolean> {
+async function deleteHeard(session: Transaction, resource: Resource, target: Target): Promise<boolean> {
+  const { broadcaster } = session.runner
   const found = await readTarget(session, resource, target)
   if (found === undefined) return false
   const { metadata, entity, stored } = found
@@ -95,22 +120,4 @@ async function deleteHeard(
   if (!(await deleteValues(session, resource, target))) return false
   await broadcaster.broadcast(isSoft ? 'AfterSoftRemove' : 'AfterRemove', metadata, entity, stored)
   return true
-}
-
-/** What a listener throws takes back the whole transaction. */
-function heard<T>(session: Session, work: (session: Session, runner: QueryRunner) => Promise<T>): Promise<T> {
-  return transact(session, (inner) => work(inner, inner.runner))
-}
-
-/** The target as it is stored: once to change it, and once as it was. */
-async function readTarget(session: Session, resource: Resource, target: Target) {
-  const [row] = await readRows(session, planItem(resource, target.key))
-  if (row === undefined || !isTarget(resource, row, target)) return undefined
-  const metadata = metadataOf(resource, row)
-  return { row, metadata, entity: toEntity(resource, row), stored: toEntity(resource, row) }
-}
-
-async function fetchRow(session: Session, resource: Resource, key: unknown): Promise<Row | undefined> {
-  const [row] = await fetchRows(session, planItem(resource, key))
-  return row
 }

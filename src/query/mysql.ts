@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import { singleKind } from '../value/number'
-import { checkedColumns, type Failure, uniqueColumns } from './constraint'
-import type { Dialect } from './dialect'
+import { checkedColumns, uniqueColumns } from './constraint'
+import type { Dialect, Failure } from './dialect'
 
 /** Text as it is, whatever the collation of its column takes to be the same. */
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
@@ -35,11 +35,15 @@ export const mysql: Dialect = {
     return readAsText.has(String(valueColumn.type)) ? `CAST(${column} AS CHAR)` : column
   },
   sayNulls: false,
+  sharesConnection: false,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
   failureOf: ({ errno = 0, message }, metadata) => kinds.get(errno)?.(message, metadata),
 }
 
-const reference = (): Failure => ({ kind: 'reference' })
+const reference = (message: string): Failure => {
+  const [, list = ''] = /FOREIGN KEY \(([^)]*)\)/.exec(message) ?? []
+  return { kind: 'reference', columns: list === '' ? [] : list.split(', ').map((name) => name.replaceAll('`', '')) }
+}
 const unique = (message: string, metadata: EntityMetadata): Failure => {
   const [, name = ''] = /for key '(?:.*\.)?([^']+)'/.exec(message) ?? []
   const primary = metadata.primaryColumns.map((column) => column.databaseName)

@@ -28,20 +28,34 @@ export const postgres: Dialect = {
     return readAsText.has(String(type)) ? `${column}::text` : column
   },
   sayNulls: true,
+  sharesConnection: false,
   returning: () => true,
-  failureOf: ({ code = '', column, constraint, detail = '', position }, metadata) => {
-    if (code === '23503' || code === '23001') return { kind: 'reference' }
+  failureOf: ({ code = '', column, constraint, message, detail = '', position }, metadata) => {
+    if (code === '23503' || code === '23001') return { kind: 'reference', columns: keyColumns(detail) }
     if (code === '23505' || code === '23P01') {
       const named = uniqueColumns(metadata, constraint)
       return { kind: 'unique', columns: named.length > 0 ? named : keyColumns(detail) }
     }
     if (code === '23502') return { kind: 'value', columns: column === undefined ? [] : [column] }
     if (code === '23514') return { kind: 'value', columns: checkedColumns(metadata, constraint) }
-    // Data exceptions, views with a check option, and what triggers raise. A syntax error at no place of the statement is one
-    // in a value, as an `ltree` or `tsquery`.
-    const isValue = /^(22|44)|^P0001$/.test(code) || (code === '42601' && position === undefined)
-    return isValue ? { kind: 'value', columns: [] } : undefined
+    // A syntax error at no place of the statement is one in a value, as an `ltree` or `tsquery`.
+    const isSyntax = code === '42601' && position === undefined
+    if (code.startsWith('22') || isSyntax) return { kind: 'value', columns: [], isAbout: aboutOf(message, detail) }
+    // Views with a check option, and what triggers raise.
+    return /^44|^P0001$/.test(code) ? { kind: 'value', columns: [] } : undefined
   },
+}
+
+/** A data exception names no column, but the value, the length or the power of ten that is too much. */
+function aboutOf(message: string, detail: string): (value: unknown) => boolean {
+  const [, length] = /^value too long for type .*\((\d+)\)$/.exec(message) ?? []
+  const [, power] = /less than 10\^(\d+)/.exec(detail) ?? []
+  const [, text] = /"(.*)"/s.exec(message) ?? []
+  return (value) => {
+    if (length !== undefined) return typeof value === 'string' && [...value].length > Number(length)
+    if (power !== undefined) return Math.abs(Number(value)) >= 10 ** Number(power)
+    return String(value) === text
+  }
 }
 
 /** The local time, which a column without time zone takes, with its offset, which one with time zone takes. */

@@ -2,12 +2,15 @@ import type { DataSource } from 'typeorm'
 import { ApiError, FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Resource } from '../schema/registry'
-import { failureOf } from './constraint'
+import type { Failure } from './dialect'
+import { failureOf } from './dialects'
 import { checkReferences } from './reference'
+import { UnreadableError } from './row'
 import type { Session } from './statement'
 
 /**
  * Says what the database had against an INSERT or UPDATE (D5, D10).
+ * @param isNew nobody can refer to a record yet
  * @throws {ApiError} `conflict`, `bad-values`; or the error itself, when no constraint speaks from it
  */
 export async function refuseWrite(
@@ -15,15 +18,42 @@ export async function refuseWrite(
   session: Session,
   resource: Resource,
   changes: ChangeSet,
+  isNew: boolean,
 ): Promise<never> {
+  if (error instanceof UnreadableError) throw unreadable(error, changes)
   const failure = failureOf(error, session.dataSource, resource.metadata)
   if (failure === undefined) throw error
   const errors = new FieldErrors()
   await checkReferences(session, changes, errors)
+  if (failure.kind === 'reference') noteDeclared(resource, changes, errors)
   errors.raise('bad-values')
   if (failure.kind === 'unique') throw alreadyTaken(resource, failure.columns)
-  if (failure.kind === 'value') throw notAccepted(resource, failure.columns)
+  if (failure.kind === 'value') throw notAccepted(resource, columnsOf(failure, changes))
+  if (isNew) throw notAccepted(resource, failure.columns)
   throw new ApiError('conflict', `other records refer to values of this ${resource.name} that would change`)
+}
+
+/** A value that a transformer takes and cannot read back has not been stored; one that was stored before is a fault. */
+function unreadable(error: UnreadableError, changes: ChangeSet): Error {
+  const field = [...changes.keys()].find(({ columns }) => columns.some(({ column }) => column === error.column))
+  if (field === undefined) return error
+  const message = 'must be a value that the transformer of its column can read back'
+  return new ApiError('bad-values', `${field.name} ${message}`, { errors: [{ field: field.name, message }] })
+}
+
+/** Notes the foreign keys of several columns that are written column by column. */
+function noteDeclared({ record }: Resource, changes: ChangeSet, errors: FieldErrors): void {
+  const written = new Set([...changes.keys()].flatMap(({ columns }) => columns))
+  for (const { name, columns, relation, insertable } of record) {
+    const isWritten = relation !== undefined && !insertable && columns.some((column) => written.has(column))
+    if (isWritten) errors.add(name, `points to no ${relation.inverseEntityMetadata.name.toLowerCase()}`)
+  }
+}
+
+function columnsOf({ columns, isAbout }: Extract<Failure, { kind: 'value' }>, changes: ChangeSet): readonly string[] {
+  if (isAbout === undefined) return columns
+  const about = [...changes].filter(([, value]) => isAbout(value))
+  return about.flatMap(([field]) => field.columns.map(({ column }) => column.databaseName))
 }
 
 /** @throws {ApiError} `conflict`, when other records refer to the one to delete */

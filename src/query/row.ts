@@ -1,8 +1,9 @@
 import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
+import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
-import type { StoredColumn } from '../schema/stored-column'
-import { dialectOf } from './dialect'
+import type { ReadColumn, StoredColumn } from '../schema/stored-column'
+import { dialectOf } from './dialects'
 import type { RawRow } from './statement'
 
 /** The values of one row, in the order of `resource.row`, as TypeORM hands them to entities. */
@@ -25,7 +26,7 @@ function fromValues(values: readonly unknown[]): unknown {
 }
 
 /** A column as SQL, of the statement's one table or of an alias. */
-export function columnSql({ driver }: DataSource, { column }: StoredColumn, alias?: string): string {
+export function columnSql({ driver }: DataSource, { column }: ReadColumn, alias?: string): string {
   const owner = alias === undefined ? undefined : driver.escape(alias)
   if (column.query !== undefined) return `(${column.query(owner ?? driver.escape(column.entityMetadata.tableName))})`
   const name = driver.escape(column.databaseName)
@@ -43,21 +44,36 @@ export function selection(dataSource: DataSource, { row }: Resource, alias?: str
   return row.map((stored, index) => [read(stored, columnSql(dataSource, stored, alias)), `c${index}`])
 }
 
-/** Reads back what {@link selection} has named. */
-export function hydrate({ driver }: DataSource, { row }: Resource, raw: RawRow): Row {
-  return row.map(({ valueColumn }, index) => hydrateValue(driver, raw[`c${index}`], valueColumn))
+/** A stored value that the transformer of its column cannot read. */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError'
+  constructor(
+    readonly column: ColumnMetadata,
+    cause: unknown,
+  ) {
+    super(`the transformer of ${column.entityMetadata.name}.${column.propertyPath} cannot read what is stored`, {
+      cause,
+    })
+  }
 }
 
-/** What is no date or JSON, though its column is to hold one, stays as it is stored: SQLite takes any text. */
-function hydrateValue(driver: DataSource['driver'], raw: unknown, column: StoredColumn['valueColumn']): unknown {
-  if (column.transformer !== undefined) return driver.prepareHydratedValue(raw, column)
+/** Reads back what {@link selection} has named. @throws {UnreadableError} */
+export function hydrate({ driver }: DataSource, { row }: Resource, raw: RawRow): Row {
+  return row.map((column, index) => hydrateValue(driver, column, raw[`c${index}`]))
+}
+
+function hydrateValue(driver: DataSource['driver'], { column, valueColumn }: ReadColumn, raw: unknown): unknown {
+  // The transformer of a key need not know null, which only a foreign key can be.
+  if (raw === null && column !== valueColumn) return null
   // PostgreSQL's driver has taken it apart; TypeORM's would again.
-  if (Array.isArray(raw)) return raw
+  if (Array.isArray(raw) && valueColumn.transformer === undefined) return raw
   try {
-    const value: unknown = driver.prepareHydratedValue(raw, column)
+    const value: unknown = driver.prepareHydratedValue(raw, valueColumn)
+    // What is no date or JSON, though its column is to hold one, stays as it is stored: SQLite takes any text.
     return value instanceof Date && Number.isNaN(value.getTime()) ? raw : value
-  } catch (error) {
-    if (error instanceof SyntaxError) return raw
-    throw error
+  } catch (cause) {
+    if (valueColumn.transformer !== undefined) throw new UnreadableError(column, cause)
+    if (cause instanceof SyntaxError) return raw
+    throw cause
   }
 }

@@ -2,8 +2,7 @@ import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { ApiError } from '../errors'
 import { type Exists, type Join, rootAlias, type Scope, type SelectPlan } from '../plan/plan'
 import { conditionSql } from './condition'
-import { failureOf } from './constraint'
-import { dialectOf } from './dialect'
+import { dialectOf, failureOf } from './dialects'
 import { afterLoad } from './load'
 import { columnSql, hydrate, type Row, selection } from './row'
 import { execute, type RawRow, type Session } from './statement'
@@ -16,13 +15,16 @@ export async function fetchRows(session: Session, plan: SelectPlan): Promise<rea
   return afterLoad(session, plan.resource, await readRows(session, plan))
 }
 
-/** As {@link fetchRows}, as they are stored: no listener sees them. */
-export async function readRows(session: Session, plan: SelectPlan): Promise<readonly Row[]> {
+/** As {@link fetchRows}, as they are stored: no listener sees them. @param lock until the transaction ends */
+export async function readRows(session: Session, plan: SelectPlan, lock = false): Promise<readonly Row[]> {
   const { dataSource } = session
   const { resource } = plan
   let rows: readonly RawRow[]
   try {
-    rows = (await execute(session, selectQuery(dataSource, plan))).rows
+    const builder = selectQuery(dataSource, plan)
+    // Where all share one connection, nobody else is in between.
+    if (lock && !dialectOf(dataSource).sharesConnection) builder.setLock('pessimistic_write')
+    rows = (await execute(session, builder)).rows
   } catch (error) {
     if (failureOf(error, dataSource, resource.metadata) === undefined) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter')
@@ -38,7 +40,7 @@ function selectQuery(dataSource: DataSource, plan: SelectPlan): Builder {
   for (const [expression, name] of selection(dataSource, resource, rootAlias)) builder.addSelect(expression, name)
   let bound = 0
   const bind = (value: unknown): string => {
-    const name = `tr_p${bound++}`
+    const name = `tr_bound_${bound++}`
     builder.setParameter(name, value)
     return `:${name}`
   }

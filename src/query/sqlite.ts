@@ -1,5 +1,5 @@
-import { checkedColumns, type Failure } from './constraint'
-import type { Dialect } from './dialect'
+import { checkedColumns } from './constraint'
+import type { Dialect, Failure } from './dialect'
 import { globPattern } from './glob'
 
 export const sqlite: Dialect = {
@@ -15,15 +15,16 @@ export const sqlite: Dialect = {
   // Integers that a double cannot hold as text (D12), JSONB, which is bytes, as JSON.
   read: ({ kind, valueColumn }, column) => {
     if (valueColumn.type === 'jsonb') return `json(${column})`
-    return kind.wide && valueColumn.transformer === undefined ? `CAST(${column} AS TEXT)` : column
+    return kind?.wide && valueColumn.transformer === undefined ? `CAST(${column} AS TEXT)` : column
   },
   sayNulls: false,
+  sharesConnection: true,
   returning: () => true,
   // By the message, since the code for a foreign key depends on the action that refused. What else a constraint or a trigger
   // (`RAISE(ABORT, …)`) refuses, it refuses for the values.
   failureOf: ({ message, code }, metadata): Failure | undefined => {
     if (!code?.startsWith('SQLITE_CONSTRAINT')) return undefined
-    if (message.endsWith('FOREIGN KEY constraint failed')) return { kind: 'reference' }
+    if (message.endsWith('FOREIGN KEY constraint failed')) return { kind: 'reference', columns: [] }
     const [, constraint, list = ''] = /(UNIQUE|NOT NULL|CHECK) constraint failed: (.*)$/.exec(message) ?? []
     if (constraint === 'CHECK') return { kind: 'value', columns: checkedColumns(metadata, list) }
     const columns = list.split(', ').map((path) => path.slice(path.lastIndexOf('.') + 1))

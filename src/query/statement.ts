@@ -1,5 +1,5 @@
 import type { DataSource, ObjectLiteral, QueryBuilder, QueryRunner } from 'typeorm'
-import { dialectOf } from './dialect'
+import { dialectOf } from './dialects'
 
 /** A row as the driver hands it out, its columns named by the statement. */
 export type RawRow = Readonly<Record<string, unknown>>
@@ -9,6 +9,9 @@ export interface Session {
   readonly dataSource: DataSource
   readonly runner?: QueryRunner
 }
+
+/** A session inside a transaction. */
+export type Transaction = Required<Session>
 
 /** What a statement has returned. */
 export interface Result {
@@ -53,15 +56,29 @@ export async function execute(
 }
 
 /** Does work in one transaction: the session's own, or a new one that is rolled back when the work throws. */
-export function transact<T>(
-  { dataSource, runner }: Session,
-  work: (session: Required<Session>) => Promise<T>,
-): Promise<T> {
+export function transact<T>({ dataSource, runner }: Session, work: (session: Transaction) => Promise<T>): Promise<T> {
   if (runner !== undefined) return work({ dataSource, runner })
   return dataSource.transaction(({ queryRunner }) => {
     if (queryRunner === undefined) throw new TypeError('a transaction has a query runner')
     return work({ dataSource, runner: queryRunner })
   })
+}
+
+/** The last write of a data source that has one connection for all. */
+const writes = new WeakMap<DataSource, Promise<unknown>>()
+
+/**
+ * Does a write when those before it are done, where all share one connection: else one would be in the transaction of another,
+ * and gone with it.
+ */
+export function inTurn<T>({ dataSource, runner }: Session, work: () => Promise<T>): Promise<T> {
+  if (runner !== undefined || !dialectOf(dataSource).sharesConnection) return work()
+  const done = (writes.get(dataSource) ?? Promise.resolve()).then(work)
+  writes.set(
+    dataSource,
+    done.catch(() => undefined),
+  )
+  return done
 }
 
 async function run(runner: QueryRunner, sql: string, parameters: unknown[]): Promise<Result> {

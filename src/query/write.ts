@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { ObjectLiteral, WhereExpressionBuilder } from 'typeorm'
+import type { ObjectLiteral, QueryBuilder, WhereExpressionBuilder } from 'typeorm'
 import type { Target } from '../plan/plan'
 import { planItem } from '../plan/select-plan'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
-import { dialectOf } from './dialect'
+import { dialectOf } from './dialects'
 import { type ColumnValue, columnValues, toValueSet } from './entity'
 import { afterLoad } from './load'
 import { columnSql, hydrate, type Row, selection, toParameter, toValues } from './row'
@@ -25,10 +25,28 @@ export async function insertValues(session: Session, resource: Resource, entity:
     const { rows } = await execute(session, builder.updateEntity(false), returning(session, resource))
     return one(await hydrateAll(session, resource, rows), resource)
   }
-  const { raw } = await execute(session, builder.updateEntity(false))
-  const { insertId } = raw as { readonly insertId?: unknown }
-  const key = resource.key.columns.map(({ column }) => column.getEntityValue(entity) ?? insertId)
-  return one(await fetchRows(session, planItem(resource, key.length === 1 ? key[0] : key)), resource)
+  const key = await insertForKey(session, resource, builder.updateEntity(false), entity)
+  return one(await fetchRows(session, planItem(resource, key)), resource)
+}
+
+/** Inserts where the row itself cannot be returned. @returns its key */
+async function insertForKey(
+  session: Session,
+  { key, metadata }: Resource,
+  builder: QueryBuilder<ObjectLiteral>,
+  entity: ObjectLiteral,
+): Promise<unknown> {
+  const { dataSource } = session
+  const canReturn = dialectOf(dataSource).returning(dataSource, 'insert')
+  const names = key.columns.map((stored, index) => `${columnSql(dataSource, stored)} AS c${index}`)
+  const { rows, raw } = await execute(session, builder, canReturn ? ` RETURNING ${names.join(', ')}` : '')
+  const { insertId } = Object(raw) as { readonly insertId?: unknown }
+  const values = key.columns.map(({ column, valueColumn }, index) => {
+    const generated = canReturn ? rows[0]?.[`c${index}`] : insertId
+    return column.getEntityValue(entity) ?? dataSource.driver.prepareHydratedValue(generated, valueColumn)
+  })
+  if (values.includes(undefined)) throw new Error(`INSERT into ${metadata.tableName} returned no key`)
+  return values.length === 1 ? values[0] : values
 }
 
 /** Updates one record, in one statement where the database can return it. @returns undefined when the target is gone */

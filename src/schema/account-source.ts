@@ -3,9 +3,9 @@ import { argon2id, type PasswordHashing } from '../access/account'
 import { hashLength } from '../access/password'
 import type { Report } from '../errors'
 import type { UserAccountOptions } from '../resource'
-import { booleanKind } from '../value/boolean'
 import type { Kind } from '../value/kind'
-import { type ColumnMetadata, kindOf } from './column-kind'
+import { kindOf } from './column-kind'
+import type { ColumnMetadata } from './metadata'
 import { propertyOf } from './property'
 
 /** Where the site's users are, as `@UserAccount` says (D25). */
@@ -63,7 +63,7 @@ export function buildAccountSource(
 }
 
 function isFlag(kind: Kind | undefined): boolean {
-  return kind === booleanKind || kind?.wide !== undefined
+  return kind?.boolean === true || kind?.wide !== undefined
 }
 
 function hashingOf(

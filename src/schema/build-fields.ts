@@ -1,7 +1,7 @@
 import type { Report } from '../errors'
-import type { ColumnMetadata } from './column-kind'
 import type { MountContext } from './context'
 import { buildField, buildIdField, type Field, hindranceOf, kindOfAll, relationOf } from './field'
+import type { ColumnMetadata } from './metadata'
 import { fieldColumns, isNamed, isSameColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 import { buildStoredColumn, type StoredColumn } from './stored-column'
@@ -19,16 +19,16 @@ export function buildFields(
   const hidden: Field[] = []
   const stored = new Map<ColumnMetadata, StoredColumn>()
   for (const column of fieldColumns(metadata, dataSource)) {
-    const hindrance = hindranceOf(column, dataSource)
+    const hindrance = hindranceOf(column, dataSource, options.rename)
     const built = buildStoredColumn(column, dataSource)
     if (hindrance === undefined && built !== undefined) stored.set(column, built)
-    else if (!isHidden(column)) report(`${propertyOf(column)} ${hindrance}: exclude it`)
+    else if (!isHidden(column)) report(`${propertyOf(column)} ${hindrance}`)
   }
   const add = (columns: readonly ColumnMetadata[], declared: boolean): void => {
     const found = columns.flatMap((column) => stored.get(column) ?? [])
     if (found.length < columns.length) return
     const fields = columns.some(isHidden) ? hidden : shown
-    fields.push(buildField(found, { readOnly: options.readOnly, password: columns.some(isPassword) }, declared))
+    fields.push(buildField(found, { ...options, password: columns.some(isPassword) }, declared))
   }
   for (const column of stored.keys()) {
     if (!column.isVirtual || relationOf(column) !== undefined) add([column], false)
@@ -77,7 +77,9 @@ function checkNames(fields: readonly Field[], report: Report): void {
   const seen = new Map<string, Field>()
   for (const field of fields) {
     const other = seen.get(field.name)
+    const both = `${other?.property} and ${field.property} would both be "${field.name}"`
     if (other === undefined) seen.set(field.name, field)
-    else report(`${other.property} and ${field.property} would both be "${field.name}": exclude or rename one`)
+    else
+      report(`${both}: give ${field.property} another name, as { rename: { ${field.property}: '…' } }, or exclude it`)
   }
 }

@@ -9,6 +9,8 @@ import { fieldColumns, optionNames, propertyOf } from './property'
 import type { Registration } from './registration'
 import type { Resource } from './registry'
 import { buildRelations } from './relations'
+import { buildReadColumn, type ReadColumn } from './stored-column'
+import { buildValidate } from './validation'
 
 const namePattern = /^[a-z0-9][a-z0-9_-]*$/
 
@@ -27,6 +29,9 @@ export function buildResource(registration: Registration, context: MountContext,
   const rule = buildRule(registration, context, report)
   const owner = findOwner(registration, [...shown, ...hidden], context, report)
   const record = fieldsOfRecord(registration, shown, report)
+  const lifecycle = lifecycleOf(metadata, context.dataSource)
+  const validate = buildValidate(metadata)
+  const isEntity = lifecycle.load || lifecycle.write || validate !== undefined
   const [key] = record
   if (key === undefined || rule === undefined) return undefined
   return {
@@ -37,15 +42,30 @@ export function buildResource(registration: Registration, context: MountContext,
     writable: rule.writes !== false && metadata.tableType !== 'view',
     key,
     record,
-    row: [...new Set([...record, ...(owner === undefined ? [] : [owner])].flatMap((field) => field.columns))],
+    row: rowOf(registration, context, [...record, ...(owner === undefined ? [] : [owner])], isEntity),
     fields: namesOf(record),
     inputs: new Map([...hidden.filter((field) => field.insertable), ...record].map((field) => [field.name, field])),
     embedded: new Set([...shown, ...hidden].flatMap(({ path }) => prefixesOf(path))),
     relations: buildRelations(registration, record),
     related: ({ inverseEntityMetadata }) => context.byEntity.get(inverseEntityMetadata),
     owner,
-    lifecycle: lifecycleOf(metadata, context.dataSource),
+    validate,
+    lifecycle,
   }
+}
+
+/** Listeners and validators see the entity that TypeORM would hand out: with every column that it selects by itself. */
+function rowOf(
+  { metadata }: Registration,
+  { dataSource }: MountContext,
+  fields: readonly Field[],
+  isEntity: boolean,
+): readonly ReadColumn[] {
+  const shown = new Set<ReadColumn>(fields.flatMap(({ columns }) => columns))
+  if (!isEntity) return [...shown]
+  const known = new Set([...shown].map(({ column }) => column))
+  const others = metadata.columns.filter((column) => column.isSelect && !known.has(column))
+  return [...shown, ...others.map((column) => buildReadColumn(column, dataSource))]
 }
 
 function checkProperties({ metadata, options }: Registration, { dataSource }: MountContext, report: Report): void {
@@ -53,8 +73,8 @@ function checkProperties({ metadata, options }: Registration, { dataSource }: Mo
     ...metadata.columns.flatMap(optionNames),
     ...metadata.relations.map((relation) => relation.propertyPath),
   ])
-  for (const option of ['exclude', 'readOnly'] as const) {
-    const named = options[option] ?? []
+  const lists = { exclude: options.exclude, readOnly: options.readOnly, rename: Object.keys(options.rename ?? {}) }
+  for (const [option, named = []] of Object.entries(lists)) {
     if (!Array.isArray(named)) report(`"${option}" must be an array of properties`)
     for (const property of Array.isArray(named) ? named : []) {
       if (known.has(property)) continue

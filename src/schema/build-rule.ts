@@ -8,19 +8,12 @@ import type { Registration } from './registration'
  * The access rule of a resource, checked for what it needs.
  * @returns undefined when there is none to ask
  */
-export function buildRule(
-  { metadata, options }: Registration,
-  context: MountContext,
-  report: Report,
-): Rule | undefined {
+export function buildRule({ options }: Registration, context: MountContext, report: Report): Rule | undefined {
   // A module that is still loading, in a circle of imports, must not open a resource.
   if ('auth' in options && !options.auth) report('"auth" is given and empty; do modules import each other in a circle?')
   const rule = options.auth ?? (options.ownerField === undefined ? context.defaultAuth : userRule())
   if (options.auth !== undefined && !checkRule('auth', rule, report)) return undefined
   checkNeeds(rule, context, report)
-  if (metadata.treeType !== undefined && rule.writes !== false) {
-    report('it is a tree, whose bookkeeping this service does not write: give it readOnlyRule()')
-  }
   return rule
 }
 

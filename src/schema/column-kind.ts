@@ -1,23 +1,13 @@
-import type { DataSource, EntityMetadata } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import { arrayKind } from '../value/array'
 import { setKind } from '../value/json'
 import type { Kind } from '../value/kind'
 import { transformedKind } from '../value/transformed'
+import type { KindEntry, KindTable } from './kind-table'
+import type { ColumnMetadata } from './metadata'
 import { mysqlKinds } from './mysql-kinds'
 import { postgresKinds, postgresWithoutArrays } from './postgres-kinds'
 import { sqliteKinds } from './sqlite-kinds'
-
-/** TypeORM's own class, which it does not export by name. */
-export type ColumnMetadata = EntityMetadata['columns'][number]
-
-/** The kind of values of a column type, where the column says more: a length, a precision, members. */
-export type BuildKind = (column: ColumnMetadata, dataSource: DataSource) => Kind
-
-/** `binary` has no JSON form and is never exposed (D12). */
-export type KindEntry = Kind | BuildKind | 'binary'
-
-/** By TypeORM's names of column types. */
-export type KindTable = ReadonlyMap<string, KindEntry>
 
 const tables: ReadonlyMap<string, KindTable> = new Map([
   ['better-sqlite3', sqliteKinds],

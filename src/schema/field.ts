@@ -1,8 +1,8 @@
-import type { DataSource, RelationMetadata } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import { compositeKind } from '../value/composite'
 import type { Kind } from '../value/kind'
 import { textKind } from '../value/text'
-import type { ColumnMetadata } from './column-kind'
+import type { ColumnMetadata, RelationMetadata } from './metadata'
 import { isNamed, propertyOf } from './property'
 import { buildStoredColumn, endOfReferences, type StoredColumn } from './stored-column'
 
@@ -35,7 +35,9 @@ export interface Field {
 
 /** What the options say of a field. */
 export interface FieldOptions {
-  readonly readOnly: readonly string[] | undefined
+  readonly readOnly?: readonly string[]
+  /** Names in JSON, by property. */
+  readonly rename?: Readonly<Record<string, string | undefined>>
   /** Whether it holds password hashes. */
   readonly password: boolean
 }
@@ -44,16 +46,20 @@ export interface FieldOptions {
 const passwordLength = 256
 
 /** Why a column cannot be in a field, reading on from its name; undefined when it can. */
-export function hindranceOf(column: ColumnMetadata, dataSource: DataSource): string | undefined {
-  if (column.embeddedMetadata?.isArray) return 'is in an array of embedded entities, which has no JSON form here'
-  const names = (column.relationMetadata ?? column).propertyPath.split('.')
-  if (names.some((name) => /__|_$/.test(name))) {
-    return 'has two underscores in a row, or one at its end; these part the names of a filter'
+export function hindranceOf(
+  column: ColumnMetadata,
+  dataSource: DataSource,
+  rename: FieldOptions['rename'] = {},
+): string | undefined {
+  if (column.embeddedMetadata?.isArray)
+    return 'is in an array of embedded entities, which has no JSON form here: exclude it'
+  const { propertyPath } = column.relationMetadata ?? column
+  if (jsonPath(propertyPath, undefined, rename).some((name) => /__|_$/.test(name))) {
+    return 'has two underscores in a row, or one at its end; these part the names of a filter: rename or exclude it'
   }
   if (buildStoredColumn(column, dataSource) !== undefined) return undefined
-  const { isArray } = column
-  const type = `${dataSource.driver.normalizeType(endOfReferences(column))}${isArray ? '[]' : ''}`
-  return `has the column type ${type}, which has no JSON form here`
+  const type = `${dataSource.driver.normalizeType(endOfReferences(column))}${column.isArray ? '[]' : ''}`
+  return `has the column type ${type}, which has no JSON form here: exclude it`
 }
 
 /**
@@ -62,7 +68,7 @@ export function hindranceOf(column: ColumnMetadata, dataSource: DataSource): str
  */
 export function buildField(
   stored: readonly StoredColumn[],
-  { readOnly, password }: FieldOptions,
+  { readOnly, rename, password }: FieldOptions,
   declared = false,
 ): Field {
   const columns = stored.map(({ column }) => column)
@@ -70,7 +76,7 @@ export function buildField(
   if (first === undefined) throw new TypeError('a field has a column')
   const relation = columns.length > 1 ? first.column.relationMetadata : relationOf(first.column)
   const property = relation?.propertyPath ?? propertyOf(first.column)
-  const path = relation === undefined ? property.split('.') : `${property}_id`.split('.')
+  const path = jsonPath(property, relation, rename)
   const insertable = !declared && columns.every((column) => isInsertable(column) && !isNamed(column, readOnly))
   const nullable = columns.some((column) => column.isNullable)
   return {
@@ -81,7 +87,8 @@ export function buildField(
     relation,
     kind: password ? textKind(passwordLength, 1) : kindOfAll(stored, first),
     nullable,
-    required: insertable && !nullable && !columns.every(hasDefault),
+    // TypeORM gives the parent of a root no column that may not be null.
+    required: insertable && !nullable && !relation?.isTreeParent && !columns.every(hasDefault),
     insertable,
     updatable: insertable && columns.every((column) => column.isUpdate && !column.isPrimary),
     constrained: relation === undefined || isConstrained(relation),
@@ -92,6 +99,16 @@ export function buildField(
 /** The kind of a value that takes these columns. */
 export function kindOfAll(columns: readonly StoredColumn[], first: StoredColumn): Kind {
   return columns.length === 1 ? first.kind : compositeKind(columns.map((column) => column.kind))
+}
+
+function jsonPath(
+  property: string,
+  relation: RelationMetadata | undefined,
+  rename: FieldOptions['rename'] = {},
+): readonly string[] {
+  const names = property.split('.')
+  const name = rename[property] ?? names.at(-1) ?? ''
+  return [...names.slice(0, -1), relation === undefined ? name : `${name}_id`]
 }
 
 /** The key under the name that every record has for it. */
@@ -117,9 +134,13 @@ export function relationOf(column: ColumnMetadata): RelationMetadata | undefined
   return column.relationMetadata?.joinColumns.length === 1 ? column.relationMetadata : undefined
 }
 
-/** A soft-deleted record, or one of another type in a shared table, is there for the database, and no record to us. */
-function isConstrained({ foreignKeys, inverseEntityMetadata: target }: RelationMetadata): boolean {
-  return foreignKeys.length > 0 && target.deleteDateColumn === undefined && target.tableType !== 'entity-child'
+/**
+ * A soft-deleted record, or one of another type in a shared table, is there for the database, and no record to us. The parent
+ * in a tree is looked for by TypeORM, which does not say what it misses.
+ */
+function isConstrained({ foreignKeys, inverseEntityMetadata: target, isTreeParent }: RelationMetadata): boolean {
+  const isWatched = foreignKeys.length > 0 && !isTreeParent
+  return isWatched && target.deleteDateColumn === undefined && target.tableType !== 'entity-child'
 }
 
 function isInsertable(column: ColumnMetadata): boolean {

@@ -16,15 +16,13 @@ const writeEvents = [
 export function lifecycleOf(metadata: EntityMetadata, { subscribers }: DataSource): Lifecycle {
   const family = [metadata, ...metadata.childEntityMetadatas]
   const heard = subscribers.filter((subscriber) => family.some(({ target }) => listensTo(subscriber, target)))
-  const hasListeners = (events: readonly string[]): boolean =>
-    family.some(({ listeners }) => listeners.some(({ type }) => events.includes(type.replaceAll('-', ''))))
-  return {
-    load: hasListeners(['afterload']) || heard.some((subscriber) => subscriber.afterLoad !== undefined),
-    write:
-      hasListeners(writeEvents.map((event) => event.toLowerCase())) ||
-      heard.some((subscriber) => writeEvents.some((event) => subscriber[event] !== undefined)),
-  }
+  const listeners = new Set<string>(family.flatMap((one) => one.listeners.map(({ type }) => type.replaceAll('-', ''))))
+  const isHeard = (event: Event): boolean =>
+    listeners.has(event.toLowerCase()) || heard.some((subscriber) => subscriber[event] !== undefined)
+  return { load: isHeard('afterLoad'), write: writeEvents.some(isHeard), beforeInsert: isHeard('beforeInsert') }
 }
+
+type Event = (typeof writeEvents)[number] | 'afterLoad'
 
 /** As TypeORM's broadcaster decides it: a subscriber without `listenTo` hears of every entity. */
 function listensTo(subscriber: EntitySubscriberInterface, target: EntityMetadata['target']): boolean {

@@ -5,7 +5,7 @@ import { jsonKind, setKind, simpleArrayKind } from '../value/json'
 import { decimalKind, floatKind, integerKind, integerRange, singleKind } from '../value/number'
 import { addressKind } from '../value/spelled'
 import { uuidKind } from '../value/text'
-import type { BuildKind, KindEntry, KindTable } from './column-kind'
+import type { BuildKind, KindEntry, KindTable } from './kind-table'
 import { members, text } from './text-kinds'
 
 const integer =

@@ -1,7 +1,7 @@
-import type { RelationMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import type { MountContext } from './context'
 import type { Field } from './field'
+import type { RelationMetadata } from './metadata'
 import type { Registration } from './registration'
 
 /** The foreign key that `ownerField` names: to the key of the user entity, where there is one (D26). */

@@ -14,7 +14,7 @@ import {
   rangeKind,
 } from '../value/spelled'
 import { textKind, uuidKind } from '../value/text'
-import type { BuildKind, KindEntry, KindTable } from './column-kind'
+import type { BuildKind, KindEntry, KindTable } from './kind-table'
 import { members, text } from './text-kinds'
 
 const most = 100

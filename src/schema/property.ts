@@ -1,5 +1,6 @@
-import type { DataSource, EntityMetadata } from 'typeorm'
-import { type ColumnMetadata, isBinary } from './column-kind'
+import { type DataSource, type EntityMetadata, getMetadataArgsStorage } from 'typeorm'
+import { isBinary } from './column-kind'
+import type { ColumnMetadata, RelationMetadata } from './metadata'
 
 /** The property by which a column is called: the relation's, for a foreign key. */
 export function propertyOf(column: ColumnMetadata): string {
@@ -33,11 +34,25 @@ export function fieldColumns(metadata: EntityMetadata, dataSource: DataSource): 
 }
 
 /** Whether the entity or a base of it declares the column. Under single-table inheritance it has its children's too. */
-function isDeclared(column: ColumnMetadata, { target }: EntityMetadata): boolean {
-  if (column.embeddedMetadata !== undefined) return true
-  const declaredBy = column.relationMetadata?.target ?? column.target
+function isDeclared(column: ColumnMetadata, metadata: EntityMetadata): boolean {
+  return column.embeddedMetadata !== undefined || isDeclaredBy(metadata, column.relationMetadata ?? column)
+}
+
+/**
+ * Whether the class of the entity, or one that it extends, declares a column or a relation. Of a property that several
+ * children of one table declare TypeORM knows only the first one's.
+ */
+export function isDeclaredBy(
+  { target }: EntityMetadata,
+  { target: declaredBy, propertyName }: Pick<ColumnMetadata, 'target' | 'propertyName'> | RelationMetadata,
+): boolean {
   if (typeof target !== 'function' || typeof declaredBy !== 'function') return true
-  return target === declaredBy || target.prototype instanceof declaredBy
+  const inherits = (base: unknown): boolean =>
+    typeof base === 'function' && (target === base || target.prototype instanceof base)
+  const { columns, relations } = getMetadataArgsStorage()
+  const declares = (args: { readonly propertyName: string; readonly target: unknown }): boolean =>
+    args.propertyName === propertyName && inherits(args.target)
+  return inherits(declaredBy) || columns.some(declares) || relations.some(declares)
 }
 
 /** Columns that TypeORM keeps for itself: tree bookkeeping, discriminators, columns of no property. */

@@ -23,6 +23,7 @@ const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, true>> = 
   entity: true,
   name: true,
   exclude: true,
+  rename: true,
   readOnly: true,
   auth: true,
   ownerField: true,

@@ -1,8 +1,10 @@
-import type { EntityMetadata, RelationMetadata } from 'typeorm'
+import type { EntityMetadata } from 'typeorm'
 import type { Rule } from '../access/rule'
 import type { AccountSource } from './account-source'
 import type { Field } from './field'
-import type { StoredColumn } from './stored-column'
+import type { RelationMetadata } from './metadata'
+import type { ReadColumn } from './stored-column'
+import type { Validate } from './validation'
 
 /** One mounted entity: everything a request needs to know of it, compiled once. */
 export interface Resource {
@@ -16,8 +18,8 @@ export interface Resource {
   readonly key: Field
   /** What a record shows, in this order. */
   readonly record: readonly Field[]
-  /** What is read from the database, each column once: those of the record, of the owner where that is hidden. */
-  readonly row: readonly StoredColumn[]
+  /** What is read from the database, each column once: those of the record, of a hidden owner, and what listeners expect. */
+  readonly row: readonly ReadColumn[]
   /** The shown fields by every name that a filter or an ordering may use: `author` and `author_id`. */
   readonly fields: ReadonlyMap<string, Field>
   /** What a body may name: the shown fields, and hidden ones that can be written. */
@@ -30,6 +32,8 @@ export interface Resource {
   readonly related: (relation: RelationMetadata) => Resource | undefined
   /** The foreign key to the user who owns a record. */
   readonly owner: Field | undefined
+  /** Checks an entity as it would be stored by its `class-validator` decorators; undefined without any. */
+  readonly validate: Validate | undefined
   /** Which of TypeORM's events somebody listens to. */
   readonly lifecycle: Lifecycle
 }
@@ -40,6 +44,8 @@ export interface Lifecycle {
   readonly load: boolean
   /** For what is inserted, updated or removed. */
   readonly write: boolean
+  /** Before an INSERT, so that what a request lacks may be filled in. */
+  readonly beforeInsert: boolean
 }
 
 /** All that is mounted. */

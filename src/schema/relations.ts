@@ -1,5 +1,6 @@
-import type { RelationMetadata } from 'typeorm'
 import type { Field } from './field'
+import type { RelationMetadata } from './metadata'
+import { isDeclaredBy } from './property'
 import type { Registration } from './registration'
 
 /**
@@ -15,7 +16,7 @@ export function buildRelations(
     return [[name, relation] as const, [name.replace(/_id$/, ''), relation] as const]
   })
   const others = metadata.relations
-    .filter(isToMany)
+    .filter((relation) => isToMany(relation) && isComplete(relation) && isDeclaredBy(metadata, relation))
     .filter(({ propertyPath }) => !options.exclude?.some((name) => isWithin(propertyPath, name)))
     .map((relation) => [relation.propertyPath.replaceAll('.', '__'), relation] as const)
   return new Map([...others, ...byForeignKey])
@@ -24,6 +25,11 @@ export function buildRelations(
 /** Whether a relation stands between a record and many, or one that it holds no key of. */
 export function isToMany(relation: RelationMetadata): boolean {
   return relation.joinColumns.length === 0 || relation.isManyToMany
+}
+
+/** TypeORM builds relations that name nothing at their other end too, and cannot follow them. */
+function isComplete({ isManyToMany, junctionEntityMetadata, inverseRelation }: RelationMetadata): boolean {
+  return (isManyToMany ? junctionEntityMetadata : inverseRelation) !== undefined
 }
 
 function isWithin(path: string, name: string): boolean {

@@ -3,7 +3,7 @@ import { dateKind, dateTimeKind, timeKind } from '../value/date-time'
 import { jsonKind, simpleArrayKind } from '../value/json'
 import { decimalKind, floatKind, integerKind, integerRange, safeRange } from '../value/number'
 import { uuidKind } from '../value/text'
-import type { BuildKind, KindEntry, KindTable } from './column-kind'
+import type { BuildKind, KindEntry, KindTable } from './kind-table'
 import { members, text } from './text-kinds'
 
 /** SQLite keeps decimals as doubles, which hold 15 digits. */

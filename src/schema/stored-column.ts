@@ -1,20 +1,31 @@
 import type { DataSource } from 'typeorm'
 import type { Kind } from '../value/kind'
-import { type ColumnMetadata, kindOf } from './column-kind'
+import { kindOf } from './column-kind'
+import type { ColumnMetadata } from './metadata'
 
 /** One column of a table, as statements name it and as its values are read. */
-export interface StoredColumn {
+export interface ReadColumn {
   readonly column: ColumnMetadata
   /** The column that says how TypeORM stores the values: for a foreign key, the one it refers to in the end. */
   readonly valueColumn: ColumnMetadata
+  /** Undefined for a column type that has no JSON form here. */
+  readonly kind: Kind | undefined
+}
+
+/** A column whose values have a JSON form. */
+export interface StoredColumn extends ReadColumn {
   readonly kind: Kind
+}
+
+export function buildReadColumn(column: ColumnMetadata, dataSource: DataSource): ReadColumn {
+  const valueColumn = endOfReferences(column)
+  return { column, valueColumn, kind: kindOf(valueColumn, dataSource) }
 }
 
 /** @returns undefined for a column type that has no JSON form here */
 export function buildStoredColumn(column: ColumnMetadata, dataSource: DataSource): StoredColumn | undefined {
-  const valueColumn = endOfReferences(column)
-  const kind = kindOf(valueColumn, dataSource)
-  return kind && { column, valueColumn, kind }
+  const { kind, ...read } = buildReadColumn(column, dataSource)
+  return kind && { ...read, kind }
 }
 
 /** A foreign key may refer to a key that is a foreign key too. */

@@ -1,5 +1,5 @@
 import { enumKind, textKind } from '../value/text'
-import type { BuildKind } from './column-kind'
+import type { BuildKind } from './kind-table'
 
 /** Text up to the length of its column. */
 export const text: BuildKind = (column, { driver }) => {

@@ -10,6 +10,7 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 export const booleanKind: Kind = {
   description: 'true or false',
   operators: equalityOperators,
+  boolean: true,
   fromText: (text) => truths.get(text.toLowerCase()) ?? refuse('true or false (or 1 or 0)'),
   fromJson: (json) => (typeof json === 'boolean' ? json : refuse(booleanKind.description)),
   toJson: Boolean,

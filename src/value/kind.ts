@@ -22,6 +22,8 @@ export interface Kind {
   readonly operators: readonly OperatorName[]
   /** How a key of this kind is spelt in a path. A kind without it cannot be a key. */
   readonly inPath?: RegExp
+  /** Of booleans, which `is` compares with true and false. */
+  readonly boolean?: true
   /** Of integers: whether there may be some that a double does not hold. */
   readonly wide?: boolean
   /**

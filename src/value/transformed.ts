@@ -1,56 +1,97 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ValueError } from '../errors'
 import { booleanKind } from './boolean'
 import { dateTimeKind, renderDateTime } from './date-time'
 import { jsonKind } from './json'
-import { type Json, type Kind, nullOperators, orderOperators, refuse } from './kind'
-import { floatKind } from './number'
+import { type Json, type Kind, nullOperators, refuse } from './kind'
+import { floatKind, integerKind, safeRange } from './number'
 import { textKind } from './text'
 
-/** What a transformer of TypeORM does on the way to the database. */
+/** What changes the values of a column on their way to the database and back. */
 export interface Transformer {
   readonly to: (value: unknown) => unknown
+  readonly from: (value: unknown) => unknown
 }
 
-const builtIn: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
-  [String, textKind()],
-  [Number, floatKind],
-  [Boolean, booleanKind],
-  [Date, dateTimeKind],
+/** The classes of values that a property may hold, each with a value of it. */
+const classes: ReadonlyMap<unknown, { readonly kind: Kind; readonly sample: unknown }> = new Map<
+  unknown,
+  { readonly kind: Kind; readonly sample: unknown }
+>([
+  [String, { kind: textKind(), sample: 'sample' }],
+  [Number, { kind: floatKind, sample: 7 }],
+  [Boolean, { kind: booleanKind, sample: true }],
+  [Date, { kind: dateTimeKind, sample: new Date('2024-02-29T10:20:30Z') }],
 ])
 
 /**
- * The kind of a column with transformers, which is about the values of the entity, not of the database: by the class of its
- * property, where the compiler has noted one; else any JSON that the transformers take.
+ * The kind of a column with transformers, which is about the values of the entity, not of the database: the one class of
+ * values that comes back as it went, or else the class that the compiler has noted; else any JSON that the transformers take.
  * @param stored the kind of the column type, if it has any
+ * @param designType the class of the property, where the compiler has noted one
  */
 export function transformedKind(
   stored: Kind | undefined,
   designType: unknown,
   transformers: readonly Transformer[],
 ): Kind {
+  const to = (value: unknown): unknown =>
+    transformers.reduceRight((result: unknown, transformer) => transformer.to(result), value)
+  const from = (value: unknown): unknown =>
+    transformers.reduce((result, transformer) => transformer.from(result), value)
   const kind =
-    builtIn.get(designType) ?? anyKind(designType === undefined || designType === Object ? stored : undefined)
+    kindOfClass(
+      classOf(designType, (value) => from(to(value))),
+      stored,
+    ) ?? anyKind(designType, stored)
+  const isText = stored === undefined || stored.operators.includes('like')
   const check = <T>(value: T): T => {
+    const what = stored === undefined ? '' : `, to store ${stored.description}`
+    const refusal = `a value that the transformer of its column takes${what}`
     try {
-      transformers.reduceRight((result: unknown, transformer) => transformer.to(result), value)
-      return value
+      return isNothing(to(value)) ? refuse(refusal) : value
     } catch (error) {
       if (error instanceof ValueError) throw error
-      return refuse('a value that the transformer of its column takes')
+      return refuse(refusal)
     }
   }
   return {
     ...kind,
+    operators: kind.operators.filter((operator) => isText || !operator.endsWith('like')),
     fromText: (text) => check(kind.fromText(text)),
     fromJson: (json) => check(kind.fromJson(json)),
   }
 }
 
+function classOf(designType: unknown, roundTrip: (value: unknown) => unknown): unknown {
+  const comesBack = (sample: unknown): boolean => {
+    try {
+      return isDeepStrictEqual(roundTrip(sample), sample)
+    } catch {
+      return false
+    }
+  }
+  const found = [...classes].filter(([, { sample }]) => comesBack(sample)).map(([type]) => type)
+  // A transformer that lets everything pass says nothing.
+  return found.length === 1 ? found[0] : designType
+}
+
+function kindOfClass(type: unknown, stored: Kind | undefined): Kind | undefined {
+  if (type === Number && stored?.wide !== undefined) return stored.wide ? integerKind(safeRange) : stored
+  return classes.get(type)?.kind
+}
+
+/** What a transformer makes of a value that is none of its own. */
+function isNothing(value: unknown): boolean {
+  return Number.isNaN(value instanceof Date ? value.getTime() : value)
+}
+
 /** @param stored says how the value is spelt in a filter */
-function anyKind(stored: Kind | undefined): Kind {
+function anyKind(designType: unknown, column: Kind | undefined): Kind {
+  const stored = designType === undefined || designType === Object ? column : undefined
   return {
     description: 'JSON',
-    operators: stored === undefined ? nullOperators : orderOperators.filter((name) => stored.operators.includes(name)),
+    operators: stored?.operators ?? nullOperators,
     ...(stored?.inPath && { inPath: stored.inPath }),
     fromText: (text) => (stored === undefined ? refuse('compared by "is" only') : stored.fromText(text)),
     fromJson: jsonKind.fromJson,

@@ -22,7 +22,7 @@ declare const schema: EntitySchema<{ id: number }>
 @Resource({})
 @Resource({
   name: 'users',
-  exclude: ['password', 'email'],
+  exclude: ['password', 'email', 'boss.password'],
   readOnly: ['created'],
   auth: adminRule(),
   ownerField: 'boss',
@@ -41,6 +41,8 @@ class User {
   constructor(_name?: string) {}
 }
 
+// @ts-expect-error a misspelt name of an embedded entity
+@Resource({ exclude: ['bos.password'] })
 // @ts-expect-error a misspelt name in exclude
 @Resource({ exclude: ['pasword'] })
 // @ts-expect-error a misspelt name in readOnly

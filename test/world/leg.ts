@@ -4,7 +4,7 @@ import { type ColumnOptions, DataSource, type DataSourceOptions, type Logger, ty
 /** What the tests run on; jest.config.js says it of each of its projects. */
 export interface Leg {
   readonly name: string
-  readonly driver: 'better-sqlite3' | 'sqlite' | 'postgres' | 'mariadb'
+  readonly driver: 'better-sqlite3' | 'sqlite' | 'postgres' | 'mariadb' | 'mysql'
 }
 
 declare global {
@@ -14,7 +14,7 @@ declare global {
 export const leg: Leg = globalThis.testLeg ?? { name: '1.1 better-sqlite3', driver: 'better-sqlite3' }
 
 export const isPostgres = leg.driver === 'postgres'
-export const isMariadb = leg.driver === 'mariadb'
+export const isMariadb = leg.driver === 'mariadb' || leg.driver === 'mysql'
 export const isSqlite = !isPostgres && !isMariadb
 
 /** Column types of the same meaning. */
@@ -41,7 +41,7 @@ export async function createDataSource(options: Options): Promise<DataSource> {
     await once({ type: 'mariadb', url }, `CREATE DATABASE ${name}`)
     const own = new URL(url)
     own.pathname = `/${name}`
-    return new DataSource({ ...options, type: 'mariadb', url: own.href } as DataSourceOptions)
+    return new DataSource({ ...options, type: leg.driver, url: own.href } as DataSourceOptions)
   }
   return new DataSource({ ...options, type: leg.driver, database: ':memory:' } as DataSourceOptions)
 }

@@ -1,0 +1,34 @@
+import type { FieldErrors } from '../errors'
+import type { ChangeSet } from '../plan/plan'
+import type { Resource } from '../schema/registry'
+import { isAbout } from '../schema/validation'
+import { newEntity, toEntity, updatedEntity } from './entity'
+import type { Row } from './row'
+
+/**
+ * Checks what would be stored by the entity's validators. Of what a record had wrong before, and the request does not change,
+ * nothing is said: what was read can be sent back (D9).
+ * @param row the record to change; undefined for a new one
+ */
+export async function validateChanges(
+  resource: Resource,
+  row: Row | undefined,
+  changes: ChangeSet,
+  errors: FieldErrors,
+): Promise<void> {
+  const { validate, record } = resource
+  if (validate === undefined || (row !== undefined && changes.size === 0)) return
+  const found = await validate(row === undefined ? newEntity(resource, changes) : updatedEntity(resource, row, changes))
+  if (found.length === 0) return
+  const before = row === undefined ? [] : await validate(toEntity(resource, row))
+  const given = [...changes.keys()]
+  for (const violation of found) {
+    const field = given.find((one) => isAbout(one, violation))
+    const shown = record.find((one) => isAbout(one, violation))
+    const isOld = before.some(
+      ({ property, message }) => property === violation.property && message === violation.message,
+    )
+    if (field !== undefined) errors.add(field.name, violation.message)
+    else if (shown !== undefined && !isOld) errors.add(shown.name, violation.message)
+  }
+}

@@ -1,0 +1,241 @@
+import {
+  Column,
+  CreateDateColumn,
+  DefaultNamingStrategy,
+  Entity,
+  ManyToOne,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+} from 'typeorm'
+import { Resource, UserAccount, userRule } from 'typeorm-resources'
+import { apiOf, send } from '../client'
+import { openWorld, type World } from '../world/world'
+
+const everybody = (): { id: number } => ({ id: 1 })
+
+class Money {
+  constructor(
+    readonly amount: number,
+    readonly currency: string,
+  ) {}
+}
+
+const lower = { to: (value: string | null) => value?.toLowerCase(), from: (value: string | null) => value }
+const yesNo = {
+  to: (value: boolean | null) => (value === null ? null : value ? 'Y' : 'N'),
+  from: (value: string | null) => (value === null ? null : value === 'Y'),
+}
+const money = {
+  to: (value: Money | null = null) => {
+    if (value !== null && typeof value.amount !== 'number') throw new Error('canary')
+    return value === null ? null : `${value.amount} ${value.currency}`
+  },
+  from: (value: string | null) => {
+    const [amount, currency = ''] = value?.split(' ') ?? []
+    return value === null ? null : new Money(Number(amount), currency)
+  },
+}
+const numeric = {
+  to: (value: number | null) => value,
+  from: (value: string | null) => (value === null ? null : Number(value)),
+}
+const millis = {
+  to: (value: Date | null = null) => value?.valueOf().toString(),
+  from: (value: string | null) => value && new Date(Number(value)),
+}
+/** Takes everything, and reads only some of it. */
+const once = { to: (value: unknown) => value, from: (value: string | null) => value && JSON.parse(value) }
+const prefixed = { to: (value: string) => `k-${value}`, from: (value: string) => value.slice(2) }
+const reversed = {
+  to: (value: string | null) => value && [...value].reverse().join(''),
+  from: (value: string | null) => value && [...value].reverse().join(''),
+}
+
+/** Values that are not stored as they are. */
+@Entity()
+@Resource({ auth: everybody })
+class Changed {
+  @PrimaryColumn({ length: 20, transformer: prefixed }) id!: string
+  @Column({ type: 'varchar', length: 30, nullable: true, transformer: lower }) email!: string | null
+  @Column({ type: 'varchar', length: 1, default: 'N', transformer: yesNo }) active!: boolean
+  @Column({ type: 'varchar', length: 30, nullable: true, transformer: money }) price!: Money | null
+  @Column({ type: 'decimal', precision: 8, scale: 2, nullable: true, transformer: numeric }) rate!: number
+  @Column({ type: 'varchar', length: 30, nullable: true, transformer: [lower, reversed] }) twice!: string
+  @ManyToOne(() => Changed, { nullable: true }) next!: Changed | null
+}
+
+/** Transformers as applications have them. */
+@Entity()
+@Resource({ auth: everybody })
+class Strange {
+  @PrimaryColumn({ type: 'int', transformer: { to: Number, from: String } }) id!: string
+  @Column({ type: 'bigint', nullable: true, transformer: numeric }) count!: number | null
+  @Column({ type: 'varchar', nullable: true, transformer: millis }) expires!: string
+  @Column({ type: 'varchar', nullable: true, transformer: once }) once!: unknown
+}
+
+/** Names that mean something elsewhere. */
+@Entity({ name: 'select odd' })
+@Resource({ auth: everybody, name: 'odd' })
+class Odd {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ name: 'order', default: 1 }) group!: number
+  @Column({ name: 'a:id $1', default: 2 }) tr_p0!: number
+  @Column({ default: 3 }) constructors!: number
+  @Column({ name: "it's", default: 4 }) toJSON!: number
+  @Column({ default: 5 }) c0!: number
+  @Column({ name: 'T0', default: 6 }) t0!: number
+}
+
+/** Users whose flags are numbers. */
+@Entity()
+@UserAccount()
+@Resource({ auth: userRule() })
+class Member {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() username!: string
+  @Column() password!: string
+  @Column({ type: 'smallint', default: 1 }) active!: number
+}
+
+class SnakeNames extends DefaultNamingStrategy {
+  override columnName(propertyName: string, customName: string | undefined): string {
+    return customName ?? propertyName.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  }
+
+  override joinColumnName(relationName: string, referencedColumnName: string): string {
+    return `fk_${relationName}_${referencedColumnName}`
+  }
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Snake {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() longName!: string
+  @CreateDateColumn() createdAt!: Date
+  @ManyToOne(() => Snake, { nullable: true }) tail!: Snake | null
+}
+
+let world: World
+let named: World
+beforeAll(async () => {
+  world = await openWorld({ entities: [Changed, Strange, Odd, Member] })
+  named = await openWorld({ entities: [Snake], source: { namingStrategy: new SnakeNames() } })
+})
+afterAll(async () => {
+  await world.close()
+  await named.close()
+  expect([...world.faults, ...named.faults]).toEqual([])
+})
+
+const { get, post, put } = apiOf(() => world.url)
+const ids = async (path: string): Promise<unknown> => {
+  const reply = await get(path)
+  if (reply.status !== 200) throw new Error(reply.text)
+  return (reply.json() as { objects: { id: unknown }[] }).objects.map(({ id }) => id)
+}
+
+test('transformers work both ways, and their values are those of the entity', async () => {
+  const body = { email: 'Ann@X.org', active: true, price: { amount: 5, currency: 'EUR' }, rate: 1.25, twice: 'ABC' }
+  const made = await post('changed', { id: 'one', ...body })
+  const shown = { id: 'one', ...body, email: 'ann@x.org', twice: 'abc', next_id: null }
+  expect([made.status, made.json()]).toEqual([201, shown])
+  expect(made.headers.location).toBe('/api/changed/one/')
+  expect((await get('changed/one/')).json()).toEqual(shown)
+  expect((await put('changed/one', shown)).json()).toEqual(shown)
+  expect((await put('changed/one', { price: { amount: 6, currency: 'USD' } })).json()).toMatchObject({
+    price: { amount: 6, currency: 'USD' },
+  })
+  expect(await world.sql('SELECT "id", "active", "price", "twice" FROM "changed"')).toEqual([
+    { id: 'k-one', active: 'Y', price: '6 USD', twice: 'cba' },
+  ])
+})
+
+test.each([
+  ['id=one', true],
+  ['id=k-one', false],
+  ['email=ANN@x.org', true],
+  ['email__like=ann%25', true],
+  ['active=true', true],
+  ['active=false', false],
+  ['active__is=true', true],
+  ['rate=1.25', true],
+  ['rate__lt=1.3', true],
+  ['twice=aBc', true],
+  ['twice__ne=abc', false],
+  ['price__is=not_null', true],
+])('filters ask for the values of the entity: %s', async (query, found) => {
+  expect(await ids(`changed?${query}`)).toEqual(found ? ['one'] : [])
+})
+
+test.each([
+  [{ price: { amount: 'x' } }, 'price'],
+  [{ price: 5 }, 'price'],
+  [{ active: 'Y' }, 'active'],
+  [{ rate: '1.25' }, 'rate'],
+  [{ email: 5 }, 'email'],
+])('D7 what a transformer cannot take is refused: %j', async (body, field) => {
+  const reply = await put('changed/one', body)
+  expect([reply.status, reply.json(), reply.text]).toMatchObject([
+    400,
+    { errors: [{ field }] },
+    expect.not.stringContaining('canary'),
+  ])
+})
+
+test('a foreign key to a key with a transformer', async () => {
+  expect((await post('changed', { id: 'two', next_id: 'one' })).json()).toMatchObject({ id: 'two', next_id: 'one' })
+  expect(await ids('changed?next=one')).toEqual(['two'])
+  expect(await ids('changed?next__email=ann@x.org')).toEqual(['two'])
+  expect((await put('changed/two', { next_id: 'two' })).json()).toMatchObject({ next_id: 'two' })
+  expect((await put('changed/two', { next_id: 'no' })).json()).toMatchObject({ errors: [{ field: 'next_id' }] })
+})
+
+test('what a transformer takes says what a property is, whatever its declaration', async () => {
+  const made = await post('strange', { id: '5', count: 7, expires: '2030-01-01 00:00:00' })
+  expect([made.status, made.json()]).toEqual([201, { id: '5', count: 7, expires: '2030-01-01 00:00:00', once: null }])
+  expect(await ids('strange?id=5&count=7&expires=2030-01-01%2000:00:00')).toEqual(['5'])
+  for (const body of [{ count: 1.5 }, { count: 'x' }, { expires: 'soon' }, { expires: 5 }]) {
+    expect((await put('strange/5', body)).status).toBe(400)
+  }
+  for (const id of ['nothing', '5x']) {
+    expect((await get(`strange/${id}/`)).status).toBe(404)
+    expect((await post('strange', { id })).json()).toMatchObject({ status: 400, errors: [{ field: 'id' }] })
+  }
+  expect((await get('strange?id__like=5%25')).status).toBe(400)
+})
+
+test('what a transformer cannot read back is not stored', async () => {
+  const answer = { status: 400, errors: [{ field: 'once', message: expect.stringContaining('can read back') }] }
+  expect((await post('strange', { id: '6', once: 'not json' })).json()).toMatchObject(answer)
+  expect((await put('strange/5', { once: 'not json' })).json()).toMatchObject(answer)
+  expect(await ids('strange')).toEqual(['5'])
+  expect((await put('strange/5', { once: '{"a":1}' })).json()).toMatchObject({ once: { a: 1 } })
+})
+
+test('names of tables, columns and properties may be odd', async () => {
+  const record = { id: 1, group: 1, tr_p0: 2, constructors: 3, toJSON: 4, c0: 5, t0: 6 }
+  expect((await post('odd', {})).json()).toEqual(record)
+  expect((await put('odd/1', { tr_p0: 7, group: 8 })).json()).toEqual({ ...record, tr_p0: 7, group: 8 })
+  expect(await ids('odd?tr_p0=7&group=8&toJSON__in=4,5&c0__gte=5&t0=6&ordering=-toJSON,tr_p0')).toEqual([1])
+})
+
+test('the flags of users may be integers', async () => {
+  for (const [username, active] of Object.entries({ ann: 1, bob: 0 })) {
+    await world.sql(`INSERT INTO "member" ("username", "password", "active") VALUES ('${username}', '', ${active})`)
+  }
+  const { hashPassword } = await import('typeorm-resources')
+  for (const username of ['ann', 'bob']) {
+    await world.dataSource.getRepository(Member).update({ username }, { password: await hashPassword(username) })
+  }
+  expect((await send(world.url, 'GET /api/member/', { as: 'ann' })).status).toBe(200)
+  expect((await send(world.url, 'GET /api/member/', { as: 'bob' })).status).toBe(401)
+})
+
+test('a naming strategy of the application', async () => {
+  const api = apiOf(() => named.url)
+  expect((await api.post('snake', { longName: 'x' })).json()).toMatchObject({ id: 1, longName: 'x', tail_id: null })
+  expect((await api.post('snake', { longName: 'y', tail_id: 1 })).json()).toMatchObject({ tail_id: 1 })
+  expect((await api.get('snake?tail__longName=x&ordering=-createdAt')).json()).toMatchObject({ objects: [{ id: 2 }] })
+})

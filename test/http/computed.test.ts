@@ -1,0 +1,100 @@
+import {
+  Column,
+  Entity,
+  ManyToOne,
+  OneToMany,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+  ViewColumn,
+  ViewEntity,
+  VirtualColumn,
+} from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import { apiOf, send } from '../client'
+import { isMariadb } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+
+const everybody = (): { id: number } => ({ id: 1 })
+
+/** Columns that nobody writes. */
+@Entity()
+@Resource({ auth: everybody })
+class Box {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() width!: number
+  @Column() height!: number
+  @Column({ asExpression: 'width * height', generatedType: 'STORED' }) area!: number
+  @VirtualColumn({
+    query: (alias) =>
+      `SELECT COUNT(*) FROM ${isMariadb ? '`thing`' : '"thing"'} WHERE ${
+        isMariadb ? '`thing`.`boxId`' : '"thing"."boxId"'
+      } = ${alias}.id`,
+    type: 'int',
+  })
+  count!: number
+  @OneToMany(
+    () => Thing,
+    (thing) => thing.box,
+  )
+  things!: Relation<Thing>[]
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Thing {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @ManyToOne(
+    () => Box,
+    (box) => box.things,
+  )
+  box!: Relation<Box>
+}
+
+@ViewEntity({
+  expression: (dataSource) =>
+    dataSource.createQueryBuilder().select('box.id', 'boxId').addSelect('box.width + 3', 'half').from(Box, 'box'),
+})
+@Resource({ auth: everybody })
+class BoxView {
+  @ViewColumn() @PrimaryColumn({ type: 'int' }) boxId!: number
+  @ViewColumn() @Column({ type: 'int' }) half!: number
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ entities: [Box, Thing, BoxView] })
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+const { get, post, put } = apiOf(() => world.url)
+const ids = async (path: string): Promise<unknown> => {
+  const reply = await get(path)
+  if (reply.status !== 200) throw new Error(reply.text)
+  return (reply.json() as { objects: { id: unknown }[] }).objects.map(({ id }) => id)
+}
+
+test('columns that the database computes, and virtual ones, are read', async () => {
+  const made = await post('box', { width: 2, height: 3 })
+  expect([made.status, made.json()]).toEqual([201, { id: 1, width: 2, height: 3, area: 6, count: 0 }])
+  await post('thing', { name: 'a', box_id: 1 })
+  await post('thing', { name: 'b', box_id: 1 })
+  expect((await put('box/1', { width: 4 })).json()).toEqual({ id: 1, width: 4, height: 3, area: 12, count: 2 })
+  expect(await ids('box?area__gte=12&count=2&ordering=-count')).toEqual([1])
+  expect(await ids('box?count__lt=2')).toEqual([])
+  expect(await ids('thing?box__count=2')).toEqual([1, 2])
+  for (const body of [{ area: 1 }, { count: 1 }]) expect((await put('box/1', body)).status).toBe(400)
+  expect((await post('box', { width: 2, height: 3, area: 6 })).status).toBe(400)
+})
+
+test('a view is read, and cannot be written', async () => {
+  expect((await get('boxview?half__gt=1')).json()).toMatchObject({ objects: [{ id: 1, boxId: 1, half: 7 }] })
+  for (const request of ['POST /api/boxview/', 'PUT /api/boxview/1/', 'DELETE /api/boxview/1/']) {
+    const reply = await send(world.url, request, { body: {} })
+    expect([reply.status, reply.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS'])
+  }
+})

@@ -1,0 +1,209 @@
+import {
+  Column,
+  Entity,
+  JoinColumn,
+  ManyToOne,
+  OneToMany,
+  OneToOne,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+} from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import { apiOf, send } from '../client'
+import { keysOfTwo } from '../tables/keys'
+import { openWorld, type World } from '../world/world'
+
+const everybody = (): { id: number } => ({ id: 1 })
+
+@Entity()
+@Resource({ auth: everybody })
+class Price {
+  @PrimaryColumn({ length: 20 }) shop!: string
+  @PrimaryColumn({ length: 20 }) article!: string
+  @Column({ type: 'decimal', precision: 8, scale: 2, default: 0 }) amount!: string
+  @OneToMany(
+    () => Offer,
+    (offer) => offer.price,
+  )
+  offers!: Offer[]
+}
+
+/** Refers to a key of two by columns that are no properties. */
+@Entity()
+@Resource({ auth: everybody })
+class Offer {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Price, { nullable: true }) price!: Relation<Price> | null
+  @Column({ default: 'x' }) text!: string
+}
+
+/** Refers to a key of two by columns that are properties too. */
+@Entity()
+@Resource({ auth: everybody })
+class Tag {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', length: 20, nullable: true }) shop!: string | null
+  @Column({ type: 'varchar', length: 20, nullable: true }) article!: string | null
+  @ManyToOne(() => Price)
+  @JoinColumn([
+    { name: 'shop', referencedColumnName: 'shop' },
+    { name: 'article', referencedColumnName: 'article' },
+  ])
+  price!: Relation<Price> | null
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Order {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() buyer!: string
+}
+
+/** A key of which one part is a relation, and the other a date. */
+@Entity()
+@Resource({ auth: everybody })
+class Delivery {
+  @PrimaryColumn() orderId!: number
+  @ManyToOne(() => Order) order!: Relation<Order>
+  @PrimaryColumn({ type: 'date' }) day!: string
+  @Column({ default: 1 }) boxes!: number
+}
+
+/** A key that is a relation without a property. */
+@Entity()
+@Resource({ auth: everybody })
+class Invoice {
+  @OneToOne(() => Order, { nullable: false })
+  @JoinColumn()
+  @PrimaryColumn({ name: 'orderId', type: 'int' })
+  order!: Relation<Order>
+  @Column({ default: false }) paid!: boolean
+}
+
+/** Refers to a key that is a foreign key itself. */
+@Entity()
+@Resource({ auth: everybody })
+class Reminder {
+  @PrimaryGeneratedColumn('uuid') id!: string
+  @ManyToOne(() => Invoice, { nullable: true }) invoice!: Relation<Invoice> | null
+}
+
+/** A part of its key has the name that the whole of it has in records. */
+@Entity()
+@Resource({ auth: everybody, rename: { id: 'number', order: 'of' } })
+class Line {
+  @PrimaryColumn() id!: number
+  @PrimaryColumn({ length: 5 }) list!: string
+  @ManyToOne(() => Order, { nullable: true }) order!: Relation<Order> | null
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ entities: [Price, Offer, Tag, Order, Delivery, Invoice, Reminder, Line] })
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+const { get, post, put } = apiOf(() => world.url)
+const ids = async (path: string): Promise<unknown> => {
+  const reply = await get(path)
+  if (reply.status !== 200) throw new Error(reply.text)
+  return (reply.json() as { objects: { id: unknown }[] }).objects.map(({ id }) => id)
+}
+
+test.each(keysOfTwo)('a key of two, %j and %j, is %j and in a path %j', async (shop, article, id, segment) => {
+  const made = await post('price', { shop, article, amount: '1.50' })
+  expect([made.status, made.json()]).toEqual([201, { id, shop, article, amount: '1.50' }])
+  expect(made.headers.location).toBe(`/api/price/${segment}/`)
+  const path = `price/${segment}`
+  expect((await get(`${path}/`)).json()).toEqual(made.json())
+  expect((await put(path, made.json())).json()).toEqual(made.json())
+  expect((await put(path, { amount: '2.00' })).json()).toMatchObject({ id, amount: '2.00' })
+  expect((await put(path, { shop: 'else' })).json()).toMatchObject({ status: 400, errors: [{ field: 'shop' }] })
+  expect(await ids(`price/?id=${encodeURIComponent(id)}`)).toEqual([id])
+  expect(await ids(`price/?id__in=${encodeURIComponent(`"${id}","no,one"`)}`)).toEqual([id])
+  expect((await post('price', { shop, article })).json()).toMatchObject({ status: 409 })
+  expect((await send(world.url, `DELETE /api/${path}/`)).status).toBe(204)
+  expect((await get(`${path}/`)).status).toBe(404)
+})
+
+test.each(['north', 'north,apple,x', ',apple', 'north,', 'north%2Capple%2C', 'NORTH,apple', '%5Cnorth,apple'])(
+  'a path that names no key of two: %s',
+  async (segment) => {
+    await post('price', { shop: 'north', article: 'apple' })
+    expect((await get(`price/${segment}/`)).status).toBe(404)
+  },
+)
+
+test('D20 a key of two is the last of the order, part by part', async () => {
+  await post('price', { shop: 'east', article: 'b' })
+  await post('price', { shop: 'east', article: 'a' })
+  expect(await ids('price/?shop=east')).toEqual(['east,a', 'east,b'])
+  expect(await ids('price/?shop=east&ordering=-id')).toEqual(['east,b', 'east,a'])
+  expect(await ids('price/?shop=east&ordering=amount&limit=1&page=2')).toEqual(['east,b'])
+  expect((await get('price/?id__lt=east,b')).json()).toMatchObject({ status: 400 })
+})
+
+test('a foreign key of two columns is one property, in the form of the key', async () => {
+  await post('price', { shop: 'a,b', article: 'c' })
+  const made = await post('offer', { price_id: 'a\\,b,c' })
+  expect([made.status, made.json()]).toEqual([201, { id: 1, price_id: 'a\\,b,c', text: 'x' }])
+  expect((await put('offer/1', made.json())).json()).toEqual(made.json())
+  expect(await ids('offer/?price=a%5C,b,c')).toEqual([1])
+  expect(await ids('offer/?price__shop=a,b&price__amount__gte=0')).toEqual([1])
+  expect(await ids('price/?offers__text=x')).toEqual(['a\\,b,c'])
+  expect(await ids('offer/?price__ne=a,b')).toEqual([1])
+  expect((await put('offer/1', { price_id: 'east,a' })).json()).toMatchObject({ price_id: 'east,a' })
+  expect((await put('offer/1', { price_id: null })).json()).toMatchObject({ price_id: null })
+  expect(await ids('offer/?price__is=null')).toEqual([1])
+  expect(await ids('offer/?price__is=not_null')).toEqual([])
+  for (const price_id of ['no,one', 'alone', 5]) {
+    expect((await post('offer', { price_id })).json()).toMatchObject({ status: 400, errors: [{ field: 'price_id' }] })
+  }
+})
+
+test('a foreign key of two declared columns is written by these, and shown in its own form too', async () => {
+  const made = await post('tag', { shop: 'east', article: 'a' })
+  expect([made.status, made.json()]).toEqual([201, { id: 1, shop: 'east', article: 'a', price_id: 'east,a' }])
+  expect((await put('tag/1', made.json())).json()).toEqual(made.json())
+  expect((await put('tag/1', { article: 'b' })).json()).toMatchObject({ article: 'b', price_id: 'east,b' })
+  expect((await put('tag/1', { price_id: 'east,a' })).status).toBe(400)
+  expect(await ids('tag/?price__amount=0&price=east,b')).toEqual([1])
+  expect((await post('tag', { shop: 'nowhere', article: 'a' })).status).toBe(400)
+})
+
+test('a key with a relation and a date in it', async () => {
+  await post('order', { buyer: 'ann' })
+  const made = await post('delivery', { order_id: 1, day: '2024-02-29' })
+  expect([made.status, made.json()]).toEqual([201, { id: '1,2024-02-29', order_id: 1, day: '2024-02-29', boxes: 1 }])
+  expect((await get('delivery/1,2024-02-29/')).json()).toEqual(made.json())
+  expect((await get('delivery/01,2024-02-29/')).status).toBe(404)
+  expect((await put('delivery/1,2024-02-29', { boxes: 3 })).json()).toMatchObject({ boxes: 3 })
+  expect(await ids('delivery/?order__buyer=ann&day__gte=2024-02-29')).toEqual(['1,2024-02-29'])
+  expect((await post('delivery', { order_id: 9, day: '2024-02-29' })).json()).toMatchObject({
+    errors: [{ field: 'order_id', message: 'points to no order' }],
+  })
+})
+
+test('a key that is a relation, and a reference to it', async () => {
+  const made = await post('invoice', { order_id: 1 })
+  expect([made.status, made.json()]).toEqual([201, { id: 1, order_id: 1, paid: false }])
+  expect(made.headers.location).toBe('/api/invoice/1/')
+  expect((await put('invoice/1', { paid: true })).json()).toEqual({ id: 1, order_id: 1, paid: true })
+  expect(await ids('invoice/?order__buyer=ann')).toEqual([1])
+  const reminder = (await post('reminder', { invoice_id: 1 })).json() as { id: string }
+  expect(reminder).toEqual({ id: expect.stringMatching(/^[\da-f-]{36}$/), invoice_id: 1 })
+  expect(await ids('reminder/?invoice__order__buyer=ann&invoice__paid=true')).toEqual([reminder.id])
+  expect((await post('reminder', { invoice_id: 2 })).status).toBe(400)
+})
+
+test('a part of a key that is called id has another name', async () => {
+  const made = await post('line', { number: 7, list: 'a', of_id: 1 })
+  expect([made.status, made.json()]).toEqual([201, { id: '7,a', number: 7, list: 'a', of_id: 1 }])
+  expect(await ids('line?number=7&id=7,a&of__buyer=ann&ordering=-number')).toEqual(['7,a'])
+  expect((await put('line/7,a', { of_id: null })).json()).toMatchObject({ of_id: null })
+  expect((await get('line?order=1')).status).toBe(400)
+})

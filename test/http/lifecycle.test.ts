@@ -1,0 +1,273 @@
+import {
+  AfterLoad,
+  BeforeInsert,
+  BeforeRemove,
+  BeforeUpdate,
+  ChildEntity,
+  Column,
+  DeleteDateColumn,
+  Entity,
+  type EntitySubscriberInterface,
+  EventSubscriber,
+  type InsertEvent,
+  ManyToOne,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type RemoveEvent,
+  type SoftRemoveEvent,
+  TableInheritance,
+  type UpdateEvent,
+  VersionColumn,
+} from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import { apiOf, send } from '../client'
+import { openWorld, type World } from '../world/world'
+
+const everybody = (): { id: number } => ({ id: 1 })
+
+@Entity()
+@Resource({ auth: everybody })
+class Author {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+}
+
+/** Listeners of its own. */
+@Entity()
+@Resource({ auth: everybody, exclude: ['secret'] })
+class Article {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() title!: string
+  @Column({ default: '' }) slug!: string
+  @Column({ type: 'varchar', nullable: true }) secret!: string | null
+  @Column({ default: 0 }) edits!: number
+  @VersionColumn() version!: number
+  @ManyToOne(() => Author, { nullable: true }) author!: Author | null
+
+  @BeforeInsert()
+  makeSlug(): void {
+    if (this.title === 'forbidden') throw new Error('canary: no such title')
+    this.slug = `${this.title.toLowerCase()}-${this.author?.id ?? 'nobody'}`
+    this.secret = `of ${this.title}`
+  }
+
+  @BeforeUpdate()
+  async countEdits(): Promise<void> {
+    await Promise.resolve()
+    if (this.title === 'forbidden') throw new Error('canary: no such title')
+    this.edits += 1
+    this.secret = `${this.secret}!`
+  }
+
+  @BeforeRemove()
+  keepFamous(): void {
+    if (this.title === 'famous') throw Object.assign(new Error('famous ones stay'), { status: 403, expose: true })
+  }
+}
+
+/** Its listener gives what a request need not. */
+@Entity()
+@Resource({ auth: everybody })
+class Ticket {
+  @PrimaryColumn({ length: 20 }) id!: string
+  @Column() text!: string
+  @Column() stamp!: string
+
+  @BeforeInsert()
+  fill(): void {
+    this.id ??= `T${this.text}`
+    this.stamp ??= 'filled'
+  }
+}
+
+/** Heard of by a subscriber. */
+@Entity()
+@Resource({ auth: everybody })
+class Account {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @Column({ default: 0 }) balance!: number
+  @DeleteDateColumn() closed!: Date | null
+}
+
+@Entity()
+class Log {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() text!: string
+}
+
+@EventSubscriber()
+class AccountSubscriber implements EntitySubscriberInterface<Account> {
+  listenTo(): typeof Account {
+    return Account
+  }
+
+  async beforeInsert({ entity }: InsertEvent<Account>): Promise<void> {
+    entity.name = entity.name.trim()
+  }
+
+  async afterInsert({ manager, entity }: InsertEvent<Account>): Promise<void> {
+    await manager.insert(Log, { text: `insert ${entity.id} ${entity.name}` })
+    await manager.update(Account, entity.id, { balance: 10 })
+    if (entity.name === 'late') throw new Error('canary: too late')
+  }
+
+  async afterUpdate({ manager, entity, databaseEntity, updatedColumns }: UpdateEvent<Account>): Promise<void> {
+    // Its own update, above, is one of many rows to TypeORM.
+    if (databaseEntity === undefined) return
+    const columns = updatedColumns.map(({ propertyName }) => propertyName).join()
+    await manager.insert(Log, { text: `update ${columns} ${databaseEntity.balance} to ${entity?.['balance']}` })
+    if (entity?.['balance'] === 13) throw new Error('canary: unlucky')
+  }
+
+  async beforeSoftRemove({ manager, entity }: SoftRemoveEvent<Account>): Promise<void> {
+    await manager.insert(Log, { text: `close ${entity?.name}` })
+  }
+
+  async afterRemove({ entity }: RemoveEvent<Account>): Promise<void> {
+    throw new Error(`${entity?.name} is not removed`)
+  }
+}
+
+/** What is read is not what is stored. */
+@Entity()
+@Resource({ auth: everybody })
+@TableInheritance({ column: 'kind' })
+class Shape {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() kind!: string
+  @Column() label!: string
+  @Column({ default: 1 }) size!: number
+
+  @AfterLoad()
+  async upper(): Promise<void> {
+    await Promise.resolve()
+    this.label = this.label.toUpperCase()
+    if (this instanceof Circle && this.radius !== null) this.size = this.radius * 2
+  }
+}
+
+@ChildEntity()
+@Resource({ auth: everybody })
+class Circle extends Shape {
+  @Column({ type: 'int', nullable: true }) radius!: number | null
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({
+    entities: [Author, Article, Account, Log, Shape, Circle, Ticket],
+    source: { subscribers: [AccountSubscriber] },
+  })
+  await post('author', { name: 'Ann' })
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+const { get, post, put } = apiOf(() => world.url)
+const logs = async (): Promise<readonly unknown[]> =>
+  (await world.sql('SELECT "text" FROM "log" ORDER BY "id"')).map(({ text }) => text)
+const faults = (): readonly unknown[] => (world.faults as unknown[]).splice(0)
+
+test('a listener changes what is inserted, and sees relations', async () => {
+  const made = await post('article', { title: 'One', author_id: 1 })
+  expect([made.status, made.json()]).toEqual([
+    201,
+    { id: 1, title: 'One', slug: 'one-1', edits: 0, version: 1, author_id: 1 },
+  ])
+  expect((await get('article/1/')).json()).toEqual(made.json())
+  expect(await world.sql('SELECT "secret" FROM "article"')).toEqual([{ secret: 'of One' }])
+})
+
+test('D8 what a listener fills in need not be given', async () => {
+  const made = await post('ticket', { text: 'x' })
+  expect([made.status, made.json()]).toEqual([201, { id: 'Tx', text: 'x', stamp: 'filled' }])
+  expect((await post('ticket', { id: 'U' })).json()).toMatchObject({
+    status: 400,
+    errors: [{ field: 'text', message: 'is required' }],
+  })
+})
+
+test('a listener changes what is updated', async () => {
+  const changed = await put('article/1', { title: 'Two' })
+  expect([changed.status, changed.json()]).toEqual([
+    200,
+    { id: 1, title: 'Two', slug: 'one-1', edits: 1, version: 2, author_id: 1 },
+  ])
+  expect(await world.sql('SELECT "secret" FROM "article"')).toEqual([{ secret: 'of One!' }])
+  expect((await put('article/1', { author_id: null })).json()).toMatchObject({ author_id: null, edits: 2 })
+  expect((await put('article/1', { author_id: 1 })).json()).toMatchObject({ author_id: 1, edits: 3 })
+  expect((await put('article/1', { author_id: 9 })).status).toBe(400)
+  expect((await put('article/1', { title: 'Two' })).json()).toMatchObject({ edits: 3 })
+})
+
+test('what a listener throws is a fault, or what it says it is, and nothing is stored', async () => {
+  const before = await world.sql('SELECT * FROM "article"')
+  const made = await post('article', { title: 'forbidden' })
+  expect([made.status, made.text]).toEqual([500, expect.not.stringContaining('canary')])
+  expect((await put('article/1', { title: 'forbidden' })).status).toBe(500)
+  expect(faults()).toMatchObject([{ message: 'canary: no such title' }, { message: 'canary: no such title' }])
+  expect(await world.sql('SELECT * FROM "article"')).toEqual(before)
+  await put('article/1', { title: 'famous' })
+  const refused = await send(world.url, 'DELETE /api/article/1/')
+  expect([refused.status, refused.text]).toEqual([403, 'famous ones stay'])
+  faults()
+  await put('article/1', { title: 'x' })
+  expect((await send(world.url, 'DELETE /api/article/1/')).status).toBe(204)
+})
+
+test('a subscriber hears of every write, in its transaction, and what it writes is answered', async () => {
+  const made = await post('account', { name: ' Ann ' })
+  expect([made.status, made.json()]).toEqual([201, { id: 1, name: 'Ann', balance: 10, closed: null }])
+  expect((await put('account/1', { balance: 12 })).json()).toMatchObject({ balance: 12 })
+  expect((await send(world.url, 'DELETE /api/account/1/')).status).toBe(204)
+  expect((await get('account/1/')).status).toBe(404)
+  expect(await logs()).toEqual(['insert 1 Ann', 'update balance 10 to 12', 'close Ann'])
+})
+
+test('what a subscriber throws afterwards takes everything back', async () => {
+  const before = await logs()
+  expect((await post('account', { name: 'late' })).status).toBe(500)
+  const { id } = (await post('account', { name: 'Bob' })).json() as { id: number }
+  expect((await put(`account/${id}`, { balance: 13 })).status).toBe(500)
+  expect(faults()).toHaveLength(2)
+  expect((await get('account?name=late')).json()).toMatchObject({ objects: [] })
+  const { objects } = (await get('account?name=Bob')).json() as { objects: { balance: number }[] }
+  expect(objects).toMatchObject([{ balance: 10 }])
+  expect((await logs()).length).toBe(before.length + 1)
+})
+
+test('what is loaded is what listeners make of it, on every path', async () => {
+  const made = await post('shape', { label: 'square' })
+  expect([made.status, made.json()]).toEqual([201, { id: 1, kind: 'Shape', label: 'SQUARE', size: 1 }])
+  expect((await post('circle', { label: 'round', radius: 4 })).json()).toMatchObject({ label: 'ROUND', size: 8 })
+  expect((await get('shape/')).json()).toMatchObject({
+    objects: [
+      { id: 1, label: 'SQUARE', size: 1 },
+      { id: 2, kind: 'Circle', label: 'ROUND', size: 8 },
+    ],
+  })
+  expect((await put('circle/2', { label: 'ROUND' })).json()).toMatchObject({ label: 'ROUND' })
+  expect((await put('circle/2', { radius: 5 })).json()).toMatchObject({ size: 10 })
+  expect(await world.sql('SELECT "label", "size" FROM "shape" ORDER BY "id"')).toEqual([
+    { label: 'square', size: 1 },
+    { label: 'round', size: 1 },
+  ])
+})
+
+test('of writes to one record beside each other none is lost', async () => {
+  const { id } = (await post('article', { title: 'Busy' })).json() as { id: number }
+  const titles = Array.from({ length: 10 }, (_, index) => `t${index}`)
+  const replies = await Promise.all(titles.map((title) => put(`article/${id}`, { title })))
+  expect(replies.map(({ status }) => status)).toEqual(titles.map(() => 200))
+  expect((await get(`article/${id}/`)).json()).toMatchObject({ edits: 10, version: 11 })
+})
+
+test('twenty writes beside each other are all heard of, and all stored', async () => {
+  const names = Array.from({ length: 20 }, (_, index) => `n${index}`)
+  const replies = await Promise.all(names.map((name) => post('account', { name })))
+  expect(replies.map(({ status }) => status)).toEqual(names.map(() => 201))
+  expect((await get('account?name__like=n%25&limit=100')).json()).toMatchObject({ objects: { length: 20 } })
+})

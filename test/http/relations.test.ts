@@ -1,0 +1,273 @@
+import {
+  ChildEntity,
+  Column,
+  DeleteDateColumn,
+  Entity,
+  JoinColumn,
+  JoinTable,
+  ManyToMany,
+  ManyToOne,
+  OneToMany,
+  OneToOne,
+  PrimaryGeneratedColumn,
+  type Relation,
+  TableInheritance,
+} from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import { apiOf } from '../client'
+import { toManyFilters } from '../tables/relations'
+import { openWorld, type World } from '../world/world'
+
+const everybody = (): { id: number } => ({ id: 1 })
+
+@Entity()
+@Resource({ auth: everybody })
+class Region {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @OneToMany(
+    () => Country,
+    (country) => country.region,
+  )
+  countries!: Relation<Country>[]
+}
+
+@Entity()
+@Resource({ auth: everybody, exclude: ['secrets'] })
+class Country {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @ManyToOne(
+    () => Region,
+    (region) => region.countries,
+  )
+  region!: Relation<Region> | null
+  @ManyToMany(
+    () => Language,
+    (language) => language.countries,
+  )
+  @JoinTable()
+  languages!: Relation<Language>[]
+  @ManyToMany(() => Country) @JoinTable() borders!: Relation<Country>[]
+  @ManyToMany(() => Country) @JoinTable({ name: 'country_secrets' }) secrets!: Relation<Country>[]
+  @OneToOne(
+    () => Flag,
+    (flag) => flag.country,
+  )
+  flag!: Relation<Flag>
+  @OneToMany(
+    () => City,
+    (city) => city.country,
+  )
+  cities!: Relation<City>[]
+  @OneToMany(
+    () => Spy,
+    (spy) => spy.country,
+  )
+  spies!: Relation<Spy>[]
+}
+
+@Entity()
+@Resource({ auth: everybody, exclude: ['canary'] })
+class Language {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @Column({ default: 1 }) speakers!: number
+  @Column({ default: 'canary' }) canary!: string
+  @ManyToMany(
+    () => Country,
+    (country) => country.languages,
+  )
+  countries!: Relation<Country>[]
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Flag {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() colours!: string
+  @OneToOne(
+    () => Country,
+    (country) => country.flag,
+  )
+  @JoinColumn()
+  country!: Relation<Country>
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class City {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @ManyToOne(
+    () => Country,
+    (country) => country.cities,
+  )
+  country!: Relation<Country>
+  @ManyToOne(() => City) twin!: Relation<City> | null
+  @DeleteDateColumn() gone!: Date | null
+}
+
+/** Relations that TypeORM cannot follow: nothing at the other end knows of them. */
+@Entity()
+@Resource({ auth: everybody })
+class Loose {
+  @PrimaryGeneratedColumn() id!: number
+  @OneToMany(() => City, 'nothing') cities!: City[]
+  @OneToOne(() => City) city!: City
+  @ManyToMany(() => City) many!: City[]
+}
+
+/** Children of one table that declare the same, which TypeORM knows of the first only. */
+@Entity()
+@Resource({ auth: everybody })
+@TableInheritance({ column: 'kind' })
+class Move {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() kind!: string
+}
+
+@ChildEntity()
+@Resource({ auth: everybody })
+class Sale extends Move {
+  @Column({ type: 'int', nullable: true }) amount!: number | null
+  @ManyToOne(() => City) city!: Relation<City> | null
+  @OneToMany(
+    () => Part,
+    (part) => part.sale,
+  )
+  parts!: Relation<Part>[]
+}
+
+@ChildEntity()
+@Resource({ auth: everybody })
+class Release extends Move {
+  @Column({ type: 'int', nullable: true }) amount!: number | null
+  @ManyToOne(() => City) city!: Relation<City> | null
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Part {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(
+    () => Sale,
+    (sale) => sale.parts,
+  )
+  sale!: Relation<Sale>
+}
+
+/** No resource. */
+@Entity()
+class Spy {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @ManyToOne(
+    () => Country,
+    (country) => country.spies,
+  )
+  country!: Relation<Country>
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({
+    entities: [Region, Country, Language, Flag, City, Spy, Loose, Move, Sale, Release, Part],
+    seed: async ({ manager }) => {
+      const [north, south] = await manager.save(Region, [{ name: 'North' }, { name: 'South' }])
+      const [french, german, dutch] = await manager.save(Language, [
+        { name: 'French', speakers: 80 },
+        { name: 'German', speakers: 90 },
+        { name: 'Dutch', speakers: 25 },
+      ])
+      const languages = [[french, german], [french, german, dutch], [german], []]
+      const countries = await manager.save(
+        Country,
+        ['France', 'Belgium', 'Austria', 'Empty'].map((name, index) => ({
+          name,
+          region: index < 2 ? north : index < 3 ? south : null,
+          languages: languages[index],
+        })) as Country[],
+      )
+      const [france, belgium, austria] = countries as [Country, Country, Country]
+      await manager.save(Country, { id: france.id, borders: [belgium], secrets: [austria] } as Country)
+      await manager.save(Flag, { colours: 'blue white red', country: france } as Flag)
+      await manager.save(City, [
+        { name: 'Paris', country: france },
+        { name: 'Lyon', country: france },
+        { name: 'Vienna', country: austria },
+      ] as City[])
+      await manager.save(City, { name: 'Old', country: belgium, gone: new Date() } as City)
+      await manager.save(Spy, { name: 'James', country: france } as Spy)
+    },
+  })
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+const { get, post, put } = apiOf(() => world.url)
+
+test.each(toManyFilters.map(([query, ids]) => [query, ids] as const))(
+  'a filter through a to-many relation: %s',
+  async (path, expected) => {
+    world.statements()
+    const reply = await get(path)
+    const { objects } = reply.json() as { objects: { id: number }[] }
+    expect(objects.map(({ id }) => id)).toEqual(expected)
+    expect(world.statements()).toHaveLength(1)
+  },
+)
+
+test.each([
+  ['country?languages=1', 'languages leads to language records; go on with one of their fields, as languages__id'],
+  ['country?languages__is=null', 'languages__is starts with languages, which leads to language records'],
+  ['country?languages__canary=canary', 'languages__canary goes on with canary, which is not a field of language'],
+  ['country?spies__name=James', 'spies__name starts with spies, which is not a field of country'],
+  ['country?spies=1', 'spies is not a field of country'],
+  ['country?secrets__name=Austria', 'secrets__name starts with secrets, which is not a field of country'],
+  ['country?ordering=languages', 'ordering names "languages", which leads to language records'],
+  ['region?countries__languages__countries__languages__countries__id=1', 'follows 5 relations; at most 4 are allowed'],
+])('D13, D19 %s is refused', async (path, detail) => {
+  const reply = await get(path)
+  expect([reply.status, reply.json()]).toEqual([
+    400,
+    expect.objectContaining({ detail: expect.stringContaining(detail) }),
+  ])
+})
+
+test('to-many relations are not in records, nor written', async () => {
+  const record = (await get('country/1/')).json() as object
+  expect(record).toEqual({ id: 1, name: 'France', region_id: 1 })
+  expect((await put('country/1', record)).json()).toEqual(record)
+  expect((await post('country', { name: 'x', languages: [1] })).json()).toMatchObject({
+    status: 400,
+    errors: [{ field: 'languages' }],
+  })
+})
+
+test('a relation to itself, and one to one from the side that holds the key', async () => {
+  expect((await put('city/1', { twin_id: 3 })).json()).toMatchObject({ twin_id: 3 })
+  expect((await get('city?twin__name=Vienna')).json()).toMatchObject({ objects: [{ name: 'Paris' }] })
+  expect((await get('city?twin__country__name=Austria')).json()).toMatchObject({ objects: [{ name: 'Paris' }] })
+  const taken = { status: 409, errors: [{ field: 'country_id' }] }
+  expect((await post('flag', { colours: 'x', country_id: 1 })).json()).toMatchObject(taken)
+})
+
+test.each(['cities', 'city', 'many'])('a relation that leads nowhere is none: %s', async (name) => {
+  expect((await get(`loose?${name}__id=1`)).json()).toMatchObject({ status: 400, errors: [{ field: `${name}__id` }] })
+})
+
+test('D13 single-table inheritance: children have what they declare, also alike, and the parent does not', async () => {
+  for (const child of ['sale', 'release']) {
+    const made = (await post(child, { amount: 5, city_id: 1 })).json() as { id: number }
+    expect(made).toEqual({ id: made.id, kind: expect.any(String), amount: 5, city_id: 1 })
+    expect((await get(`${child}?amount=5&city__name=Paris`)).json()).toMatchObject({ objects: [{ id: made.id }] })
+  }
+  await post('part', { sale_id: 1 })
+  expect((await get('sale?parts__id=1')).json()).toMatchObject({ objects: [{ id: 1 }] })
+  for (const query of ['move?parts__id=1', 'move?amount=5', 'move?city__name=Paris', 'release?parts__id=1']) {
+    expect((await get(query)).status).toBe(400)
+  }
+})

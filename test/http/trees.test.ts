@@ -1,0 +1,106 @@
+import { Column, Entity, PrimaryGeneratedColumn, Tree, TreeChildren, TreeParent } from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import { apiOf, send } from '../client'
+import { openWorld, type World } from '../world/world'
+
+const everybody = (): { id: number } => ({ id: 1 })
+
+@Entity()
+@Tree('closure-table')
+@Resource({ auth: everybody, name: 'closure' })
+class Closure {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @TreeParent() parent!: Closure | null
+  @TreeChildren() children!: Closure[]
+}
+
+@Entity()
+@Tree('materialized-path')
+@Resource({ auth: everybody, name: 'path' })
+class PathNode {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @TreeParent() parent!: PathNode | null
+  @TreeChildren() children!: PathNode[]
+}
+
+@Entity()
+@Tree('nested-set')
+@Resource({ auth: everybody, name: 'nested' })
+class Nested {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @TreeParent() parent!: Nested | null
+  @TreeChildren() children!: Nested[]
+}
+
+const trees = { closure: Closure, path: PathNode, nested: Nested }
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ entities: [Closure, PathNode, Nested] })
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+const { get, post, put } = apiOf(() => world.url)
+
+describe.each(Object.keys(trees) as (keyof typeof trees)[])('a tree as %s', (name) => {
+  const descendants = async (id: number): Promise<readonly string[]> => {
+    const repository = world.dataSource.getTreeRepository<Closure | PathNode | Nested>(trees[name])
+    const found = await repository.findDescendants(await repository.findOneByOrFail({ id }))
+    return found.map((node) => node.name).toSorted()
+  }
+
+  test('its nodes are written with their place, as TypeORM keeps it', async () => {
+    const root = (await post(name, { name: 'root' })).json()
+    expect(root).toEqual({ id: 1, name: 'root', parent_id: null })
+    for (const [child, parent_id] of Object.entries({ a: 1, b: 1, aa: 2, aaa: 4 })) {
+      expect((await post(name, { name: child, parent_id })).json()).toMatchObject({ name: child, parent_id })
+    }
+    expect(await descendants(1)).toEqual(['a', 'aa', 'aaa', 'b', 'root'])
+    expect(await descendants(2)).toEqual(['a', 'aa', 'aaa'])
+    expect((await put(`${name}/1`, root)).json()).toEqual(root)
+  })
+
+  test('a node is renamed, and moved with what hangs on it', async () => {
+    expect((await put(`${name}/4`, { name: 'moved' })).json()).toEqual({ id: 4, name: 'moved', parent_id: 2 })
+    expect((await put(`${name}/4`, { parent_id: 3 })).json()).toEqual({ id: 4, name: 'moved', parent_id: 3 })
+    expect(await descendants(2)).toEqual(['a'])
+    expect(await descendants(3)).toEqual(['aaa', 'b', 'moved'])
+  })
+
+  test.each([3, 4, 5])('a node cannot hang on itself or on what hangs on it: %i', async (parent_id) => {
+    expect((await put(`${name}/3`, { parent_id })).json()).toMatchObject({
+      status: 400,
+      errors: [{ field: 'parent_id', message: `would make this ${name} its own ancestor` }],
+    })
+  })
+
+  test('D10 a parent that does not exist', async () => {
+    expect((await post(name, { name: 'x', parent_id: 99 })).json()).toMatchObject({ errors: [{ field: 'parent_id' }] })
+  })
+
+  test('it is asked by parent and children', async () => {
+    const ids = async (query: string): Promise<unknown> =>
+      ((await get(`${name}?${query}`)).json() as { objects: { id: number }[] }).objects.map(({ id }) => id)
+    expect(await ids('parent__name=root')).toEqual([2, 3])
+    expect(await ids('children__children__name=aaa')).toEqual([3])
+    expect(await ids('parent__is=null')).toEqual([1])
+  })
+
+  test('a leaf is deleted, a node with others on it is not', async () => {
+    expect((await send(world.url, `DELETE /api/${name}/4/`)).status).toBe(409)
+    expect(await descendants(3)).toEqual(['aaa', 'b', 'moved'])
+    expect((await send(world.url, `DELETE /api/${name}/5/`)).status).toBe(204)
+    expect(await descendants(3)).toEqual(['b', 'moved'])
+  })
+})
+
+test('a nested set has one root', async () => {
+  const reply = await post('nested', { name: 'second' })
+  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('give a parent')])
+})
