@@ -6,11 +6,13 @@ import { planInsert, planUpdate, type ShownValue } from './plan/change-set'
 import type { ChangeSet, Target } from './plan/plan'
 import { parseKey, planItem, planList } from './plan/select-plan'
 import { ownerKey, requireOwner } from './plan/target'
-import { deleteRow, insertRow, updateRow } from './query/lifecycle'
+import { isUnreadable } from './query/dialect-of'
 import { requireReferences } from './query/reference'
 import { fieldValue, type Row } from './query/row'
 import { fetchRows } from './query/select'
+import { besideWrites, inTurn } from './query/turn'
 import { validateChanges } from './query/validate'
+import { deleteRow, insertRow, updateRow } from './query/write'
 import { type Payload, parseBody } from './request/body'
 import type { PageLimits } from './request/limits'
 import { parseListRequest } from './request/list-request'
@@ -50,16 +52,23 @@ export const list: Action = async ({ dataSource, pageLimits }, { resource, query
   const request = parseListRequest(querystring, pageLimits, errors)
   const plan = planList(resource, request, errors)
   errors.raise('bad-query')
-  return answerJson(200, renderEnvelope(resource, request, await fetchRows({ dataSource }, plan), collection))
+  const rows = await besideWrites(dataSource, () => fetchRows({ dataSource }, plan)).catch((error: unknown) => {
+    if (!isUnreadable(error, dataSource, resource)) throw error
+    throw new ApiError('bad-query', 'the database cannot read the value of a filter')
+  })
+  return answerJson(200, renderEnvelope(resource, request, rows, collection))
 }
 
 export const create: Action = async (service, { resource, readPayload, collection }, principal) => {
   const body = await parseBody(await readPayload())
-  const errors = new FieldErrors()
-  const changes = planInsert(resource, body, ownerKey(resource, principal), errors)
-  await validateChanges(resource, undefined, changes, errors)
-  await requireReferences(service, changes, errors)
-  const row = await insertRow(service, resource, await hashPasswords(service, changes))
+  const { dataSource } = service
+  const row = await inTurn(dataSource, async () => {
+    const errors = new FieldErrors()
+    const changes = planInsert(resource, body, ownerKey(resource, principal), errors)
+    await validateChanges(resource, undefined, changes, errors)
+    await requireReferences({ dataSource }, resource, { changes, stored: undefined }, errors)
+    return insertRow({ dataSource }, resource, await hashPasswords(service, changes))
+  })
   const record = renderRecord(resource, row)
   // A comma, between the values of a key of several, may stand in a path.
   const segment = encodeURIComponent(String(record['id'])).replaceAll('%2C', ',')
@@ -67,37 +76,53 @@ export const create: Action = async (service, { resource, readPayload, collectio
 }
 
 export const read: Action = async ({ dataSource }, request) => {
-  const { row } = await requireRow(dataSource, request)
+  const { row } = await besideWrites(dataSource, () => requireRow(dataSource, request))
   return answerJson(200, renderRecord(request.resource, row))
 }
 
 export const update: Action = async (service, request, principal) => {
   const { resource } = request
   const body = await parseBody(await request.readPayload())
-  const { row, target } = await requireRow(service.dataSource, request)
-  requireOwner(resource, target, principal)
-  const errors = new FieldErrors()
-  const changes = planUpdate(resource, body, shownIn(resource, row), errors)
-  await validateChanges(resource, row, changes, errors)
-  await requireReferences(service, changes, errors)
-  if (changes.size === 0) return answerJson(200, renderRecord(resource, row))
-  const updated = await updateRow(service, resource, target, await hashPasswords(service, changes))
+  const { dataSource } = service
+  const updated = await inTurn(dataSource, async () => {
+    const { row, target } = await requireRow(dataSource, request, resource.entityRow)
+    requireOwner(resource, target, principal)
+    const errors = new FieldErrors()
+    const changes = planUpdate(resource, body, shownIn(resource, row), errors)
+    await validateChanges(resource, row, changes, errors)
+    await requireReferences({ dataSource }, resource, { changes, stored: row }, errors)
+    if (changes.size === 0) return row
+    return updateRow({ dataSource }, resource, target, await hashPasswords(service, changes), row)
+  })
   if (updated === undefined) throw notFound(request)
   return answerJson(200, renderRecord(resource, updated))
 }
 
 export const remove: Action = async ({ dataSource }, request, principal) => {
-  const { target } = await requireRow(dataSource, request)
-  requireOwner(request.resource, target, principal)
-  if (!(await deleteRow({ dataSource }, request.resource, target))) throw notFound(request)
+  const { resource } = request
+  const isRemoved = await inTurn(dataSource, async () => {
+    const { target } = await requireRow(dataSource, request)
+    requireOwner(resource, target, principal)
+    return deleteRow({ dataSource }, resource, target)
+  })
+  if (!isRemoved) throw notFound(request)
   return answerEmpty()
 }
 
 /** @throws {ApiError} `not-found` */
-async function requireRow(dataSource: DataSource, request: ResourceRequest): Promise<{ row: Row; target: Target }> {
+async function requireRow(
+  dataSource: DataSource,
+  request: ResourceRequest,
+  columns?: Resource['row'],
+): Promise<{ row: Row; target: Target }> {
   const { resource, segment = '' } = request
   const key = parseKey(resource, segment)
-  const [row] = key === undefined ? [] : await fetchRows({ dataSource }, planItem(resource, key)).catch(noRows)
+  if (key === undefined) throw notFound(request)
+  const [row] = await fetchRows({ dataSource }, planItem(resource, key, columns)).catch((error: unknown) => {
+    // An id that the database cannot read is that of no record.
+    if (isUnreadable(error, dataSource, resource)) return []
+    throw error
+  })
   if (row === undefined) throw notFound(request)
   const owner = resource.owner === undefined ? undefined : fieldValue(resource, row, resource.owner)
   return { row, target: { key, owner } }
@@ -106,12 +131,6 @@ async function requireRow(dataSource: DataSource, request: ResourceRequest): Pro
 /** What the client sees of a record: nothing of a hidden field. */
 function shownIn(resource: Resource, row: Row): ShownValue {
   return (field) => (resource.record.includes(field) ? renderField(resource, row, field) : undefined)
-}
-
-/** An id that the database cannot read is that of no record. */
-function noRows(error: unknown): readonly Row[] {
-  if (error instanceof ApiError && error.code === 'bad-query') return []
-  throw error
 }
 
 function notFound({ resource }: ResourceRequest): ApiError {

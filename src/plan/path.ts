@@ -25,7 +25,7 @@ export function parsePath(resource: Resource, name: string): Path {
   let lead = parts.length === 0 ? '' : `starts with ${first}, which `
   for (;;) {
     const [part = '', ...others] = parts
-    const relation = at.relations.get(first)
+    const relation = at.fields.get(first)?.relation ?? at.relations.get(first)
     const related = relation && at.related(relation)
     if (parts.length === 0 || (others.length === 0 && isOperator(part) && !isName(related, part))) {
       return finish(at, first, parts.length === 0 ? 'eq' : (part as OperatorName), through, lead)

@@ -1,7 +1,7 @@
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
-import type { StoredColumn } from '../schema/stored-column'
+import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/kind'
 
 /** A field of the resource itself, or of one that is joined. */
@@ -40,7 +40,7 @@ export interface Scope {
   readonly conditions: readonly Condition[]
 }
 
-/** Asks that there is at least one record at the other end of a to-many relation for which all conditions hold. */
+/** Asks about the records at the other end of a to-many relation: that all conditions hold for one of them, or for none there is. */
 export interface Exists extends Scope {
   /** Follows the relation, from an alias outside. */
   readonly first: Join
@@ -49,6 +49,8 @@ export interface Exists extends Scope {
 /** Everything one SELECT needs. No text of a request is in it but values to bind. */
 export interface SelectPlan extends Scope {
   readonly resource: Resource
+  /** What is read of each row. */
+  readonly columns: readonly ReadColumn[]
   readonly exists: readonly Exists[]
   readonly ordering: readonly Order[]
   readonly limit: number

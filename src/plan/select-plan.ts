@@ -14,6 +14,7 @@ import { requireField } from './require-field'
 export function planList(resource: Resource, request: ListRequest, errors: FieldErrors): SelectPlan {
   return {
     resource,
+    columns: resource.row,
     ...planFilters(resource, request.filters, errors),
     ordering: planOrdering(resource, request.ordering, errors),
     limit: request.limit + 1,
@@ -22,10 +23,11 @@ export function planList(resource: Resource, request: ListRequest, errors: Field
 }
 
 /** The record of this key. */
-export function planItem(resource: Resource, key: unknown): SelectPlan {
+export function planItem(resource: Resource, key: unknown, columns = resource.row): SelectPlan {
   const on = { alias: rootAlias, field: resource.key }
   return {
     resource,
+    columns,
     joins: [],
     exists: [],
     conditions: [{ on, operator: 'eq', values: [key] }],

@@ -3,6 +3,7 @@ import type { Account, AccountLookup } from '../access/account'
 import type { AccountSource } from '../schema/account-source'
 import type { ColumnMetadata } from '../schema/metadata'
 import { execute, type RawRow } from './statement'
+import { besideWrites } from './turn'
 
 /** Reads the users of a name, in one statement. Whether the name is exactly theirs is decided in `access/account.ts`. */
 export function buildAccountLookup(dataSource: DataSource, source: AccountSource): AccountLookup {
@@ -19,7 +20,7 @@ export function buildAccountLookup(dataSource: DataSource, source: AccountSource
     builder.where(`u.${source.username.propertyPath} = :username`, {
       username: dataSource.driver.preparePersistentValue(username, source.username),
     })
-    const { rows } = await execute({ dataSource }, builder)
+    const { rows } = await besideWrites(dataSource, () => execute({ dataSource }, builder))
     return rows.map((row) => readAccount(dataSource, columns, row))
   }
 }

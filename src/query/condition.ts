@@ -3,7 +3,7 @@ import type { Condition } from '../plan/plan'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/kind'
 import type { Dialect } from './dialect'
-import { dialectOf } from './dialects'
+import { dialectOf } from './dialect-of'
 import { columnSql } from './row'
 
 /** Adds a value to the statement's parameters. @returns its placeholder */
@@ -33,6 +33,7 @@ export function conditionSql({ on, operator, values }: Condition, dataSource: Da
   })
   const [side] = sides
   if (side !== undefined && sides.length === 1) return compare(side, operator, values)
+  if (operator === 'is') return any(values.map((value) => (value === 'null' ? isNull(sides) : isWhole(sides))))
   return compareWhole(sides, operator, values as readonly (readonly unknown[])[])
 }
 
@@ -41,20 +42,14 @@ function compare(side: Side, operator: OperatorName, values: readonly unknown[])
   return table[operator](side, values)
 }
 
-/** A value of several columns is equal where each of them is. */
+/** A value of several columns is equal where each of them is, and null where one of them is. */
 function compareWhole(sides: readonly Side[], operator: OperatorName, values: readonly (readonly unknown[])[]): string {
-  if (operator === 'is') {
-    return any(
-      values.map((value) =>
-        String(value) === 'null'
-          ? any(sides.map(({ column }) => `${column} IS NULL`))
-          : all(sides.map(({ column }) => `${column} IS NOT NULL`)),
-      ),
-    )
-  }
   const equal = any(values.map((parts) => all(sides.map((side, index) => compare(side, 'eq', [parts[index]])))))
-  return operator === 'ne' ? `NOT ${equal}` : equal
+  return operator === 'ne' ? `(NOT ${equal} AND ${isWhole(sides)})` : equal
 }
+
+const isNull = (sides: readonly Side[]): string => any(sides.map(({ column }) => `${column} IS NULL`))
+const isWhole = (sides: readonly Side[]): string => all(sides.map(({ column }) => `${column} IS NOT NULL`))
 
 const any = (conditions: readonly string[]): string => `(${conditions.join(' OR ')})`
 const all = (conditions: readonly string[]): string => `(${conditions.join(' AND ')})`

@@ -43,6 +43,8 @@ export interface Dialect {
   readonly parameter: (value: unknown) => unknown
   /** How a column is read. */
   readonly read: (stored: ReadColumn, column: string) => string
+  /** What a value, read so, is in an entity. */
+  readonly readBack: (stored: ReadColumn, value: unknown) => unknown
   /** Where nulls must be said to sort, so that they are the least on every database. */
   readonly sayNulls: boolean
   /** Whether TypeORM has one connection for all requests. */

@@ -1,9 +1,8 @@
-import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
+import type { EntityMetadata, ObjectLiteral } from 'typeorm'
 import type { ChangeSet } from '../plan/plan'
 import type { Field } from '../schema/field'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
-import { endOfReferences } from '../schema/stored-column'
 import { type Row, toValues } from './row'
 
 /** A value for one column of a statement, as an entity holds it. */
@@ -19,22 +18,15 @@ export function newEntity({ metadata }: Resource, changes: ChangeSet): ObjectLit
 /** What TypeORM's repository would hand out for a row, with the columns that were read. */
 export function toEntity(resource: Resource, row: Row): ObjectLiteral {
   const entity = metadataOf(resource, row).create()
-  for (const [index, { column }] of resource.row.entries()) {
+  putRow(entity, resource, row)
+  return entity
+}
+
+/** Puts what is stored into an entity; what is none of its columns stays. */
+export function putRow(entity: ObjectLiteral, { entityRow }: Resource, row: Row): void {
+  for (const [index, { column }] of entityRow.slice(0, row.length).entries()) {
     if (hasProperty(column)) column.setEntityValue(entity, row[index])
   }
-  return entity
-}
-
-/** The entity of a row with these changes. */
-export function updatedEntity(resource: Resource, row: Row, changes: ChangeSet): ObjectLiteral {
-  const entity = toEntity(resource, row)
-  assign(entity, changes)
-  return entity
-}
-
-/** The values of an entity's columns; those that no property holds are as they were in the row. */
-export function readEntity(resource: Resource, entity: ObjectLiteral, row: Row): Row {
-  return resource.row.map(({ column }, index) => (hasProperty(column) ? column.getEntityValue(entity) : row[index]))
 }
 
 /** Puts values into an entity; a foreign key as the record it refers to, of which only the key is known. */
@@ -66,41 +58,15 @@ export function columnValues(metadata: EntityMetadata, entity: ObjectLiteral): r
     .filter(([, value]) => value !== undefined)
 }
 
-/** Values by field as values by column. */
-export function changedValues(changes: ChangeSet): readonly ColumnValue[] {
-  return [...changes].flatMap(([field, value]) => {
-    const values = toValues(field, value)
-    return field.columns.map(({ column }, index): ColumnValue => [column, values[index]])
-  })
-}
-
-/** The values as TypeORM's builders take them: by property, a foreign key in place of the entity it refers to. */
-export function toValueSet({ driver }: DataSource, values: readonly ColumnValue[]): ObjectLiteral {
-  const set: ObjectLiteral = {}
-  for (const [column, value] of values) {
-    const end = endOfReferences(column)
-    // TypeORM does not apply the transformer of the key to a foreign key.
-    const isForeign = end !== column && end.transformer !== undefined && column.transformer === undefined
-    const stored = isForeign ? driver.preparePersistentValue(value, end) : value
-    const { relationMetadata: relation, referencedColumn } = column
-    const isOfSeveral = column.isVirtual && relation !== undefined && relation.joinColumns.length > 1
-    setPath(
-      set,
-      isOfSeveral ? `${relation.propertyPath}.${referencedColumn?.propertyName}` : column.propertyPath,
-      stored,
-    )
-  }
-  return set
-}
-
 /** The entity of a row: under single-table inheritance that of its type. */
-export function metadataOf({ metadata, row: columns }: Resource, row: Row): EntityMetadata {
-  const index = columns.findIndex(({ column }) => column.isDiscriminator)
+export function metadataOf({ metadata, entityRow }: Resource, row: Row): EntityMetadata {
+  const index = entityRow.findIndex(({ column }) => column.isDiscriminator)
+  if (index < 0) return metadata
   return metadata.childEntityMetadatas.find(({ discriminatorValue }) => discriminatorValue === row[index]) ?? metadata
 }
 
 /** Whether an entity holds the column's value without its relations: a foreign key that is not declared has no property. */
-function hasProperty(column: ColumnMetadata): boolean {
+export function hasProperty(column: ColumnMetadata): boolean {
   return !column.isVirtual
 }
 
@@ -113,7 +79,8 @@ function setKey(entity: ObjectLiteral, column: ColumnMetadata, value: unknown): 
   } else column.setEntityValue(entity, value)
 }
 
-function setPath(object: ObjectLiteral, path: string, value: unknown): void {
+/** Sets a property by its path, as `profile.city`. */
+export function setPath(object: ObjectLiteral, path: string, value: unknown): void {
   const names = path.split('.')
   const last = names.pop() ?? ''
   let at = object

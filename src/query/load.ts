@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm'
 import type { Resource } from '../schema/registry'
-import { metadataOf, readEntity, toEntity } from './entity'
+import { hasProperty, metadataOf, toEntity } from './entity'
 import type { Row } from './row'
 import type { Session } from './statement'
 
@@ -14,7 +14,10 @@ export async function afterLoad(session: Session, resource: Resource, rows: read
       await broadcaster.broadcast('Load', metadata, entities)
     }
   })
-  return loaded.map(({ entity, row }) => readEntity(resource, entity, row))
+  return loaded.map(({ entity, row }) =>
+    // What no property holds is as it was.
+    resource.row.map(({ column }, index) => (hasProperty(column) ? column.getEntityValue(entity) : row[index])),
+  )
 }
 
 async function withRunner<T>({ dataSource, runner }: Session, work: (runner: QueryRunner) => Promise<T>): Promise<T> {

@@ -34,6 +34,7 @@ export const mysql: Dialect = {
     if (kind === singleKind) return `${column} + 0e0`
     return readAsText.has(String(valueColumn.type)) ? `CAST(${column} AS CHAR)` : column
   },
+  readBack: (_, value) => value,
   sayNulls: false,
   sharesConnection: false,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),

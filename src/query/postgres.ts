@@ -27,6 +27,7 @@ export const postgres: Dialect = {
     if (isArray) return typeof type === 'function' || arraysRead.has(type) ? column : `${column}::text[]`
     return readAsText.has(String(type)) ? `${column}::text` : column
   },
+  readBack: (_, value) => value,
   sayNulls: true,
   sharesConnection: false,
   returning: () => true,

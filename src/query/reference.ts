@@ -1,36 +1,74 @@
 import type { FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Field } from '../schema/field'
-import { toParameter, toValues } from './row'
+import type { Resource } from '../schema/registry'
+import type { StoredColumn } from '../schema/stored-column'
+import { columnSql, type Row, toParameter, toValues } from './row'
 import { execute, type Session } from './statement'
+
+/** What a request writes, and the record as it was; undefined for a new one. */
+export interface Written {
+  readonly changes: ChangeSet
+  readonly stored: Row | undefined
+}
 
 /**
  * Checks what the database will not: a foreign key that it watches is looked up only where there is an error to report
  * anyway.
  * @throws {ApiError} `bad-values`, with every error there is
  */
-export async function requireReferences(session: Session, changes: ChangeSet, errors: FieldErrors): Promise<void> {
-  const isWatched = ([field]: readonly [Field, unknown]): boolean => field.constrained
-  await checkReferences(session, new Map([...changes].filter((change) => !isWatched(change))), errors)
-  if (!errors.isEmpty) await checkReferences(session, new Map([...changes].filter(isWatched)), errors)
+export async function requireReferences(
+  session: Session,
+  resource: Resource,
+  written: Written,
+  errors: FieldErrors,
+): Promise<void> {
+  await checkReferences(session, resource, written, errors, (field) => !field.constrained)
+  if (!errors.isEmpty) await checkReferences(session, resource, written, errors, (field) => field.constrained)
   errors.raise('bad-values')
 }
 
-/** Notes every foreign key among the changes whose record does not exist (D10). */
-export async function checkReferences(session: Session, changes: ChangeSet, errors: FieldErrors): Promise<void> {
-  const { dataSource } = session
-  for (const [field, value] of changes) {
-    if (field.relation === undefined || value === null) continue
-    const target = field.relation.inverseEntityMetadata
-    const builder = dataSource.createQueryBuilder(target.target, 'r').select('1', 'found')
-    const values = toValues(field, value)
-    for (const [index, stored] of field.columns.entries()) {
-      const name = `tr_p${index}`
-      const column = dataSource.driver.escape(stored.column.referencedColumn?.databaseName ?? '')
-      const condition = `${dataSource.driver.escape('r')}.${column} = :${name}`
-      builder.andWhere(condition, { [name]: toParameter(dataSource, stored, values[index]) })
+/** Notes every foreign key that is written, in whole or in part, and whose record does not exist (D10). */
+export async function checkReferences(
+  session: Session,
+  resource: Resource,
+  written: Written,
+  errors: FieldErrors,
+  isMeant: (field: Field) => boolean = () => true,
+): Promise<void> {
+  const values = writtenValues(written.changes)
+  const fields = new Set([...resource.record, ...written.changes.keys()])
+  for (const field of fields) {
+    if (field.relation === undefined || !isMeant(field)) continue
+    if (!field.columns.some((column) => values.has(column))) continue
+    const key = field.columns.map(
+      (column) => values.get(column) ?? written.stored?.[resource.row.indexOf(column)] ?? null,
+    )
+    if (!key.includes(null) && !(await isThere(session, field, key))) {
+      errors.add(field.name, `points to no ${field.relation.inverseEntityMetadata.name.toLowerCase()}`)
     }
-    const { rows } = await execute(session, builder.limit(1))
-    if (rows.length === 0) errors.add(field.name, `points to no ${target.name.toLowerCase()}`)
   }
+}
+
+function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {
+  return new Map(
+    [...changes].flatMap(([field, value]) => {
+      const values = toValues(field, value)
+      return field.columns.map((column, index) => [column, values[index]] as const)
+    }),
+  )
+}
+
+async function isThere(session: Session, { relation, columns }: Field, key: readonly unknown[]): Promise<boolean> {
+  const { dataSource } = session
+  const target = relation?.inverseEntityMetadata.target ?? ''
+  const builder = dataSource.createQueryBuilder(target, 'r').select('1', 'found')
+  for (const [index, stored] of columns.entries()) {
+    const name = `tr_p${index}`
+    const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
+    const condition = `${columnSql(dataSource, referenced, 'r')} = :${name}`
+    builder.andWhere(condition, { [name]: toParameter(dataSource, stored, key[index]) })
+  }
+  const { rows } = await execute(session, builder.limit(1))
+  return rows.length > 0
 }

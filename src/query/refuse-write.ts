@@ -3,33 +3,33 @@ import { ApiError, FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Resource } from '../schema/registry'
 import type { Failure } from './dialect'
-import { failureOf } from './dialects'
-import { checkReferences } from './reference'
+import { failureOf } from './dialect-of'
+import { checkReferences, type Written } from './reference'
 import { UnreadableError } from './row'
-import type { Session } from './statement'
+import { type Session, WriteError } from './statement'
 
 /**
  * Says what the database had against an INSERT or UPDATE (D5, D10).
- * @param isNew nobody can refer to a record yet
- * @throws {ApiError} `conflict`, `bad-values`; or the error itself, when no constraint speaks from it
+ * @throws {ApiError} `conflict`, `bad-values`; or the error itself, when it is not the statement's, or no constraint speaks
+ * from it
  */
 export async function refuseWrite(
   error: unknown,
   session: Session,
   resource: Resource,
-  changes: ChangeSet,
-  isNew: boolean,
+  written: Written,
 ): Promise<never> {
-  if (error instanceof UnreadableError) throw unreadable(error, changes)
-  const failure = failureOf(error, session.dataSource, resource.metadata)
-  if (failure === undefined) throw error
+  if (error instanceof UnreadableError) throw unreadable(error, written.changes)
+  if (!(error instanceof WriteError)) throw error
+  const failure = failureOf(error.cause, session.dataSource, resource.metadata)
+  if (failure === undefined) throw error.cause
   const errors = new FieldErrors()
-  await checkReferences(session, changes, errors)
-  if (failure.kind === 'reference') noteDeclared(resource, changes, errors)
+  await checkReferences(session, resource, written, errors)
   errors.raise('bad-values')
   if (failure.kind === 'unique') throw alreadyTaken(resource, failure.columns)
-  if (failure.kind === 'value') throw notAccepted(resource, columnsOf(failure, changes))
-  if (isNew) throw notAccepted(resource, failure.columns)
+  if (failure.kind === 'value') throw notAccepted(resource, columnsOf(failure, written.changes))
+  // Nobody can refer to a new record yet.
+  if (written.stored === undefined) throw notAccepted(resource, failure.columns)
   throw new ApiError('conflict', `other records refer to values of this ${resource.name} that would change`)
 }
 
@@ -41,15 +41,6 @@ function unreadable(error: UnreadableError, changes: ChangeSet): Error {
   return new ApiError('bad-values', `${field.name} ${message}`, { errors: [{ field: field.name, message }] })
 }
 
-/** Notes the foreign keys of several columns that are written column by column. */
-function noteDeclared({ record }: Resource, changes: ChangeSet, errors: FieldErrors): void {
-  const written = new Set([...changes.keys()].flatMap(({ columns }) => columns))
-  for (const { name, columns, relation, insertable } of record) {
-    const isWritten = relation !== undefined && !insertable && columns.some((column) => written.has(column))
-    if (isWritten) errors.add(name, `points to no ${relation.inverseEntityMetadata.name.toLowerCase()}`)
-  }
-}
-
 function columnsOf({ columns, isAbout }: Extract<Failure, { kind: 'value' }>, changes: ChangeSet): readonly string[] {
   if (isAbout === undefined) return columns
   const about = [...changes].filter(([, value]) => isAbout(value))
@@ -58,8 +49,9 @@ function columnsOf({ columns, isAbout }: Extract<Failure, { kind: 'value' }>, ch
 
 /** @throws {ApiError} `conflict`, when other records refer to the one to delete */
 export function refuseDelete(error: unknown, dataSource: DataSource, resource: Resource): never {
-  const failure = failureOf(error, dataSource, resource.metadata)
-  if (failure === undefined) throw error
+  if (!(error instanceof WriteError)) throw error
+  const failure = failureOf(error.cause, dataSource, resource.metadata)
+  if (failure === undefined) throw error.cause
   const why = failure.kind === 'reference' ? 'other records refer to it' : 'the database does not allow it'
   throw new ApiError('conflict', `this ${resource.name} cannot be deleted: ${why}`)
 }

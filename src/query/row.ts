@@ -3,10 +3,10 @@ import type { Field } from '../schema/field'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
-import { dialectOf } from './dialects'
+import { dialectOf } from './dialect-of'
 import type { RawRow } from './statement'
 
-/** The values of one row, in the order of `resource.row`, as TypeORM hands them to entities. */
+/** The values of one row, in the order of `resource.row` or `entityRow`, as TypeORM hands them to entities. */
 export type Row = readonly unknown[]
 
 /** What a row holds for a field: null, a value, or the values of several columns. */
@@ -38,10 +38,14 @@ export function toParameter(dataSource: DataSource, { valueColumn }: StoredColum
   return dialectOf(dataSource).bound(value, dataSource.driver.preparePersistentValue(value, valueColumn))
 }
 
-/** The columns of `resource.row` as expressions, named by their position. */
-export function selection(dataSource: DataSource, { row }: Resource, alias?: string): readonly [string, string][] {
+/** Columns as expressions, named by their position. */
+export function selection(
+  dataSource: DataSource,
+  columns: readonly ReadColumn[],
+  alias?: string,
+): readonly [string, string][] {
   const { read } = dialectOf(dataSource)
-  return row.map((stored, index) => [read(stored, columnSql(dataSource, stored, alias)), `c${index}`])
+  return columns.map((stored, index) => [read(stored, columnSql(dataSource, stored, alias)), `c${index}`])
 }
 
 /** A stored value that the transformer of its column cannot read. */
@@ -58,8 +62,12 @@ export class UnreadableError extends Error {
 }
 
 /** Reads back what {@link selection} has named. @throws {UnreadableError} */
-export function hydrate({ driver }: DataSource, { row }: Resource, raw: RawRow): Row {
-  return row.map((column, index) => hydrateValue(driver, column, raw[`c${index}`]))
+export function hydrate(dataSource: DataSource, columns: readonly ReadColumn[], raw: RawRow): Row {
+  const { readBack } = dialectOf(dataSource)
+  return columns.map((column, index) => {
+    const value = hydrateValue(dataSource.driver, column, raw[`c${index}`])
+    return readBack(column, value)
+  })
 }
 
 function hydrateValue(driver: DataSource['driver'], { column, valueColumn }: ReadColumn, raw: unknown): unknown {

@@ -1,35 +1,28 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { ApiError } from '../errors'
 import { type Exists, type Join, rootAlias, type Scope, type SelectPlan } from '../plan/plan'
-import { conditionSql } from './condition'
-import { dialectOf, failureOf } from './dialects'
+import { type Bind, conditionSql } from './condition'
+import { dialectOf } from './dialect-of'
 import { afterLoad } from './load'
 import { columnSql, hydrate, type Row, selection } from './row'
-import { execute, type RawRow, type Session } from './statement'
+import { execute, type RawRow, type Session, type Transaction } from './statement'
 
-/**
- * Runs the plan as one statement.
- * @throws {ApiError} `bad-query`, for a value that only the database can read, and cannot
- */
+/** Runs the plan as one statement. */
 export async function fetchRows(session: Session, plan: SelectPlan): Promise<readonly Row[]> {
   return afterLoad(session, plan.resource, await readRows(session, plan))
 }
 
-/** As {@link fetchRows}, as they are stored: no listener sees them. @param lock until the transaction ends */
-export async function readRows(session: Session, plan: SelectPlan, lock = false): Promise<readonly Row[]> {
-  const { dataSource } = session
-  const { resource } = plan
-  let rows: readonly RawRow[]
-  try {
-    const builder = selectQuery(dataSource, plan)
-    // Where all share one connection, nobody else is in between.
-    if (lock && !dialectOf(dataSource).sharesConnection) builder.setLock('pessimistic_write')
-    rows = (await execute(session, builder)).rows
-  } catch (error) {
-    if (failureOf(error, dataSource, resource.metadata) === undefined) throw error
-    throw new ApiError('bad-query', 'the database cannot read the value of a filter')
-  }
-  return rows.map((row) => hydrate(dataSource, resource, row))
+/** As {@link fetchRows}, as they are stored: no listener sees them. */
+export async function readRows(session: Session, plan: SelectPlan): Promise<readonly Row[]> {
+  const { rows } = await execute(session, selectQuery(session.dataSource, plan))
+  return rows.map((row) => hydrate(session.dataSource, plan.columns, row))
+}
+
+/** As the driver hands them out. Nobody else can write them until the transaction ends. */
+export async function lockRows(session: Transaction, plan: SelectPlan): Promise<readonly RawRow[]> {
+  const builder = selectQuery(session.dataSource, plan)
+  // Where all share one connection, nobody else is in between.
+  if (!dialectOf(session.dataSource).sharesConnection) builder.setLock('pessimistic_write')
+  return (await execute(session, builder)).rows
 }
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
@@ -37,7 +30,7 @@ type Builder = SelectQueryBuilder<ObjectLiteral>
 function selectQuery(dataSource: DataSource, plan: SelectPlan): Builder {
   const { resource, exists, ordering, limit, offset } = plan
   const builder = dataSource.createQueryBuilder(resource.metadata.target, rootAlias).select([])
-  for (const [expression, name] of selection(dataSource, resource, rootAlias)) builder.addSelect(expression, name)
+  for (const [expression, name] of selection(dataSource, plan.columns, rootAlias)) builder.addSelect(expression, name)
   let bound = 0
   const bind = (value: unknown): string => {
     const name = `tr_bound_${bound++}`
@@ -53,8 +46,6 @@ function selectQuery(dataSource: DataSource, plan: SelectPlan): Builder {
   }
   return builder.limit(limit).offset(offset)
 }
-
-type Bind = (value: unknown) => string
 
 function askScope(dataSource: DataSource, builder: Builder, { joins, conditions }: Scope, bind: Bind): void {
   for (const join of joins) {

@@ -17,6 +17,11 @@ export const sqlite: Dialect = {
     if (valueColumn.type === 'jsonb') return `json(${column})`
     return kind?.wide && valueColumn.transformer === undefined ? `CAST(${column} AS TEXT)` : column
   },
+  // As TypeORM hands them out, where they are safe.
+  readBack: ({ kind, valueColumn }, value) =>
+    kind?.wide && valueColumn.transformer === undefined && Number.isSafeInteger(Number(value ?? Number.NaN))
+      ? Number(value)
+      : value,
   sayNulls: false,
   sharesConnection: true,
   returning: () => true,

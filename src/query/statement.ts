@@ -1,5 +1,5 @@
-import type { DataSource, ObjectLiteral, QueryBuilder, QueryRunner } from 'typeorm'
-import { dialectOf } from './dialects'
+import { type DataSource, type ObjectLiteral, type QueryBuilder, QueryFailedError, type QueryRunner } from 'typeorm'
+import { dialectOf } from './dialect-of'
 
 /** A row as the driver hands it out, its columns named by the statement. */
 export type RawRow = Readonly<Record<string, unknown>>
@@ -64,21 +64,23 @@ export function transact<T>({ dataSource, runner }: Session, work: (session: Tra
   })
 }
 
-/** The last write of a data source that has one connection for all. */
-const writes = new WeakMap<DataSource, Promise<unknown>>()
+/** A statement that writes has failed, and nothing is written. */
+export class WriteError extends Error {
+  override readonly name = 'WriteError'
+}
 
-/**
- * Does a write when those before it are done, where all share one connection: else one would be in the transaction of another,
- * and gone with it.
- */
-export function inTurn<T>({ dataSource, runner }: Session, work: () => Promise<T>): Promise<T> {
-  if (runner !== undefined || !dialectOf(dataSource).sharesConnection) return work()
-  const done = (writes.get(dataSource) ?? Promise.resolve()).then(work)
-  writes.set(
-    dataSource,
-    done.catch(() => undefined),
-  )
-  return done
+/** As {@link execute}, for INSERT, UPDATE and DELETE. @throws {WriteError} for what the database says against it */
+export async function executeWrite(
+  session: Session,
+  builder: QueryBuilder<ObjectLiteral>,
+  returning = '',
+): Promise<Result> {
+  return execute(session, builder, returning).catch(throwWriteError)
+}
+
+/** @throws {WriteError} */
+export function throwWriteError(cause: unknown): never {
+  throw cause instanceof QueryFailedError ? new WriteError(cause.message, { cause }) : cause
 }
 
 async function run(runner: QueryRunner, sql: string, parameters: unknown[]): Promise<Result> {

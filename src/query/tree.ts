@@ -1,88 +1,85 @@
 import type { ObjectLiteral } from 'typeorm'
 import { ApiError } from '../errors'
 import type { ChangeSet, Target } from '../plan/plan'
-import { planItem } from '../plan/select-plan'
 import type { Resource } from '../schema/registry'
-import { assign } from './entity'
-import { fieldValue, type Row } from './row'
-import { readRows } from './select'
-import type { Transaction } from './statement'
-import { fetchRow, readTarget } from './target'
+import { assign, newEntity } from './entity'
+import type { Row } from './row'
+import { type Transaction, throwWriteError, transact } from './statement'
+import { lockTarget, readRow } from './target'
+import type { Writer } from './writer'
 
-/*
+/**
  * A tree keeps books of its nodes, in a table of its own or in columns, which only TypeORM's `save` and `remove` write. They
  * tell listeners and subscribers by themselves.
  */
+export const tree: Writer = {
+  insert: (session, resource, changes) => transact(session, (inner) => insert(inner, resource, changes)),
+  update: (session, resource, target, changes) =>
+    transact(session, (inner) => update(inner, resource, target, changes)),
+  remove: (session, resource, target) => transact(session, (inner) => remove(inner, resource, target)),
+}
 
-export async function insertNode(session: Transaction, resource: Resource, entity: ObjectLiteral): Promise<Row> {
-  const key = keyOf(resource, entity)
-  // `save` would overwrite the record that has this key.
-  if (!isNew(key) && (await fetchRow(session, resource, key)) !== undefined) {
-    throw new ApiError('conflict', `another ${resource.name} has the same key`)
+async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<Row> {
+  const { metadata, name } = resource
+  const entity = newEntity(resource, changes)
+  if (metadata.hasAllPrimaryKeys(entity)) {
+    // `save` would overwrite the record that has this key, a deleted one too.
+    const where = metadata.getEntityIdMap(entity) ?? {}
+    const taken = await session.runner.manager.count(metadata.target, { where, withDeleted: true })
+    if (taken > 0) throw new ApiError('conflict', `another ${name} has the same key`)
   }
   await save(session, resource, entity)
-  const row = await fetchRow(session, resource, keyOf(resource, entity))
-  if (row === undefined) throw new Error(`${resource.metadata.tableName} has no row after save`)
+  const row = await readRow(session, resource, keyOf(resource, entity))
+  if (row === undefined) throw new Error(`${metadata.tableName} has no row after save`)
   return row
 }
 
-export async function updateNode(
+async function update(
   session: Transaction,
   resource: Resource,
   target: Target,
   changes: ChangeSet,
 ): Promise<Row | undefined> {
-  const found = await readTarget(session, resource, target)
+  const found = await lockTarget(session, resource, target)
   if (found === undefined) return undefined
-  await requireNoCircle(session, resource, target, changes)
   assign(found.entity, changes)
+  await requireNoCircle(session, resource, found.entity)
   await save(session, resource, found.entity)
-  return fetchRow(session, resource, target.key)
+  return readRow(session, resource, target.key)
 }
 
-export async function deleteNode(session: Transaction, resource: Resource, target: Target): Promise<boolean> {
-  const found = await readTarget(session, resource, target)
+async function remove(session: Transaction, resource: Resource, target: Target): Promise<boolean> {
+  const found = await lockTarget(session, resource, target)
   if (found === undefined) return false
-  const { manager } = session.runner
   const { target: type, deleteDateColumn } = resource.metadata
-  if (deleteDateColumn === undefined) await manager.remove(type, found.entity)
-  else await manager.softRemove(type, found.entity)
+  const { manager } = session.runner
+  const removed =
+    deleteDateColumn === undefined ? manager.remove(type, found.entity) : manager.softRemove(type, found.entity)
+  await removed.catch(throwWriteError)
   return true
 }
 
 async function save({ runner }: Transaction, { name, metadata }: Resource, entity: ObjectLiteral): Promise<void> {
-  try {
-    await runner.manager.save(metadata.target, entity)
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== 'NestedSetMultipleRootError') throw error
+  await runner.manager.save(metadata.target, entity).catch((error: unknown) => {
+    if (!(error instanceof Error) || error.name !== 'NestedSetMultipleRootError') throwWriteError(error)
     throw new ApiError('bad-values', `there is a root of ${name} already, and a nested set has one: give a parent`)
-  }
+  })
 }
 
 /** TypeORM would make a node its own ancestor without a word. */
-async function requireNoCircle(
-  session: Transaction,
-  resource: Resource,
-  target: Target,
-  changes: ChangeSet,
-): Promise<void> {
-  const parent = resource.record.find(({ relation }) => relation?.isTreeParent)
-  let above = parent && changes.get(parent)
-  while (parent !== undefined && above !== undefined && above !== null) {
-    if (above === target.key) {
-      const errors = [{ field: parent.name, message: `would make this ${resource.name} its own ancestor` }]
-      throw new ApiError('bad-values', `${parent.name} would make this ${resource.name} its own ancestor`, { errors })
-    }
-    const [row] = await readRows(session, planItem(resource, above))
-    above = row && fieldValue(resource, row, parent)
-  }
+async function requireNoCircle({ runner }: Transaction, resource: Resource, entity: ObjectLiteral): Promise<void> {
+  const { metadata, name } = resource
+  const parent: ObjectLiteral | null | undefined = metadata.treeParentRelation?.getEntityValue(entity)
+  if (!parent) return
+  const ancestors = await runner.manager.getTreeRepository(metadata.target).findAncestors(parent)
+  if (![parent, ...ancestors].some((node) => metadata.compareEntities(node, entity))) return
+  const field = resource.record.find(({ relation }) => relation?.isTreeParent)
+  const message = `would make this ${name} its own ancestor`
+  const errors = field === undefined ? [] : [{ field: field.name, message }]
+  throw new ApiError('bad-values', `${field?.name ?? 'this'} ${message}`, { errors })
 }
 
 function keyOf({ key }: Resource, entity: ObjectLiteral): unknown {
   const values = key.columns.map(({ column }) => column.getEntityValue(entity))
   return values.length === 1 ? values[0] : values
-}
-
-function isNew(key: unknown): boolean {
-  return key === undefined || (Array.isArray(key) && key.includes(undefined))
 }

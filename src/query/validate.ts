@@ -2,7 +2,7 @@ import type { FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Resource } from '../schema/registry'
 import { isAbout } from '../schema/validation'
-import { newEntity, toEntity, updatedEntity } from './entity'
+import { assign, newEntity, toEntity } from './entity'
 import type { Row } from './row'
 
 /**
@@ -18,7 +18,9 @@ export async function validateChanges(
 ): Promise<void> {
   const { validate, record } = resource
   if (validate === undefined || (row !== undefined && changes.size === 0)) return
-  const found = await validate(row === undefined ? newEntity(resource, changes) : updatedEntity(resource, row, changes))
+  const entity = row === undefined ? newEntity(resource, changes) : toEntity(resource, row)
+  if (row !== undefined) assign(entity, changes)
+  const found = await validate(entity)
   if (found.length === 0) return
   const before = row === undefined ? [] : await validate(toEntity(resource, row))
   const given = [...changes.keys()]

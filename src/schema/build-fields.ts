@@ -2,7 +2,7 @@ import type { Report } from '../errors'
 import type { MountContext } from './context'
 import { buildField, buildIdField, type Field, hindranceOf, kindOfAll, relationOf } from './field'
 import type { ColumnMetadata } from './metadata'
-import { fieldColumns, isNamed, isSameColumn, propertyOf } from './property'
+import { fieldColumns, isColumnNamed, isSameColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 import { buildStoredColumn, type StoredColumn } from './stored-column'
 
@@ -14,7 +14,7 @@ export function buildFields(
 ): { readonly shown: readonly Field[]; readonly hidden: readonly Field[] } {
   const isPassword = (column: ColumnMetadata): boolean => isSameColumn(column, accounts?.password)
   const isHidden = (column: ColumnMetadata): boolean =>
-    isNamed(column, options.exclude) || !column.isSelect || isPassword(column)
+    isColumnNamed(column, options.exclude) || !column.isSelect || isPassword(column)
   const shown: Field[] = []
   const hidden: Field[] = []
   const stored = new Map<ColumnMetadata, StoredColumn>()
@@ -51,7 +51,7 @@ export function fieldsOfRecord(
 ): readonly Field[] {
   const keys = metadata.primaryColumns
   if (keys.length === 0) report('it has no primary key to tell its records apart')
-  for (const column of keys.filter((key) => isNamed(key, options.exclude) || !key.isSelect)) {
+  for (const column of keys.filter((key) => isColumnNamed(key, options.exclude) || !key.isSelect)) {
     report(`"${propertyOf(column)}" is in its key, which cannot be hidden: every record shows it as "id"`)
   }
   const stored = keys.flatMap((key) =>

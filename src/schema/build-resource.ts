@@ -1,3 +1,4 @@
+import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import { buildFields, fieldsOfRecord } from './build-fields'
 import { buildRule } from './build-rule'
@@ -5,10 +6,10 @@ import type { MountContext } from './context'
 import type { Field } from './field'
 import { lifecycleOf } from './lifecycle'
 import { findOwner } from './owner'
-import { fieldColumns, optionNames, propertyOf } from './property'
+import { fieldColumns, isColumnNamed, isNamed, propertyOf } from './property'
 import type { Registration } from './registration'
 import type { Resource } from './registry'
-import { buildRelations } from './relations'
+import { buildRelations, isHiddenBy } from './relations'
 import { buildReadColumn, type ReadColumn } from './stored-column'
 import { buildValidate } from './validation'
 
@@ -31,7 +32,11 @@ export function buildResource(registration: Registration, context: MountContext,
   const record = fieldsOfRecord(registration, shown, report)
   const lifecycle = lifecycleOf(metadata, context.dataSource)
   const validate = buildValidate(metadata)
-  const isEntity = lifecycle.load || lifecycle.write || validate !== undefined
+  const row = [
+    ...new Set<ReadColumn>([...record, ...(owner === undefined ? [] : [owner])].flatMap(({ columns }) => columns)),
+  ]
+  const entityRow = lifecycle.load || lifecycle.write || validate !== undefined ? wholeRow(row, metadata, context) : row
+  const inputs = [...hidden.filter((field) => field.insertable), ...record]
   const [key] = record
   if (key === undefined || rule === undefined) return undefined
   return {
@@ -42,42 +47,42 @@ export function buildResource(registration: Registration, context: MountContext,
     writable: rule.writes !== false && metadata.tableType !== 'view',
     key,
     record,
-    row: rowOf(registration, context, [...record, ...(owner === undefined ? [] : [owner])], isEntity),
+    row: lifecycle.load ? entityRow : row,
+    entityRow,
     fields: namesOf(record),
-    inputs: new Map([...hidden.filter((field) => field.insertable), ...record].map((field) => [field.name, field])),
-    embedded: new Set([...shown, ...hidden].flatMap(({ path }) => prefixesOf(path))),
-    relations: buildRelations(registration, record),
-    related: ({ inverseEntityMetadata }) => context.byEntity.get(inverseEntityMetadata),
+    inputs: new Map(inputs.map((field) => [field.name, field])),
+    embedded: new Set(inputs.flatMap(({ path }) => prefixesOf(path))),
+    relations: buildRelations(registration),
+    related: (relation) => {
+      const related = context.byEntity.get(relation.inverseEntityMetadata)
+      return related === undefined || isHiddenBy(related, relation) ? undefined : related
+    },
     owner,
     validate,
     lifecycle,
   }
 }
 
-/** Listeners and validators see the entity that TypeORM would hand out: with every column that it selects by itself. */
-function rowOf(
-  { metadata }: Registration,
+/** A row as the entity that TypeORM would hand out has it: behind it every other column that TypeORM selects by itself. */
+function wholeRow(
+  row: readonly ReadColumn[],
+  metadata: EntityMetadata,
   { dataSource }: MountContext,
-  fields: readonly Field[],
-  isEntity: boolean,
 ): readonly ReadColumn[] {
-  const shown = new Set<ReadColumn>(fields.flatMap(({ columns }) => columns))
-  if (!isEntity) return [...shown]
-  const known = new Set([...shown].map(({ column }) => column))
+  const known = new Set(row.map(({ column }) => column))
   const others = metadata.columns.filter((column) => column.isSelect && !known.has(column))
-  return [...shown, ...others.map((column) => buildReadColumn(column, dataSource))]
+  return [...row, ...others.map((column) => buildReadColumn(column, dataSource))]
 }
 
 function checkProperties({ metadata, options }: Registration, { dataSource }: MountContext, report: Report): void {
-  const known = new Set([
-    ...metadata.columns.flatMap(optionNames),
-    ...metadata.relations.map((relation) => relation.propertyPath),
-  ])
+  const isKnown = (property: string): boolean =>
+    metadata.columns.some((column) => isColumnNamed(column, [property])) ||
+    metadata.relations.some(({ propertyPath }) => isNamed(propertyPath, [property]))
   const lists = { exclude: options.exclude, readOnly: options.readOnly, rename: Object.keys(options.rename ?? {}) }
   for (const [option, named = []] of Object.entries(lists)) {
     if (!Array.isArray(named)) report(`"${option}" must be an array of properties`)
     for (const property of Array.isArray(named) ? named : []) {
-      if (known.has(property)) continue
+      if (isKnown(property)) continue
       const properties = [...new Set(fieldColumns(metadata, dataSource).map(propertyOf))].join(', ')
       report(`"${property}" in "${option}" is no property of it; properties: ${properties}`)
     }

@@ -3,7 +3,7 @@ import { compositeKind } from '../value/composite'
 import type { Kind } from '../value/kind'
 import { textKind } from '../value/text'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
-import { isNamed, propertyOf } from './property'
+import { isColumnNamed, propertyOf } from './property'
 import { buildStoredColumn, endOfReferences, type StoredColumn } from './stored-column'
 
 /** One value of a resource as requests and records know it. */
@@ -77,7 +77,7 @@ export function buildField(
   const relation = columns.length > 1 ? first.column.relationMetadata : relationOf(first.column)
   const property = relation?.propertyPath ?? propertyOf(first.column)
   const path = jsonPath(property, relation, rename)
-  const insertable = !declared && columns.every((column) => isInsertable(column) && !isNamed(column, readOnly))
+  const insertable = !declared && columns.every((column) => isInsertable(column) && !isColumnNamed(column, readOnly))
   const nullable = columns.some((column) => column.isNullable)
   return {
     name: path.join('__'),

@@ -1,5 +1,14 @@
 import type { DataSource, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
-import type { Lifecycle } from './registry'
+
+/** Whether an entity has listeners or subscribers. */
+export interface Lifecycle {
+  /** For what is read: `@AfterLoad`. */
+  readonly load: boolean
+  /** For what is inserted, updated or removed. */
+  readonly write: boolean
+  /** Before an INSERT, so that what a request lacks may be filled in. */
+  readonly beforeInsert: boolean
+}
 
 const writeEvents = [
   'beforeInsert',

@@ -10,15 +10,15 @@ export function propertyOf(column: ColumnMetadata): string {
   return relation.propertyPath
 }
 
-/** The names an option may use for a column: its own property, its relation's, those of the embedded entities it is in. */
-export function optionNames(column: ColumnMetadata): readonly string[] {
-  const names = column.propertyPath.split('.')
-  return [propertyOf(column), ...names.map((_, index) => names.slice(0, index + 1).join('.'))]
+/** Whether an option names this property, or an embedded entity that it is in. */
+export function isNamed(path: string, named: readonly string[] = []): boolean {
+  // A text in place of a list is reported elsewhere.
+  return [named].flat().some((name) => path === name || path.startsWith(`${name}.`))
 }
 
-/** Whether an option names this column. */
-export function isNamed(column: ColumnMetadata, properties: readonly string[] = []): boolean {
-  return optionNames(column).some((name) => properties.includes(name))
+/** Whether an option names this column, by its own property or by its relation's. */
+export function isColumnNamed(column: ColumnMetadata, named?: readonly string[]): boolean {
+  return isNamed(column.propertyPath, named) || isNamed(propertyOf(column), named)
 }
 
 /** Whether both are one column of one table, as a column and its copy in an entity that inherits the table. */

@@ -2,6 +2,7 @@ import type { EntityMetadata } from 'typeorm'
 import type { Rule } from '../access/rule'
 import type { AccountSource } from './account-source'
 import type { Field } from './field'
+import type { Lifecycle } from './lifecycle'
 import type { RelationMetadata } from './metadata'
 import type { ReadColumn } from './stored-column'
 import type { Validate } from './validation'
@@ -18,17 +19,19 @@ export interface Resource {
   readonly key: Field
   /** What a record shows, in this order. */
   readonly record: readonly Field[]
-  /** What is read from the database, each column once: those of the record, of a hidden owner, and what listeners expect. */
+  /** What is read from the database, each column once: those of the record, of a hidden owner; all where `@AfterLoad` sees them. */
   readonly row: readonly ReadColumn[]
+  /** What listeners of writes and validators expect: the same, and behind it the other columns that TypeORM selects. */
+  readonly entityRow: readonly ReadColumn[]
   /** The shown fields by every name that a filter or an ordering may use: `author` and `author_id`. */
   readonly fields: ReadonlyMap<string, Field>
   /** What a body may name: the shown fields, and hidden ones that can be written. */
   readonly inputs: ReadonlyMap<string, Field>
   /** Names of the embedded entities, which part the names of their fields: `profile`, `profile__address`. */
   readonly embedded: ReadonlySet<string>
-  /** The relations that a filter may follow, by every name it may use. */
+  /** The relations to other records that a filter may follow, besides foreign keys, by name. */
   readonly relations: ReadonlyMap<string, RelationMetadata>
-  /** Where a relation leads, if that is a resource too (D13). */
+  /** Where a relation leads, if that is a resource too (D13), and does not hide the relation. */
   readonly related: (relation: RelationMetadata) => Resource | undefined
   /** The foreign key to the user who owns a record. */
   readonly owner: Field | undefined
@@ -36,16 +39,6 @@ export interface Resource {
   readonly validate: Validate | undefined
   /** Which of TypeORM's events somebody listens to. */
   readonly lifecycle: Lifecycle
-}
-
-/** Whether an entity has listeners or subscribers. */
-export interface Lifecycle {
-  /** For what is read: `@AfterLoad`. */
-  readonly load: boolean
-  /** For what is inserted, updated or removed. */
-  readonly write: boolean
-  /** Before an INSERT, so that what a request lacks may be filled in. */
-  readonly beforeInsert: boolean
 }
 
 /** All that is mounted. */

@@ -44,9 +44,9 @@ function phrase(property: string, text: string): string {
 
 function load(): typeof import('class-validator') | undefined {
   try {
-    return require('class-validator')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return undefined
-    throw error
+    require.resolve('class-validator')
+  } catch {
+    return undefined
   }
+  return require('class-validator')
 }

@@ -1,4 +1,5 @@
 import { type DataSource, type EntityMetadata, QueryFailedError } from 'typeorm'
+import type { Resource } from '../schema/registry'
 import type { Dialect, DriverError, Failure } from './dialect'
 import { mysql } from './mysql'
 import { postgres } from './postgres'
@@ -23,4 +24,9 @@ export function dialectOf({ options: { type } }: DataSource): Dialect {
 export function failureOf(error: unknown, dataSource: DataSource, metadata: EntityMetadata): Failure | undefined {
   if (!(error instanceof QueryFailedError)) return undefined
   return dialectOf(dataSource).failureOf(error.driverError as DriverError, metadata)
+}
+
+/** Whether a SELECT has failed for a value that only the database can read, and could not. */
+export function isUnreadable(error: unknown, dataSource: DataSource, { metadata }: Resource): boolean {
+  return failureOf(error, dataSource, metadata) !== undefined
 }

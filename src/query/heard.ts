@@ -1,0 +1,70 @@
+import { isDeepStrictEqual } from 'node:util'
+import { FieldErrors } from '../errors'
+import { addMissing } from '../plan/change-set'
+import type { ChangeSet, Target } from '../plan/plan'
+import type { Resource } from '../schema/registry'
+import { assign, columnValues, isIn, newEntity, putRow } from './entity'
+import { fieldValue, type Row } from './row'
+import { type Transaction, transact } from './statement'
+import { lockTarget, readRow } from './target'
+import { deleteValues, insertValues, updateValues } from './values'
+import type { Writer } from './writer'
+
+/** Writes of which listeners and subscribers hear as from TypeORM's repository, in one transaction with them. */
+export const heard: Writer = {
+  insert: (session, resource, changes) => transact(session, (inner) => insert(inner, resource, changes)),
+  update: (session, resource, target, changes) =>
+    transact(session, (inner) => update(inner, resource, target, changes)),
+  remove: (session, resource, target) => transact(session, (inner) => remove(inner, resource, target)),
+}
+
+async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<Row> {
+  const { broadcaster } = session.runner
+  const entity = newEntity(resource, changes)
+  await broadcaster.broadcast('BeforeInsert', resource.metadata, entity)
+  const errors = new FieldErrors()
+  addMissing(resource, (field) => isIn(entity, field), errors)
+  errors.raise('bad-values')
+  const row = await insertValues(session, resource, entity)
+  putRow(entity, resource, row)
+  await broadcaster.broadcast('AfterInsert', resource.metadata, entity)
+  return (await readRow(session, resource, fieldValue(resource, row, resource.key))) ?? row
+}
+
+async function update(
+  session: Transaction,
+  resource: Resource,
+  target: Target,
+  changes: ChangeSet,
+): Promise<Row | undefined> {
+  const { broadcaster } = session.runner
+  const found = await lockTarget(session, resource, target)
+  if (found === undefined) return undefined
+  const { metadata, entity, stored } = found
+  assign(entity, changes)
+  const fields = [...changes.keys()]
+  const columns = fields.flatMap((field) => field.columns.map(({ column }) => column))
+  const relations = fields.flatMap(({ relation }) => relation ?? [])
+  await broadcaster.broadcast('BeforeUpdate', metadata, entity, stored, columns, relations)
+  const before = new Map(columnValues(metadata, stored))
+  const values = columnValues(metadata, entity).filter(
+    ([column, value]) => column.isUpdate && !isDeepStrictEqual(value, before.get(column)),
+  )
+  const row = values.length === 0 ? found.row : await updateValues(session, resource, target, values)
+  if (row === undefined) return undefined
+  putRow(entity, resource, row)
+  await broadcaster.broadcast('AfterUpdate', metadata, entity, stored, columns, relations)
+  return (await readRow(session, resource, target.key)) ?? row
+}
+
+async function remove(session: Transaction, resource: Resource, target: Target): Promise<boolean> {
+  const { broadcaster } = session.runner
+  const found = await lockTarget(session, resource, target)
+  if (found === undefined) return false
+  const { metadata, entity, stored } = found
+  const isSoft = metadata.deleteDateColumn !== undefined
+  await broadcaster.broadcast(isSoft ? 'BeforeSoftRemove' : 'BeforeRemove', metadata, entity, stored)
+  if (!(await deleteValues(session, resource, target))) return false
+  await broadcaster.broadcast(isSoft ? 'AfterSoftRemove' : 'AfterRemove', metadata, entity, stored)
+  return true
+}
