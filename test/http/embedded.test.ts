@@ -27,12 +27,13 @@ class Country {
 }
 
 @Entity()
-@Resource({ auth: everybody, exclude: ['profile.secret', 'hidden'] })
+@Resource({ auth: everybody, exclude: ['profile.secret', 'hidden', 'sealed'], readOnly: ['sealed'] })
 class Person {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
   @Column(() => Profile) profile!: Profile
   @Column(() => Position, { prefix: 'h_' }) hidden!: Position
+  @Column(() => Position, { prefix: 's_' }) sealed!: Position
 }
 
 class Code {
@@ -145,6 +146,17 @@ test('D8 a required member is named by its path', async () => {
   expect((await post('person', { name: 'x' })).json()).toMatchObject({
     errors: [{ field: 'profile__city', message: 'is required' }],
   })
+})
+
+test('an embedded entity that is hidden and read-only answers as none', async () => {
+  for (const name of ['sealed', 'absent']) {
+    const asked = (await get(`person?${name}__latitude=1`)).json()
+    expect(asked).toMatchObject({
+      detail: expect.stringContaining(`starts with ${name}, which is not a field of person`),
+    })
+    const written = (await put('person/1', { [name]: 3 })).json()
+    expect(written).toMatchObject({ detail: expect.stringContaining(`${name} is not a field of person`) })
+  }
 })
 
 test('a key in an embedded entity', async () => {

@@ -89,6 +89,21 @@ class Reminder {
   @ManyToOne(() => Invoice, { nullable: true }) invoice!: Relation<Invoice> | null
 }
 
+/** Refers to a key of two that nothing in the database watches. */
+@Entity()
+@Resource({ auth: everybody })
+class Loose {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', length: 20, nullable: true }) shop!: string | null
+  @Column({ type: 'varchar', length: 20, nullable: true }) article!: string | null
+  @ManyToOne(() => Price, { createForeignKeyConstraints: false })
+  @JoinColumn([
+    { name: 'shop', referencedColumnName: 'shop' },
+    { name: 'article', referencedColumnName: 'article' },
+  ])
+  price!: Relation<Price> | null
+}
+
 /** A part of its key has the name that the whole of it has in records. */
 @Entity()
 @Resource({ auth: everybody, rename: { id: 'number', order: 'of' } })
@@ -100,7 +115,7 @@ class Line {
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Price, Offer, Tag, Order, Delivery, Invoice, Reminder, Line] })
+  world = await openWorld({ entities: [Price, Offer, Tag, Order, Delivery, Invoice, Reminder, Line, Loose] })
 })
 afterAll(async () => {
   await world.close()
@@ -173,6 +188,16 @@ test('a foreign key of two declared columns is written by these, and shown in it
   expect((await put('tag/1', { price_id: 'east,a' })).status).toBe(400)
   expect(await ids('tag/?price__amount=0&price=east,b')).toEqual([1])
   expect((await post('tag', { shop: 'nowhere', article: 'a' })).status).toBe(400)
+})
+
+test('D10, D18 a foreign key of two columns that the database does not watch, written in parts', async () => {
+  await post('price', { shop: 'west', article: 'a' })
+  expect((await post('loose', { shop: 'west', article: 'a' })).json()).toMatchObject({ id: 1, price_id: 'west,a' })
+  const wrong = { status: 400, errors: [{ field: 'price_id', message: 'points to no price' }] }
+  expect((await post('loose', { shop: 'west', article: 'none' })).json()).toMatchObject(wrong)
+  expect((await put('loose/1', { article: 'none' })).json()).toMatchObject(wrong)
+  expect((await put('loose/1', { article: null })).json()).toMatchObject({ shop: 'west', price_id: null })
+  expect(await ids('loose?price__ne=east,a')).toEqual([])
 })
 
 test('a key with a relation and a date in it', async () => {

@@ -1,5 +1,6 @@
 import {
   AfterLoad,
+  AfterUpdate,
   BeforeInsert,
   BeforeRemove,
   BeforeUpdate,
@@ -21,6 +22,7 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { sqlOf } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 const everybody = (): { id: number } => ({ id: 1 })
@@ -80,6 +82,36 @@ class Ticket {
   }
 }
 
+/** Listeners that change in place, and remember. */
+@Entity()
+@Resource({ auth: everybody })
+class Memo {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() text!: string
+  @Column({ type: 'simple-json' }) seen: { count: number } = { count: 0 }
+  @Column({ default: '' }) trail!: string
+  note = 'initial'
+  @ManyToOne(() => Author, { nullable: true }) author!: Author | null
+  loads = 0
+
+  @BeforeUpdate()
+  count(): void {
+    this.seen.count += 1
+    this.note = 'changed'
+  }
+
+  @AfterUpdate()
+  remember(): void {
+    remembered.push([this.note, this.author?.id, this.loads])
+  }
+
+  @AfterLoad()
+  load(): void {
+    this.loads += 1
+  }
+}
+const remembered: unknown[] = []
+
 /** Heard of by a subscriber. */
 @Entity()
 @Resource({ auth: everybody })
@@ -109,6 +141,7 @@ class AccountSubscriber implements EntitySubscriberInterface<Account> {
   async afterInsert({ manager, entity }: InsertEvent<Account>): Promise<void> {
     await manager.insert(Log, { text: `insert ${entity.id} ${entity.name}` })
     await manager.update(Account, entity.id, { balance: 10 })
+    if (entity.name === 'twin') await manager.query(sqlOf(`INSERT INTO "log" ("id", "text") VALUES (1, 'x')`))
     if (entity.name === 'late') throw new Error('canary: too late')
   }
 
@@ -156,7 +189,7 @@ class Circle extends Shape {
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Author, Article, Account, Log, Shape, Circle, Ticket],
+    entities: [Author, Article, Account, Log, Shape, Circle, Ticket, Memo],
     source: { subscribers: [AccountSubscriber] },
   })
   await post('author', { name: 'Ann' })
@@ -255,6 +288,32 @@ test('what is loaded is what listeners make of it, on every path', async () => {
     { label: 'square', size: 1 },
     { label: 'round', size: 1 },
   ])
+})
+
+test('what a listener changes in place is stored, and what it leaves on the entity stays', async () => {
+  const { id } = (await post('memo', { text: 'a' })).json() as { id: number }
+  expect((await put(`memo/${id}`, { text: 'b', author_id: 1 })).json()).toMatchObject({ seen: { count: 1 } })
+  expect(remembered).toEqual([['changed', 1, 0]])
+  expect((await get(`memo/${id}/`)).json()).toMatchObject({ seen: { count: 1 }, text: 'b' })
+})
+
+test('a constraint of another table, that a subscriber has broken, is a fault', async () => {
+  expect((await post('account', { name: 'twin' })).status).toBe(500)
+  expect(faults()).toHaveLength(1)
+  expect((await get('account?name=twin')).json()).toMatchObject({ objects: [] })
+})
+
+test('what is taken back was never seen', async () => {
+  const { id } = (await post('account', { name: 'seen', balance: 1 })).json() as { id: number }
+  const [failed, second, read] = await Promise.all([
+    put(`account/${id}`, { balance: 13 }),
+    put(`account/${id}`, { balance: 14 }),
+    get(`account/${id}/`),
+  ])
+  expect([failed.status, second.status, read.status]).toEqual([500, 200, 200])
+  expect((read.json() as { balance: number }).balance).not.toBe(13)
+  expect((await get(`account/${id}/`)).json()).toMatchObject({ balance: 14 })
+  expect(faults()).toHaveLength(1)
 })
 
 test('of writes to one record beside each other none is lost', async () => {

@@ -108,6 +108,40 @@ class City {
   @DeleteDateColumn() gone!: Date | null
 }
 
+/** What one end hides is not shown by the other. */
+@Entity()
+@Resource({ auth: everybody })
+class Writer {
+  @PrimaryGeneratedColumn() id!: number
+  @OneToMany(
+    () => Draft,
+    (draft) => draft.writer,
+  )
+  drafts!: Relation<Draft>[]
+  @ManyToMany(
+    () => Draft,
+    (draft) => draft.readers,
+  )
+  read!: Relation<Draft>[]
+}
+
+@Entity()
+@Resource({ auth: everybody, exclude: ['writer', 'readers'] })
+class Draft {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(
+    () => Writer,
+    (writer) => writer.drafts,
+  )
+  writer!: Relation<Writer>
+  @ManyToMany(
+    () => Writer,
+    (writer) => writer.read,
+  )
+  @JoinTable()
+  readers!: Relation<Writer>[]
+}
+
 /** Relations that TypeORM cannot follow: nothing at the other end knows of them. */
 @Entity()
 @Resource({ auth: everybody })
@@ -172,7 +206,7 @@ class Spy {
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Region, Country, Language, Flag, City, Spy, Loose, Move, Sale, Release, Part],
+    entities: [Region, Country, Language, Flag, City, Spy, Writer, Draft, Loose, Move, Sale, Release, Part],
     seed: async ({ manager }) => {
       const [north, south] = await manager.save(Region, [{ name: 'North' }, { name: 'South' }])
       const [french, german, dutch] = await manager.save(Language, [
@@ -254,6 +288,13 @@ test('a relation to itself, and one to one from the side that holds the key', as
   const taken = { status: 409, errors: [{ field: 'country_id' }] }
   expect((await post('flag', { colours: 'x', country_id: 1 })).json()).toMatchObject(taken)
 })
+
+test.each(['writer?drafts__id=1', 'writer?read__id=1', 'draft?writer__id=1', 'draft?readers__id=1'])(
+  'D13 a relation that one end hides is not followed from the other: %s',
+  async (path) => {
+    expect((await get(path)).status).toBe(400)
+  },
+)
 
 test.each(['cities', 'city', 'many'])('a relation that leads nowhere is none: %s', async (name) => {
   expect((await get(`loose?${name}__id=1`)).json()).toMatchObject({ status: 400, errors: [{ field: `${name}__id` }] })

@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryGeneratedColumn, Tree, TreeChildren, TreeParent } from 'typeorm'
+import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, Tree, TreeChildren, TreeParent } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { openWorld, type World } from '../world/world'
@@ -35,11 +35,22 @@ class Nested {
   @TreeChildren() children!: Nested[]
 }
 
+/** Its parent can be written, and is not shown; its key is wide. */
+@Entity()
+@Tree('materialized-path')
+@Resource({ auth: everybody, exclude: ['parent'] })
+class Hidden {
+  @PrimaryColumn({ type: 'bigint' }) id!: string
+  @Column() name!: string
+  @TreeParent() parent!: Hidden | null
+  @TreeChildren() children!: Hidden[]
+}
+
 const trees = { closure: Closure, path: PathNode, nested: Nested }
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Closure, PathNode, Nested] })
+  world = await openWorld({ entities: [Closure, PathNode, Nested, Hidden] })
 })
 afterAll(async () => {
   await world.close()
@@ -98,6 +109,16 @@ describe.each(Object.keys(trees) as (keyof typeof trees)[])('a tree as %s', (nam
     expect((await send(world.url, `DELETE /api/${name}/5/`)).status).toBe(204)
     expect(await descendants(3)).toEqual(['b', 'moved'])
   })
+})
+
+test('a node of a wide key, whose parent is hidden, cannot hang on what hangs on it', async () => {
+  expect((await post('hidden', { id: 1, name: 'a' })).json()).toEqual({ id: 1, name: 'a' })
+  expect((await post('hidden', { id: 2, name: 'b', parent_id: 1 })).json()).toEqual({ id: 2, name: 'b' })
+  expect((await post('hidden', { id: 2, name: 'c' })).status).toBe(409)
+  expect((await put('hidden/2', { name: 'bb' })).json()).toEqual({ id: 2, name: 'bb' })
+  const refused = (await put('hidden/1', { parent_id: 2 })).json()
+  expect(refused).toMatchObject({ status: 400, detail: 'this would make this hidden its own ancestor' })
+  expect((await get('hidden?children__id=2')).status).toBe(400)
 })
 
 test('a nested set has one root', async () => {
