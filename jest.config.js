@@ -24,6 +24,8 @@ const common = {
 
 /** @type {import('jest').Config} */
 module.exports = {
+  // Much of a leg's time is its server's.
+  maxWorkers: '100%',
   reporters: ['default', '<rootDir>/test/leg-reporter.js'],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/*.test.ts', '<rootDir>/test/unit/**/*.test.ts'] },
