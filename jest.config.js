@@ -26,6 +26,7 @@ const common = {
 module.exports = {
   // Much of a leg's time is its server's.
   maxWorkers: '100%',
+  testTimeout: 30_000,
   reporters: ['default', '<rootDir>/test/leg-reporter.js'],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/*.test.ts', '<rootDir>/test/unit/**/*.test.ts'] },
