@@ -58,6 +58,8 @@ export function apiOf(url: () => string): {
   readonly get: (path: string) => Promise<Reply>
   readonly post: (path: string, body: unknown) => Promise<Reply>
   readonly put: (path: string, body: unknown) => Promise<Reply>
+  /** The ids of a list; throws for what is none. */
+  readonly ids: (path: string) => Promise<readonly unknown[]>
 } {
   const ask = (method: string, path: string, body?: unknown): Promise<Reply> =>
     send(url(), `${method} /api/${path}`, { body })
@@ -65,6 +67,11 @@ export function apiOf(url: () => string): {
     get: (path) => ask('GET', path),
     post: (path, body) => ask('POST', `${path}/`, body),
     put: (path, body) => ask('PUT', `${path}/`, body),
+    ids: async (path) => {
+      const reply = await ask('GET', path)
+      if (reply.status !== 200) throw new Error(reply.text)
+      return (reply.json() as { objects: { id: unknown }[] }).objects.map(({ id }) => id)
+    },
   }
 }
 

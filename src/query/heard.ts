@@ -5,18 +5,13 @@ import type { ChangeSet, Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
 import { assign, columnValues, isIn, newEntity, putRow } from './entity'
 import { fieldValue, type Row } from './row'
-import { type Transaction, transact } from './statement'
+import type { Transaction } from './statement'
 import { lockTarget, readRow } from './target'
 import { deleteValues, insertValues, updateValues } from './values'
-import type { Writer } from './writer'
+import { inTransaction, type Writer } from './writer'
 
 /** Writes of which listeners and subscribers hear as from TypeORM's repository, in one transaction with them. */
-export const heard: Writer = {
-  insert: (session, resource, changes) => transact(session, (inner) => insert(inner, resource, changes)),
-  update: (session, resource, target, changes) =>
-    transact(session, (inner) => update(inner, resource, target, changes)),
-  remove: (session, resource, target) => transact(session, (inner) => remove(inner, resource, target)),
-}
+export const heard: Writer = inTransaction({ insert, update, remove })
 
 async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<Row> {
   const { broadcaster } = session.runner

@@ -4,20 +4,15 @@ import type { ChangeSet, Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
 import { assign, newEntity } from './entity'
 import type { Row } from './row'
-import { type Transaction, throwWriteError, transact } from './statement'
+import { type Transaction, throwWriteError } from './statement'
 import { lockTarget, readRow } from './target'
-import type { Writer } from './writer'
+import { inTransaction, type Writer } from './writer'
 
 /**
  * A tree keeps books of its nodes, in a table of its own or in columns, which only TypeORM's `save` and `remove` write. They
  * tell listeners and subscribers by themselves.
  */
-export const tree: Writer = {
-  insert: (session, resource, changes) => transact(session, (inner) => insert(inner, resource, changes)),
-  update: (session, resource, target, changes) =>
-    transact(session, (inner) => update(inner, resource, target, changes)),
-  remove: (session, resource, target) => transact(session, (inner) => remove(inner, resource, target)),
-}
+export const tree: Writer = inTransaction({ insert, update, remove })
 
 async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<Row> {
   const { metadata, name } = resource

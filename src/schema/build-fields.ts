@@ -1,6 +1,7 @@
 import type { Report } from '../errors'
 import type { MountContext } from './context'
-import { buildField, buildIdField, type Field, hindranceOf, kindOfAll, relationOf } from './field'
+import { buildField, buildIdField, type Field, kindOfAll, relationOf } from './field'
+import { hindranceOf } from './hindrance'
 import type { ColumnMetadata } from './metadata'
 import { fieldColumns, isColumnNamed, isSameColumn, propertyOf } from './property'
 import type { Registration } from './registration'

@@ -1,10 +1,9 @@
-import type { DataSource } from 'typeorm'
 import { compositeKind } from '../value/composite'
 import type { Kind } from '../value/kind'
 import { textKind } from '../value/text'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
-import { isColumnNamed, propertyOf } from './property'
-import { buildStoredColumn, endOfReferences, type StoredColumn } from './stored-column'
+import { isColumnNamed, jsonPath, propertyOf, type Renaming } from './property'
+import type { StoredColumn } from './stored-column'
 
 /** One value of a resource as requests and records know it. */
 export interface Field {
@@ -36,31 +35,13 @@ export interface Field {
 /** What the options say of a field. */
 export interface FieldOptions {
   readonly readOnly?: readonly string[]
-  /** Names in JSON, by property. */
-  readonly rename?: Readonly<Record<string, string | undefined>>
+  readonly rename?: Renaming
   /** Whether it holds password hashes. */
   readonly password: boolean
 }
 
 /** Longest password that is hashed, in characters. */
 const passwordLength = 256
-
-/** Why a column cannot be in a field, reading on from its name; undefined when it can. */
-export function hindranceOf(
-  column: ColumnMetadata,
-  dataSource: DataSource,
-  rename: FieldOptions['rename'] = {},
-): string | undefined {
-  if (column.embeddedMetadata?.isArray)
-    return 'is in an array of embedded entities, which has no JSON form here: exclude it'
-  const { propertyPath } = column.relationMetadata ?? column
-  if (jsonPath(propertyPath, undefined, rename).some((name) => /__|_$/.test(name))) {
-    return 'has two underscores in a row, or one at its end; these part the names of a filter: rename or exclude it'
-  }
-  if (buildStoredColumn(column, dataSource) !== undefined) return undefined
-  const type = `${dataSource.driver.normalizeType(endOfReferences(column))}${column.isArray ? '[]' : ''}`
-  return `has the column type ${type}, which has no JSON form here: exclude it`
-}
 
 /**
  * Compiles a field of one column, or of all columns of a foreign key.
@@ -99,16 +80,6 @@ export function buildField(
 /** The kind of a value that takes these columns. */
 export function kindOfAll(columns: readonly StoredColumn[], first: StoredColumn): Kind {
   return columns.length === 1 ? first.kind : compositeKind(columns.map((column) => column.kind))
-}
-
-function jsonPath(
-  property: string,
-  relation: RelationMetadata | undefined,
-  rename: FieldOptions['rename'] = {},
-): readonly string[] {
-  const names = property.split('.')
-  const name = rename[property] ?? names.at(-1) ?? ''
-  return [...names.slice(0, -1), relation === undefined ? name : `${name}_id`]
 }
 
 /** The key under the name that every record has for it. */

@@ -10,6 +10,20 @@ export function propertyOf(column: ColumnMetadata): string {
   return relation.propertyPath
 }
 
+/** Names in JSON, by property. */
+export type Renaming = Readonly<Record<string, string | undefined>>
+
+/** Where the value of a property stands in a record, by the names it has there: `['author_id']`. */
+export function jsonPath(
+  property: string,
+  relation: RelationMetadata | undefined,
+  rename: Renaming = {},
+): readonly string[] {
+  const names = property.split('.')
+  const name = rename[property] ?? names.at(-1) ?? ''
+  return [...names.slice(0, -1), relation === undefined ? name : `${name}_id`]
+}
+
 /** Whether an option names this property, or an embedded entity that it is in. */
 export function isNamed(path: string, named: readonly string[] = []): boolean {
   // A text in place of a list is reported elsewhere.

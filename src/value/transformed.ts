@@ -27,7 +27,7 @@ const classes: ReadonlyMap<unknown, { readonly kind: Kind; readonly sample: unkn
 /**
  * The kind of a column with transformers, which is about the values of the entity, not of the database: the one class of
  * values that comes back as it went, or else the class that the compiler has noted; else any JSON that the transformers take.
- * @param stored the kind of the column type, if it has any
+ * @param stored the kind of the column type; undefined for one without
  * @param designType the class of the property, where the compiler has noted one
  */
 export function transformedKind(

@@ -129,12 +129,7 @@ afterAll(async () => {
   expect([...world.faults, ...named.faults]).toEqual([])
 })
 
-const { get, post, put } = apiOf(() => world.url)
-const ids = async (path: string): Promise<unknown> => {
-  const reply = await get(path)
-  if (reply.status !== 200) throw new Error(reply.text)
-  return (reply.json() as { objects: { id: unknown }[] }).objects.map(({ id }) => id)
-}
+const { get, ids, post, put } = apiOf(() => world.url)
 
 test('transformers work both ways, and their values are those of the entity', async () => {
   const body = { email: 'Ann@X.org', active: true, price: { amount: 5, currency: 'EUR' }, rate: 1.25, twice: 'ABC' }

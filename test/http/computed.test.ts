@@ -71,12 +71,7 @@ afterAll(async () => {
   expect(world.faults).toEqual([])
 })
 
-const { get, post, put } = apiOf(() => world.url)
-const ids = async (path: string): Promise<unknown> => {
-  const reply = await get(path)
-  if (reply.status !== 200) throw new Error(reply.text)
-  return (reply.json() as { objects: { id: unknown }[] }).objects.map(({ id }) => id)
-}
+const { get, ids, post, put } = apiOf(() => world.url)
 
 test('columns that the database computes, and virtual ones, are read', async () => {
   const made = await post('box', { width: 2, height: 3 })

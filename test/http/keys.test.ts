@@ -122,12 +122,7 @@ afterAll(async () => {
   expect(world.faults).toEqual([])
 })
 
-const { get, post, put } = apiOf(() => world.url)
-const ids = async (path: string): Promise<unknown> => {
-  const reply = await get(path)
-  if (reply.status !== 200) throw new Error(reply.text)
-  return (reply.json() as { objects: { id: unknown }[] }).objects.map(({ id }) => id)
-}
+const { get, ids, post, put } = apiOf(() => world.url)
 
 test.each(keysOfTwo)('a key of two, %j and %j, is %j and in a path %j', async (shop, article, id, segment) => {
   const made = await post('price', { shop, article, amount: '1.50' })

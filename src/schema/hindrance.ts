@@ -1,0 +1,17 @@
+import type { DataSource } from 'typeorm'
+import type { ColumnMetadata } from './metadata'
+import { jsonPath, type Renaming } from './property'
+import { buildStoredColumn, endOfReferences } from './stored-column'
+
+/** Why a column cannot be in a field, reading on from its name; undefined when it can. */
+export function hindranceOf(column: ColumnMetadata, dataSource: DataSource, rename?: Renaming): string | undefined {
+  if (column.embeddedMetadata?.isArray)
+    return 'is in an array of embedded entities, which has no JSON form here: exclude it'
+  const { propertyPath } = column.relationMetadata ?? column
+  if (jsonPath(propertyPath, undefined, rename).some((name) => /__|_$/.test(name))) {
+    return 'has two underscores in a row, or one at its end; these part the names of a filter: rename or exclude it'
+  }
+  if (buildStoredColumn(column, dataSource) !== undefined) return undefined
+  const type = `${dataSource.driver.normalizeType(endOfReferences(column))}${column.isArray ? '[]' : ''}`
+  return `has the column type ${type}, which has no JSON form here: exclude it`
+}
