@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { ObjectLiteral } from 'typeorm'
 import { FieldErrors } from '../errors'
 import { addMissing } from '../plan/change-set'
 import type { ChangeSet, Target } from '../plan/plan'
@@ -16,14 +17,23 @@ export const heard: Writer = inTransaction({ insert, update, remove })
 async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<Row> {
   const { broadcaster } = session.runner
   const entity = newEntity(resource, changes)
-  await broadcaster.broadcast('BeforeInsert', resource.metadata, entity)
-  const errors = new FieldErrors()
-  addMissing(resource, (field) => isIn(entity, field), errors)
-  errors.raise('bad-values')
+  await broadcaster.broadcast('BeforeInsert', resource.metadata, entity).catch((error: unknown) => {
+    // A listener may count on what is required.
+    requireFilled(resource, entity)
+    throw error
+  })
+  requireFilled(resource, entity)
   const row = await insertValues(session, resource, entity)
   putRow(entity, resource, row)
   await broadcaster.broadcast('AfterInsert', resource.metadata, entity)
   return (await readRow(session, resource, fieldValue(resource, row, resource.key))) ?? row
+}
+
+/** @throws {ApiError} `bad-values`, for required fields that neither the request nor a listener has given */
+function requireFilled(resource: Resource, entity: ObjectLiteral): void {
+  const errors = new FieldErrors()
+  addMissing(resource, (field) => isIn(entity, field), errors)
+  errors.raise('bad-values')
 }
 
 async function update(

@@ -77,7 +77,7 @@ class Ticket {
 
   @BeforeInsert()
   fill(): void {
-    this.id ??= `T${this.text}`
+    this.id ??= `T${this.text.trim()}`
     this.stamp ??= 'filled'
   }
 }
@@ -217,10 +217,10 @@ test('a listener changes what is inserted, and sees relations', async () => {
 test('D8 what a listener fills in need not be given', async () => {
   const made = await post('ticket', { text: 'x' })
   expect([made.status, made.json()]).toEqual([201, { id: 'Tx', text: 'x', stamp: 'filled' }])
-  expect((await post('ticket', { id: 'U' })).json()).toMatchObject({
-    status: 400,
-    errors: [{ field: 'text', message: 'is required' }],
-  })
+  for (const body of [{ id: 'U' }, {}]) {
+    const { status, errors } = (await post('ticket', body)).json() as { status: number; errors: object[] }
+    expect([status, errors]).toEqual([400, expect.arrayContaining([{ field: 'text', message: 'is required' }])])
+  }
 })
 
 test('a listener changes what is updated', async () => {
