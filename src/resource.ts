@@ -5,7 +5,7 @@ import type { Rule } from './access/rule'
 type PathOf<Property extends string> = Property | `${Property}.${string}`
 
 /** What one resource hides, refuses and asks for. Names are those of the entity's properties. */
-export interface ResourceOptions<Property extends string = string> {
+export interface ResourceOptions<Property extends string = string, Renamed extends string = Property> {
   /** The name in the path. Default: the entity's name in lower case. */
   readonly name?: string
   /**
@@ -14,7 +14,7 @@ export interface ResourceOptions<Property extends string = string> {
    */
   readonly exclude?: readonly PathOf<Property>[]
   /** JSON names of properties whose own names clash: `{ id: 'number' }` where `id` is a part of the key. */
-  readonly rename?: { readonly [Name in Property]?: string }
+  readonly rename?: { readonly [Name in Renamed]?: string }
   /** Properties that are shown but cannot be written. */
   readonly readOnly?: readonly PathOf<Property>[]
   /** Who may do what. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */
@@ -38,7 +38,14 @@ export interface UserAccountOptions<Property extends string = string> extends Pa
 /** A class that has these properties: what makes a misspelt name a compile error. */
 export type EntityWith<Property extends string> = abstract new (...args: never[]) => { [Name in Property]: unknown }
 
-type EntityDecorator<Property extends string> = (entity: EntityWith<Property>, context?: ClassDecoratorContext) => void
+/** Takes a class that has these properties, optional ones too; of others it says which. */
+type EntityDecorator<Property extends string> = <Instance extends object>(
+  entity: (abstract new (
+    ...args: never[]
+  ) => Instance) &
+    ([Exclude<Property, keyof Instance>] extends [never] ? unknown : EntityWith<Exclude<Property, keyof Instance>>),
+  context?: ClassDecoratorContext,
+) => void
 
 const resources = new WeakMap<object, ResourceOptions>()
 const userAccounts = new WeakMap<object, UserAccountOptions>()
@@ -47,15 +54,15 @@ const userAccounts = new WeakMap<object, UserAccountOptions>()
  * Makes an entity a REST resource once `mountResources` is called: `@Resource({ ownerField: 'user', readOnly: ['created'] })`.
  * Works as a legacy and as a standard decorator.
  */
-export function Resource<const Property extends string = never>(
-  options: ResourceOptions<Property> = {},
-): EntityDecorator<Property> {
+export function Resource<const Property extends string = never, const Renamed extends string = never>(
+  options: ResourceOptions<Property, Renamed> = {},
+): EntityDecorator<Property | Renamed> {
   return (entity) => {
     resources.set(entity, options)
   }
 }
 
-/** Says that an entity holds the site's users, for the rules that ask for credentials (D25). */
+/** Says that an entity holds the site's users, for the rules that ask for credentials. */
 export function UserAccount<const Property extends string = never>(
   options: UserAccountOptions<Property> = {},
 ): EntityDecorator<Property> {

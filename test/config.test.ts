@@ -119,7 +119,20 @@ class Decorated {
   @Column() password!: string
 }
 
-const entities = [User, Tag, Note, Odd, Pair, Renamed, Timed, Branch, ByName, Short, Virtual, Flagged]
+/** Two foreign keys have a column in common, which is no property. */
+@Entity()
+class Shared {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Tag) @JoinColumn({ name: 'a' }) tag!: Tag
+  @ManyToOne(() => Pair)
+  @JoinColumn([
+    { name: 'a', referencedColumnName: 'a' },
+    { name: 'b', referencedColumnName: 'b' },
+  ])
+  pair!: Pair
+}
+
+const entities = [Shared, User, Tag, Note, Odd, Pair, Renamed, Timed, Branch, ByName, Short, Virtual, Flagged]
 const users = { entity: User }
 
 /** What mounting says, without its first line. */
@@ -295,6 +308,11 @@ test.each<[string, object, readonly string[]]>([
     'a key that is not "id" beside a column that is',
     { resources: [{ entity: Renamed }] },
     ['code and id would both be "id": give id another name, as { rename: { id: \'…\' } }'],
+  ],
+  [
+    'a column that two relations share',
+    { resources: [{ entity: Shared }] },
+    ['pair shares a column with another relation: give its columns properties'],
   ],
   [
     'a rename of no property, and one to no name',

@@ -49,6 +49,10 @@ export interface Dialect {
   readonly sayNulls: boolean
   /** Whether TypeORM has one connection for all requests. */
   readonly sharesConnection: boolean
+  /** Keeps others from writing to a table until the transaction ends; undefined where nobody else can. */
+  readonly lockTable: ((table: string) => string) | undefined
+  /** Whether text that differs may be equal to a foreign key's constraint, as in case. */
+  readonly isTextLoose: boolean
   /** Which statements can return what they have written. */
   readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
   /** Which constraint it was; undefined for what is none. */

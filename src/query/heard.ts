@@ -4,6 +4,7 @@ import { FieldErrors } from '../errors'
 import { addMissing } from '../plan/change-set'
 import type { ChangeSet, Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
+import { broadcast } from './broadcast'
 import { assign, columnValues, isIn, newEntity, putRow } from './entity'
 import { fieldValue, type Row } from './row'
 import type { Transaction } from './statement'
@@ -15,9 +16,8 @@ import { inTransaction, type Writer } from './writer'
 export const heard: Writer = inTransaction({ insert, update, remove })
 
 async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<Row> {
-  const { broadcaster } = session.runner
   const entity = newEntity(resource, changes)
-  await broadcaster.broadcast('BeforeInsert', resource.metadata, entity).catch((error: unknown) => {
+  await broadcast(session.runner, 'BeforeInsert', resource.metadata, entity).catch((error: unknown) => {
     // A listener may count on what is required.
     requireFilled(resource, entity)
     throw error
@@ -25,7 +25,7 @@ async function insert(session: Transaction, resource: Resource, changes: ChangeS
   requireFilled(resource, entity)
   const row = await insertValues(session, resource, entity)
   putRow(entity, resource, row)
-  await broadcaster.broadcast('AfterInsert', resource.metadata, entity)
+  await broadcast(session.runner, 'AfterInsert', resource.metadata, entity)
   return (await readRow(session, resource, fieldValue(resource, row, resource.key))) ?? row
 }
 
@@ -42,7 +42,6 @@ async function update(
   target: Target,
   changes: ChangeSet,
 ): Promise<Row | undefined> {
-  const { broadcaster } = session.runner
   const found = await lockTarget(session, resource, target)
   if (found === undefined) return undefined
   const { metadata, entity, stored } = found
@@ -50,7 +49,7 @@ async function update(
   const fields = [...changes.keys()]
   const columns = fields.flatMap((field) => field.columns.map(({ column }) => column))
   const relations = fields.flatMap(({ relation }) => relation ?? [])
-  await broadcaster.broadcast('BeforeUpdate', metadata, entity, stored, columns, relations)
+  await broadcast(session.runner, 'BeforeUpdate', metadata, entity, stored, columns, relations)
   const before = new Map(columnValues(metadata, stored))
   const values = columnValues(metadata, entity).filter(
     ([column, value]) => column.isUpdate && !isDeepStrictEqual(value, before.get(column)),
@@ -58,18 +57,17 @@ async function update(
   const row = values.length === 0 ? found.row : await updateValues(session, resource, target, values)
   if (row === undefined) return undefined
   putRow(entity, resource, row)
-  await broadcaster.broadcast('AfterUpdate', metadata, entity, stored, columns, relations)
+  await broadcast(session.runner, 'AfterUpdate', metadata, entity, stored, columns, relations)
   return (await readRow(session, resource, target.key)) ?? row
 }
 
 async function remove(session: Transaction, resource: Resource, target: Target): Promise<boolean> {
-  const { broadcaster } = session.runner
   const found = await lockTarget(session, resource, target)
   if (found === undefined) return false
   const { metadata, entity, stored } = found
   const isSoft = metadata.deleteDateColumn !== undefined
-  await broadcaster.broadcast(isSoft ? 'BeforeSoftRemove' : 'BeforeRemove', metadata, entity, stored)
+  await broadcast(session.runner, isSoft ? 'BeforeSoftRemove' : 'BeforeRemove', metadata, entity, stored)
   if (!(await deleteValues(session, resource, target))) return false
-  await broadcaster.broadcast(isSoft ? 'AfterSoftRemove' : 'AfterRemove', metadata, entity, stored)
+  await broadcast(session.runner, isSoft ? 'AfterSoftRemove' : 'AfterRemove', metadata, entity, stored)
   return true
 }

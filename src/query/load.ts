@@ -1,5 +1,6 @@
 import type { QueryRunner } from 'typeorm'
 import type { Resource } from '../schema/registry'
+import { broadcast } from './broadcast'
 import { hasProperty, metadataOf, toEntity } from './entity'
 import type { Row } from './row'
 import type { Session } from './statement'
@@ -8,10 +9,10 @@ import type { Session } from './statement'
 export async function afterLoad(session: Session, resource: Resource, rows: readonly Row[]): Promise<readonly Row[]> {
   if (!resource.lifecycle.load || rows.length === 0) return rows
   const loaded = rows.map((row) => ({ row, metadata: metadataOf(resource, row), entity: toEntity(resource, row) }))
-  await withRunner(session, async ({ broadcaster }) => {
+  await withRunner(session, async (runner) => {
     for (const metadata of new Set(loaded.map((one) => one.metadata))) {
       const entities = loaded.filter((one) => one.metadata === metadata).map(({ entity }) => entity)
-      await broadcaster.broadcast('Load', metadata, entities)
+      await broadcast(runner, 'Load', metadata, entities)
     }
   })
   return loaded.map(({ entity, row }) =>

@@ -37,6 +37,9 @@ export const mysql: Dialect = {
   readBack: (_, value) => value,
   sayNulls: false,
   sharesConnection: false,
+  // Its LOCK TABLES would end the transaction.
+  lockTable: (table) => `SELECT 1 FROM ${table} FOR UPDATE`,
+  isTextLoose: true,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
   failureOf: ({ errno = 0, message }, metadata) => kinds.get(errno)?.(message, metadata),
 }
@@ -80,6 +83,10 @@ const kinds: ReadonlyMap<number, (message: string, metadata: EntityMetadata) => 
   [3140, value],
   [3819, check],
   [4025, check],
+  // A text that the character set of the column has no letters for.
+  [1267, value],
+  [1270, value],
+  [1271, value],
   // SIGNAL, as a trigger raises it.
   [1644, () => ({ kind: 'value', columns: [] })],
 ])

@@ -1,24 +1,32 @@
 import type { ChangeSet } from '../plan/plan'
 import type { Resource } from '../schema/registry'
+import { dialectOf } from './dialect-of'
 import { type ColumnValue, newEntity } from './entity'
 import { toValues } from './row'
 import { type Session, transact } from './statement'
 import { deleteValues, insertValues, updateValues } from './values'
 import type { Writer } from './writer'
 
-/** Writes where nobody listens: one statement. */
+/**
+ * Writes where nobody listens: one statement. What cannot be read back must not be stored: where that may be, a write is in a
+ * transaction with its reading.
+ */
 export const plain: Writer = {
-  insert: (session, resource, changes) =>
-    whole(session, resource, (inner) => insertValues(inner, resource, newEntity(resource, changes))),
-  update: (session, resource, target, changes) =>
-    whole(session, resource, (inner) => updateValues(inner, resource, target, changedValues(changes))),
+  insert: (session, resource, changes) => {
+    const { dataSource } = session
+    const insert = (inner: Session) => insertValues(inner, resource, newEntity(resource, changes))
+    const isSafe = dialectOf(dataSource).returning(dataSource, 'insert') && !hasTransformer(resource)
+    return isSafe ? insert(session) : transact(session, insert)
+  },
+  update: (session, resource, target, changes) => {
+    const update = (inner: Session) => updateValues(inner, resource, target, changedValues(changes))
+    return hasTransformer(resource) ? transact(session, update) : update(session)
+  },
   remove: deleteValues,
 }
 
-/** What cannot be read back has not been stored: where that may be, a write is in a transaction with its reading. */
-function whole<T>(session: Session, { row }: Resource, work: (session: Session) => Promise<T>): Promise<T> {
-  const isDoubtful = row.some(({ valueColumn }) => valueColumn.transformer !== undefined)
-  return isDoubtful ? transact(session, work) : work(session)
+function hasTransformer({ row }: Resource): boolean {
+  return row.some(({ valueColumn }) => valueColumn.transformer !== undefined)
 }
 
 /** Values by field as values by column. */

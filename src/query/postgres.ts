@@ -30,6 +30,8 @@ export const postgres: Dialect = {
   readBack: (_, value) => value,
   sayNulls: true,
   sharesConnection: false,
+  lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
+  isTextLoose: false,
   returning: () => true,
   failureOf: ({ code = '', column, constraint, message, detail = '', position }, metadata) => {
     if (code === '23503' || code === '23001') return { kind: 'reference', columns: keyColumns(detail) }
@@ -41,7 +43,10 @@ export const postgres: Dialect = {
     if (code === '23514') return { kind: 'value', columns: checkedColumns(metadata, constraint) }
     // A syntax error at no place of the statement is one in a value, as an `ltree` or `tsquery`.
     const isSyntax = code === '42601' && position === undefined
-    if (code.startsWith('22') || isSyntax) return { kind: 'value', columns: [], isAbout: aboutOf(message, detail) }
+    // Values too large for an index, too deep, too long, or of what PostgreSQL has not built.
+    const isTooMuch = code.startsWith('54') || code === '42622' || code === '0A000'
+    if (code.startsWith('22') || isSyntax || isTooMuch)
+      return { kind: 'value', columns: [], isAbout: aboutOf(message, detail) }
     // Views with a check option, and what triggers raise.
     return /^44|^P0001$/.test(code) ? { kind: 'value', columns: [] } : undefined
   },

@@ -3,6 +3,7 @@ import type { ChangeSet } from '../plan/plan'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
+import { dialectOf } from './dialect-of'
 import { columnSql, type Row, toParameter, toValues } from './row'
 import { execute, type Session } from './statement'
 
@@ -23,8 +24,11 @@ export async function requireReferences(
   written: Written,
   errors: FieldErrors,
 ): Promise<void> {
-  await checkReferences(session, resource, written, errors, (field) => !field.constrained)
-  if (!errors.isEmpty) await checkReferences(session, resource, written, errors, (field) => field.constrained)
+  const { isTextLoose } = dialectOf(session.dataSource)
+  const isWatched = ({ constrained, columns }: Field): boolean =>
+    constrained && !(isTextLoose && columns.some(({ kind }) => kind.operators.includes('like')))
+  await checkReferences(session, resource, written, errors, (field) => !isWatched(field))
+  if (!errors.isEmpty) await checkReferences(session, resource, written, errors, isWatched)
   errors.raise('bad-values')
 }
 
@@ -37,7 +41,9 @@ export async function checkReferences(
   isMeant: (field: Field) => boolean = () => true,
 ): Promise<void> {
   const values = writtenValues(written.changes)
-  const fields = new Set([...resource.record, ...written.changes.keys()])
+  // Of a hidden owner, whom the request does not name, nothing is said.
+  const given = [...written.changes.keys()].filter((field) => field !== resource.owner)
+  const fields = new Set([...resource.record, ...given])
   for (const field of fields) {
     if (field.relation === undefined || !isMeant(field)) continue
     if (!field.columns.some((column) => values.has(column))) continue
@@ -66,7 +72,8 @@ async function isThere(session: Session, { relation, columns }: Field, key: read
   for (const [index, stored] of columns.entries()) {
     const name = `tr_p${index}`
     const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
-    const condition = `${columnSql(dataSource, referenced, 'r')} = :${name}`
+    const column = columnSql(dataSource, referenced, 'r')
+    const condition = dialectOf(dataSource).equalsAny(column, stored.kind, [`:${name}`])
     builder.andWhere(condition, { [name]: toParameter(dataSource, stored, key[index]) })
   }
   const { rows } = await execute(session, builder.limit(1))

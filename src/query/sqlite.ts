@@ -24,6 +24,8 @@ export const sqlite: Dialect = {
       : value,
   sayNulls: false,
   sharesConnection: true,
+  lockTable: undefined,
+  isTextLoose: false,
   returning: () => true,
   // By the message, since the code for a foreign key depends on the action that refused. What else a constraint or a trigger
   // (`RAISE(ABORT, …)`) refuses, it refuses for the values.

@@ -58,10 +58,15 @@ export async function execute(
 /** Does work in one transaction: the session's own, or a new one that is rolled back when the work throws. */
 export function transact<T>({ dataSource, runner }: Session, work: (session: Transaction) => Promise<T>): Promise<T> {
   if (runner !== undefined) return work({ dataSource, runner })
-  return dataSource.transaction(({ queryRunner }) => {
+  let isDone = false
+  const transaction = dataSource.transaction(async ({ queryRunner }) => {
     if (queryRunner === undefined) throw new TypeError('a transaction has a query runner')
-    return work({ dataSource, runner: queryRunner })
+    const result = await work({ dataSource, runner: queryRunner })
+    isDone = true
+    return result
   })
+  // A deferred constraint speaks at the end.
+  return transaction.catch((error: unknown) => (isDone ? throwWriteError(error) : Promise.reject(error)))
 }
 
 /** A statement that writes has failed, and nothing is written. */

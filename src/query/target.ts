@@ -2,7 +2,8 @@ import type { EntityMetadata, ObjectLiteral } from 'typeorm'
 import type { Target } from '../plan/plan'
 import { planItem } from '../plan/select-plan'
 import type { Resource } from '../schema/registry'
-import { metadataOf, toEntity } from './entity'
+import { broadcast } from './broadcast'
+import { metadataOf, putRow, toEntity } from './entity'
 import { hydrate, type Row } from './row'
 import { lockRows, readRows } from './select'
 import type { Session, Transaction } from './statement'
@@ -28,9 +29,16 @@ export async function lockTarget(session: Transaction, resource: Resource, targe
   const { entityRow } = resource
   const [raw] = await lockRows(session, planItem(resource, target.key, entityRow))
   if (raw === undefined) return undefined
-  // Twice, so that the two share no object: one is changed, in place too.
-  const [row, before] = [hydrate(session.dataSource, entityRow, raw), hydrate(session.dataSource, entityRow, raw)]
+  // Each time anew, so that entities share no object: one is changed, in place too.
+  const readRow = (): Row => hydrate(session.dataSource, entityRow, raw)
+  const row = readRow()
   if (!isTarget(resource, row, target)) return undefined
   const metadata = metadataOf(resource, row)
-  return { row, metadata, entity: toEntity(resource, row), stored: toEntity(resource, before) }
+  const [entity, stored] = [toEntity(resource, readRow()), toEntity(resource, readRow())]
+  if (resource.lifecycle.load) {
+    // What listeners remember of a record stays; its columns are as they are stored, not as they are shown.
+    await broadcast(session.runner, 'Load', metadata, [entity, stored])
+    for (const loaded of [entity, stored]) putRow(loaded, resource, readRow())
+  }
+  return { row, metadata, entity, stored }
 }

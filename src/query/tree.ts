@@ -2,6 +2,7 @@ import type { ObjectLiteral } from 'typeorm'
 import { ApiError } from '../errors'
 import type { ChangeSet, Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
+import { dialectOf } from './dialect-of'
 import { assign, newEntity } from './entity'
 import type { Row } from './row'
 import { type Transaction, throwWriteError } from './statement'
@@ -12,7 +13,30 @@ import { inTransaction, type Writer } from './writer'
  * A tree keeps books of its nodes, in a table of its own or in columns, which only TypeORM's `save` and `remove` write. They
  * tell listeners and subscribers by themselves.
  */
-export const tree: Writer = inTransaction({ insert, update, remove })
+export const tree: Writer = inTransaction({
+  insert: async (session, resource, changes) => {
+    await lock(session, resource)
+    return insert(session, resource, changes)
+  },
+  update: async (session, resource, target, changes) => {
+    await lock(session, resource)
+    return update(session, resource, target, changes)
+  },
+  remove: async (session, resource, target) => {
+    await lock(session, resource)
+    return remove(session, resource, target)
+  },
+})
+
+/** The books of a tree are about all of its nodes: one writes at a time. */
+async function lock({ dataSource, runner }: Transaction, { metadata }: Resource): Promise<void> {
+  const table = metadata.tablePath
+    .split('.')
+    .map((name) => dataSource.driver.escape(name))
+    .join('.')
+  const sql = dialectOf(dataSource).lockTable?.(table)
+  if (sql !== undefined) await runner.query(sql)
+}
 
 async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<Row> {
   const { metadata, name } = resource

@@ -3,7 +3,7 @@ import type { MountContext } from './context'
 import { buildField, buildIdField, type Field, kindOfAll, relationOf } from './field'
 import { hindranceOf } from './hindrance'
 import type { ColumnMetadata } from './metadata'
-import { fieldColumns, isColumnNamed, isSameColumn, propertyOf } from './property'
+import { fieldColumns, isColumnNamed, isNamed, isSameColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 import { buildStoredColumn, type StoredColumn } from './stored-column'
 
@@ -27,8 +27,15 @@ export function buildFields(
   }
   const add = (columns: readonly ColumnMetadata[], declared: boolean): void => {
     const found = columns.flatMap((column) => stored.get(column) ?? [])
-    if (found.length < columns.length) return
-    const fields = columns.some(isHidden) ? hidden : shown
+    const relation = columns.length > 1 ? columns[0]?.relationMetadata : undefined
+    const isExcluded = isNamed(relation?.propertyPath ?? '', options.exclude)
+    if (found.length < columns.length) {
+      const isShared = columns.some((column) => !metadata.columns.includes(column))
+      const advice = 'give its columns properties of their own, or exclude it'
+      if (isShared && !isExcluded) report(`${relation?.propertyPath} shares a column with another relation: ${advice}`)
+      return
+    }
+    const fields = isExcluded || columns.some(isHidden) ? hidden : shown
     fields.push(buildField(found, { ...options, password: columns.some(isPassword) }, declared))
   }
   for (const column of stored.keys()) {

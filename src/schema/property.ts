@@ -20,7 +20,7 @@ export function jsonPath(
   rename: Renaming = {},
 ): readonly string[] {
   const names = property.split('.')
-  const name = rename[property] ?? names.at(-1) ?? ''
+  const name = (Object.hasOwn(rename, property) ? rename[property] : undefined) ?? names.at(-1) ?? ''
   return [...names.slice(0, -1), relation === undefined ? name : `${name}_id`]
 }
 

@@ -30,5 +30,5 @@ function escapePart(text: string): string {
 }
 
 function splitParts(text: string): readonly string[] {
-  return [...`${text},`.matchAll(/((?:[^\\,]|\\.)*),/gs)].map(([, part = '']) => part.replace(/\\(.)/gs, '$1'))
+  return [...`${text},`.matchAll(/((?:[^\\,]|\\.)*),/gsy)].map(([, part = '']) => part.replace(/\\(.)/gs, '$1'))
 }

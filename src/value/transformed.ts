@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ValueError } from '../errors'
 import { booleanKind } from './boolean'
 import { dateTimeKind, renderDateTime } from './date-time'
 import { jsonKind } from './json'
@@ -49,9 +48,8 @@ export function transformedKind(
     const what = stored === undefined ? '' : `, to store ${stored.description}`
     const refusal = `a value that the transformer of its column takes${what}`
     try {
-      return isNothing(to(value)) ? refuse(refusal) : value
-    } catch (error) {
-      if (error instanceof ValueError) throw error
+      return isStored(to(value), stored) ? value : refuse(refusal)
+    } catch {
       return refuse(refusal)
     }
   }
@@ -81,9 +79,22 @@ function kindOfClass(type: unknown, stored: Kind | undefined): Kind | undefined 
   return classes.get(type)?.kind
 }
 
-/** What a transformer makes of a value that is none of its own. */
-function isNothing(value: unknown): boolean {
-  return Number.isNaN(value instanceof Date ? value.getTime() : value)
+/** Whether the database can hold what a transformer has made: a driver would spread an array over other columns. */
+function isStored(value: unknown, stored: Kind | undefined): boolean {
+  if (value === null) return true
+  if (value instanceof Date) return !Number.isNaN(value.getTime())
+  if (value instanceof Uint8Array) return true
+  if (typeof value === 'string') return stored === undefined || isOf(stored, value)
+  if (typeof value === 'number') return Number.isFinite(value) && (stored?.wide === undefined || isOf(stored, value))
+  if (typeof value === 'object') return stored?.operators === nullOperators
+  return typeof value === 'boolean' || typeof value === 'bigint'
+}
+
+/** @throws {ValueError} for what is not */
+function isOf(stored: Kind, value: string | number): boolean {
+  if (typeof value === 'number' || stored.operators.includes('like')) stored.fromJson(value)
+  else if (stored.operators !== nullOperators) stored.fromText(value)
+  return true
 }
 
 /** @param stored says how the value is spelt in a filter */

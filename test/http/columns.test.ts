@@ -6,6 +6,7 @@ import {
   ManyToOne,
   PrimaryColumn,
   PrimaryGeneratedColumn,
+  type Relation,
 } from 'typeorm'
 import { Resource, UserAccount, userRule } from 'typeorm-resources'
 import { apiOf, send } from '../client'
@@ -74,6 +75,18 @@ class Strange {
   @Column({ type: 'varchar', nullable: true, transformer: once }) once!: unknown
 }
 
+/** Its transformer hands on whatever it is given. */
+@Entity()
+@Resource({ auth: everybody, ownerField: 'owner' })
+class Owned {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', nullable: true, transformer: { to: (value) => value, from: (value) => value } })
+  one!: unknown
+  @ManyToOne(() => Member) owner!: Relation<Member>
+  @Column({ type: 'int', nullable: true, transformer: { to: (value) => value?.n, from: (n) => n && { n } } })
+  n!: unknown
+}
+
 /** Names that mean something elsewhere. */
 @Entity({ name: 'select odd' })
 @Resource({ auth: everybody, name: 'odd' })
@@ -120,7 +133,7 @@ class Snake {
 let world: World
 let named: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Changed, Strange, Odd, Member] })
+  world = await openWorld({ entities: [Changed, Strange, Owned, Odd, Member] })
   named = await openWorld({ entities: [Snake], source: { namingStrategy: new SnakeNames() } })
 })
 afterAll(async () => {
@@ -208,6 +221,15 @@ test('what a transformer cannot read back is not stored', async () => {
   expect(await ids('strange')).toEqual(['5'])
   expect((await put('strange/5', { once: '{"a":1}' })).json()).toMatchObject({ once: { a: 1 } })
 })
+
+test.each([{ one: ['a', 2] }, { one: {} }, { n: { n: [1, 2] } }, { n: { n: 'x' } }, { n: { n: 2 ** 53 } }, { n: {} }])(
+  'what no column holds is refused, whatever the transformer says: %j',
+  async (body) => {
+    const [field] = Object.keys(body)
+    const { status, errors } = (await post('owned', body)).json() as { status: number; errors: { field: string }[] }
+    expect([status, errors.map((error) => error.field)]).toEqual([400, expect.arrayContaining([field])])
+  },
+)
 
 test('names of tables, columns and properties may be odd', async () => {
   const record = { id: 1, group: 1, tr_p0: 2, constructors: 3, toJSON: 4, c0: 5, t0: 6 }

@@ -93,6 +93,7 @@ class Memo {
   note = 'initial'
   @ManyToOne(() => Author, { nullable: true }) author!: Author | null
   loads = 0
+  before = ''
 
   @BeforeUpdate()
   count(): void {
@@ -102,12 +103,13 @@ class Memo {
 
   @AfterUpdate()
   remember(): void {
-    remembered.push([this.note, this.author?.id, this.loads])
+    remembered.push([this.note, this.author?.id, this.loads, this.before])
   }
 
   @AfterLoad()
   load(): void {
     this.loads += 1
+    this.before = this.text
   }
 }
 const remembered: unknown[] = []
@@ -142,6 +144,10 @@ class AccountSubscriber implements EntitySubscriberInterface<Account> {
     await manager.insert(Log, { text: `insert ${entity.id} ${entity.name}` })
     await manager.update(Account, entity.id, { balance: 10 })
     if (entity.name === 'twin') await manager.query(sqlOf(`INSERT INTO "log" ("id", "text") VALUES (1, 'x')`))
+    if (entity.name === 'slow') {
+      await new Promise((wake) => setTimeout(wake, 30))
+      await manager.insert(Log, { text: 'slow' })
+    }
     if (entity.name === 'late') throw new Error('canary: too late')
   }
 
@@ -159,6 +165,17 @@ class AccountSubscriber implements EntitySubscriberInterface<Account> {
 
   async afterRemove({ entity }: RemoveEvent<Account>): Promise<void> {
     throw new Error(`${entity?.name} is not removed`)
+  }
+}
+
+@EventSubscriber()
+class HastySubscriber implements EntitySubscriberInterface<Account> {
+  listenTo(): typeof Account {
+    return Account
+  }
+
+  afterInsert({ entity }: InsertEvent<Account>): void {
+    if (entity.name === 'slow') throw new Error('canary: at once')
   }
 }
 
@@ -190,7 +207,7 @@ let world: World
 beforeAll(async () => {
   world = await openWorld({
     entities: [Author, Article, Account, Log, Shape, Circle, Ticket, Memo],
-    source: { subscribers: [AccountSubscriber] },
+    source: { subscribers: [AccountSubscriber, HastySubscriber] },
   })
   await post('author', { name: 'Ann' })
 })
@@ -293,7 +310,7 @@ test('what is loaded is what listeners make of it, on every path', async () => {
 test('what a listener changes in place is stored, and what it leaves on the entity stays', async () => {
   const { id } = (await post('memo', { text: 'a' })).json() as { id: number }
   expect((await put(`memo/${id}`, { text: 'b', author_id: 1 })).json()).toMatchObject({ seen: { count: 1 } })
-  expect(remembered).toEqual([['changed', 1, 0]])
+  expect(remembered).toEqual([['changed', 1, 1, 'a']])
   expect((await get(`memo/${id}/`)).json()).toMatchObject({ seen: { count: 1 }, text: 'b' })
 })
 
@@ -301,6 +318,14 @@ test('a constraint of another table, that a subscriber has broken, is a fault', 
   expect((await post('account', { name: 'twin' })).status).toBe(500)
   expect(faults()).toHaveLength(1)
   expect((await get('account?name=twin')).json()).toMatchObject({ objects: [] })
+})
+
+test('when one subscriber throws, the others are waited for and taken back too', async () => {
+  const names = ['slow', 'fine1', 'slow', 'fine2']
+  const replies = await Promise.all(names.map((name) => post('account', { name })))
+  expect(replies.map(({ status }) => status)).toEqual([500, 201, 500, 201])
+  expect(faults()).toHaveLength(2)
+  expect(await logs()).not.toContain('slow')
 })
 
 test('what is taken back was never seen', async () => {

@@ -13,6 +13,9 @@ const joins = 'parent__author__username=ann&parent__parent__score__gt=0&author__
 /** MariaDB cannot return what an UPDATE has written. */
 const readBack = isMariadb ? ['SELECT'] : []
 
+/** MySQL cannot even return what an INSERT has. */
+const insert = leg.driver === 'mysql' ? ['START', 'INSERT', 'SELECT', 'COMMIT'] : ['INSERT']
+
 test.each([
   ['a list', 'GET /api/note/', undefined, undefined, ['SELECT']],
   [
@@ -24,13 +27,7 @@ test.each([
   ],
   ['a list with credentials', 'GET /api/message/?note__author__username=ann', 'bob', undefined, ['SELECT', 'SELECT']],
   ['an item', 'GET /api/note/1/', undefined, undefined, ['SELECT']],
-  [
-    'a create',
-    'POST /api/note/',
-    'bob',
-    { title: 'x', author_id: 1 },
-    ['SELECT', 'INSERT', ...(leg.driver === 'mysql' ? readBack : [])],
-  ],
+  ['a create', 'POST /api/note/', 'bob', { title: 'x', author_id: 1 }, ['SELECT', ...insert]],
   ['an update', 'PUT /api/note/2/', 'bob', { score: 4 }, ['SELECT', 'SELECT', 'UPDATE', ...readBack]],
   ['an update that changes nothing', 'PUT /api/note/2/', 'bob', { title: 'Beta' }, ['SELECT', 'SELECT']],
   ['a delete', 'DELETE /api/note/7/', 'bob', undefined, ['SELECT', 'SELECT', 'DELETE']],

@@ -121,6 +121,27 @@ test('a node of a wide key, whose parent is hidden, cannot hang on what hangs on
   expect((await get('hidden?children__id=2')).status).toBe(400)
 })
 
+test.each(['closure', 'path', 'nested'])('writes beside each other keep the books of a tree as %s', async (name) => {
+  const made = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => post(name, { name: `p${index}`, parent_id: 1 })),
+  )
+  expect(made.map(({ status }) => status)).toEqual(made.map(() => 201))
+  const ids = made.map((reply) => (reply.json() as { id: number }).id)
+  const [first = 0, ...others] = ids
+  const moved = await Promise.all(others.map((id) => put(`${name}/${id}`, { parent_id: first })))
+  expect(moved.map(({ status }) => status)).toEqual(moved.map(() => 200))
+  const repository = world.dataSource.getTreeRepository<Closure | PathNode | Nested>(trees[name as keyof typeof trees])
+  const found = await repository.findDescendants(await repository.findOneByOrFail({ id: first }))
+  expect(found.map(({ id }) => id).toSorted((one, other) => one - other)).toEqual(
+    ids.toSorted((one, other) => one - other),
+  )
+})
+
+test('of records of one key beside each other one is made', async () => {
+  const made = await Promise.all([3, 4, 5, 6].map((index) => post('hidden', { id: 9, name: `t${index}` })))
+  expect(made.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409])
+})
+
 test('a nested set has one root', async () => {
   const reply = await post('nested', { name: 'second' })
   expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('give a parent')])

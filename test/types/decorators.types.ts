@@ -38,9 +38,30 @@ class User {
   isAdmin!: boolean
   created!: Date
   boss!: User | null
+  note?: string
+  posts?: User[]
   constructor(_name?: string) {}
 }
 
+@Resource({ exclude: ['note', 'title'], rename: { id: 'number' }, ownerField: 'user' })
+@UserAccount({ username: 'title', active: 'note' })
+class Optional {
+  id!: number
+  title?: string
+  note?: string
+  user?: User
+}
+void Optional
+
+@Resource({ auth: adminRule() })
+@UserAccount()
+class Bare {
+  id?: number
+}
+void Bare
+
+// @ts-expect-error a misspelt name to rename
+@Resource({ exclude: ['email'], rename: { idd: 'number' } })
 // @ts-expect-error a misspelt name of an embedded entity
 @Resource({ exclude: ['bos.password'] })
 // @ts-expect-error a misspelt name in exclude
