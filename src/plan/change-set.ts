@@ -64,7 +64,8 @@ function flatten(resource: Resource, body: Body, errors: FieldErrors, within = '
       if (isObject(json)) flat.push(...flatten(resource, new Map(Object.entries(json)), errors, `${name}__`))
       else errors.add(name, 'must be an object')
     } else if (part.includes('__') && resource.inputs.has(name)) {
-      errors.add(name, `is given in an object: { "${part.replaceAll('__', '": { "')}": … }`)
+      const names = part.split('__')
+      errors.add(name, `is given in an object: { "${names.join('": { "')}": …${' }'.repeat(names.length)}`)
     } else flat.push([name, json])
   }
   return new Map(flat)

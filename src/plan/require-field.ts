@@ -15,7 +15,9 @@ export function requireField(resource: Resource, fields: ReadonlyMap<string, Fie
   const relation = resource.relations.get(name)
   const related = relation && resource.related(relation)
   if (related !== undefined) {
-    throw new ValueError(`${lead}leads to ${related.name} records; go on with one of their fields, as ${name}__id`)
+    const isWritten = fields === resource.inputs
+    const advice = isWritten ? 'they are not written here' : `go on with one of their fields, as ${name}__id`
+    throw new ValueError(`${lead}leads to ${related.name} records; ${advice}`)
   }
   const names = resource.record.map((shown) => shown.name).join(', ')
   throw new ValueError(`${lead}is not a field of ${resource.name}; fields: ${names}`)

@@ -12,6 +12,8 @@ export function hindranceOf(column: ColumnMetadata, dataSource: DataSource, rena
     return 'has two underscores in a row, or one at its end; these part the names of a filter: rename or exclude it'
   }
   if (buildStoredColumn(column, dataSource) !== undefined) return undefined
-  const type = `${dataSource.driver.normalizeType(endOfReferences(column))}${column.isArray ? '[]' : ''}`
+  const end = endOfReferences(column)
+  if (!end.type) return 'has no column type: give it one, as @Column({ type: … }) beside @ViewColumn, or exclude it'
+  const type = `${dataSource.driver.normalizeType(end)}${column.isArray ? '[]' : ''}`
   return `has the column type ${type}, which has no JSON form here: exclude it`
 }
