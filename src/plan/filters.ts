@@ -70,7 +70,7 @@ class Draft {
     return end
   }
 
-  /** The first to-many relation of a path begins an EXISTS, so that no row comes twice; what follows is joined inside it. */
+  /** The first to-many relation of a path begins a subquery, so that no row comes twice; what follows is joined inside it. */
   #join({ alias, scope }: End, relation: RelationMetadata): End {
     const join = { alias: `t${this.#ends.size + 1}`, from: alias, relation }
     if (scope !== this.root || !isToMany(relation)) {

@@ -38,7 +38,7 @@ function selectQuery(dataSource: DataSource, plan: SelectPlan): Builder {
     return `:${name}`
   }
   askScope(dataSource, builder, plan, bind)
-  for (const one of exists) builder.andWhere(existsSql(dataSource, one, bind))
+  for (const one of exists) builder.andWhere(subquerySql(dataSource, one, bind))
   const { sayNulls } = dialectOf(dataSource)
   for (const { column, descending } of ordering) {
     const nulls = sayNulls && column.column.isNullable ? (descending ? 'NULLS LAST' : 'NULLS FIRST') : undefined
@@ -54,20 +54,21 @@ function askScope(dataSource: DataSource, builder: Builder, { joins, conditions 
   for (const condition of conditions) builder.andWhere(conditionSql(condition, dataSource, bind))
 }
 
-/** Starts at the record itself once more, since TypeORM knows how to follow any relation from there. */
-function existsSql(dataSource: DataSource, exists: Exists, bind: Bind): string {
+/**
+ * The records for which there are others at the end of a relation. It starts at the record itself once more, since TypeORM knows
+ * how to follow any relation from there, and does not depend on the row outside: the database answers it once.
+ */
+function subquerySql(dataSource: DataSource, exists: Exists, bind: Bind): string {
   const { driver } = dataSource
   const { alias, from, relation } = exists.first
-  const outside = `${alias}_of`
+  const again = `${alias}_of`
   const { target, primaryColumns } = relation.entityMetadata
-  const builder = dataSource.createQueryBuilder(target, outside).select('1')
-  const join = { alias, from: outside, relation }
+  const names = primaryColumns.map(({ databaseName }) => driver.escape(databaseName))
+  const keyOf = (owner: string): string => names.map((name) => `${driver.escape(owner)}.${name}`).join(', ')
+  const builder = dataSource.createQueryBuilder(target, again).select(keyOf(again))
+  const join = { alias, from: again, relation }
   askScope(dataSource, builder, { ...exists, joins: [join, ...exists.joins] }, bind)
-  for (const { databaseName } of primaryColumns) {
-    const name = driver.escape(databaseName)
-    builder.andWhere(`${driver.escape(outside)}.${name} = ${driver.escape(from)}.${name}`)
-  }
-  return `EXISTS (${builder.getQuery()})`
+  return `(${keyOf(from)}) IN (${builder.getQuery()})`
 }
 
 /** Under single-table inheritance a join must ask for the type, which TypeORM asks for in the main table only. */
