@@ -3,15 +3,8 @@ import { join } from 'node:path'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { Country, entities } from './entities'
 import { importPlaces } from './import'
-import { addChecks, prepareServer, reasonOf, serverAt } from './server'
+import { addChecks, prepareServer, reasonOf, type Store, serverAt } from './server'
 import { UserError } from './user-error'
-
-/** Where the sample keeps its data. */
-export interface Store {
-  /** For messages, so without the password. */
-  readonly name: string
-  readonly options: DataSourceOptions
-}
 
 /**
  * Opens the database of a server that DATABASE_URL names, else the file that DATABASE names, and fills it when it is empty.

@@ -1,7 +1,13 @@
 import type { DataSource, DataSourceOptions } from 'typeorm'
-import type { Store } from './database'
 import { entities } from './entities'
 import { UserError } from './user-error'
+
+/** Where the sample keeps its data. */
+export interface Store {
+  /** For messages, so without the password. */
+  readonly name: string
+  readonly options: DataSourceOptions
+}
 
 /** Types of servers by the schemes of their URLs. */
 const types: ReadonlyMap<string, 'postgres' | 'mysql' | 'mariadb'> = new Map([

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   Column,
   CreateDateColumn,
@@ -14,6 +15,7 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 const everybody = (): { id: number } => ({ id: 1 })
@@ -73,6 +75,15 @@ abstract class Named {
 @Resource({ auth: everybody, name: 'thing' })
 class NamedThing extends Named {}
 
+/** In a schema of its own, where there are schemas. */
+@Entity({ name: `elsewhere_${randomBytes(4).toString('hex')}`, ...(isPostgres ? { schema: 'public' } : {}) })
+@Resource({ auth: everybody })
+class Elsewhere {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ unique: true }) name!: string
+  @ManyToOne(() => Elsewhere) next!: Elsewhere | null
+}
+
 const Planet = new EntitySchema<{ id: number; name: string; moons: number }>({
   name: 'Planet',
   columns: {
@@ -85,7 +96,7 @@ const Planet = new EntitySchema<{ id: number; name: string; moons: number }>({
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Author, Book, Draft, NamedThing, Planet],
+    entities: [Author, Book, Draft, NamedThing, Elsewhere, Planet],
     mount: {
       resources: [{ entity: Planet, auth: everybody }],
     },
@@ -165,4 +176,12 @@ test('an EntitySchema, registered by name', async () => {
 test('an entity with an abstract base, under a name of its own', async () => {
   expect((await post('thing', { name: 'x' })).json()).toEqual({ id: 1, name: 'x' })
   expect(await get('thing/?name=x')).toMatchObject({ meta: { model: 'thing' }, objects: [{ id: 1, name: 'x' }] })
+})
+
+test('a table of another schema', async () => {
+  expect((await post('elsewhere', { name: 'a' })).json()).toEqual({ id: 1, name: 'a', next_id: null })
+  expect((await post('elsewhere', { name: 'a' })).status).toBe(409)
+  expect((await put('elsewhere/1', { next_id: 1 })).json()).toEqual({ id: 1, name: 'a', next_id: 1 })
+  expect(await get('elsewhere/?next__name=a')).toMatchObject({ objects: [{ id: 1 }] })
+  expect((await send(world.url, 'DELETE /api/elsewhere/1/')).status).toBe(isMariadb ? 409 : 204)
 })
