@@ -132,7 +132,28 @@ class Shared {
   pair!: Pair
 }
 
-const entities = [Shared, User, Tag, Note, Odd, Pair, Renamed, Timed, Branch, ByName, Short, Virtual, Flagged]
+@Entity()
+class Inherited {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar' }) valueOf!: never
+}
+
+const entities = [
+  Shared,
+  Inherited,
+  User,
+  Tag,
+  Note,
+  Odd,
+  Pair,
+  Renamed,
+  Timed,
+  Branch,
+  ByName,
+  Short,
+  Virtual,
+  Flagged,
+]
 const users = { entity: User }
 
 /** What mounting says, without its first line. */
@@ -308,6 +329,11 @@ test.each<[string, object, readonly string[]]>([
     'a key that is not "id" beside a column that is',
     { resources: [{ entity: Renamed }] },
     ['code and id would both be "id": give id another name, as { rename: { id: \'…\' } }'],
+  ],
+  [
+    'a property that every object has',
+    { resources: [{ entity: Inherited }] },
+    ['valueOf has the name of a function that every object has'],
   ],
   [
     'a column that two relations share',

@@ -21,7 +21,8 @@ export function toValues({ columns }: Field, value: unknown): readonly unknown[]
   return value === null ? columns.map(() => null) : (value as readonly unknown[])
 }
 
-function fromValues(values: readonly unknown[]): unknown {
+/** The value of a field from those of its columns. */
+export function fromValues(values: readonly unknown[]): unknown {
   return values.length === 1 ? values[0] : values
 }
 

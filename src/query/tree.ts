@@ -4,7 +4,7 @@ import type { ChangeSet, Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
 import { dialectOf } from './dialect-of'
 import { assign, newEntity } from './entity'
-import type { Row } from './row'
+import { fromValues, type Row } from './row'
 import { type Transaction, throwWriteError } from './statement'
 import { lockTarget, readRow } from './target'
 import { inTransaction, type Writer } from './writer'
@@ -99,6 +99,5 @@ async function requireNoCircle({ runner }: Transaction, resource: Resource, enti
 }
 
 function keyOf({ key }: Resource, entity: ObjectLiteral): unknown {
-  const values = key.columns.map(({ column }) => column.getEntityValue(entity))
-  return values.length === 1 ? values[0] : values
+  return fromValues(key.columns.map(({ column }) => column.getEntityValue(entity)))
 }

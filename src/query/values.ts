@@ -7,7 +7,7 @@ import type { Resource } from '../schema/registry'
 import { endOfReferences, type ReadColumn, type StoredColumn } from '../schema/stored-column'
 import { dialectOf } from './dialect-of'
 import { type ColumnValue, columnValues, setPath } from './entity'
-import { columnSql, fieldValue, hydrate, type Row, selection, toParameter, toValues } from './row'
+import { columnSql, fieldValue, fromValues, hydrate, type Row, selection, toParameter, toValues } from './row'
 import { readRows } from './select'
 import { executeWrite, type Session } from './statement'
 
@@ -28,7 +28,7 @@ export async function insertValues(session: Session, resource: Resource, entity:
   const [found] = result.rows
   if (returned === row && found !== undefined) return hydrate(dataSource, row, found)
   const keyValues = found === undefined ? keyOf(resource, entity, result.raw) : hydrate(dataSource, key.columns, found)
-  const [stored] = await readRows(session, planItem(resource, keyValues.length === 1 ? keyValues[0] : keyValues))
+  const [stored] = await readRows(session, planItem(resource, fromValues(keyValues)))
   if (stored === undefined) throw new Error(`INSERT into ${metadata.tableName} returned no row`)
   return stored
 }

@@ -7,7 +7,11 @@ import { buildStoredColumn, endOfReferences } from './stored-column'
 export function hindranceOf(column: ColumnMetadata, dataSource: DataSource, rename?: Renaming): string | undefined {
   if (column.embeddedMetadata?.isArray)
     return 'is in an array of embedded entities, which has no JSON form here: exclude it'
-  const { propertyPath } = column.relationMetadata ?? column
+  const { propertyPath, propertyName } = column.relationMetadata ?? column
+  // TypeORM takes the function for an SQL expression, and calls it.
+  if (propertyName in Object.prototype) {
+    return 'has the name of a function that every object has: call the property something else, with { name } for its column'
+  }
   if (jsonPath(propertyPath, undefined, rename).some((name) => /__|_$/.test(name))) {
     return 'has two underscores in a row, or one at its end; these part the names of a filter: rename or exclude it'
   }

@@ -16,6 +16,12 @@ import { openWorld, type World } from '../world/world'
 
 const everybody = (): { id: number } => ({ id: 1 })
 
+/** Both columns of a key of two, as columns that an entity declares itself. */
+const shopAndArticle = [
+  { name: 'shop', referencedColumnName: 'shop' },
+  { name: 'article', referencedColumnName: 'article' },
+]
+
 @Entity()
 @Resource({ auth: everybody })
 class Price {
@@ -46,10 +52,7 @@ class Tag {
   @Column({ type: 'varchar', length: 20, nullable: true }) shop!: string | null
   @Column({ type: 'varchar', length: 20, nullable: true }) article!: string | null
   @ManyToOne(() => Price)
-  @JoinColumn([
-    { name: 'shop', referencedColumnName: 'shop' },
-    { name: 'article', referencedColumnName: 'article' },
-  ])
+  @JoinColumn(shopAndArticle)
   price!: Relation<Price> | null
 }
 
@@ -97,10 +100,7 @@ class Loose {
   @Column({ type: 'varchar', length: 20, nullable: true }) shop!: string | null
   @Column({ type: 'varchar', length: 20, nullable: true }) article!: string | null
   @ManyToOne(() => Price, { createForeignKeyConstraints: false })
-  @JoinColumn([
-    { name: 'shop', referencedColumnName: 'shop' },
-    { name: 'article', referencedColumnName: 'article' },
-  ])
+  @JoinColumn(shopAndArticle)
   price!: Relation<Price> | null
 }
 
@@ -112,10 +112,7 @@ class Discreet {
   @Column({ type: 'varchar', length: 20, nullable: true }) shop!: string | null
   @Column({ type: 'varchar', length: 20, nullable: true }) article!: string | null
   @ManyToOne(() => Price)
-  @JoinColumn([
-    { name: 'shop', referencedColumnName: 'shop' },
-    { name: 'article', referencedColumnName: 'article' },
-  ])
+  @JoinColumn(shopAndArticle)
   price!: Relation<Price> | null
 }
 
