@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import Koa from 'koa'
 import type { DataSource } from 'typeorm'
-import { type Mounted, mountResources } from 'typeorm-resources'
+import { closeGracefully, type Mounted, mountResources } from 'typeorm-resources'
 import { openDatabase } from './database'
 import { accounts } from './import'
 import { tour } from './tour'
@@ -40,11 +40,7 @@ function listen(server: Server): Promise<void> {
 
 /** Lets the requests that are under way finish. */
 async function stop(server: Server, dataSource: DataSource): Promise<void> {
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve())
-    server.closeIdleConnections()
-  })
-  await dataSource.destroy()
+  await closeGracefully(server, dataSource)
   console.log('\nStopped.')
 }
 

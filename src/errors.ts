@@ -1,9 +1,10 @@
 /**
- * Every refusal (4xx) this service can give: its code, status and title.
+ * Every refusal this service can give, 4xx and 503: its code, status and title.
  * The code is the last part of the problem's `type` (RFC 9457); docs/reference/errors.md explains each.
  */
 export const refusals = {
   unauthorized: { status: 401, title: 'Login required' },
+  'cross-site': { status: 403, title: 'Sent by another site' },
   'not-owner': { status: 403, title: 'Not the owner' },
   'not-found': { status: 404, title: 'No such record' },
   'method-not-allowed': { status: 405, title: 'Method not allowed' },
@@ -11,8 +12,11 @@ export const refusals = {
   'bad-body': { status: 400, title: 'The body cannot be read' },
   'bad-values': { status: 400, title: 'The values are not accepted' },
   conflict: { status: 409, title: 'In conflict with other records' },
+  'precondition-failed': { status: 412, title: 'The record has changed' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'Unsupported media type' },
+  'precondition-required': { status: 428, title: 'If-Match is required' },
+  unavailable: { status: 503, title: 'Unavailable for the moment' },
 } as const
 
 export type RefusalCode = keyof typeof refusals
@@ -39,6 +43,14 @@ export class ApiError extends Error {
   ) {
     super(detail)
   }
+}
+
+/** Seconds after which a client may try again (RFC 9110, Retry-After). */
+const retryAfter = '1'
+
+/** The refusal of what could be answered a little later. */
+export function unavailable(detail: string): ApiError {
+  return new ApiError('unavailable', detail, { headers: { 'Retry-After': retryAfter } })
 }
 
 /** A value that a field cannot take; the message reads on from the field's name. */

@@ -1,6 +1,5 @@
-export type { PasswordHashing } from './access/account'
 export type { Credentials } from './access/credentials'
-export { hashPassword, verifyPassword } from './access/password'
+export { hashPassword, type PasswordHashing, verifyPassword } from './access/password'
 export {
   type AccessRequest,
   adminRule,
@@ -11,8 +10,13 @@ export {
   readOnlyRule,
   userRule,
 } from './access/rule'
+export type { FaultEvent, RefusalEvent, RequestEvent, StatementEvent } from './diagnostics'
 export { ConfigError } from './errors'
-export { type Mounted, type MountedResource, type MountOptions, mountResources } from './mount'
-export type { PageLimits } from './request/limits'
+export { DatabaseError } from './query/fault'
+export { lockSqlite, SqliteLockError, type SqliteLockOptions } from './query/sqlite-lock'
+export type { PageLimits, RequestLimits } from './request/limits'
 export { Resource, type ResourceOptions, UserAccount, type UserAccountOptions } from './resource'
 export type { ResourceRegistration, UserRegistration } from './schema/registration'
+export { type CloseOptions, closeGracefully } from './site/close'
+export { type Mounted, type MountedResource, mountResources } from './site/mount'
+export type { MountOptions } from './site/mount-options'

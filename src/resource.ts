@@ -1,4 +1,4 @@
-import type { PasswordHashing } from './access/account'
+import type { PasswordHashing } from './access/password'
 import type { Rule } from './access/rule'
 
 /** A property, or one in the embedded entity that it holds. */
@@ -17,6 +17,11 @@ export interface ResourceOptions<Property extends string = string, Renamed exten
   readonly rename?: { readonly [Name in Renamed]?: string }
   /** Properties that are shown but cannot be written. */
   readonly readOnly?: readonly PathOf<Property>[]
+  /**
+   * Whether PUT and DELETE must carry `If-Match` with the `ETag` of the record that the client has read (RFC 9110); without it
+   * they are 428. Default: false.
+   */
+  readonly requireIfMatch?: boolean
   /** Who may do what. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */
   readonly auth?: Rule
   /** The many-to-one property that refers to the user who owns a record: nobody else may change or delete it. */

@@ -372,9 +372,13 @@ test('D26 what would be refused can be excluded', async () => {
   expect(await mistakesOf({ resources: [{ entity: Odd, exclude: ['a__b', 'c_', 'inner', 'tag'] }] })).toEqual([])
 })
 
-test('D26 a data source that is not initialized', () => {
-  const closed = new DataSource({ type: 'better-sqlite3', database: ':memory:', entities })
-  expect(() => mountResources(new Koa(), closed)).toThrow('await dataSource.initialize() first')
+test('D26 a data source that is not initialized yet: its options at mount, its entities when it is', async () => {
+  const later = new DataSource({ type: 'better-sqlite3', database: ':memory:', entities })
+  const mistaken = { prefix: 'api' }
+  expect(() => mountResources(new Koa(), later, mistaken)).toThrow('"prefix" must be a path as "/api", not "api"')
+  mountResources(new Koa(), later, { users: { entity: 'nobody' } })
+  await expect(later.initialize()).rejects.toThrow('"users" names "nobody", which is no entity of this data source')
+  expect(later.isInitialized).toBe(false)
 })
 
 test('D26 the message reads well', async () => {

@@ -1,8 +1,8 @@
 /** A database and a line of TypeORM that the HTTP and conformance suites run on: docs/reference/databases.md. */
 module.exports = [
-  { name: '1.1 better-sqlite3', typeorm: 'typeorm', driver: 'better-sqlite3' },
-  { name: '0.3 better-sqlite3', typeorm: 'typeorm-0.3', driver: 'better-sqlite3' },
-  { name: '0.3 sqlite3', typeorm: 'typeorm-0.3', driver: 'sqlite' },
+  { name: '1.1 better-sqlite3', typeorm: 'typeorm', driver: 'better-sqlite3', suites: ',sqlite' },
+  { name: '0.3 better-sqlite3', typeorm: 'typeorm-0.3', driver: 'better-sqlite3', suites: ',sqlite' },
+  { name: '0.3 sqlite3', typeorm: 'typeorm-0.3', driver: 'sqlite', suites: ',sqlite' },
   { name: '1.1 postgres', typeorm: 'typeorm', driver: 'postgres', server: 'TEST_POSTGRES_URL' },
   { name: '0.3 postgres', typeorm: 'typeorm-0.3', driver: 'postgres', server: 'TEST_POSTGRES_URL' },
   { name: '1.1 mariadb', typeorm: 'typeorm', driver: 'mariadb', server: 'TEST_MARIADB_URL' },

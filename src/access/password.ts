@@ -19,3 +19,11 @@ export async function verifyPassword(plain: string, stored: string): Promise<boo
     return false
   }
 }
+
+/** The site's own way of hashing, for hashes that exist already. Default: argon2id. */
+export interface PasswordHashing {
+  readonly hash: (plain: string) => string | Promise<string>
+  readonly verify: (plain: string, hash: string) => boolean | Promise<boolean>
+}
+
+export const argon2id: PasswordHashing = { hash: hashPassword, verify: verifyPassword }

@@ -1,5 +1,5 @@
 import { type FieldErrors, ValueError } from '../errors'
-import { limits } from '../request/limits'
+import type { Limits } from '../request/limits'
 import type { Filter } from '../request/list-request'
 import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
@@ -16,13 +16,19 @@ import { type Condition, type Exists, type Join, rootAlias, type Scope } from '.
 export function planFilters(
   resource: Resource,
   filters: readonly Filter[],
+  limits: Limits,
   errors: FieldErrors,
 ): Scope & { readonly exists: readonly Exists[] } {
-  const draft = new Draft()
+  const draft = new Draft(limits.joins)
+  let patterns = 0
   for (const { name, value } of filters) {
     errors.try(name, () => {
-      const { through, field, operator } = parsePath(resource, name)
-      const values = parseOperand(field, operator, value)
+      const { through, field, operator } = parsePath(resource, name, limits)
+      if (operator.endsWith('like')) patterns += value.length
+      if (patterns > limits.patterns) {
+        throw new ValueError(`is one pattern too many: all together may have ${limits.patterns} characters`)
+      }
+      const values = parseOperand(field, operator, value, limits)
       const { alias, scope } = draft.follow(through)
       const condition = scope.conditions.get(name) ?? { on: { alias, field }, operator, values: [] }
       condition.values.push(...values)
@@ -51,6 +57,8 @@ function finish({ joins, conditions }: DraftScope): Scope {
 }
 
 class Draft {
+  constructor(readonly joins: number) {}
+
   readonly root: DraftScope = { joins: [], conditions: new Map() }
   readonly exists: (DraftScope & { readonly first: Join })[] = []
   /** What is joined already, by the relations that lead there. */
@@ -66,7 +74,7 @@ class Draft {
       this.#ends.set(path, next)
       end = next
     }
-    if (this.#ends.size > limits.joins) throw new ValueError(`joins one table too many; ${limits.joins} are allowed`)
+    if (this.#ends.size > this.joins) throw new ValueError(`joins one table too many; ${this.joins} are allowed`)
     return end
   }
 

@@ -1,5 +1,5 @@
 import { ValueError } from '../errors'
-import { limits } from '../request/limits'
+import type { Limits } from '../request/limits'
 import type { Field } from '../schema/field'
 import type { OperatorName } from '../value/kind'
 import type { IsValue } from './plan'
@@ -16,10 +16,10 @@ const isValues: ReadonlyMap<string, IsValue> = new Map<string, IsValue>([
  * Reads what a filter compares with: one value, or the members of an `in` list (D16).
  * @throws {ValueError}
  */
-export function parseOperand(field: Field, operator: OperatorName, text: string): readonly unknown[] {
+export function parseOperand(field: Field, operator: OperatorName, text: string, limits: Limits): readonly unknown[] {
   if (operator === 'in') return parseMembers(text).map(field.kind.fromText)
   if (operator === 'is') return [parseIs(field, text)]
-  if (operator === 'like' || operator === 'ilike') return [parsePattern(field, text)]
+  if (operator === 'like' || operator === 'ilike') return [parsePattern(field, text, limits)]
   return [field.kind.fromText(text)]
 }
 
@@ -32,9 +32,9 @@ function parseIs(field: Field, text: string): IsValue {
   return value
 }
 
-function parsePattern(field: Field, text: string): unknown {
-  if (text.length > limits.pattern) {
-    throw new ValueError(`may be a pattern of ${limits.pattern} characters, this has ${text.length}`)
+function parsePattern(field: Field, text: string, { pattern }: Limits): unknown {
+  if (text.length > pattern) {
+    throw new ValueError(`may be a pattern of ${pattern} characters, this has ${text.length}`)
   }
   if (/^(?:[^\\]|\\.)*\\$/su.test(text)) throw new ValueError('ends with "\\", which must stand before what it escapes')
   return field.kind.fromText(text)

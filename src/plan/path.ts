@@ -1,5 +1,5 @@
 import { ValueError } from '../errors'
-import { limits } from '../request/limits'
+import type { Limits } from '../request/limits'
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
@@ -18,7 +18,7 @@ export interface Path {
  * (D15). A hidden field is in no map of this resource, so it is answered as one that does not exist (D13).
  * @throws {ValueError}
  */
-export function parsePath(resource: Resource, name: string): Path {
+export function parsePath(resource: Resource, name: string, { joinDepth }: Limits): Path {
   const through: RelationMetadata[] = []
   let at = resource
   let [first, parts] = takeName(at, name.split('__'))
@@ -35,6 +35,7 @@ export function parsePath(resource: Resource, name: string): Path {
       throw new ValueError(`goes on with ${part}, which is no operator; ${operatorsOf(field)}`)
     }
     through.push(relation)
+    if (through.length > joinDepth) throw new ValueError(`follows too many relations; at most ${joinDepth} are allowed`)
     at = related
     ;[first, parts] = takeName(at, parts)
     lead = `goes on with ${first}, which `
@@ -60,9 +61,6 @@ function finish(
   lead: string,
 ): Path {
   const field = requireField(resource, resource.fields, name, lead)
-  if (through.length > limits.joinDepth) {
-    throw new ValueError(`follows ${through.length} relations; at most ${limits.joinDepth} are allowed`)
-  }
   if (!field.kind.operators.includes(operator)) {
     throw new ValueError(`cannot be compared by ${operator}; ${operatorsOf(field)}`)
   }

@@ -60,11 +60,13 @@ export interface SelectPlan extends Scope {
 /** Values by field, checked; what an INSERT or UPDATE sets. */
 export type ChangeSet = ReadonlyMap<Field, unknown>
 
-/** Which record a PUT or DELETE is about, and whose it was when it was read. */
+/** Which record a PUT or DELETE is about, whose it was when it was read, and which of its states the client means. */
 export interface Target {
   readonly key: unknown
   /** Undefined where records have no owner. */
   readonly owner: unknown
+  /** Its tags, as the client lists them; undefined for any. */
+  readonly ifMatch: string | undefined
 }
 
 export const rootAlias = 't0'

@@ -1,4 +1,5 @@
 import { type FieldErrors, ValueError } from '../errors'
+import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
@@ -11,11 +12,11 @@ import { requireField } from './require-field'
  * Resolves the names and values of a list request. One row more than the page is asked for, to know of a next one (D21).
  * @param errors receives every name and value that cannot be answered
  */
-export function planList(resource: Resource, request: ListRequest, errors: FieldErrors): SelectPlan {
+export function planList(resource: Resource, request: ListRequest, limits: Limits, errors: FieldErrors): SelectPlan {
   return {
     resource,
     columns: resource.row,
-    ...planFilters(resource, request.filters, errors),
+    ...planFilters(resource, request.filters, limits, errors),
     ordering: planOrdering(resource, request.ordering, errors),
     limit: request.limit + 1,
     offset: (request.page - 1) * request.limit,

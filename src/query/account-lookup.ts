@@ -1,12 +1,12 @@
 import type { DataSource } from 'typeorm'
-import type { Account, AccountLookup } from '../access/account'
+import type { Account } from '../access/account'
 import type { AccountSource } from '../schema/account-source'
 import type { ColumnMetadata } from '../schema/metadata'
+import type { Session } from './connection'
 import { execute, type RawRow } from './statement'
-import { besideWrites } from './turn'
 
 /** Reads the users of a name, in one statement. Whether the name is exactly theirs is decided in `access/account.ts`. */
-export function buildAccountLookup(dataSource: DataSource, source: AccountSource): AccountLookup {
+export function buildAccountLookup(source: AccountSource): (session: Session, username: string) => Promise<Account[]> {
   const columns = Object.entries({
     id: source.key,
     username: source.username,
@@ -14,13 +14,14 @@ export function buildAccountLookup(dataSource: DataSource, source: AccountSource
     admin: source.admin,
     active: source.active,
   }).filter((entry): entry is [string, ColumnMetadata] => entry[1] !== undefined)
-  return async (username) => {
+  return async (session, username) => {
+    const { dataSource } = session
     const builder = dataSource.createQueryBuilder(source.metadata.target, 'u').select([])
     for (const [name, column] of columns) builder.addSelect(`u.${column.propertyPath}`, name)
     builder.where(`u.${source.username.propertyPath} = :username`, {
       username: dataSource.driver.preparePersistentValue(username, source.username),
     })
-    const { rows } = await besideWrites(dataSource, () => execute({ dataSource }, builder))
+    const { rows } = await execute(session, builder)
     return rows.map((row) => readAccount(dataSource, columns, row))
   }
 }

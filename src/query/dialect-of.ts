@@ -1,9 +1,11 @@
-import { type DataSource, type EntityMetadata, QueryFailedError } from 'typeorm'
+import { setTimeout } from 'node:timers/promises'
+import { type DataSource, type EntityMetadata, QueryFailedError, QueryRunnerAlreadyReleasedError } from 'typeorm'
 import type { Resource } from '../schema/registry'
-import type { Dialect, DriverError, Failure } from './dialect'
+import type { Dialect, DriverError, Failure, Trouble } from './dialect'
 import { mysql } from './mysql'
 import { postgres } from './postgres'
 import { sqlite } from './sqlite'
+import { SqliteLockError } from './sqlite-lock'
 
 const dialects: ReadonlyMap<string, Dialect> = new Map([
   ['better-sqlite3', sqlite],
@@ -29,4 +31,33 @@ export function failureOf(error: unknown, dataSource: DataSource, metadata: Enti
 /** Whether a SELECT has failed for a value that only the database can read, and could not. */
 export function isUnreadable(error: unknown, dataSource: DataSource, { metadata }: Resource): boolean {
   return failureOf(error, dataSource, metadata) !== undefined
+}
+
+/** What the network says. */
+const networkCode = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/
+
+/** Whether an error is trouble of the database's that will pass; undefined for what is not. */
+export function troubleOf(error: unknown, dataSource: DataSource): Trouble | undefined {
+  // A runner whose connection breaks is released by its driver.
+  const isGone = error instanceof SqliteLockError || error instanceof QueryRunnerAlreadyReleasedError
+  if (isGone || !dataSource.isInitialized) return 'unavailable'
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error
+  if (!(cause instanceof Error)) return undefined
+  const { code = '' } = cause as DriverError
+  return networkCode.test(code) ? 'unavailable' : dialectOf(dataSource).troubleOf(cause)
+}
+
+/** Does work once more, as a whole, when the database has ended it in favour of others. */
+export async function twice<T>(
+  { dataSource }: { readonly dataSource: DataSource },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (troubleOf(error, dataSource) !== 'again') throw error
+    // Not in step with whom it was in the way of.
+    await setTimeout(10 + Math.random() * 40)
+    return work()
+  }
 }

@@ -28,6 +28,12 @@ export interface DriverError extends Error {
   readonly position?: string
 }
 
+/**
+ * Why a statement that is right was not done: the database was not there or had no room, or has ended this one in favour of
+ * others, and may do it the next time.
+ */
+export type Trouble = 'unavailable' | 'again'
+
 /** What one kind of database spells in its own way. Columns and values come as SQL: escaped names, placeholders. */
 export interface Dialect {
   /** Whether a column is one of the values. */
@@ -55,6 +61,12 @@ export interface Dialect {
   readonly isTextLoose: boolean
   /** Which statements can return what they have written. */
   readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
+  /** Closes a connection that must not be used again. */
+  readonly discard: (connection: unknown) => void
+  /** Whether it was none of the statement's doing; undefined for what was. */
+  readonly troubleOf: (error: DriverError) => Trouble | undefined
+  /** What an error says, without the values that its statement was about. */
+  readonly withoutValues: (error: DriverError) => string
   /** Which constraint it was; undefined for what is none. */
   readonly failureOf: (error: DriverError, metadata: EntityMetadata) => Failure | undefined
 }

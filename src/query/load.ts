@@ -1,9 +1,8 @@
-import type { QueryRunner } from 'typeorm'
 import type { Resource } from '../schema/registry'
 import { broadcast } from './broadcast'
+import { type Session, withRunner } from './connection'
 import { hasProperty, metadataOf, toEntity } from './entity'
 import type { Row } from './row'
-import type { Session } from './statement'
 
 /** The rows as they are after `@AfterLoad` and subscribers have seen them, where there are any. */
 export async function afterLoad(session: Session, resource: Resource, rows: readonly Row[]): Promise<readonly Row[]> {
@@ -19,14 +18,4 @@ export async function afterLoad(session: Session, resource: Resource, rows: read
     // What no property holds is as it was.
     resource.row.map(({ column }, index) => (hasProperty(column) ? column.getEntityValue(entity) : row[index])),
   )
-}
-
-async function withRunner<T>({ dataSource, runner }: Session, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
-  if (runner !== undefined) return work(runner)
-  const own = dataSource.createQueryRunner()
-  try {
-    return await work(own)
-  } finally {
-    await own.release()
-  }
 }

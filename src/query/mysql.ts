@@ -12,6 +12,25 @@ const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4)
  */
 const readAsText: ReadonlySet<string> = new Set(['json', 'date'])
 
+/** A connection of mysql2. */
+interface PoolConnection {
+  readonly destroy: () => void
+}
+
+/** Deadlock, record changed since the snapshot. */
+const ended: ReadonlySet<number> = new Set([1213, 1020])
+/**
+ * No connection free, server shutting down, connection killed or lost; statement interrupted or out of time, lock not had; disk
+ * or memory full, a server that only reads.
+ */
+const elsewhere: ReadonlySet<number> = new Set([
+  ...[1040, 1203, 1226, 1053, 1927, 2006, 2013, 4031],
+  ...[1317, 1969, 3024, 1205],
+  ...[1021, 1037, 1041, 1114, 1290, 1836],
+])
+const driversOwn =
+  /connection is (in closed state|closed)|pool is closed|queue limit reached|no connections available|enqueue/i
+
 /** MySQL, MariaDB. */
 export const mysql: Dialect = {
   // By the column first, which can use an index; then exactly.
@@ -41,6 +60,15 @@ export const mysql: Dialect = {
   lockTable: (table) => `SELECT 1 FROM ${table} FOR UPDATE`,
   isTextLoose: true,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
+  discard: (connection) => (connection as PoolConnection).destroy(),
+  // Those of unknown tables and columns hold names alone.
+  withoutValues: ({ errno, message }) =>
+    errno === 1146 || errno === 1054 ? message : message.replace(/'[^']*'/g, "'…'"),
+  troubleOf: ({ errno = 0, code = '', message }) => {
+    if (ended.has(errno)) return 'again'
+    const isElsewhere = elsewhere.has(errno) || code.startsWith('PROTOCOL_') || driversOwn.test(message)
+    return isElsewhere ? 'unavailable' : undefined
+  },
   failureOf: ({ errno = 0, message }, metadata) => kinds.get(errno)?.(message, metadata),
 }
 

@@ -1,9 +1,10 @@
 import type { ChangeSet } from '../plan/plan'
 import type { Resource } from '../schema/registry'
+import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { type ColumnValue, newEntity } from './entity'
 import { toValues } from './row'
-import { type Session, transact } from './statement'
+import { transact } from './statement'
 import { deleteValues, insertValues, updateValues } from './values'
 import type { Writer } from './writer'
 

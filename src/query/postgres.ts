@@ -11,6 +11,14 @@ const arraysRead: ReadonlySet<string> = new Set([
   ...['timestamp', 'timestamp without time zone', 'timestamptz', 'timestamp with time zone'],
 ])
 
+/** A connection of pg. */
+interface PoolClient {
+  readonly end: () => Promise<void>
+}
+
+const driversOwn =
+  /connection terminated|connection ended|timeout exceeded when trying to connect|query read timeout|connection error|not queryable|calling end on the pool|client was closed/i
+
 export const postgres: Dialect = {
   equalsAny: (column, _, values) => `${column} IN (${values.join(', ')})`,
   // As text: LIKE on `citext` would ignore the case.
@@ -33,6 +41,15 @@ export const postgres: Dialect = {
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   isTextLoose: false,
   returning: () => true,
+  discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
+  withoutValues: ({ message }) => message.replace(/: ".*"$/s, ': "…"'),
+  // Deadlock, serialization failure; no connection, no resources, operator's intervention, locks not had, a server that only
+  // reads; what the driver says without a code.
+  troubleOf: ({ code = '', message }) => {
+    if (code === '40P01' || code === '40001') return 'again'
+    const isElsewhere = /^(08...|53...|57P0.|57014|55P03|25P0[34]|25006)$/.test(code)
+    return isElsewhere || (code === '' && driversOwn.test(message)) ? 'unavailable' : undefined
+  },
   failureOf: ({ code = '', column, constraint, message, detail = '', position }, metadata) => {
     if (code === '23503' || code === '23001') return { kind: 'reference', columns: keyColumns(detail) }
     if (code === '23505' || code === '23P01') {

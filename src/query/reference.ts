@@ -3,9 +3,10 @@ import type { ChangeSet } from '../plan/plan'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
+import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { columnSql, type Row, toParameter, toValues } from './row'
-import { execute, type Session } from './statement'
+import { execute } from './statement'
 
 /** What a request writes, and the record as it was; undefined for a new one. */
 export interface Written {

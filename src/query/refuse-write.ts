@@ -2,11 +2,12 @@ import type { DataSource } from 'typeorm'
 import { ApiError, FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Resource } from '../schema/registry'
+import type { Session } from './connection'
 import type { Failure } from './dialect'
 import { failureOf } from './dialect-of'
 import { checkReferences, type Written } from './reference'
 import { UnreadableError } from './row'
-import { type Session, WriteError } from './statement'
+import { WriteError } from './statement'
 
 /**
  * Says what the database had against an INSERT or UPDATE (D5, D10).

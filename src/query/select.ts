@@ -1,10 +1,11 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { type Exists, type Join, rootAlias, type Scope, type SelectPlan } from '../plan/plan'
 import { type Bind, conditionSql } from './condition'
+import type { Session, Transaction } from './connection'
 import { dialectOf } from './dialect-of'
 import { afterLoad } from './load'
 import { columnSql, hydrate, type Row, selection } from './row'
-import { execute, type RawRow, type Session, type Transaction } from './statement'
+import { execute, type RawRow } from './statement'
 
 /** Runs the plan as one statement. */
 export async function fetchRows(session: Session, plan: SelectPlan): Promise<readonly Row[]> {

@@ -27,6 +27,13 @@ export const sqlite: Dialect = {
   lockTable: undefined,
   isTextLoose: false,
   returning: () => true,
+  discard: () => undefined,
+  withoutValues: ({ message }) => message,
+  troubleOf: ({ code = '', message }) => {
+    if (code === 'SQLITE_BUSY_SNAPSHOT') return 'again'
+    const isElsewhere = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL|INTERRUPT|NOMEM)/.test(code)
+    return isElsewhere || /not open|is closed/.test(message) ? 'unavailable' : undefined
+  },
   // By the message, since the code for a foreign key depends on the action that refused. What else a constraint or a trigger
   // (`RAISE(ABORT, …)`) refuses, it refuses for the values.
   failureOf: ({ message, code }, metadata): Failure | undefined => {

@@ -1,17 +1,10 @@
 import { type DataSource, type ObjectLiteral, type QueryBuilder, QueryFailedError, type QueryRunner } from 'typeorm'
+import { traced } from '../diagnostics'
+import { rollBack, type Session, type Transaction, withRunner } from './connection'
 import { dialectOf } from './dialect-of'
 
 /** A row as the driver hands it out, its columns named by the statement. */
 export type RawRow = Readonly<Record<string, unknown>>
-
-/** Where statements run: anywhere in the data source, or in the one connection of a transaction. */
-export interface Session {
-  readonly dataSource: DataSource
-  readonly runner?: QueryRunner
-}
-
-/** A session inside a transaction. */
-export type Transaction = Required<Session>
 
 /** What a statement has returned. */
 export interface Result {
@@ -26,11 +19,8 @@ export interface Result {
  * Runs what a QueryBuilder says, as text: without entities, events and transactions.
  * @param returning what follows the builder's own text, as ` RETURNING "id"`
  */
-export async function execute(
-  { dataSource, runner }: Session,
-  builder: QueryBuilder<ObjectLiteral>,
-  returning = '',
-): Promise<Result> {
+export async function execute(session: Session, builder: QueryBuilder<ObjectLiteral>, returning = ''): Promise<Result> {
+  const { dataSource } = session
   // SQLite's driver writes numbers into the text, which makes a new text of each; in an object they stay parameters.
   const wrappers = new Map<unknown, number>()
   const wrap = (value: unknown): unknown => {
@@ -46,27 +36,25 @@ export async function execute(
   const bound = parameters.map((parameter) => toDriver(wrappers.get(parameter) ?? parameter))
   // The sqlite3 driver of TypeORM 0.3 reads no rows of what begins with INSERT, UPDATE or DELETE.
   const text = `${returning !== '' && isSqlite3(dataSource) ? ' ' : ''}${sql}${returning}`
-  if (runner !== undefined) return run(runner, text, bound)
-  const own = dataSource.createQueryRunner('master')
-  try {
-    return await run(own, text, bound)
-  } finally {
-    await own.release()
-  }
+  return withRunner(session, (runner) => traced(session.trace, () => run(runner, text, bound)))
 }
 
 /** Does work in one transaction: the session's own, or a new one that is rolled back when the work throws. */
-export function transact<T>({ dataSource, runner }: Session, work: (session: Transaction) => Promise<T>): Promise<T> {
-  if (runner !== undefined) return work({ dataSource, runner })
-  let isDone = false
-  const transaction = dataSource.transaction(async ({ queryRunner }) => {
-    if (queryRunner === undefined) throw new TypeError('a transaction has a query runner')
-    const result = await work({ dataSource, runner: queryRunner })
-    isDone = true
-    return result
+export function transact<T>(session: Session, work: (session: Transaction) => Promise<T>): Promise<T> {
+  return withRunner(session, async (runner) => {
+    const transaction = { ...session, runner }
+    if (session.runner !== undefined) return work(transaction)
+    try {
+      await runner.startTransaction()
+      const result = await work(transaction)
+      // A deferred constraint speaks at the end.
+      await runner.commitTransaction().catch(throwWriteError)
+      return result
+    } catch (error) {
+      await rollBack(session, runner)
+      throw error
+    }
   })
-  // A deferred constraint speaks at the end.
-  return transaction.catch((error: unknown) => (isDone ? throwWriteError(error) : Promise.reject(error)))
 }
 
 /** A statement that writes has failed, and nothing is written. */

@@ -3,10 +3,10 @@ import type { Target } from '../plan/plan'
 import { planItem } from '../plan/select-plan'
 import type { Resource } from '../schema/registry'
 import { broadcast } from './broadcast'
+import type { Session, Transaction } from './connection'
 import { metadataOf, putRow, toEntity } from './entity'
 import { hydrate, type Row } from './row'
 import { lockRows, readRows } from './select'
-import type { Session, Transaction } from './statement'
 import { isTarget } from './values'
 
 /** A stored record as entities: one to change, and one as it was. */

@@ -5,11 +5,12 @@ import { planItem } from '../plan/select-plan'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import { endOfReferences, type ReadColumn, type StoredColumn } from '../schema/stored-column'
+import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { type ColumnValue, columnValues, setPath } from './entity'
 import { columnSql, fieldValue, fromValues, hydrate, type Row, selection, toParameter, toValues } from './row'
 import { readRows } from './select'
-import { executeWrite, type Session } from './statement'
+import { executeWrite } from './statement'
 
 /** Inserts one record. @returns it as it is stored: from the statement itself, where the database can return it */
 export async function insertValues(session: Session, resource: Resource, entity: ObjectLiteral): Promise<Row> {

@@ -1,28 +1,27 @@
 import type { ChangeSet, Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
+import type { Session } from './connection'
+import { requireState } from './entity-tag'
 import { heard } from './heard'
-import { afterLoad } from './load'
 import { plain } from './plain'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { Row } from './row'
-import type { Session } from './statement'
+import { transact } from './statement'
 import { tree } from './tree'
 import type { Writer } from './writer'
 
-/** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
+/** Inserts one record. @returns it as it is stored @throws {ApiError} `conflict`, `bad-values` */
 export async function insertRow(session: Session, resource: Resource, changes: ChangeSet): Promise<Row> {
-  const row = await writerOf(resource)
+  return writerOf(resource)
     .insert(session, resource, changes)
     .catch((error: unknown) => refuseWrite(error, session, resource, { changes, stored: undefined }))
-  const [loaded = row] = await afterLoad(session, resource, [row])
-  return loaded
 }
 
 /**
  * Updates one record.
  * @param stored as it was
- * @returns undefined when there is none for the target any more
- * @throws {ApiError} `conflict`, `bad-values`
+ * @returns it as it is stored; undefined when there is none for the target any more
+ * @throws {ApiError} `conflict`, `bad-values`, `precondition-failed`
  */
 export async function updateRow(
   session: Session,
@@ -31,18 +30,36 @@ export async function updateRow(
   changes: ChangeSet,
   stored: Row,
 ): Promise<Row | undefined> {
-  const row = await writerOf(resource)
-    .update(session, resource, target, changes)
-    .catch((error: unknown) => refuseWrite(error, session, resource, { changes, stored }))
-  const [loaded] = await afterLoad(session, resource, row === undefined ? [] : [row])
-  return loaded
+  const update = (inner: Session) => writerOf(resource).update(inner, resource, target, changes)
+  return inState(session, resource, target, update).catch((error: unknown) =>
+    refuseWrite(error, session, resource, { changes, stored }),
+  )
 }
 
-/** Deletes one record. @returns whether there was one for the target @throws {ApiError} `conflict` */
+/**
+ * Deletes one record.
+ * @returns whether there was one for the target
+ * @throws {ApiError} `conflict`, `precondition-failed`
+ */
 export async function deleteRow(session: Session, resource: Resource, target: Target): Promise<boolean> {
-  return writerOf(resource)
-    .remove(session, resource, target)
-    .catch((error: unknown) => refuseDelete(error, session.dataSource, resource))
+  const remove = (inner: Session) => writerOf(resource).remove(inner, resource, target)
+  return inState(session, resource, target, remove).catch((error: unknown) =>
+    refuseDelete(error, session.dataSource, resource),
+  )
+}
+
+/** Writes a record only in the state that the client means, in one transaction with the check. */
+function inState<T>(
+  session: Session,
+  resource: Resource,
+  target: Target,
+  write: (session: Session) => Promise<T>,
+): Promise<T> {
+  if (target.ifMatch === undefined) return write(session)
+  return transact(session, async (inner) => {
+    await requireState(inner, resource, target)
+    return write(inner)
+  })
 }
 
 function writerOf({ metadata, lifecycle }: Resource): Writer {

@@ -1,7 +1,8 @@
 import type { ChangeSet, Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
+import type { Session, Transaction } from './connection'
 import type { Row } from './row'
-import { type Session, type Transaction, transact } from './statement'
+import { transact } from './statement'
 
 /** A way to write one record. Rows come back as they are stored. */
 export interface Writer<In = Session> {

@@ -6,26 +6,53 @@ export interface PageLimits {
   readonly max: number
 }
 
-/** How large a request may be; checked before any work grows with it. */
-export const limits = {
-  /** Parameters of a query string. */
+/** How much a request may ask for: integers from 1. Checked before any work grows with it. */
+export interface RequestLimits {
+  /** Parameters of a query string. Default: 50. */
+  readonly parameters: number
+  /** Characters of a parameter's name. Default: 128. */
+  readonly parameterName: number
+  /** Characters of a parameter's value. Default: 2,048. */
+  readonly parameterValue: number
+  /** Filters of a query string. Default: 30. */
+  readonly filters: number
+  /** Members of an `in` list. Default: 500. */
+  readonly members: number
+  /** Characters of a `like` or `ilike` pattern. Default: 256. */
+  readonly pattern: number
+  /** Characters of all patterns of a request: each is compared with every record. Default: 512. */
+  readonly patterns: number
+  /** Relations that one filter may follow. Default: 4. */
+  readonly joinDepth: number
+  /** Tables that one request may join. Default: 8. */
+  readonly joins: number
+  /** Records before the end of the deepest page: `page` times `limit`. Default: 1,000,000. */
+  readonly depth: number
+  /** Bytes of a body. Default: 1,048,576. */
+  readonly body: number
+  /** Passwords that are hashed at a time. Default: 2. */
+  readonly passwords: number
+  /** Passwords that wait to be hashed; more are answered with 503. Default: 32. */
+  readonly waitingPasswords: number
+}
+
+/** All limits of a mount. */
+export interface Limits extends RequestLimits {
+  readonly page: PageLimits
+}
+
+export const defaultLimits: RequestLimits = {
   parameters: 50,
-  /** Characters of a parameter's name. */
   parameterName: 128,
-  /** Characters of a parameter's value. */
   parameterValue: 2048,
-  /** Filters of a query string. */
   filters: 30,
-  /** Members of an `in` list. */
   members: 500,
-  /** Characters of a `like` pattern. */
   pattern: 256,
-  /** Foreign keys that one filter may follow. */
+  patterns: 512,
   joinDepth: 4,
-  /** Tables that one request may join. */
   joins: 8,
-  /** Records before the end of the deepest page: `page` times `limit`. */
   depth: 1_000_000,
-  /** Bytes of a body. */
   body: 1_048_576,
-} as const
+  passwords: 2,
+  waitingPasswords: 32,
+}

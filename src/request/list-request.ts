@@ -1,5 +1,5 @@
 import { ApiError, type FieldErrors } from '../errors'
-import { limits, type PageLimits } from './limits'
+import type { Limits } from './limits'
 import { type Pair, parsePairs } from './pairs'
 
 /** A list request as its query string says it, before any field is looked up. */
@@ -28,15 +28,16 @@ const reserved: ReadonlySet<string> = new Set(['ordering', 'limit', 'page'])
  * @param errors receives what is wrong with single parameters
  * @throws {ApiError} `bad-query`, when the text cannot be taken apart or is too large
  */
-export function parseListRequest(querystring: string, pageLimits: PageLimits, errors: FieldErrors): ListRequest {
-  const pairs = readPairs(querystring)
+export function parseListRequest(querystring: string, limits: Limits, errors: FieldErrors): ListRequest {
+  const pairs = readPairs(querystring, limits)
   const filters = pairs.filter((pair) => !reserved.has(pair.name))
   if (filters.length > limits.filters) {
     throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, these are ${filters.length}`)
   }
   const single = (name: string): string | undefined => readSingle(pairs, name, errors)
-  const limit = readCount('limit', single('limit'), pageLimits.max, errors) ?? pageLimits.default
-  const page = readCount('page', single('page'), Math.floor(limits.depth / limit), errors) ?? 1
+  const limit = readCount('limit', single('limit'), limits.page.max, errors) ?? limits.page.default
+  const reach = ` (pages reach ${limits.depth} records deep; go further by filtering)`
+  const page = readCount('page', single('page'), Math.floor(limits.depth / limit), errors, reach) ?? 1
   return {
     filters,
     ordering: single('ordering')?.split(',') ?? [],
@@ -49,7 +50,7 @@ export function parseListRequest(querystring: string, pageLimits: PageLimits, er
   }
 }
 
-function readPairs(querystring: string): readonly Pair[] {
+function readPairs(querystring: string, limits: Limits): readonly Pair[] {
   const count = querystring.split('&').length
   if (count > limits.parameters) {
     throw new ApiError('bad-query', `at most ${limits.parameters} parameters are allowed, these are ${count}`)
@@ -75,11 +76,16 @@ function readSingle(pairs: readonly Pair[], name: string, errors: FieldErrors): 
   return first?.value
 }
 
-function readCount(name: string, text: string | undefined, max: number, errors: FieldErrors): number | undefined {
+function readCount(
+  name: string,
+  text: string | undefined,
+  max: number,
+  errors: FieldErrors,
+  why = '',
+): number | undefined {
   if (text === undefined) return undefined
   const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : Number.NaN
   if (count <= max) return count
-  const why = name === 'page' ? ` (pages reach ${limits.depth} records deep; go further by filtering)` : ''
   errors.add(name, `must be an integer from 1 to ${max}${why}`)
   return undefined
 }

@@ -10,6 +10,7 @@ export interface Answer {
 
 const json = 'application/json; charset=utf-8'
 const problem = 'application/problem+json; charset=utf-8'
+const notStored = { 'Cache-Control': 'no-store' }
 
 export function answerJson(status: number, value: unknown, headers: Answer['headers'] = {}): Answer {
   return { status, headers: { 'Content-Type': json, ...headers }, body: JSON.stringify(value) }
@@ -19,10 +20,34 @@ export function answerEmpty(headers: Answer['headers'] = {}): Answer {
   return { status: 204, headers, body: '' }
 }
 
+/** What the client has is still the record (RFC 9110, 304). */
+export function answerNotModified(tag: string): Answer {
+  return { status: 304, headers: { ETag: tag }, body: '' }
+}
+
+/** What a cache may do with an answer: ask each time, and keep for its user alone what only a user is shown. */
+export function withCaching(answer: Answer, isPublic: boolean): Answer {
+  const headers = { 'Cache-Control': isPublic ? 'no-cache' : 'private, no-cache', ...answer.headers }
+  return { ...answer, headers }
+}
+
+/** Whether the site can answer; nothing else is said. */
+export function answerHealth(isAlive: boolean): Answer {
+  return {
+    status: isAlive ? 200 : 503,
+    headers: { 'Content-Type': json, ...notStored },
+    body: JSON.stringify({ status: isAlive ? 'pass' : 'fail' }),
+  }
+}
+
 /** The one answer of a refused login, as the specification spells it (spec.md, Authentication, rule 1). */
 const loginRequired: Answer = {
   status: 401,
-  headers: { 'WWW-Authenticate': 'Basic realm="Login Required"', 'Content-Type': 'text/html; charset=utf-8' },
+  headers: {
+    'WWW-Authenticate': 'Basic realm="Login Required"',
+    'Content-Type': 'text/html; charset=utf-8',
+    ...notStored,
+  },
   body: 'Authentication failed',
 }
 
@@ -51,5 +76,5 @@ interface Problem {
 
 function answerProblem({ code, ...members }: Problem, headers: Answer['headers'] = {}): Answer {
   const body = JSON.stringify({ type: `urn:typeorm-resources:${code}`, ...members })
-  return { status: members.status, headers: { 'Content-Type': problem, ...headers }, body }
+  return { status: members.status, headers: { 'Content-Type': problem, ...notStored, ...headers }, body }
 }

@@ -1,6 +1,5 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
-import { argon2id, type PasswordHashing } from '../access/account'
-import { hashLength } from '../access/password'
+import { argon2id, hashLength, type PasswordHashing } from '../access/password'
 import type { Report } from '../errors'
 import type { UserAccountOptions } from '../resource'
 import type { Kind } from '../value/kind'

@@ -58,6 +58,7 @@ export function buildResource(registration: Registration, context: MountContext,
       return related === undefined || isHiddenBy(related, relation) ? undefined : related
     },
     owner,
+    requireIfMatch: options.requireIfMatch === true,
     validate,
     lifecycle,
   }

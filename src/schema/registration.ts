@@ -27,6 +27,7 @@ const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, true>> = 
   readOnly: true,
   auth: true,
   ownerField: true,
+  requireIfMatch: true,
 }
 const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> = {
   entity: true,

@@ -35,6 +35,8 @@ export interface Resource {
   readonly related: (relation: RelationMetadata) => Resource | undefined
   /** The foreign key to the user who owns a record. */
   readonly owner: Field | undefined
+  /** Whether a write must say which state of a record it means. */
+  readonly requireIfMatch: boolean
   /** Checks an entity as it would be stored by its `class-validator` decorators; undefined without any. */
   readonly validate: Validate | undefined
   /** Which of TypeORM's events somebody listens to. */

@@ -134,7 +134,8 @@ test('an unknown, inactive or password-less user costs a check like a wrong pass
     const { status } = await send(url, 'GET /api/guest/', { as: name })
     expect([name, status, checked.length - before]).toEqual([name, name === 'al' ? 200 : 401, 1])
   }
-  expect(checked.slice(1)).toEqual(Array.from({ length: 3 }, () => 'hash of nobody has this password'))
+  const decoys = new Set(checked.slice(1))
+  expect([decoys.size, decoys.has(checked[0] ?? '')]).toEqual([1, false])
 })
 
 test('hashPassword and verifyPassword', async () => {

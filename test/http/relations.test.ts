@@ -262,7 +262,10 @@ test.each([
   ['country?spies=1', 'spies is not a field of country'],
   ['country?secrets__name=Austria', 'secrets__name starts with secrets, which is not a field of country'],
   ['country?ordering=languages', 'ordering names "languages", which leads to language records'],
-  ['region?countries__languages__countries__languages__countries__id=1', 'follows 5 relations; at most 4 are allowed'],
+  [
+    'region?countries__languages__countries__languages__countries__id=1',
+    'follows too many relations; at most 4 are allowed',
+  ],
 ])('D13, D19 %s is refused', async (path, detail) => {
   const reply = await get(path)
   expect([reply.status, reply.json()]).toEqual([

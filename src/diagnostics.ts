@@ -1,0 +1,81 @@
+import { channel } from 'node:diagnostics_channel'
+
+/** A request on a resource has been answered. */
+export interface RequestEvent {
+  readonly resource: string
+  readonly method: string
+  readonly status: number
+  readonly milliseconds: number
+  /** SQL statements. */
+  readonly statements: number
+  /** Rows that they have returned. */
+  readonly rows: number
+}
+
+/** A SQL statement has come back from the database. */
+export interface StatementEvent {
+  readonly resource: string
+  readonly milliseconds: number
+  readonly rows: number
+  readonly failed: boolean
+}
+
+/** A request has been refused: its code is one of docs/reference/errors.md. */
+export interface RefusalEvent {
+  readonly resource: string
+  readonly method: string
+  readonly code: string
+  readonly status: number
+}
+
+/** A request could not be answered; `name` is that of the error, which went to Koa's `error` event. */
+export interface FaultEvent {
+  readonly resource: string
+  readonly method: string
+  readonly name: string
+}
+
+/**
+ * What can be listened to through Node's `diagnostics_channel`, at no cost when nobody does. No event holds a value of a
+ * record, credentials or a parameter of SQL.
+ */
+export const channels = {
+  request: channel('typeorm-resources:request'),
+  statement: channel('typeorm-resources:statement'),
+  refusal: channel('typeorm-resources:refusal'),
+  fault: channel('typeorm-resources:fault'),
+} as const
+
+/** What the statements of one request have cost so far. */
+export interface Trace {
+  readonly resource: string
+  statements: number
+  rows: number
+  /** Between a statement's start and its result, waiting for a connection left out. */
+  milliseconds: number
+}
+
+/** Runs a statement, and notes what it has cost. */
+export async function traced<T extends { readonly rows: readonly unknown[] }>(
+  trace: Trace | undefined,
+  run: () => Promise<T>,
+): Promise<T> {
+  if (trace === undefined) return run()
+  const start = performance.now()
+  let rows = 0
+  let failed = true
+  try {
+    const result = await run()
+    rows = result.rows.length
+    failed = false
+    return result
+  } finally {
+    const milliseconds = performance.now() - start
+    trace.statements += 1
+    trace.rows += rows
+    trace.milliseconds += milliseconds
+    if (channels.statement.hasSubscribers) {
+      channels.statement.publish({ resource: trace.resource, milliseconds, rows, failed } satisfies StatementEvent)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { Principal } from '../access/rule'
+import { ApiError, FieldErrors } from '../errors'
+import { planInsert, planUpdate, type ShownValue } from '../plan/change-set'
+import type { ChangeSet } from '../plan/plan'
+import { planList } from '../plan/select-plan'
+import { ownerKey } from '../plan/target'
+import { isUnreadable, twice } from '../query/dialect-of'
+import { changed, entityTag } from '../query/entity-tag'
+import { afterLoad } from '../query/load'
+import { requireReferences } from '../query/reference'
+import type { Row } from '../query/row'
+import { fetchRows } from '../query/select'
+import { validateChanges } from '../query/validate'
+import { deleteRow, insertRow, updateRow } from '../query/write'
+import { parseBody } from '../request/body'
+import { parseListRequest } from '../request/list-request'
+import { isMatch, isNoMatch } from '../request/preconditions'
+import { type Answer, answerEmpty, answerJson, answerNotModified } from '../response/answer'
+import { renderEnvelope } from '../response/envelope'
+import { renderField, renderRecord } from '../response/record'
+import type { Resource } from '../schema/registry'
+import { notFound, requireRow, requireTarget } from './found'
+import type { ResourceRequest, Service } from './service'
+
+/** What one method does; the access rule has let it pass. */
+export type Action = (service: Service, request: ResourceRequest, principal: Principal) => Promise<Answer>
+
+export const list: Action = async ({ limits }, { resource, session, querystring, collection }) => {
+  const errors = new FieldErrors()
+  const request = parseListRequest(querystring, limits, errors)
+  const plan = planList(resource, request, limits, errors)
+  errors.raise('bad-query')
+  const rows = await fetchRows(session, plan).catch((error: unknown) => {
+    if (!isUnreadable(error, session.dataSource, resource)) throw error
+    throw new ApiError('bad-query', 'the database cannot read the value of a filter')
+  })
+  return answerJson(200, renderEnvelope(resource, request, rows, collection))
+}
+
+export const create: Action = async (service, request, principal) => {
+  const { resource, session, collection } = request
+  const body = await parseBody(await request.readPayload(service.limits.body))
+  const row = await twice(session, async () => {
+    const errors = new FieldErrors()
+    const changes = planInsert(resource, body, ownerKey(resource, principal), errors)
+    await validateChanges(resource, undefined, changes, errors)
+    await requireReferences(session, resource, { changes, stored: undefined }, errors)
+    return insertRow(session, resource, await hashPasswords(service, changes))
+  })
+  // A comma, between the values of a key of several, may stand in a path.
+  const segment = encodeURIComponent(String(renderField(resource, row, resource.key))).replaceAll('%2C', ',')
+  return answerRecord(201, request, row, { Location: `${collection}${segment}/` })
+}
+
+export const read: Action = async (_, request) => {
+  const { row, tag } = await requireRow(request)
+  if (!isMatch(request.headers['if-match'], tag)) throw changed(request.resource)
+  if (!isNoMatch(request.headers['if-none-match'], tag)) return answerNotModified(tag)
+  return answerRecord(200, request, row)
+}
+
+export const update: Action = async (service, request, principal) => {
+  const { resource, session } = request
+  const body = await parseBody(await request.readPayload(service.limits.body))
+  const updated = await twice(session, async () => {
+    const found = await requireTarget(request, principal, resource.entityRow)
+    const [row = found.row] = await afterLoad(session, resource, [found.row])
+    const errors = new FieldErrors()
+    const changes = planUpdate(resource, body, shownIn(resource, row), errors)
+    await validateChanges(resource, row, changes, errors)
+    await requireReferences(session, resource, { changes, stored: row }, errors)
+    if (changes.size === 0) return found.row
+    return updateRow(session, resource, found.target, await hashPasswords(service, changes), row)
+  })
+  if (updated === undefined) throw notFound(request)
+  return answerRecord(200, request, updated)
+}
+
+export const remove: Action = async (_, request, principal) => {
+  const { resource, session } = request
+  const isRemoved = await twice(session, async () => {
+    const { target } = await requireTarget(request, principal)
+    return deleteRow(session, resource, target)
+  })
+  if (!isRemoved) throw notFound(request)
+  return answerEmpty()
+}
+
+/** Answers with a record as it is stored, as its listeners show it. */
+async function answerRecord(
+  status: 200 | 201,
+  { resource, session }: ResourceRequest,
+  stored: Row,
+  headers: Answer['headers'] = {},
+): Promise<Answer> {
+  const [row = stored] = await afterLoad(session, resource, [stored])
+  return answerJson(status, renderRecord(resource, row), { ...headers, ETag: entityTag(resource, stored) })
+}
+
+/** What the client sees of a record: nothing of a hidden field. */
+function shownIn(resource: Resource, row: Row): ShownValue {
+  return (field) => (resource.record.includes(field) ? renderField(resource, row, field) : undefined)
+}
+
+async function hashPasswords({ passwords }: Service, changes: ChangeSet): Promise<ChangeSet> {
+  const hashed = new Map(changes)
+  for (const [field, value] of changes) {
+    if (field.password && typeof value === 'string') hashed.set(field, await passwords.hash(value))
+  }
+  return hashed
+}

@@ -1,0 +1,61 @@
+import type { Principal } from '../access/rule'
+import { ApiError } from '../errors'
+import type { Target } from '../plan/plan'
+import { parseKey, planItem } from '../plan/select-plan'
+import { requireOwner } from '../plan/target'
+import { isUnreadable } from '../query/dialect-of'
+import { changed, entityTag } from '../query/entity-tag'
+import { fieldValue, type Row } from '../query/row'
+import { readRows } from '../query/select'
+import { isMatch, isNoMatch } from '../request/preconditions'
+import type { Resource } from '../schema/registry'
+import type { ResourceRequest } from './service'
+
+/** A record as it is stored, and its tag. */
+interface Found {
+  readonly row: Row
+  readonly tag: string
+}
+
+/** The record that a path names. @throws {ApiError} `not-found` */
+export async function requireRow(
+  request: ResourceRequest,
+  columns?: Resource['row'],
+): Promise<Found & { key: unknown }> {
+  const { resource, session, segment = '' } = request
+  const key = parseKey(resource, segment)
+  if (key === undefined) throw notFound(request)
+  const [row] = await readRows(session, planItem(resource, key, columns)).catch((error: unknown) => {
+    // An id that the database cannot read is that of no record.
+    if (isUnreadable(error, session.dataSource, resource)) return []
+    throw error
+  })
+  if (row === undefined) throw notFound(request)
+  return { row, key, tag: entityTag(resource, row) }
+}
+
+/** The record that a write is about. @throws {ApiError} `not-found`, `not-owner`, `precondition-*` */
+export async function requireTarget(
+  request: ResourceRequest,
+  principal: Principal,
+  columns?: Resource['row'],
+): Promise<Found & { target: Target }> {
+  const { resource, headers } = request
+  const { row, tag, key } = await requireRow(request, columns)
+  const ifMatch = headers['if-match']
+  const owner = resource.owner === undefined ? undefined : fieldValue(resource, row, resource.owner)
+  const target = { key, owner, ifMatch }
+  requireOwner(resource, target, principal)
+  if (resource.requireIfMatch && ifMatch === undefined) {
+    throw new ApiError(
+      'precondition-required',
+      `send If-Match with the ETag of the ${resource.name} that you have read`,
+    )
+  }
+  if (!isMatch(ifMatch, tag) || !isNoMatch(headers['if-none-match'], tag)) throw changed(resource)
+  return { row, tag, target }
+}
+
+export function notFound({ resource }: ResourceRequest): ApiError {
+  return new ApiError('not-found', `there is no ${resource.name} of this id`)
+}

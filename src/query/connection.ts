@@ -1,0 +1,61 @@
+import type { DataSource, QueryRunner } from 'typeorm'
+import type { Trace } from '../diagnostics'
+import { unavailable } from '../errors'
+import { dialectOf } from './dialect-of'
+
+/** Where statements run: anywhere in the data source, or in the one connection of a transaction. */
+export interface Session {
+  readonly dataSource: DataSource
+  /** How long to wait for a connection, in milliseconds. */
+  readonly waitLimit: number
+  readonly runner?: QueryRunner
+  /** What the statements of a request have cost; undefined when nobody wants to know. */
+  readonly trace: Trace | undefined
+}
+
+/** A session inside a transaction. */
+export type Transaction = Session & Required<Pick<Session, 'runner'>>
+
+/** Does work in the session's connection, or in one of its own that is given back afterwards. */
+export async function withRunner<T>(session: Session, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
+  if (session.runner !== undefined) return work(session.runner)
+  const runner = session.dataSource.createQueryRunner('master')
+  await connect(session, runner)
+  try {
+    return await work(runner)
+  } finally {
+    await runner.release()
+  }
+}
+
+/** Pools have their clients wait for ever, unless they are told otherwise. */
+async function connect({ dataSource, waitLimit }: Session, runner: QueryRunner): Promise<void> {
+  // Where all share one connection, it is the lock that they wait for.
+  if (dialectOf(dataSource).sharesConnection) return
+  const connected: Promise<unknown> = runner.connect()
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable('the database has no connection free')), waitLimit)
+  })
+  try {
+    await Promise.race([connected, late])
+  } catch (error) {
+    // It may come yet.
+    connected.then(
+      () => runner.release(),
+      () => undefined,
+    )
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Takes back what a transaction has done. A connection that cannot would do it in the name of who has it next: it is closed. */
+export async function rollBack({ dataSource }: Session, runner: QueryRunner): Promise<void> {
+  try {
+    await runner.rollbackTransaction()
+  } catch {
+    dialectOf(dataSource).discard(await runner.connect())
+  }
+}

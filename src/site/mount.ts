@@ -1,0 +1,115 @@
+import type Koa from 'koa'
+import type { DataSource } from 'typeorm'
+import { buildAuthenticate } from '../access/account'
+import { argon2id } from '../access/password'
+import { buildPasswordChecks } from '../access/password-checks'
+import { ruleTitle } from '../access/require-principal'
+import { ConfigError } from '../errors'
+import type { Service } from '../pipeline/service'
+import { buildAccountLookup } from '../query/account-lookup'
+import type { Session } from '../query/connection'
+import { warnOfSettings } from '../query/settings'
+import { lockSqlite } from '../query/sqlite-lock'
+import { buildRegistry, checkDataSource } from '../schema/build-registry'
+import type { Registry, Resource } from '../schema/registry'
+import { buildHealth } from './health'
+import { buildMiddleware } from './koa'
+import { checkOptions, type MountOptions, type MountSettings, withDefaults } from './mount-options'
+
+/** One resource as it was mounted. */
+export interface MountedResource {
+  readonly name: string
+  /** `/api/note/` */
+  readonly path: string
+  /** The properties of a record, in their order. */
+  readonly fields: readonly string[]
+  /** The title of its access rule. */
+  readonly rule: string
+  /** The field that holds the owner, with `ownerField`. */
+  readonly owner?: string
+}
+
+/** What `mountResources` has mounted. */
+export interface Mounted {
+  /** None until the data source is initialized. */
+  readonly resources: readonly MountedResource[]
+}
+
+/**
+ * Puts a REST service before the entities of a data source: everything that carries `@Resource`, and what `resources` names.
+ * Paths that name no resource go on to the next middleware. Until the data source is initialized every request is 503.
+ * @throws {ConfigError} with all mistakes at once (D26); what can only be seen in an initialized data source is thrown by its
+ * `initialize()`
+ */
+export function mountResources<State, Custom>(
+  app: Koa<State, Custom>,
+  dataSource: DataSource,
+  options: MountOptions = {},
+): Mounted {
+  const settings = withDefaults(options)
+  const { base, waitLimit, serverTiming } = settings
+  const mistakes = checkOptions(options, settings)
+  const unsupported = checkDataSource(dataSource)
+  const cannotScan = unsupported.length > 0 || !dataSource.isInitialized
+  if (cannotScan && mistakes.length + unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
+  if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit })
+  const session: Session = { dataSource, waitLimit, trace: undefined }
+  let service: (Service & Pick<Registry, 'resources'>) | undefined
+  whenInitialized(dataSource, () => {
+    service = buildService(dataSource, settings, mistakes)
+    // Nothing depends on it.
+    warnOfSettings(session).catch(() => undefined)
+  })
+  const health = settings.health ? buildHealth(session) : undefined
+  const current = (): typeof service => (dataSource.isInitialized ? service : undefined)
+  app.use(buildMiddleware({ base, session, service: current, health, serverTiming }))
+  return {
+    get resources() {
+      return [...(service?.resources.values() ?? [])].map((resource) => describe(resource, base))
+    },
+  }
+}
+
+/** Now, where it is initialized, and each time that it will be; an error is then that of `initialize()`. */
+function whenInitialized(dataSource: DataSource, build: () => void): void {
+  const initialize = dataSource.initialize.bind(dataSource)
+  dataSource.initialize = async () => {
+    await initialize()
+    try {
+      build()
+    } catch (error) {
+      await dataSource.destroy()
+      throw error
+    }
+    return dataSource
+  }
+  if (dataSource.isInitialized) build()
+}
+
+function buildService(
+  dataSource: DataSource,
+  { base, health, limits, allowedOrigins, ...options }: MountSettings,
+  mistakes: readonly string[],
+): Service & Pick<Registry, 'resources'> {
+  const { resources, accounts } = buildRegistry(dataSource, options, mistakes)
+  if (health && resources.has('health')) {
+    throw new ConfigError([
+      `"health" is the path ${base}/health/, and a resource has that name: give it another "name"`,
+    ])
+  }
+  const { passwords: running, waitingPasswords } = limits
+  const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, running, waitingPasswords)
+  const lookup = accounts && buildAccountLookup(accounts)
+  return { resources, limits, allowedOrigins, passwords, authenticate: buildAuthenticate(passwords), lookup }
+}
+
+function describe(resource: Resource, base: string): MountedResource {
+  const { name, record, rule, owner } = resource
+  return {
+    name,
+    path: `${base}/${name}/`,
+    fields: record.map((field) => field.name),
+    rule: ruleTitle(rule),
+    ...(owner === undefined ? {} : { owner: owner.name }),
+  }
+}
