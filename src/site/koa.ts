@@ -91,7 +91,7 @@ function isGet({ method }: Context): boolean {
  * throws for some: such a target has no canonical form (RFC 9112, request target).
  */
 function targetPath({ url, originalUrl }: Context): string {
-  if (/[#\\]/.test(originalUrl)) return ''
+  if (/^[^?]*\\|#/.test(originalUrl)) return ''
   const [path = ''] = withoutOrigin(url).split('?')
   return path
 }

@@ -1,0 +1,191 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Koa from 'koa'
+import { Column, type DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { type MountOptions, mountResources, Resource } from 'typeorm-resources'
+import { send } from '../client'
+import { createDataSource, isPostgres, isSqlite, recorder } from '../world/leg'
+import { openDataSource, openWorld, type World } from '../world/world'
+
+let world: World | undefined
+afterEach(async () => {
+  await world?.close()
+  world = undefined
+})
+const open = async (mount: MountOptions): Promise<World> => {
+  world = await openWorld({ mount })
+  return world
+}
+
+@Entity()
+@Resource()
+class Thing {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+}
+
+/** A limit, a request within it, one beyond, and what that is told. */
+const limits: readonly (readonly [MountOptions, string, string, string])[] = [
+  [{ limits: { parameters: 2 } }, 'score=1&limit=1', 'score=1&limit=1&page=1', 'at most 2 parameters'],
+  [{ limits: { parameterName: 5 } }, 'score=1', 'published=1', 'name may have 5 characters, one has 9'],
+  [{ limits: { parameterValue: 5 } }, 'title=abcde', 'title=abcdef', 'title may have 5 characters, it has 6'],
+  [{ limits: { filters: 1 } }, 'score=1&limit=1', 'score=1&title=x', 'at most 1 filters'],
+  [{ limits: { members: 2 } }, 'score__in=1,2', 'score__in=1,2,3', 'may have 2 members, this has 3'],
+  [{ limits: { pattern: 3 } }, 'title__like=a%25', 'title__like=abc%25', 'pattern of 3 characters, this has 4'],
+  [{ limits: { patterns: 3 } }, 'title__like=a%25', 'title__like=a%25&body__ilike=b%25', 'one pattern too many'],
+  [{ limits: { joinDepth: 1 } }, 'parent__score=1', 'parent__parent__score=1', 'at most 1 are allowed'],
+  [{ limits: { joins: 1 } }, 'parent__score=1', 'parent__score=1&author__username=x', '1 are allowed'],
+  [{ limits: { depth: 1000 } }, 'limit=10&page=100', 'limit=10&page=101', 'pages reach 1000 records deep'],
+  [{ limit: { max: 10 } }, 'limit=10', 'limit=11', 'from 1 to 10'],
+]
+test.each(limits)('the limit %j', async (mount, within, beyond, told) => {
+  const { url } = await open(mount)
+  expect((await send(url, `GET /api/note/?${within}`)).status).toBe(200)
+  const reply = await send(url, `GET /api/note/?${beyond}`)
+  expect([reply.status, reply.json()]).toMatchObject([400, { detail: expect.stringContaining(told) }])
+})
+
+test('the limit of a body', async () => {
+  const { url } = await open({ limits: { body: 40 } })
+  const post = (title: string) => send(url, 'POST /api/note/', { as: 'bob', body: { title, author_id: 2 } })
+  expect((await post('x')).status).toBe(201)
+  const reply = await post('x'.repeat(20))
+  expect([reply.status, reply.json()]).toMatchObject([413, { detail: 'a body may have 40 bytes' }])
+})
+
+test('health: 200 or 503, no data, one statement for many who ask, and only where it is asked for', async () => {
+  const { url, dataSource, statements } = await open({ health: true })
+  statements()
+  for (const line of ['GET /api/health/', 'GET /api/health', 'HEAD /api/health/']) {
+    const { status, text, headers } = await send(url, line)
+    expect([line, status, text]).toEqual([line, 200, line.startsWith('HEAD') ? '' : '{"status":"pass"}'])
+    expect(headers['cache-control']).toBe('no-store')
+  }
+  expect(statements()).toEqual(['SELECT 1'])
+  expect((await send(url, 'POST /api/health/')).status).toBe(404)
+  await dataSource.destroy()
+  await new Promise((resolve) => setTimeout(resolve, 1100))
+  const reply = await send(url, 'GET /api/health/')
+  expect([reply.status, reply.text]).toEqual([503, '{"status":"fail"}'])
+  expect((await send(url, 'GET /api/note/')).status).toBe(503)
+  await dataSource.initialize()
+  expect((await send(url, 'GET /api/note/')).status).toBe(404 - 204)
+})
+
+test('a mount before the data source is initialized answers 503 until it is', async () => {
+  const dataSource: DataSource = await createDataSource({ entities: [Thing], synchronize: true })
+  const app = new Koa()
+  const mounted = mountResources(app, dataSource)
+  app.use((context) => {
+    context.body = 'the next'
+  })
+  const server = createServer(app.callback())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  expect(mounted.resources).toEqual([])
+  for (const line of ['GET /api/thing/', 'PUT /api/thing/1/', 'GET /api/whatever/']) {
+    const { status, headers } = await send(url, line)
+    expect([line, status, headers['retry-after']]).toEqual([line, 503, '1'])
+  }
+  expect((await send(url, 'GET /elsewhere')).text).toBe('the next')
+  await dataSource.initialize()
+  expect(mounted.resources.map(({ path }) => path)).toEqual(['/api/thing/'])
+  expect((await send(url, 'GET /api/thing/')).status).toBe(200)
+  expect((await send(url, 'GET /api/whatever/')).text).toBe('the next')
+  await new Promise((resolve) => server.close(resolve))
+  await dataSource.destroy()
+})
+
+test('who listens to the channels learns of requests, statements, refusals and faults, and of no value', async () => {
+  const { url, sql } = await open({})
+  const events: [string, unknown][] = []
+  const listen = (message: unknown, name: string | symbol): void => {
+    events.push([String(name).replace('typeorm-resources:', ''), message])
+  }
+  const names = ['request', 'statement', 'refusal', 'fault'].map((name) => `typeorm-resources:${name}`)
+  for (const name of names) subscribe(name, listen)
+  await send(url, 'GET /api/note/?title=alpha')
+  await send(url, 'POST /api/note/', { as: 'bob', body: { title: 'canary', author_id: 99 } })
+  await sql('DROP TABLE "language_word"')
+  await send(url, 'GET /api/word/')
+  for (const name of names) unsubscribe(name, listen)
+  await send(url, 'GET /api/note/')
+  const milliseconds = expect.any(Number)
+  const statement = (resource: string, rows: number, failed = false) => [
+    'statement',
+    { resource, milliseconds, rows, failed },
+  ]
+  const request = (resource: string, method: string, status: number, statements: number, rows: number) => [
+    'request',
+    { resource, method, status, milliseconds, statements, rows },
+  ]
+  const statements = events.filter(([name]) => name === 'statement')
+  const others = events.filter(([name]) => name !== 'statement')
+  expect(statements[0]).toEqual(statement('note', 1))
+  expect(statements.at(-1)).toEqual(statement('word', 0, true))
+  expect(others).toEqual([
+    request('note', 'GET', 200, 1, 1),
+    ['refusal', { resource: 'note', method: 'POST', code: 'bad-values', status: 400 }],
+    request('note', 'POST', 400, statements.length - 2, expect.any(Number) as unknown as number),
+    ['fault', { resource: 'word', method: 'GET', name: 'QueryFailedError' }],
+    request('word', 'GET', 500, 1, 0),
+  ])
+  expect(JSON.stringify(events)).not.toMatch(/alpha|canary|bob/)
+})
+
+test('Server-Timing, where it is asked for', async () => {
+  const pattern = /^db;dur=\d+\.\d;desc="1 SQL", total;dur=\d+\.\d$/
+  expect((await send((await open({ serverTiming: true })).url, 'GET /api/note/')).headers['server-timing']).toMatch(
+    pattern,
+  )
+  await world?.close()
+  expect((await send((await open({})).url, 'GET /api/note/')).headers['server-timing']).toBeUndefined()
+})
+
+/** What the data source's logger is told at a mount. */
+async function warnings(prepare: (dataSource: DataSource) => Promise<unknown>): Promise<readonly string[]> {
+  const dataSource = await openDataSource([Thing])
+  await prepare(dataSource)
+  const told: string[] = []
+  const logger = {
+    ...recorder(() => {}),
+    log: (level: string, message: string) => void told.push(`${level} ${message}`),
+  }
+  Object.assign(dataSource, { logger })
+  mountResources(new Koa(), dataSource)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await dataSource.destroy()
+  return told
+}
+
+test('dangerous settings are warned of, once', async () => {
+  const { NODE_ENV } = process.env
+  process.env['NODE_ENV'] = 'production'
+  const told = await warnings(async (dataSource) => {
+    Object.assign(dataSource.options, { extra: { ...dataSource.options.extra, query_timeout: 1000 } })
+    if (isSqlite) await dataSource.query('PRAGMA foreign_keys = OFF')
+  })
+  Object.assign(process.env, { NODE_ENV })
+  const expected = [
+    'warn typeorm-resources: synchronize is on in production',
+    ...(isPostgres
+      ? ['warn typeorm-resources: query_timeout gives up', 'warn typeorm-resources: no statement_timeout']
+      : []),
+    ...(isSqlite ? ['warn typeorm-resources: foreign_keys is off'] : []),
+  ]
+  expect(told).toEqual(expected.map((text) => expect.stringContaining(text)))
+})
+
+test('settings that are right are not warned of', async () => {
+  const told = await warnings(async (dataSource) => {
+    if (isPostgres) {
+      const [{ name }] = await dataSource.query('SELECT current_database() AS name')
+      await dataSource.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET statement_timeout = '10s'`)
+      await dataSource.destroy()
+      await dataSource.initialize()
+      await dataSource.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" RESET statement_timeout`)
+    }
+  })
+  expect(told).toEqual([])
+})

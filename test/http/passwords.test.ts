@@ -1,0 +1,103 @@
+import { setTimeout } from 'node:timers/promises'
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { Resource, UserAccount, userRule } from 'typeorm-resources'
+import { send } from '../client'
+import { openWorld, type World } from '../world/world'
+
+/** How many are hashed at this moment, at most so far, and in all. */
+const checks = { running: 0, most: 0, all: 0 }
+
+@Entity()
+@Resource({ auth: userRule() })
+@UserAccount({
+  hash: (plain) => `hash of ${plain}`,
+  verify: async (plain, hash) => {
+    checks.running += 1
+    checks.all += 1
+    checks.most = Math.max(checks.most, checks.running)
+    await setTimeout(20)
+    checks.running -= 1
+    return hash === `hash of ${plain}`
+  },
+})
+class User {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ unique: true }) username!: string
+  @Column({ type: 'varchar', nullable: true }) password!: string | null
+  @Column({ default: true }) active!: boolean
+}
+
+@Entity()
+@Resource()
+class Public {
+  @PrimaryGeneratedColumn() id!: number
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({
+    entities: [User, Public],
+    seed: async (source) => {
+      const names = ['ann', 'bob', 'cy']
+      await source.getRepository(User).insert(names.map((username) => ({ username, password: `hash of ${username}` })))
+    },
+  })
+})
+beforeEach(() => Object.assign(checks, { running: 0, most: 0, all: 0 }))
+afterAll(() => world.close())
+
+const status = async (username: string, password = username): Promise<number> => {
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+  return (await send(world.url, 'GET /api/user/?limit=1', { headers: { Authorization: authorization } })).status
+}
+
+test('a flood of wrong passwords: two are checked at a time, 32 wait, further ones are 503; others are served', async () => {
+  const flood = Array.from({ length: 60 }, (_, index) => status(`nobody${index}`))
+  const open = await send(world.url, 'GET /api/public/')
+  const statuses = await Promise.all(flood)
+  expect(open.status).toBe(200)
+  expect(checks.most).toBe(2)
+  expect([...new Set(statuses)].toSorted()).toEqual([401, 503])
+  expect(statuses.filter((one) => one === 401).length).toBeGreaterThanOrEqual(34)
+  expect(checks.all).toBe(statuses.filter((one) => one === 401).length)
+})
+
+test('the 503 says when to come back', async () => {
+  const flood = Array.from({ length: 60 }, (_, index) => send(world.url, 'GET /api/user/', { as: `nobody${index}` }))
+  const busy = (await Promise.all(flood)).find((reply) => reply.status === 503)
+  expect([busy?.headers['retry-after'], busy?.json()]).toMatchObject([
+    '1',
+    { detail: 'too many passwords are being checked' },
+  ])
+})
+
+test('a password that was right is not hashed again; a wrong one is, each time', async () => {
+  expect([await status('ann'), await status('ann'), await status('ann')]).toEqual([200, 200, 200])
+  expect(checks.all).toBe(1)
+  expect([await status('ann', 'x'), await status('ann', 'x'), await status('ANN', 'ann')]).toEqual([401, 401, 401])
+  expect(checks.all).toBe(4)
+})
+
+test('another password, a deactivation, a password taken away hold at once', async () => {
+  expect(await status('bob')).toBe(200)
+  const change = (set: string): Promise<unknown> => world.sql(`UPDATE "user" SET ${set} WHERE "username" = 'bob'`)
+  const steps: readonly (readonly [string, number, number])[] = [
+    [`"password" = 'hash of other'`, 401, 200],
+    [`"active" = ${world.dataSource.options.type === 'postgres' ? 'false' : '0'}`, 401, 401],
+    [`"active" = ${world.dataSource.options.type === 'postgres' ? 'true' : '1'}`, 401, 200],
+    [`"password" = NULL`, 401, 401],
+    [`"password" = 'hash of bob'`, 200, 401],
+  ]
+  for (const [set, old, changed] of steps) {
+    await change(set)
+    expect([set, await status('bob'), await status('bob', 'other')]).toEqual([set, old, changed])
+  }
+})
+
+test('what one user has proved is nothing for another with the same hash', async () => {
+  await world.sql(`UPDATE "user" SET "password" = 'hash of cy' WHERE "username" = 'bob'`)
+  expect(await status('cy')).toBe(200)
+  expect(checks.all).toBe(1)
+  expect(await status('bob', 'cy')).toBe(200)
+  expect(checks.all).toBe(2)
+})
