@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders, request } from 'node:http'
+import { type Agent, createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** An answer as it came. */
@@ -16,6 +16,8 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** A string or bytes go as they are, anything else as JSON with its type. */
   readonly body?: unknown
+  /** Keeps connections, for a test of many requests. Default: a connection for each. */
+  readonly agent?: Agent | undefined
 }
 
 /** The header of RFC 7617. */
@@ -27,7 +29,7 @@ export function basic(username: string, password = username): string {
  * Sends one request just as it is written, unlike `fetch`, which tidies paths.
  * @param line `GET /api/note/?score=5`
  */
-export function send(url: string, line: string, { as, headers = {}, body }: SendOptions = {}): Promise<Reply> {
+export function send(url: string, line: string, { as, headers = {}, body, agent }: SendOptions = {}): Promise<Reply> {
   const [method = 'GET', path = '/'] = line.split(/ (.*)/s)
   const isRaw = body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
   const payload = isRaw ? body : JSON.stringify(body)
@@ -39,7 +41,7 @@ export function send(url: string, line: string, { as, headers = {}, body }: Send
     ...headers,
   }
   return new Promise((resolve, reject) => {
-    const outgoing = request({ hostname, port, method, path, headers: all, agent: false }, (incoming) => {
+    const outgoing = request({ hostname, port, method, path, headers: all, agent: agent ?? false }, (incoming) => {
       const chunks: Buffer[] = []
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
       incoming.on('error', reject)

@@ -1,0 +1,340 @@
+import { Agent } from 'node:http'
+import { Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
+import { adminRule, type ResourceRegistration, type Rule, readOnlyRule, UserAccount, userRule } from 'typeorm-resources'
+import { basic, type Reply, send } from './client'
+import { canaries } from './world/seed'
+import { openWorld, type World } from './world/world'
+
+/**
+ * The access matrix: every rule, principal, method and form of URL. What must come is computed here from tables that are
+ * copied from the specification (Authentication) and from D1 to D3 and D22 to D24, by nothing of `src`.
+ */
+
+type Who = 'nobody' | 'admins' | 'users' | 'everybody'
+
+/** Who a rule lets in: for GET, HEAD and OPTIONS, and for every other method. */
+interface Expected {
+  readonly reads: Who
+  readonly others: Who
+  /** Whether a record is its owner's alone to change. */
+  readonly owned?: true
+}
+
+interface RuleCase extends Expected {
+  readonly title: string
+  readonly name: string
+  readonly options: Pick<ResourceRegistration, 'auth' | 'ownerField'>
+}
+
+/** The reverse of the usual, so that it is mistaken for no rule of ours: users write, administrators alone read. */
+const custom: Rule = async ({ reads, authenticate }) => {
+  const principal = await authenticate()
+  return reads && !principal?.admin ? null : principal
+}
+
+const publicUsers = userRule({ read: 'public' })
+const publicAdmins = adminRule({ read: 'public' })
+const rules: readonly RuleCase[] = [
+  { title: 'spec default rule', name: 'plain', options: {}, reads: 'everybody', others: 'nobody' },
+  {
+    title: 'spec read-only rule',
+    name: 'fixed',
+    options: { auth: readOnlyRule() },
+    reads: 'everybody',
+    others: 'nobody',
+  },
+  { title: 'spec user rule', name: 'member', options: { auth: userRule() }, reads: 'users', others: 'users' },
+  {
+    title: 'D22 user rule, public reading',
+    name: 'article',
+    options: { auth: publicUsers },
+    reads: 'everybody',
+    others: 'users',
+  },
+  { title: 'spec D23 admin rule', name: 'ledger', options: { auth: adminRule() }, reads: 'admins', others: 'admins' },
+  {
+    title: 'D22 admin rule, public reading',
+    name: 'notice',
+    options: { auth: publicAdmins },
+    reads: 'everybody',
+    others: 'admins',
+  },
+  {
+    title: 'spec D24 owner',
+    name: 'diary',
+    options: { ownerField: 'owner' },
+    reads: 'users',
+    others: 'users',
+    owned: true,
+  },
+  {
+    title: 'D22 D24 owner, public reading',
+    name: 'blog',
+    options: { ownerField: 'owner', auth: publicUsers },
+    reads: 'everybody',
+    others: 'users',
+    owned: true,
+  },
+  { title: 'a rule of its own', name: 'drop', options: { auth: custom }, reads: 'admins', others: 'users' },
+]
+
+type Rank = 'stranger' | 'user' | 'admin'
+
+interface Principal {
+  readonly title: string
+  readonly rank: Rank
+  readonly owns?: true
+  readonly authorization?: string
+}
+
+const principals: readonly Principal[] = [
+  { title: 'nobody', rank: 'stranger' },
+  { title: 'an administrator with a wrong password', rank: 'stranger', authorization: basic('admin', 'owner') },
+  { title: 'an unknown user', rank: 'stranger', authorization: basic('unknown') },
+  { title: 'an inactive user', rank: 'stranger', authorization: basic('inactive') },
+  { title: 'a user without password', rank: 'stranger', authorization: basic('hollow', 'null') },
+  { title: 'a malformed header', rank: 'stranger', authorization: 'Basic !!!' },
+  { title: 'the owner', rank: 'user', owns: true, authorization: basic('owner') },
+  { title: 'another user', rank: 'user', authorization: basic('other') },
+  { title: 'an administrator', rank: 'admin', authorization: basic('admin') },
+]
+
+const admitted: Readonly<Record<Who, readonly Rank[]>> = {
+  nobody: [],
+  admins: ['admin'],
+  users: ['user', 'admin'],
+  everybody: ['stranger', 'user', 'admin'],
+}
+
+/** What a path is, by D1: a collection, a record that is there, one that is not, or nothing of ours. */
+type Target = 'collection' | 'record' | 'no record' | 'not ours'
+
+const paths: readonly (readonly [Target, (name: string) => string])[] = [
+  ['collection', (name) => `/api/${name}/`],
+  ['collection', (name) => `/api/${name}`],
+  ['record', (name) => `/api/${name}/1/`],
+  ['record', (name) => `/api/${name}/1`],
+  ['no record', (name) => `/api/${name}/999/`],
+  ['no record', (name) => `/api/${name}/1abc/`],
+  ['no record', (name) => `/api/${name}/1.0`],
+  ['no record', (name) => `/api/${name}/%31/`],
+  ['not ours', (name) => `//api/${name}/`],
+  ['not ours', (name) => `/api//${name}/1/`],
+  ['not ours', (name) => `/API/${name}/`],
+  ['not ours', (name) => `/api/${name.toUpperCase()}/1/`],
+  ['not ours', (name) => `/api/${encodeFirst(name)}/`],
+  ['not ours', (name) => `/api/${encodeFirst(name)}/1/`],
+  ['not ours', (name) => `/api/x/../${name}/1/`],
+  ['not ours', (name) => `/api/${name}//`],
+  ['not ours', (name) => `/api/${name}/1/2/`],
+  ['not ours', (name) => `/api/${name}s/1/`],
+]
+
+function encodeFirst(name: string): string {
+  return `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
+}
+
+/** Of what Node's server lets in, those of the service, safe ones that are not, and extensions. */
+const methods = [
+  'GET',
+  'HEAD',
+  'OPTIONS',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'TRACE',
+  'PROPFIND',
+  'QUERY',
+  'MKCOL',
+  'PURGE',
+  'M-SEARCH',
+]
+const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+const bodied: readonly string[] = ['POST', 'PUT', 'PATCH']
+
+/** The methods of D3 and D4 and what they answer where nothing is against it. */
+const successes: Readonly<Record<Exclude<Target, 'not ours'>, Readonly<Record<string, number>>>> = {
+  collection: { GET: 200, HEAD: 200, OPTIONS: 204, POST: 201 },
+  record: { GET: 200, HEAD: 200, OPTIONS: 204, PUT: 200, PATCH: 200, DELETE: 204 },
+  // OPTIONS asks of the path, not of the record.
+  'no record': { GET: 404, HEAD: 404, OPTIONS: 204, PUT: 404, PATCH: 404, DELETE: 404 },
+}
+
+/** In the order of D2: whether the path is ours, rule, method, record, owner. */
+function expectedStatus(rule: Expected, { rank, owns }: Principal, method: string, target: Target): number {
+  if (target === 'not ours') return 404
+  const reads = reading.includes(method)
+  if (!admitted[reads ? rule.reads : rule.others].includes(rank)) return 401
+  const success = successes[target][method]
+  if (success === undefined) return 405
+  if (target === 'record' && !reads && rule.owned && !owns) return 403
+  return success
+}
+
+function allowedMethods(rule: Expected, target: Exclude<Target, 'not ours'>): readonly string[] {
+  return Object.keys(successes[target]).filter((method) => rule.others !== 'nobody' || reading.includes(method))
+}
+
+@Entity()
+@UserAccount({
+  // The answer to who asks costs no argon2 here; what is stored looks like one, for the search of hidden values.
+  hash: (plain) => `$argon2$${plain}`,
+  verify: (plain, stored) => stored === `$argon2$${plain}`,
+})
+class Account {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() username!: string
+  @Column({ type: 'varchar', nullable: true }) password!: string | null
+  @Column({ default: false }) admin!: boolean
+  @Column({ default: true }) active!: boolean
+}
+
+const accounts = [
+  { id: 1, username: 'owner', password: '$argon2$owner' },
+  { id: 2, username: 'other', password: '$argon2$other' },
+  { id: 3, username: 'admin', password: '$argon2$admin', admin: true },
+  // Whom only their state keeps out.
+  { id: 4, username: 'inactive', password: '$argon2$inactive', admin: true, active: false },
+  { id: 5, username: 'hollow', password: null, admin: true },
+]
+const rows = [
+  { id: 1, text: 'one', secret: canaries[0], owner: { id: 1 } },
+  { id: 2, text: 'two', secret: canaries[1], owner: { id: 3 } },
+]
+
+/** One entity for each rule, so that no row is under two. */
+function entityOf(name: string): new () => object {
+  @Entity(name)
+  class Item {
+    @PrimaryGeneratedColumn() id!: number
+    @Column() text!: string
+    @Column({ type: 'varchar', nullable: true }) secret!: string | null
+    @ManyToOne(() => Account, { nullable: true }) owner!: Account | null
+  }
+  return Item
+}
+const entities = new Map(rules.map(({ name }) => [name, entityOf(name)]))
+
+let world: World
+const agent = new Agent({ keepAlive: true, maxSockets: 16 })
+beforeAll(async () => {
+  world = await openWorld({
+    entities: [Account, ...entities.values()],
+    seed: async (dataSource) => {
+      await dataSource.getRepository(Account).insert(accounts)
+      for (const entity of entities.values()) await dataSource.getRepository(entity).insert(rows)
+    },
+    mount: {
+      resources: rules.map(({ name, options }) => ({ entity: name, name, exclude: ['secret'], ...options })),
+    },
+  })
+})
+afterAll(async () => {
+  agent.destroy()
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+interface Case {
+  readonly line: string
+  readonly method: string
+  readonly target: Target
+  readonly status: number
+}
+
+const casesOf = (rule: RuleCase, principal: Principal): readonly Case[] =>
+  methods.flatMap((method) =>
+    paths.map(([target, path]) => ({
+      line: `${method} ${path(rule.name)}`,
+      method,
+      target,
+      status: expectedStatus(rule, principal, method, target),
+    })),
+  )
+
+const ask = ({ line, method }: Case, { authorization }: Principal): Promise<Reply> =>
+  send(world.url, line, {
+    agent,
+    headers: authorization === undefined ? {} : { Authorization: authorization },
+    body: bodied.includes(method) ? { text: 'changed' } : undefined,
+  })
+
+/** What is wrong with an answer, in a few words each. */
+function faultsOf(rule: RuleCase, one: Case, reply: Reply): readonly string[] {
+  const { status, text, headers } = reply
+  const answer = text + JSON.stringify(headers)
+  return [
+    ...(status === one.status ? [] : [`${status}, not ${one.status}`]),
+    ...canaries.filter((canary) => answer.includes(canary)).map((canary) => `shows ${canary}`),
+    // More than the head would be taken for the next answer of the connection, and be an error there.
+    ...(one.method === 'HEAD' && text !== '' ? [`a body: ${text}`] : []),
+    ...(status === 401 ? loginFaults(one, reply) : []),
+    ...(one.target !== 'not ours' && hasAllow(one) ? allowFaults(rule, one.target, reply) : []),
+    ...([403, 404, 405].includes(status) ? problemFaults(one, reply) : []),
+  ]
+}
+
+/** Against the specification, Authentication, rule 1, byte for byte. */
+function loginFaults({ method }: Case, { headers, text }: Reply): readonly string[] {
+  const body = method === 'HEAD' ? '' : 'Authentication failed'
+  const specified = ['Basic realm="Login Required"', 'text/html; charset=utf-8', body].join('\n')
+  const seen = [headers['www-authenticate'], headers['content-type'], text].join('\n')
+  return seen === specified ? [] : [`another 401: ${seen}`]
+}
+
+function hasAllow({ method, status }: Case): boolean {
+  return status === 405 || (method === 'OPTIONS' && status === 204)
+}
+
+function allowFaults(rule: RuleCase, target: Exclude<Target, 'not ours'>, { headers }: Reply): readonly string[] {
+  const allow = String(headers.allow).split(', ').toSorted().join()
+  return allow === allowedMethods(rule, target).toSorted().join() ? [] : [`Allow: ${headers.allow}`]
+}
+
+/** What is not ours is answered by Koa, all else by a problem document (D5). */
+function problemFaults({ target }: Case, { headers, text }: Reply): readonly string[] {
+  const type = String(headers['content-type'])
+  const isProblem = type.startsWith('application/problem+json')
+  return isProblem === (target !== 'not ours') ? [] : [`${type}: ${text}`]
+}
+
+const stored = (name: string): Promise<unknown> =>
+  world.sql(`SELECT "id", "text", "secret", "ownerId" FROM "${name}" ORDER BY "id"`)
+
+async function restore(name: string): Promise<void> {
+  const repository = world.dataSource.getRepository(name)
+  await repository.createQueryBuilder().delete().execute()
+  await repository.insert(rows)
+}
+
+const changes = ({ method, status }: Case): boolean => !reading.includes(method) && status < 300
+const report = (rule: RuleCase, one: Case, reply: Reply): readonly string[] =>
+  faultsOf(rule, one, reply).map((fault) => `${one.line}: ${fault}`)
+
+const blocks = rules.flatMap((rule) =>
+  principals.map((principal) => ({ title: `${rule.title}: ${principal.title}`, rule, principal })),
+)
+
+test('the matrix has 3,000 cases or more', () => {
+  const all = blocks.flatMap(({ rule, principal }) => casesOf(rule, principal))
+  expect(all.length).toBeGreaterThanOrEqual(3000)
+  const statuses = [...new Set(all.map(({ status }) => status))]
+  expect(statuses.toSorted()).toEqual([200, 201, 204, 401, 403, 404, 405])
+})
+
+test.each(blocks)('$title', async ({ rule, principal }) => {
+  const cases = casesOf(rule, principal)
+  const before = await stored(rule.name)
+  const unchanging = cases.filter((one) => !changes(one))
+  const replies = await Promise.all(unchanging.map(async (one) => report(rule, one, await ask(one, principal))))
+  const wrong = replies.flat()
+  // What is refused has changed nothing, nor has what reads.
+  expect({ wrong, rows: await stored(rule.name) }).toEqual({ wrong: [], rows: before })
+  for (const one of cases.filter(changes)) {
+    wrong.push(...report(rule, one, await ask(one, principal)))
+    if (JSON.stringify(await stored(rule.name)) === JSON.stringify(before)) wrong.push(`${one.line}: changed nothing`)
+    await restore(rule.name)
+  }
+  expect(wrong).toEqual([])
+})
