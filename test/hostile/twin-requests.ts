@@ -1,0 +1,314 @@
+import fc from 'fast-check'
+import { encodedValue, type Generated, operators, strangeNames } from './generate'
+
+/** Requests on the entities of `twins.ts`, which ask for what is hidden as often as for what is shown. */
+
+export interface Conditional extends Generated {
+  /** The header that takes the `ETag` of the path's answer before. */
+  readonly condition?: 'If-None-Match' | 'If-Match' | undefined
+}
+
+interface Known {
+  readonly shown: readonly string[]
+  readonly hidden: readonly string[]
+}
+
+const known = {
+  article: {
+    shown: [
+      'id',
+      'title',
+      'body',
+      'score',
+      'published',
+      'price',
+      'day',
+      'code',
+      'created',
+      'author',
+      'author_id',
+      'author__username',
+      'author__active',
+      'parent',
+      'parent__title',
+      'parent__author__username',
+      'labels__name',
+      'labels',
+      'remarks__text',
+      'remarks__person__username',
+      'stats__likes',
+    ],
+    hidden: [
+      'secret',
+      'grade',
+      'flagged',
+      'due',
+      'notes',
+      'words',
+      'cost',
+      'token',
+      'serial',
+      'sealed',
+      'picture',
+      'stats__views',
+      'revision',
+      'touched',
+      'reviewer',
+      'reviewer_id',
+      'reviewerId',
+      'reviewer__username',
+      'safe',
+      'safe_id',
+      'safe__code',
+      'twin',
+      'twin__title',
+      'marks',
+      'marks__name',
+      'author__password',
+      'author__email',
+      'author__phone',
+      'author__born',
+      'author__boss',
+      'author__boss__username',
+      'author__reviews__title',
+      'parent__secret',
+      'parent__reviewer__username',
+      'labels__colour',
+      'labels__marked__title',
+      'remarks__mood',
+      'remarks__helper__username',
+    ],
+  },
+  person: {
+    shown: ['id', 'username', 'admin', 'active'],
+    hidden: ['password', 'email', 'phone', 'born', 'boss', 'boss_id', 'boss__username', 'reviews', 'reviews__title'],
+  },
+  label: { shown: ['id', 'name'], hidden: ['colour', 'marked', 'marked__title'] },
+  remark: {
+    shown: [
+      'id',
+      'text',
+      'person',
+      'person__username',
+      'article',
+      'article_id',
+      'article__title',
+      'article__labels__name',
+    ],
+    hidden: [
+      'mood',
+      'helper',
+      'helper_id',
+      'helper__username',
+      'person__email',
+      'article__secret',
+      'article__reviewer',
+    ],
+  },
+  safe: { shown: ['id'], hidden: ['code'] },
+} satisfies Record<string, Known>
+
+type Name = keyof typeof known
+const asked = fc.oneof(
+  { weight: 4, arbitrary: fc.constant<Name>('article') },
+  { weight: 4, arbitrary: fc.constantFrom<Name>('person', 'label', 'remark') },
+  { weight: 1, arbitrary: fc.constant<Name>('safe') },
+)
+
+const field = (name: Name): fc.Arbitrary<string> =>
+  fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom(...known[name].shown) },
+    { weight: 3, arbitrary: fc.constantFrom(...known[name].hidden) },
+    { weight: 1, arbitrary: fc.constantFrom(...strangeNames) },
+  )
+
+/** Values of both sides, hidden ones too, and shown ones. */
+const values = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom(
+      'hidden0-1',
+      'hidden1-3',
+      'hidden%25',
+      'ann@side0.example',
+      'serial1-2',
+      'safe0-0',
+      'hash%20of%20ann',
+      '2001-01-01',
+      '50',
+      '97.25',
+      'side0',
+      'true',
+      'null',
+      'not_null',
+    ),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom('1', '2', '3', 'ann', 'bob', 'alpha', 'Beta', '%25a%25', '2024-02-14', '5.50', 'c1,c2'),
+  },
+  { weight: 2, arbitrary: encodedValue },
+)
+
+const filter = (name: Name): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      field(name),
+      fc.oneof(
+        fc.constant(''),
+        fc.constantFrom(...operators).map((one) => `__${one}`),
+      ),
+      values,
+    )
+    .map(([path, operator, value]) => `${encodeURIComponent(path + operator)}=${value}`)
+const ordering = (name: Name): fc.Arbitrary<string> =>
+  fc
+    .array(
+      fc.tuple(fc.constantFrom('', '-'), field(name)).map((parts) => parts.join('')),
+      { minLength: 1, maxLength: 3 },
+    )
+    .map((names) => `ordering=${encodeURIComponent(names.join(','))}`)
+const paging = fc.constantFrom('limit=3', 'limit=1&page=2', 'page=2', 'limit=0', 'limit=5&page=3')
+const list = asked.chain((name) =>
+  fc
+    .tuple(
+      fc.array(filter(name), { maxLength: 2 }),
+      fc.option(ordering(name), { nil: undefined, freq: 2 }),
+      fc.option(paging, { nil: undefined, freq: 2 }),
+    )
+    .map(([filters, order, page]) => {
+      const query = [...filters, order, page].filter((part) => part !== undefined).join('&')
+      return `/api/${name}/${query === '' ? '' : `?${query}`}`
+    }),
+)
+
+/** Few, so that a path is asked again. */
+const id = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 1, max: 9 }).map(String) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 130 }).map(String) },
+  { weight: 1, arbitrary: fc.constantFrom('0', '1abc', '99999', '%31') },
+)
+const item = fc.tuple(asked, id).map(([name, segment]) => `/api/${name}/${segment}/`)
+
+const who = fc.constantFrom(undefined, undefined, 'ann', 'bob', 'bob', 'carl', 'dora', 'emil', 'nobody')
+const condition = fc.constantFrom<Conditional['condition'][]>(undefined, undefined, 'If-None-Match', 'If-Match')
+const method = fc.oneof(
+  { weight: 10, arbitrary: fc.constant('GET') },
+  { weight: 1, arbitrary: fc.constantFrom('HEAD', 'OPTIONS', 'TRACE') },
+)
+const reading: fc.Arbitrary<Conditional> = fc
+  .tuple(method, fc.oneof({ weight: 3, arbitrary: list }, { weight: 2, arbitrary: item }), who, condition)
+  .map(([verb, path, as, when]) => ({ line: `${verb} ${path}`, as, headers: {}, condition: when }))
+
+const instants = fc.constantFrom('2024-01-01 10:20:30', '2024-01-02T10:20:30.001Z', '2024-02-30', '2025-05-05 05:05:05')
+/** Values of shown fields that fit, but for some. What could be stored is without what the clock says. */
+const fitting = {
+  article: {
+    title: fc.oneof(fc.constantFrom('alpha', 'Beta', 'delta'), fc.string({ maxLength: 33 })),
+    body: fc.constantFrom('text', null, 5),
+    score: fc.integer({ min: -3, max: 5 }),
+    published: fc.boolean(),
+    price: fc.constantFrom('1.50', '99999.00', null),
+    day: fc.constantFrom('2024-02-11', '2024-02-31', null),
+    code: fc.constantFrom('c1', 'c2', 'c40', 'c41', 'c42', null),
+    author_id: fc.constantFrom(1, 2, 3, 77),
+    parent_id: fc.constantFrom(1, 5, 77, null),
+    created: instants,
+    stats: fc.constantFrom({ likes: 1 }, { likes: 'x' }, {}, 5),
+  },
+  person: {
+    username: fc.constantFrom('ann', 'carl', 'dora', 'emil', 'frida'),
+    admin: fc.boolean(),
+    active: fc.boolean(),
+  },
+  label: { name: fc.string({ maxLength: 4 }) },
+  remark: {
+    text: fc.string({ maxLength: 9 }),
+    article_id: fc.constantFrom(1, 2, 77, null),
+    person_id: fc.constantFrom(1, 2, 3),
+  },
+  safe: {},
+} satisfies Record<Name, Readonly<Record<string, fc.Arbitrary<unknown>>>>
+const needed: Readonly<Record<Name, readonly string[]>> = {
+  article: ['title', 'author_id', 'created'],
+  person: ['username'],
+  label: ['name'],
+  remark: ['text'],
+  safe: [],
+}
+
+/** Hidden fields with values that are refused on every side, whatever is stored: nothing of them is written. */
+const refused: fc.Arbitrary<object> = fc.constantFrom<object>(
+  { grade: 'x' },
+  { flagged: 3 },
+  { secret: { side: 0 } },
+  { reviewer_id: 7777 },
+  { reviewer: 1 },
+  { safe_id: 7777 },
+  { twin_id: 'x' },
+  { cost: '123456.789' },
+  { due: '2024-02-30' },
+  { words: ['a,b'] },
+  { revision: 'x' },
+  { picture: 'x' },
+  { marks: [1] },
+  { stats: { views: 'x' } },
+  // Read-only and hidden: whether it is what is stored must not be told.
+  { sealed: 'hidden0-1' },
+  { sealed: 'hidden1-0' },
+  { sealed: null },
+  { mood: 5 },
+  { helper_id: 7777 },
+  { colour: 5 },
+  { boss_id: 7777 },
+  { email: 5 },
+  { reviews: [] },
+)
+
+const record = (name: Name): fc.Arbitrary<object> =>
+  fc
+    .tuple(
+      fc.record<Record<string, unknown>>(fitting[name], { requiredKeys: [...needed[name]] }),
+      fc.option(refused, { nil: {}, freq: 5 }),
+      fc.subarray(Object.keys(fitting[name]).filter((key) => !needed[name].includes(key))),
+    )
+    .map(([all, wrong, left]) => {
+      const kept = Object.entries(all).filter(([key]) => needed[name].includes(key) || left.includes(key))
+      return { ...Object.fromEntries(kept), ...wrong }
+    })
+
+const writer = fc.constantFrom('ann', 'ann', 'ann', 'bob', 'bob', 'carl', undefined)
+/** Not the two who log in, nor anybody that a hidden column refers to in a way that would keep it. */
+const writtenPerson = fc.constantFrom('3', '4', '5')
+const writing: fc.Arbitrary<Conditional> = asked.chain((name) => {
+  const segment = name === 'person' ? writtenPerson : id
+  const target = fc.oneof(
+    { weight: 3, arbitrary: fc.tuple(fc.constant('POST'), fc.constant('')) },
+    {
+      weight: 4,
+      arbitrary: fc.tuple(
+        fc.constantFrom('PUT', 'PATCH'),
+        segment.map((one) => `${one}/`),
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(
+        fc.constant('DELETE'),
+        segment.map((one) => `${one}/`),
+      ),
+    },
+  )
+  return fc.tuple(target, record(name), writer, condition).map(([[verb, path], body, as, when]) => ({
+    line: `${verb} /api/${name}/${path}`,
+    as,
+    headers: { 'Content-Type': 'application/json' },
+    body: verb === 'DELETE' ? undefined : JSON.stringify(body),
+    condition: when === 'If-Match' ? when : undefined,
+  }))
+})
+
+export const twinRequests: fc.Arbitrary<Conditional> = fc.oneof(
+  { weight: 7, arbitrary: reading },
+  { weight: 3, arbitrary: writing },
+)
