@@ -76,7 +76,6 @@ function faultsOf({ line }: Generated, reply: Reply): readonly string[] {
     ...canaries.filter((canary) => answer.includes(canary)).map((canary) => `shows ${canary}`),
     ...(isOurs(target) || (status === 404 && ['Not Found', ''].includes(text)) ? [] : [`not ours: ${status} ${text}`]),
     ...(isOurs(target) && method !== 'HEAD' ? formFaults(reply) : []),
-    ...world.faults.map((fault) => `an error event: ${fault}`),
   ]
 }
 
@@ -109,9 +108,9 @@ function raise(faults: readonly string[]): void {
 async function checkReading(request: Generated): Promise<void> {
   const reply = await ask(request)
   count(request, reply)
-  raise(faultsOf(request, reply))
-  // What it is recorded for is not asked here, and it would fill the heap.
+  // What they are recorded for is not asked here, and they would fill the heap.
   world.statements()
+  raise(faultsOf(request, reply))
 }
 
 /** One at a time, and taken back: so each meets the seed, and what is printed can be sent again. */
@@ -174,7 +173,9 @@ async function run(half: number): Promise<void> {
   )
   // Every lane ends, or what is left of one would go on in the next test.
   const failed = (await Promise.allSettled(lanes)).flatMap((lane) => (lane.status === 'rejected' ? [lane.reason] : []))
-  raise(failed.map((reason) => String(reason instanceof Error ? reason.message : reason)))
+  // Which request has brought an error to the event cannot be said of it, while others are in flight.
+  const events = world.faults.map((fault) => `an error event: ${fault}`)
+  raise([...failed.map((reason) => String(reason instanceof Error ? reason.message : reason)), ...events])
 }
 
 let halfway = 0
@@ -206,7 +207,6 @@ test('the requests come as far as they should', () => {
   expect({ missing: total < 5000 ? [] : missing }).toEqual({ missing: [] })
 })
 
-test('the seed is as it was, and nothing reached the error event', async () => {
+test('the seed is as it was', async () => {
   expect(differences(seeded, await readStored(world))).toEqual([])
-  expect(world.faults).toEqual([])
 })

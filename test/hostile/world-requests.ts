@@ -127,7 +127,7 @@ const queries = (resource: ResourceName): fc.Arbitrary<string> =>
     .tuple(
       fc.oneof(
         { weight: 12, arbitrary: fc.array(parameter(resource), { maxLength: 4 }) },
-        { weight: 1, arbitrary: fc.array(parameter(resource), { minLength: 25, maxLength: 55 }) },
+        { weight: 1, arbitrary: fc.array(parameter(resource), { maxLength: 55, size: 'max' }) },
       ),
       separator,
     )
