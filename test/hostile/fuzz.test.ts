@@ -31,8 +31,8 @@ UserAccount({ hash: hashOf, verify: remembered })(User)
 const total = caseCount(5000, 100_000)
 /** Requests in flight, beside the one that writes. */
 const readers = 4
-/** What the heap may have more at the end than halfway: kept of each request, 250 bytes would be as much in a night. */
-const heapGrowth = 12 * 2 ** 20
+/** What the heap may have more at the end than halfway: kept of each request, 80 bytes are as much in a night. */
+const heapGrowth = 4 * 2 ** 20
 
 let world: World
 let seeded: Stored
