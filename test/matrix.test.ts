@@ -269,6 +269,7 @@ function faultsOf(rule: RuleCase, one: Case, reply: Reply): readonly string[] {
     ...canaries.filter((canary) => answer.includes(canary)).map((canary) => `shows ${canary}`),
     // More than the head would be taken for the next answer of the connection, and be an error there.
     ...(one.method === 'HEAD' && text !== '' ? [`a body: ${text}`] : []),
+    ...(one.target !== 'not ours' && headers['x-content-type-options'] !== 'nosniff' ? ['no nosniff'] : []),
     ...(status === 401 ? loginFaults(one, reply) : []),
     ...(one.target !== 'not ours' && hasAllow(one) ? allowFaults(rule, one.target, reply) : []),
     ...([403, 404, 405].includes(status) ? problemFaults(one, reply) : []),

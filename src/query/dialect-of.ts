@@ -42,9 +42,9 @@ export function troubleOf(error: unknown, dataSource: DataSource): Trouble | und
   const isGone = error instanceof SqliteLockError || error instanceof QueryRunnerAlreadyReleasedError
   if (isGone || !dataSource.isInitialized) return 'unavailable'
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error
-  if (!(cause instanceof Error)) return undefined
-  const { code = '' } = cause as DriverError
-  return networkCode.test(code) ? 'unavailable' : dialectOf(dataSource).troubleOf(cause)
+  const { code, message } = Object(cause) as Partial<DriverError>
+  if (typeof message !== 'string') return undefined
+  return networkCode.test(code ?? '') ? 'unavailable' : dialectOf(dataSource).troubleOf(cause as DriverError)
 }
 
 /** Does work once more, as a whole, when the database has ended it in favour of others. */

@@ -120,7 +120,7 @@ function answerError(
   // What a rule of the application's own throws by `context.throw(403)` is for Koa to answer.
   if (error instanceof Error && 'expose' in error && error.expose === true) throw error
   context.app.emit('error', toLoggable(error, session.dataSource), context)
-  const event: FaultEvent = { resource, method, name: error instanceof Error ? error.name : typeof error }
+  const event: FaultEvent = { resource, method, name: String(Object(error).name) }
   if (channels.fault.hasSubscribers) channels.fault.publish(event)
   const isTrouble = troubleOf(error, session.dataSource) !== undefined
   return isTrouble ? answerRefusal(unavailable('the database cannot answer for the moment')) : answerFault()
