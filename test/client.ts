@@ -1,5 +1,6 @@
 import { type Agent, createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { canariesIn } from './world/seed'
 
 /** An answer as it came. */
 export interface Reply {
@@ -47,6 +48,8 @@ export function send(url: string, line: string, { as, headers = {}, body, agent 
       incoming.on('error', reject)
       incoming.on('end', () => {
         const text = Buffer.concat(chunks).toString()
+        const shown = canariesIn(text + JSON.stringify(incoming.headers))
+        if (shown !== '') reject(new Error(`${line} shows ${shown}`))
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, json: () => JSON.parse(text) })
       })
     })

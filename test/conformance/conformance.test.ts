@@ -8,6 +8,7 @@ import { filterScenarios } from './cases/filters'
 import { hostileScenarios } from './cases/hostile'
 import { listScenarios } from './cases/lists'
 import { recordScenarios } from './cases/records'
+import { threatScenarios } from './cases/threats'
 import { writeScenarios } from './cases/writes'
 
 /** The suite asks a world of `seed.ts`: its own, or the one that already answers at `CONFORMANCE_URL`. */
@@ -31,7 +32,7 @@ describe.each([
   ['bodies', bodyScenarios],
   ['writes', writeScenarios],
   ['access', accessScenarios],
-  ['hostile input', hostileScenarios],
+  ['hostile input', [...hostileScenarios, ...threatScenarios]],
 ])('%s', (_, scenarios) => {
   test.each(scenarios.map((scenario) => [scenario.rule, scenario] as const))('%s', async (_rule, { steps }) => {
     let id = ''

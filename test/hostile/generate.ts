@@ -149,6 +149,7 @@ export const value: fc.Arbitrary<string> = fc.oneof(
 
 /** What stands between `=` and `&` and is no UTF-8, or no percent-encoding. */
 export const rawGarbage = fc.constantFrom(
+  '\\',
   '%',
   '%z',
   '%zz',

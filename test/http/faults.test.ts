@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { basic, send } from '../client'
 import { openWorld, type World } from '../world/world'
 
@@ -53,6 +54,17 @@ test('after a body that is too large the connection can be used again', async ()
   expect(await ask('POST', '/api/note/', large)).toBe(413)
   expect(await ask('GET', '/api/note/1/', [])).toBe(200)
   agent.destroy()
+})
+
+test('a fault of a statement goes to the application without the values that it was about', async () => {
+  await world.sql('ALTER TABLE "note" DROP COLUMN "weight"')
+  const before = world.faults.length
+  const body = { title: 'x', author_id: 2, secret: 'canary-0a1b' }
+  expect((await send(world.url, 'POST /api/note/', { as: 'bob', body })).status).toBe(500)
+  const [fault] = world.faults.slice(before)
+  const told = `${(fault as Error).message} ${inspect(fault, { depth: 8 })}`
+  expect(told).toContain('weight')
+  expect(told).not.toContain('canary')
 })
 
 async function abort(url: string): Promise<void> {

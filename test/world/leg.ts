@@ -57,14 +57,14 @@ export function sqlOf(text: string): string {
   return isMariadb ? text.replaceAll('"', '`') : text
 }
 
-/** Hands every statement on, and prints nothing. */
-export function recorder(onQuery: (sql: string) => void): Logger {
+/** Hands statements and lines of the log on, and prints nothing. */
+export function recorder(onQuery: (sql: string) => void, onLog: (line: string) => void = () => {}): Logger {
   return {
     logQuery: onQuery,
     logQueryError: () => {},
     logQuerySlow: () => {},
     logSchemaBuild: () => {},
     logMigration: () => {},
-    log: (_level: LogLevel | string) => {},
+    log: (level: LogLevel | string, line: unknown) => onLog(`${level} ${line}`),
   } as Logger
 }

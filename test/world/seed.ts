@@ -12,6 +12,11 @@ export const vaults = [{ id: 1, code: 'tresor-5f1d' }] as const
 /** Hidden values, which no answer may ever hold. */
 export const canaries = ['canary-0a1b', 'tresor-5f1d', '@example.org', '$argon2'] as const
 
+/** Which of them a text holds. Every answer and every error event of the tests is looked through. */
+export function canariesIn(text: string): string {
+  return canaries.filter((canary) => text.includes(canary)).join()
+}
+
 export const notes = [
   {
     id: 1,

@@ -1,11 +1,12 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { inspect } from 'node:util'
 import Koa from 'koa'
 import type { DataSource, DataSourceOptions, EntityTarget, ObjectLiteral } from 'typeorm'
 import { hashPassword, type Mounted, type MountOptions, mountResources } from 'typeorm-resources'
 import { entities, Language, Message, Note, User, Vault } from './entities'
 import { createDataSource, recorder, sqlOf } from './leg'
-import { languages, messages, notes, users, vaults } from './seed'
+import { canariesIn, languages, messages, notes, users, vaults } from './seed'
 
 /** A running service over a database of its own. */
 export interface World {
@@ -38,13 +39,19 @@ export interface WorldOptions {
 /** Opens a world on the leg's database, by default the one of `seed.ts`, and serves it on a free port. */
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const statements: string[] = []
+  const logged: string[] = []
   // A mount looks at its settings in its own time.
   const record = (sql: string): void => void (isAboutSettings(sql) || statements.push(sql))
-  const dataSource = await openDataSource(options.entities ?? entities, record, options.source)
+  const log = (line: string): void => void logged.push(line)
+  const dataSource = await openDataSource(options.entities ?? entities, record, options.source, log)
   await (options.seed ?? (options.entities === undefined ? seedWorld : async () => {}))(dataSource)
   const app = new Koa()
   const faults: unknown[] = []
   app.on('error', (error) => faults.push(error))
+  const requireNoCanary = (): void => {
+    const told = canariesIn(inspect([faults, logged], { depth: 8, maxStringLength: null }))
+    if (told !== '') throw new Error(`an error event or a log line tells ${told}`)
+  }
   options.before?.(app)
   const mounted = options.mountOn?.(app, dataSource) ?? mountResources(app, dataSource, options.mount)
   const server = createServer(app.callback())
@@ -59,6 +66,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     close: async () => {
       await new Promise((resolve) => server.close(resolve))
       await dataSource.destroy()
+      requireNoCanary()
     },
   }
 }
@@ -68,8 +76,9 @@ export async function openDataSource(
   given: DataSourceOptions['entities'],
   onQuery: (sql: string) => void = () => {},
   options: Partial<DataSourceOptions> = {},
+  onLog?: (line: string) => void,
 ): Promise<DataSource> {
-  const logger = recorder(onQuery)
+  const logger = recorder(onQuery, onLog)
   const dataSource = await createDataSource({ ...options, entities: given ?? [], synchronize: true, logger })
   return dataSource.initialize()
 }
