@@ -30,6 +30,15 @@ module.exports = {
   reporters: ['default', '<rootDir>/test/leg-reporter.js'],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/*.test.ts', '<rootDir>/test/unit/**/*.test.ts'] },
+    // What goes wrong, on servers of its own. SQLite's one connection is a matter of TypeORM's drivers.
+    { ...common, displayName: 'faults', testMatch: ['<rootDir>/test/faults/*.test.ts'] },
+    {
+      ...common,
+      displayName: 'faults 0.3',
+      testMatch: ['<rootDir>/test/faults/posts.test.ts'],
+      moduleNameMapper: { ...common.moduleNameMapper, '^typeorm$': '<rootDir>/node_modules/typeorm-0.3' },
+      globals: { faultDatabases: ['better-sqlite3', 'sqlite'] },
+    },
     ...legs
       .filter(({ server }) => server === undefined || process.env[server])
       .map(({ name, typeorm, driver, without, suites = [] }) => ({

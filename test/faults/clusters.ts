@@ -1,0 +1,260 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { accessSync, constants, existsSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import { DataSource, type DataSourceOptions } from 'typeorm'
+import { freePort } from '../client'
+import { atEnd, guardProcess, temporaryDirectory, withChildren } from './cleanup'
+import { sleep } from './time'
+
+/** A connection outside of the site, with a session of its own. */
+export interface Connection {
+  readonly query: (sql: string) => Promise<readonly Record<string, unknown>[]>
+  readonly close: () => Promise<void>
+}
+
+/** A database server of the test's own, on the loopback interface, which is gone with all its files at the end. */
+export interface Cluster {
+  readonly name: 'PostgreSQL' | 'MariaDB'
+  /** What a data source needs to know of it. */
+  readonly source: { readonly type: 'postgres' | 'mariadb'; readonly url: string }
+  /** Resolves when the server accepts connections. */
+  readonly start: () => Promise<void>
+  /** Ends it in its own quick way: connections are closed, what is not committed is rolled back. */
+  readonly stop: () => Promise<void>
+  /** SIGKILL, as a crash. */
+  readonly kill: () => Promise<void>
+  /** Stops all its processes where they are: connections stay open and nothing answers. */
+  readonly freeze: () => void
+  readonly thaw: () => void
+  /** Closes every connection but the one it does so by. */
+  readonly terminate: () => Promise<void>
+  readonly connect: () => Promise<Connection>
+  /** How many deadlocks it has resolved. */
+  readonly deadlocks: () => Promise<number>
+}
+
+/** What differs between the servers. */
+interface Kind {
+  readonly name: Cluster['name']
+  readonly source: Cluster['source']
+  /** The database that is there from the first. */
+  readonly first: Cluster['source']
+  readonly command: string
+  readonly options: readonly string[]
+  readonly owner: Owner
+  readonly log: string
+  readonly stopSignal: NodeJS.Signals
+  /** Ends it so quickly that its files are of no use any more, which at the end they need not be. */
+  readonly endSignal: NodeJS.Signals
+  readonly terminate: (connection: Connection) => Promise<void>
+  readonly deadlocks: string
+}
+
+type Owner = { readonly uid: number; readonly gid: number } | undefined
+
+const run = promisify(execFile)
+
+/** @param settings as `deadlock_timeout=50ms` */
+export async function startPostgres(settings: readonly string[] = []): Promise<Cluster> {
+  const owner = await ownerNamed('postgres', 'postgresql')
+  const directory = temporaryDirectory(owner)
+  const data = join(directory, 'data')
+  const options = ['-U', 'test', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync', '-D', data]
+  await run(binary('initdb', 'postgresql'), options, { ...owner, cwd: directory })
+  const port = await freePort()
+  const all = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'shared_buffers=16MB',
+    'max_connections=80',
+    ...settings,
+  ]
+  const source = { type: 'postgres', url: `postgres://test@127.0.0.1:${port}/postgres` } as const
+  return start({
+    name: 'PostgreSQL',
+    source,
+    first: source,
+    command: binary('postgres', 'postgresql'),
+    options: ['-D', data, ...all.flatMap((setting) => ['-c', setting])],
+    owner,
+    log: join(directory, 'log'),
+    stopSignal: 'SIGINT',
+    endSignal: 'SIGQUIT',
+    terminate: async ({ query }) => {
+      await query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+      )
+    },
+    deadlocks: 'SELECT sum(deadlocks) AS value FROM pg_stat_database',
+  })
+}
+
+/** @param settings as `innodb-lock-wait-timeout=1` */
+export async function startMariadb(settings: readonly string[] = []): Promise<Cluster> {
+  const owner = await ownerNamed('mysql', 'mariadb-server')
+  const directory = temporaryDirectory(owner)
+  const data = join(directory, 'data')
+  const plain = ['--no-defaults', `--datadir=${data}`]
+  const options = [...plain, '--auth-root-authentication-method=normal', '--skip-test-db']
+  await run(binary('mariadb-install-db', 'mariadb-server'), options, { ...owner, cwd: directory })
+  const port = await freePort()
+  const all = [
+    `port=${port}`,
+    'bind-address=127.0.0.1',
+    `socket=${join(directory, 'socket')}`,
+    `pid-file=${join(directory, 'pid')}`,
+    'skip-name-resolve',
+    'performance-schema=OFF',
+    'innodb-buffer-pool-size=32M',
+    ...settings,
+  ]
+  const first = { type: 'mariadb', url: `mysql://root@127.0.0.1:${port}/mysql` } as const
+  const cluster = await start({
+    name: 'MariaDB',
+    source: { type: 'mariadb', url: `mysql://root@127.0.0.1:${port}/site` },
+    first,
+    command: binary('mariadbd', 'mariadb-server'),
+    options: [...plain, ...all.map((setting) => `--${setting}`)],
+    owner,
+    log: join(directory, 'log'),
+    stopSignal: 'SIGTERM',
+    endSignal: 'SIGKILL',
+    terminate: async ({ query }) => {
+      const rows = await query('SELECT ID AS id FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID()')
+      // One that has just closed itself is no loss.
+      for (const { id } of rows) await query(`KILL ${id}`).catch(() => {})
+    },
+    deadlocks:
+      "SELECT VARIABLE_VALUE AS value FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Innodb_deadlocks'",
+  })
+  await once(first, ({ query }) => query('CREATE DATABASE site'))
+  return cluster
+}
+
+async function start(kind: Kind): Promise<Cluster> {
+  let server: ChildProcess | undefined
+  const running = (): ChildProcess => {
+    if (server === undefined) throw new Error(`${kind.name} does not run`)
+    return server
+  }
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const ended = running()
+    server = undefined
+    await endServer(ended, signal)
+  }
+  const launch = async (): Promise<void> => {
+    server = await startServer(kind)
+  }
+  atEnd(() => (server === undefined ? undefined : end(kind.endSignal)))
+  await launch()
+  return {
+    name: kind.name,
+    source: kind.source,
+    start: launch,
+    stop: () => end(kind.stopSignal),
+    kill: () => end('SIGKILL'),
+    freeze: () => signalAll(running(), 'SIGSTOP'),
+    thaw: () => signalAll(running(), 'SIGCONT'),
+    terminate: () => once(kind.source, kind.terminate),
+    connect: () => connect(kind.source),
+    deadlocks: () => once(kind.source, async ({ query }) => Number((await query(kind.deadlocks))[0]?.['value'])),
+  }
+}
+
+async function startServer(kind: Kind): Promise<ChildProcess> {
+  const log = openSync(kind.log, 'a')
+  const server = spawn(kind.command, kind.options, { ...kind.owner, stdio: ['ignore', log, log] })
+  guardProcess(server)
+  const limit = Date.now() + 30_000
+  while (!(await accepts(kind.first))) {
+    if (server.exitCode === null && Date.now() < limit) await sleep(20)
+    else throw new Error(`${kind.name} does not start:\n${readFileSync(kind.log, 'utf8').slice(-2000)}`)
+  }
+  return server
+}
+
+async function endServer(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  const exited = new Promise((resolve) => server.once('exit', resolve))
+  // One that is frozen hears nothing.
+  signalAll(server, 'SIGCONT')
+  if (signal === 'SIGKILL') signalAll(server, signal)
+  else server.kill(signal)
+  await exited
+}
+
+function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
+  for (const one of withChildren(pid)) {
+    try {
+      process.kill(one, signal)
+    } catch {
+      // It has just ended.
+    }
+  }
+}
+
+async function accepts(source: Cluster['source']): Promise<boolean> {
+  try {
+    await once(source, ({ query }) => query('SELECT 1'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function once<T>(source: Cluster['source'], work: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await connect(source)
+  try {
+    return await work(connection)
+  } finally {
+    await connection.close()
+  }
+}
+
+async function connect(source: Cluster['source']): Promise<Connection> {
+  const dataSource = await new DataSource({ ...source } as DataSourceOptions).initialize()
+  const runner = dataSource.createQueryRunner()
+  return {
+    query: (sql) => runner.query(sql),
+    close: async () => {
+      await runner.release()
+      await dataSource.destroy()
+    },
+  }
+}
+
+/** The user that a server runs as where we are root, as which it does not; else we ourselves. */
+async function ownerNamed(name: string, debian: string): Promise<Owner> {
+  if (process.getuid?.() !== 0) return undefined
+  const ask = async (what: string): Promise<number> => Number((await run('id', [what, name])).stdout)
+  try {
+    return { uid: await ask('-u'), gid: await ask('-g') }
+  } catch {
+    throw new Error(`no user ${name} to run the server as: apt-get install ${debian}`)
+  }
+}
+
+/** @throws {Error} that says which package of Debian has it */
+function binary(name: string, debian: string): string {
+  const path = (process.env['PATH'] ?? '').split(delimiter)
+  const places = [...path, '/usr/sbin', ...postgresPlaces()]
+  const found = places.map((place) => join(place, name)).find(isExecutable)
+  if (found === undefined) throw new Error(`no ${name} in ${places.join(', ')}: apt-get install ${debian}`)
+  return found
+}
+
+/** Debian keeps PostgreSQL's own commands out of PATH, each version's beside the others. */
+function postgresPlaces(): readonly string[] {
+  const base = '/usr/lib/postgresql'
+  return existsSync(base) ? readdirSync(base).map((version) => join(base, version, 'bin')) : []
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

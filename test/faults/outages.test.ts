@@ -1,0 +1,93 @@
+import { atEnd } from './cleanup'
+import { type Cluster, startMariadb, startPostgres } from './clusters'
+import { Season } from './entities'
+import { inOrder } from './ledger'
+import { storedTags } from './mixed-load'
+import { openSite, type Site } from './site'
+import { byForm, sleep, tell } from './time'
+import { firstSuccess, startTraffic } from './traffic'
+
+/** How long clients ask before and after. */
+const calm = byForm({ short: 300, long: 1_500 })
+const frozen = byForm({ short: 1_500, long: 4_000 })
+
+/** What happens to a server; resolves when it accepts connections again. */
+const outages: readonly { readonly what: string; readonly happen: (cluster: Cluster) => Promise<void> }[] = [
+  {
+    what: 'restarted',
+    happen: async (cluster) => {
+      await cluster.stop()
+      await sleep(200)
+      await cluster.start()
+    },
+  },
+  {
+    what: 'killed',
+    happen: async (cluster) => {
+      await cluster.kill()
+      await sleep(200)
+      await cluster.start()
+    },
+  },
+  { what: 'parted from its connections', happen: (cluster) => cluster.terminate() },
+  {
+    what: `frozen for ${frozen} ms`,
+    happen: async (cluster) => {
+      cluster.freeze()
+      await sleep(frozen)
+      cluster.thaw()
+    },
+  },
+]
+
+describe.each([
+  { name: 'PostgreSQL', start: startPostgres },
+  { name: 'MariaDB', start: startMariadb },
+])('$name', ({ name, start }) => {
+  let cluster: Cluster
+  let site: Site
+  beforeAll(async () => {
+    cluster = await start()
+    site = await openSite({ source: cluster.source })
+    atEnd(site.close)
+    await site.dataSource.getRepository(Season).insert({ name: 'spring' })
+  }, 60_000)
+
+  test.each(outages)(
+    '$what under 20 clients: success, or 503 with Retry-After, and nothing is lost',
+    async ({ what, happen }) => {
+      const { dataSource } = site
+      await dataSource.query('DELETE FROM note')
+      await dataSource.query('DELETE FROM memo')
+      const traffic = startTraffic(site.url)
+      await sleep(calm)
+      const before = traffic.answered.length
+      let accepted: number
+      try {
+        await happen(cluster)
+        accepted = performance.now()
+        await sleep(Math.max(calm, 1_000))
+      } finally {
+        await traffic.stop()
+      }
+      const { ledger, surprises } = traffic
+      const stored = await storedTags(dataSource)
+      const read = firstSuccess(traffic, 'read', accepted)
+      const write = firstSuccess(traffic, 'write', accepted)
+      tell(`${name} ${what}`, {
+        acknowledged: ledger.acknowledged.size,
+        lost: ledger.audit(stored).lost.length,
+        'answered 503': traffic.answered.filter(({ status }) => status === 503).length,
+        'answered 503 and stored': ledger.failedButStored(stored).length,
+        'first read after ms': read,
+        'first write after ms': write,
+      })
+      // What surprises is alike, mostly: a few say it.
+      expect(surprises.slice(0, 5)).toEqual([])
+      expect(ledger.audit(stored)).toEqual(inOrder)
+      expect(before).toBeGreaterThan(0)
+      expect(Math.max(read, write)).toBeLessThan(3_000)
+    },
+    60_000,
+  )
+})

@@ -1,0 +1,71 @@
+import { lockSqlite } from 'typeorm-resources'
+import { atEnd } from './cleanup'
+import { Note } from './entities'
+import { inOrder } from './ledger'
+import { mixedLoad, storedTags } from './mixed-load'
+import { openSite, type Site, type SiteOptions } from './site'
+import { tell } from './time'
+
+const drivers = (globalThis.faultDatabases ?? ['better-sqlite3']).filter((name) => /sqlite/.test(name))
+
+describe.each(drivers)('%s', (driver) => {
+  const open = async (options: Omit<SiteOptions, 'source'> = {}): Promise<Site> => {
+    const site = await openSite({ source: { type: driver, database: ':memory:' }, ...options })
+    atEnd(site.close)
+    return site
+  }
+
+  test('without the lock acknowledged writes are lost: what it is there for', async () => {
+    const site = await open({ mount: { sqliteLock: false } })
+    const { ledger, stored } = await mixedLoad(site, 200)
+    const { lost } = ledger.audit(stored)
+    tell(`without the lock, ${driver}`, { acknowledged: ledger.acknowledged.size, lost: lost.length })
+    expect(lost.length).toBeGreaterThan(0)
+  })
+
+  test('with the lock that an application has installed itself none are lost', async () => {
+    const site = await open({ mount: { sqliteLock: false } })
+    lockSqlite(site.dataSource)
+    const { ledger, stored, dirty } = await mixedLoad(site, 200)
+    tell(`with the lock, ${driver}`, { acknowledged: ledger.acknowledged.size, lost: ledger.audit(stored).lost.length })
+    expect(ledger.audit(stored)).toEqual(inOrder)
+    expect(dirty).toEqual([])
+  })
+
+  test('installed twice, and mounted twice, it is one lock', async () => {
+    const site = await open()
+    lockSqlite(site.dataSource)
+    lockSqlite(site.dataSource)
+    await site.dataSource.transaction((manager) => manager.insert(Note, { tag: 'inner' }))
+    expect(await storedTags(site.dataSource)).toEqual(['inner'])
+  })
+
+  test('a repository inside of the transaction of another manager is an error soon, and the site goes on', async () => {
+    const site = await open({ mount: { waitLimit: 500 } })
+    const { dataSource } = site
+    const started = Date.now()
+    const wrong = dataSource.transaction(async (manager) => {
+      await manager.insert(Note, { tag: 'outer' })
+      await dataSource.getRepository(Note).insert({ tag: 'beside' })
+    })
+    await expect(wrong).rejects.toThrow()
+    const took = Date.now() - started
+    tell(`a repository inside of a transaction, ${driver}`, { 'error after ms': took })
+    expect(took).toBeLessThan(2_000)
+    await dataSource.getRepository(Note).insert({ tag: 'after' })
+    expect(await storedTags(dataSource)).toEqual(['after'])
+  })
+
+  test('nested transactions of one manager are one, with savepoints', async () => {
+    const { dataSource } = await open()
+    await dataSource.transaction(async (manager) => {
+      await manager.insert(Note, { tag: 'outer' })
+      const inner = manager.transaction(async (nested) => {
+        await nested.insert(Note, { tag: 'nested' })
+        throw new Error('undone')
+      })
+      await expect(inner).rejects.toThrow('undone')
+    })
+    expect(await storedTags(dataSource)).toEqual(['outer'])
+  })
+})
