@@ -8,7 +8,7 @@ import { atEnd, guardProcess, temporaryDirectory, withChildren } from './cleanup
 import { sleep } from './time'
 
 /** A connection outside of the site, with a session of its own. */
-export interface Connection {
+interface Connection {
   readonly query: (sql: string) => Promise<readonly Record<string, unknown>[]>
   readonly close: () => Promise<void>
 }
@@ -29,7 +29,8 @@ export interface Cluster {
   readonly thaw: () => void
   /** Closes every connection but the one it does so by. */
   readonly terminate: () => Promise<void>
-  readonly connect: () => Promise<Connection>
+  /** Does work while another session holds what this statement has locked, in a transaction that is committed behind it. */
+  readonly whileLocked: <T>(sql: string, work: () => Promise<T>) => Promise<T>
   /** How many deadlocks it has resolved. */
   readonly deadlocks: () => Promise<number>
 }
@@ -158,7 +159,7 @@ async function start(kind: Kind): Promise<Cluster> {
     freeze: () => signalAll(running(), 'SIGSTOP'),
     thaw: () => signalAll(running(), 'SIGCONT'),
     terminate: () => once(kind.source, kind.terminate),
-    connect: () => connect(kind.source),
+    whileLocked: (sql, work) => once(kind.source, (connection) => lockAround(connection, sql, work)),
     deadlocks: () => once(kind.source, async ({ query }) => Number((await query(kind.deadlocks))[0]?.['value'])),
   }
 }
@@ -209,6 +210,16 @@ async function once<T>(source: Cluster['source'], work: (connection: Connection)
     return await work(connection)
   } finally {
     await connection.close()
+  }
+}
+
+async function lockAround<T>({ query }: Connection, sql: string, work: () => Promise<T>): Promise<T> {
+  await query('BEGIN')
+  try {
+    await query(sql)
+    return await work()
+  } finally {
+    await query('COMMIT')
   }
 }
 

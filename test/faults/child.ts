@@ -1,0 +1,37 @@
+import { closeGracefully } from 'typeorm-resources'
+import type { ChildNews, ChildOptions } from './child-site'
+import { createSource, serveSite } from './site'
+import { sleep } from './time'
+
+/** The site of these tests as a process of its own. It says its port, and how many requests it is at work on. */
+async function main({ source, slow = 0, closing }: ChildOptions): Promise<void> {
+  const dataSource = await createSource(source).initialize()
+  let running = 0
+  const site = await serveSite(dataSource, {
+    before: (app) =>
+      app.use(async ({ path }, next) => {
+        tellParent({ running: ++running })
+        // What hangs never comes to an end.
+        await (path === '/hang' ? new Promise(() => {}) : sleep(slow))
+        await next()
+      }),
+  })
+  process.once('SIGTERM', async () => {
+    const isDone = await closeGracefully(site.server, dataSource, closing ?? {}).then(
+      () => true,
+      () => false,
+    )
+    tellParent({ closed: { isDone, isInitialized: dataSource.isInitialized } })
+  })
+  tellParent({ url: site.url })
+}
+
+function tellParent(news: ChildNews): void {
+  process.send?.(news)
+}
+
+// Without its parent it has no work to do.
+process.once('disconnect', () => process.exit(1))
+// It ends when nothing is left to do, not when its parent does.
+process.channel?.unref()
+void main(JSON.parse(process.argv[2] ?? '{}'))

@@ -1,0 +1,133 @@
+import type { EntityTarget } from 'typeorm'
+import { type Reply, send } from '../client'
+import { atEnd } from './cleanup'
+import { startMariadb, startPostgres } from './clusters'
+import { Account, Page, Sheet } from './entities'
+import { inWords } from './ledger'
+import { openSite, type Site, type SourceOptions } from './site'
+import { byForm, sleep, tell } from './time'
+
+const rounds = byForm({ short: 50, long: 1_000 })
+/** That many rounds at a time, each with a record of its own. */
+const parallel = 10
+
+type Owned = Page | Sheet
+
+/** How the old owner's write and the record look after a round. */
+interface Round {
+  readonly status: number
+  /** Undefined when it is gone. */
+  readonly title: string | undefined
+  /** Whether the change of the owner found the record. */
+  readonly isMoved: boolean
+  readonly reply: Reply
+}
+
+describe.each([
+  { name: 'SQLite', open: async (): Promise<SourceOptions> => ({ type: 'better-sqlite3', database: ':memory:' }) },
+  { name: 'PostgreSQL', open: async (): Promise<SourceOptions> => (await startPostgres()).source },
+  { name: 'MariaDB', open: async (): Promise<SourceOptions> => (await startMariadb()).source },
+])('$name', ({ name, open }) => {
+  let site: Site
+  beforeAll(async () => {
+    site = await openSite({ source: await open() })
+    atEnd(site.close)
+    const accounts = ['old', 'new'].map((username) => ({ username, password: username }))
+    await site.dataSource.getRepository(Account).insert(accounts)
+  }, 60_000)
+
+  test.each([
+    { resource: 'page', entity: Page },
+    { resource: 'sheet', entity: Sheet },
+  ])(
+    `${rounds} changes of a $resource's owner against a PUT of the old one: it never comes behind the change`,
+    async ({ resource, entity }) => {
+      const put = (id: number): Promise<Reply> =>
+        send(site.url, `PUT /api/${resource}/${id}/`, { as: 'old', body: { title: 'of the old owner' } })
+      const outcomes = await race(site, entity, put)
+      tellRaces(`PUT of a ${resource} against a change of owner, ${name}`, outcomes)
+      // The change sets the title too: a write that was before it is under it, and one that is to be seen came behind.
+      expect(outcomes.filter(({ title }) => title !== 'moved')).toEqual([])
+      expect(unexpected(outcomes, [200, 403, 404])).toEqual([])
+      expectBoth(outcomes)
+    },
+    120_000,
+  )
+
+  test.each([
+    { resource: 'page', entity: Page },
+    { resource: 'sheet', entity: Sheet },
+  ])(
+    `${rounds} changes of a $resource's owner against a DELETE of the old one: what has changed hands stays`,
+    async ({ resource, entity }) => {
+      const remove = (id: number): Promise<Reply> => send(site.url, `DELETE /api/${resource}/${id}/`, { as: 'old' })
+      const outcomes = await race(site, entity, remove)
+      tellRaces(`DELETE of a ${resource} against a change of owner, ${name}`, outcomes)
+      expect(outcomes.filter(({ title, isMoved }) => isMoved !== (title === 'moved'))).toEqual([])
+      expect(outcomes.filter(({ status, isMoved }) => isMoved === (status === 204))).toEqual([])
+      expect(unexpected(outcomes, [204, 403, 404])).toEqual([])
+      expectBoth(outcomes)
+    },
+    120_000,
+  )
+})
+
+async function race(
+  site: Site,
+  entity: EntityTarget<Owned>,
+  write: (id: number) => Promise<Reply>,
+): Promise<readonly Round[]> {
+  const some = (delay: number): Promise<readonly Round[]> =>
+    Promise.all(Array.from({ length: parallel }, () => raceOnce(site, entity, write, Math.random() * delay)))
+  const outcomes: Round[] = []
+  // The change is to come before, in the middle of and behind the write: as often one as the other is first.
+  let delay = 60
+  while (outcomes.length < rounds) {
+    const last = await some(delay)
+    outcomes.push(...last)
+    delay *= last.filter(({ status }) => status < 300).length > parallel / 2 ? 0.8 : 1.25
+  }
+  return outcomes
+}
+
+async function raceOnce(
+  { dataSource }: Site,
+  entity: EntityTarget<Owned>,
+  write: (id: number) => Promise<Reply>,
+  delay: number,
+): Promise<Round> {
+  const repository = dataSource.getRepository(entity)
+  const { identifiers } = await repository.insert({ title: 'new', owner: { id: 1 } })
+  const id: number = identifiers[0]?.['id']
+  const change = async (): Promise<boolean> => {
+    await sleep(delay)
+    const set = { title: 'moved', owner: { id: 2 } }
+    const { affected } = await dataSource.createQueryBuilder().update(entity).set(set).where({ id }).execute()
+    return affected === 1
+  }
+  const [reply, isMoved] = await Promise.all([write(id), change()])
+  const after = await repository.findOneBy({ id })
+  return { status: reply.status, title: after?.title, isMoved, reply }
+}
+
+function unexpected(outcomes: readonly Round[], statuses: readonly number[]): readonly string[] {
+  return outcomes.filter(({ status }) => !statuses.includes(status)).map(({ reply }) => inWords(reply))
+}
+
+/** A race that one always wins shows nothing. */
+function expectBoth(outcomes: readonly Round[]): void {
+  const written = outcomes.filter(({ status }) => status < 300).length
+  expect(written).toBeGreaterThan(0)
+  expect(written).toBeLessThan(outcomes.length)
+}
+
+function tellRaces(what: string, outcomes: readonly Round[]): void {
+  const count = (...statuses: readonly number[]): number =>
+    outcomes.filter(({ status }) => statuses.includes(status)).length
+  tell(what, {
+    rounds: outcomes.length,
+    'before the change': count(200, 204),
+    'after it': count(403),
+    'around it': count(404),
+  })
+}

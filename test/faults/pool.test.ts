@@ -1,0 +1,130 @@
+import { type Reply, send } from '../client'
+import { atEnd } from './cleanup'
+import { type Cluster, startMariadb, startPostgres } from './clusters'
+import { Note, Season } from './entities'
+import { inOrder, inWords, isUnavailable, Ledger } from './ledger'
+import { storedTags } from './mixed-load'
+import { openSite, type Site } from './site'
+import { byForm, p99, sleep, tell, until } from './time'
+
+const waitLimit = 1_000
+const writers = 40
+const readers = byForm({ short: 20, long: 200 })
+
+/** What can be answered without the database, and how. */
+const databaseless: readonly (readonly [line: string, status: number, body?: string])[] = [
+  ['GET /api/note/?nope=1', 400],
+  ['GET /api/note/?score=many', 400],
+  ['GET /nothing/at/all', 404],
+  ['GET /api/nothing/', 404],
+  ['GET /api/note/none/', 404],
+  ['OPTIONS /api/note/', 204],
+  ['POST /api/season/', 401, '{"name":"winter"}'],
+  ['DELETE /api/season/1/', 401],
+  ['POST /api/note/', 400, '{"tag":'],
+  ['POST /api/note/', 400, '{"tag":5}'],
+  ['TRACE /api/note/', 405],
+]
+
+describe.each([
+  { name: 'PostgreSQL', start: startPostgres, extra: { max: 10 } },
+  { name: 'MariaDB', start: startMariadb, extra: { connectionLimit: 10 } },
+])('$name', ({ name, start, extra }) => {
+  let cluster: Cluster
+  let site: Site
+  beforeAll(async () => {
+    cluster = await start()
+    site = await openSite({ source: { ...cluster.source, extra }, mount: { waitLimit } })
+    atEnd(site.close)
+    await site.dataSource.getRepository(Season).insert({ name: 'spring' })
+    await site.dataSource.getRepository(Note).insert({ tag: 'held' })
+  }, 60_000)
+
+  test(`a pool of 10 that ${writers} writers hold: who reads is answered within the limit, who needs no database at once`, async () => {
+    const { dataSource, url } = site
+    const ledger = new Ledger()
+    const held: Promise<unknown>[] = []
+    const [reads, writes, quick] = await cluster.whileLocked('UPDATE note SET score = 0 WHERE id = 1', async () => {
+      for (let writer = 0; writer < writers; writer++) {
+        held.push(dataSource.transaction((manager) => manager.increment(Note, { id: 1 }, 'score', 1)))
+      }
+      await sleep(200)
+      return Promise.all([
+        Promise.all(Array.from({ length: readers }, () => timed(send(url, 'GET /api/season/1/')))),
+        Promise.all(Array.from({ length: readers }, (_, index) => timed(ledger.post(url, 'note', `${index}`)))),
+        askDatabaseless(url),
+      ])
+    })
+    await Promise.all(held)
+    await until('the site reads', async () => (await send(url, 'GET /api/season/1/')).status === 200)
+
+    const stored = await storedTags(dataSource)
+    tell(`a pool of 10 held by ${writers} writers, wait limit ${waitLimit} ms, ${name}`, {
+      'reads answered 503': reads.filter(({ reply }) => reply.status === 503).length,
+      'slowest ms': Math.round(Math.max(...[...reads, ...writes].map(({ took }) => took))),
+      'p99 without database ms': p99(quick),
+    })
+    for (const { reply, took } of [...reads, ...writes]) {
+      expect(reply.status < 300 || isUnavailable(reply) ? 'as it should be' : inWords(reply)).toBe('as it should be')
+      expect(took).toBeLessThan(waitLimit + 1_000)
+    }
+    // Nobody has let go: else nothing was shown.
+    expect(reads.filter(({ reply }) => reply.status === 503).length).toBe(readers)
+    expect(p99(quick)).toBeLessThan(500)
+    ledger.attempted.add('held')
+    expect(ledger.audit(stored)).toEqual(inOrder)
+    // What has waited in vain is not done when its turn would have come.
+    expect(ledger.failedButStored(stored)).toEqual([])
+    expect((await dataSource.getRepository(Note).findOneByOrFail({ id: 1 })).score).toBe(writers)
+  }, 30_000)
+
+  test('a server that is frozen: who needs no database is answered at once', async () => {
+    cluster.freeze()
+    let reads: readonly Promise<Timed>[]
+    let quick: readonly number[]
+    try {
+      reads = Array.from({ length: 30 }, () => timed(send(site.url, 'GET /api/season/1/')))
+      quick = await askDatabaseless(site.url)
+      await sleep(waitLimit + 300)
+    } finally {
+      cluster.thaw()
+    }
+    const answered = await Promise.all(reads)
+    tell(`a frozen server, ${name}`, {
+      'p99 without database ms': p99(quick),
+      'reads answered 503': answered.filter(({ reply }) => reply.status === 503).length,
+      'reads answered 200': answered.filter(({ reply }) => reply.status === 200).length,
+    })
+    for (const { reply } of answered) {
+      expect(reply.status === 200 || isUnavailable(reply) ? 'as it should be' : inWords(reply)).toBe('as it should be')
+    }
+    // Ten wait for their answer, and the others for a connection: not longer than they may.
+    expect(answered.filter(({ reply }) => reply.status === 503).length).toBeGreaterThanOrEqual(10)
+    expect(p99(quick)).toBeLessThan(500)
+    expect((await send(site.url, 'GET /api/season/1/')).status).toBe(200)
+  }, 30_000)
+})
+
+interface Timed {
+  readonly reply: Reply
+  readonly took: number
+}
+
+async function timed(asked: Promise<Reply>): Promise<Timed> {
+  const started = performance.now()
+  return { reply: await asked, took: performance.now() - started }
+}
+
+/** Asks what needs no database, ten times, one after another. @returns how long each took, in milliseconds */
+async function askDatabaseless(url: string): Promise<readonly number[]> {
+  const durations: number[] = []
+  for (let round = 0; round < 10; round++) {
+    for (const [line, status, body] of databaseless) {
+      const headers: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' }
+      const { reply, took } = await timed(send(url, line, { body, headers }))
+      expect(`${line} ${reply.status}`).toBe(`${line} ${status}`)
+      durations.push(took)
+    }
+  }
+  return durations
+}
