@@ -35,7 +35,7 @@ module.exports = {
     {
       ...common,
       displayName: 'faults 0.3',
-      testMatch: ['<rootDir>/test/faults/posts.test.ts'],
+      testMatch: ['<rootDir>/test/faults/{posts,sqlite-lock}.test.ts'],
       moduleNameMapper: { ...common.moduleNameMapper, '^typeorm$': '<rootDir>/node_modules/typeorm-0.3' },
       globals: { faultDatabases: ['better-sqlite3', 'sqlite'] },
     },

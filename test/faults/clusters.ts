@@ -30,9 +30,11 @@ export interface Cluster {
   /** Closes every connection but the one it does so by. */
   readonly terminate: () => Promise<void>
   /** Does work while another session holds what this statement has locked, in a transaction that is committed behind it. */
-  readonly whileLocked: <T>(sql: string, work: () => Promise<T>) => Promise<T>
+  readonly whileLocked: <T>(sql: string, work: (query: Connection['query']) => Promise<T>) => Promise<T>
   /** How many deadlocks it has resolved. */
   readonly deadlocks: () => Promise<number>
+  /** How many sessions wait for a lock. */
+  readonly lockWaits: () => Promise<number>
 }
 
 /** What differs between the servers. */
@@ -49,7 +51,8 @@ interface Kind {
   /** Ends it so quickly that its files are of no use any more, which at the end they need not be. */
   readonly endSignal: NodeJS.Signals
   readonly terminate: (connection: Connection) => Promise<void>
-  readonly deadlocks: string
+  readonly deadlocks: (connection: Connection) => Promise<number>
+  readonly lockWaits: string
 }
 
 type Owner = { readonly uid: number; readonly gid: number } | undefined
@@ -72,6 +75,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<C
     'max_connections=80',
     ...settings,
   ]
+  const log = join(directory, 'log')
   const source = { type: 'postgres', url: `postgres://test@127.0.0.1:${port}/postgres` } as const
   return start({
     name: 'PostgreSQL',
@@ -80,7 +84,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<C
     command: binary('postgres', 'postgresql'),
     options: ['-D', data, ...all.flatMap((setting) => ['-c', setting])],
     owner,
-    log: join(directory, 'log'),
+    log,
     stopSignal: 'SIGINT',
     endSignal: 'SIGQUIT',
     terminate: async ({ query }) => {
@@ -88,7 +92,9 @@ export async function startPostgres(settings: readonly string[] = []): Promise<C
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
       )
     },
-    deadlocks: 'SELECT sum(deadlocks) AS value FROM pg_stat_database',
+    // Its statistics are behind by up to ten seconds.
+    deadlocks: async () => readFileSync(log, 'utf8').split('ERROR:  deadlock detected').length - 1,
+    lockWaits: 'SELECT count(*) AS value FROM pg_locks WHERE NOT granted',
   })
 }
 
@@ -127,8 +133,12 @@ export async function startMariadb(settings: readonly string[] = []): Promise<Cl
       // One that has just closed itself is no loss.
       for (const { id } of rows) await query(`KILL ${id}`).catch(() => {})
     },
-    deadlocks:
-      "SELECT VARIABLE_VALUE AS value FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Innodb_deadlocks'",
+    deadlocks: (connection) =>
+      readNumber(
+        connection,
+        "SELECT VARIABLE_VALUE AS value FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Innodb_deadlocks'",
+      ),
+    lockWaits: 'SELECT count(*) AS value FROM information_schema.INNODB_LOCK_WAITS',
   })
   await once(first, ({ query }) => query('CREATE DATABASE site'))
   return cluster
@@ -160,7 +170,8 @@ async function start(kind: Kind): Promise<Cluster> {
     thaw: () => signalAll(running(), 'SIGCONT'),
     terminate: () => once(kind.source, kind.terminate),
     whileLocked: (sql, work) => once(kind.source, (connection) => lockAround(connection, sql, work)),
-    deadlocks: () => once(kind.source, async ({ query }) => Number((await query(kind.deadlocks))[0]?.['value'])),
+    deadlocks: () => once(kind.source, kind.deadlocks),
+    lockWaits: () => once(kind.source, (connection) => readNumber(connection, kind.lockWaits)),
   }
 }
 
@@ -213,11 +224,21 @@ async function once<T>(source: Cluster['source'], work: (connection: Connection)
   }
 }
 
-async function lockAround<T>({ query }: Connection, sql: string, work: () => Promise<T>): Promise<T> {
+/** The column `value` of a statement's one row. */
+async function readNumber({ query }: Connection, sql: string): Promise<number> {
+  const [row] = await query(sql)
+  return Number(row?.['value'])
+}
+
+async function lockAround<T>(
+  { query }: Connection,
+  sql: string,
+  work: (query: Connection['query']) => Promise<T>,
+): Promise<T> {
   await query('BEGIN')
   try {
     await query(sql)
-    return await work()
+    return await work(query)
   } finally {
     await query('COMMIT')
   }
