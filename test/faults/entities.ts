@@ -34,6 +34,9 @@ export class Memo {
   @Column({ default: 0 }) score!: number
 }
 
+/** How long the subscriber is at work on a memo that is tagged `slow`, in milliseconds. */
+export const slowness = 400
+
 /** Takes its time, and does not want what is tagged `veto`: half of it before it is written, half of it after. */
 @EventSubscriber()
 export class MemoSubscriber implements EntitySubscriberInterface<Memo> {
@@ -47,7 +50,7 @@ export class MemoSubscriber implements EntitySubscriberInterface<Memo> {
   }
 
   async afterInsert({ entity }: InsertEvent<Memo>): Promise<void> {
-    await sleep(Math.random() * 4)
+    await sleep(entity.tag === 'slow' ? slowness : Math.random() * 4)
     if (entity.tag.startsWith('veto-after')) throw new Error('no such memo, please')
   }
 }

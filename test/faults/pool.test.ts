@@ -100,8 +100,10 @@ describe.each([
     for (const { reply } of answered) {
       expect(reply.status === 200 || isUnavailable(reply) ? 'as it should be' : inWords(reply)).toBe('as it should be')
     }
-    // Ten wait for their answer, and the others for a connection: not longer than they may.
-    expect(answered.filter(({ reply }) => reply.status === 503).length).toBeGreaterThanOrEqual(10)
+    // Some wait for their answer, and the others for a connection: not longer than they may.
+    const refused = answered.filter(({ reply }) => reply.status === 503)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(Math.max(...refused.map(({ took }) => took))).toBeLessThan(waitLimit + 1_000)
     expect(p99(quick)).toBeLessThan(500)
     expect((await send(site.url, 'GET /api/season/1/')).status).toBe(200)
   }, 30_000)
