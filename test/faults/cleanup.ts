@@ -33,9 +33,9 @@ function keep(what: string): () => void {
   return () => void guard.stdin.write(`-${what}\n`)
 }
 
-/** Names a process to the guard until it has ended. */
-export function guardProcess(child: ChildProcess): void {
-  child.once('exit', keep(`process ${child.pid}`))
+/** Names a process to the guard until it has ended. @param signal ends it, and lets it clear up if it must */
+export function guardProcess(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
+  child.once('exit', keep(`process ${child.pid} ${signal}`))
 }
 
 /** An empty directory that is gone at the end. */

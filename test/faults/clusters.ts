@@ -134,15 +134,15 @@ export async function startMariadb(settings: readonly string[] = []): Promise<Cl
       // One that has just closed itself is no loss.
       for (const { id } of rows) await query(`KILL ${id}`).catch(() => {})
     },
-    deadlocks: (connection) =>
-      readNumber(
-        connection,
-        "SELECT VARIABLE_VALUE AS value FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Innodb_deadlocks'",
-      ),
-    lockWaits: 'SELECT count(*) AS value FROM information_schema.INNODB_LOCK_WAITS',
+    deadlocks: (connection) => readNumber(connection, statusSql('Innodb_deadlocks')),
+    lockWaits: statusSql('Innodb_row_lock_current_waits'),
   })
   await once(first, ({ query }) => query('CREATE DATABASE site'))
   return cluster
+}
+
+function statusSql(name: string): string {
+  return `SELECT VARIABLE_VALUE AS value FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '${name}'`
 }
 
 async function start(kind: Kind): Promise<Cluster> {
@@ -179,7 +179,7 @@ async function start(kind: Kind): Promise<Cluster> {
 async function startServer(kind: Kind): Promise<ChildProcess> {
   const log = openSync(kind.log, 'a')
   const server = spawn(kind.command, kind.options, { ...kind.owner, stdio: ['ignore', log, log] })
-  guardProcess(server)
+  guardProcess(server, kind.endSignal)
   const limit = Date.now() + 30_000
   while (!(await accepts(kind.first))) {
     if (server.exitCode === null && Date.now() < limit) await sleep(20)

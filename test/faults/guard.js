@@ -4,31 +4,39 @@ const { createInterface } = require('node:readline')
 
 /**
  * Clears up behind a test file that has come to no end of its own: killed, out of memory, its worker gone. It reads what there
- * is (`process 12`, `mount /tmp/x`, `directory /tmp/x`, with `-` before what is gone), and ends what is left when its input does.
+ * is (`process 12 SIGKILL`, `mount /tmp/x`, `directory /tmp/x`, with `-` before what is gone), and ends what is left when its
+ * input does.
  */
 const kept = new Set()
 
 createInterface({ input: process.stdin })
   .on('line', (line) => void (line.startsWith('-') ? kept.delete(line.slice(1)) : kept.add(line)))
-  .on('close', () => {
-    for (const kind of ['process', 'mount', 'directory'])
-      for (const [, name] of [...kept].map((one) => one.split(/ (.*)/s)).filter(([own]) => own === kind))
-        end[kind](name)
-  })
+  .on('close', () => void clearUp())
 
-const end = {
-  process: (pid) => {
-    for (const one of [...childrenOf(pid), Number(pid)]) attempt(() => process.kill(one, 'SIGKILL'))
-  },
-  mount: (path) => attempt(() => execFileSync('umount', ['--lazy', path], { stdio: 'ignore' })),
-  directory: (path) => attempt(() => rmSync(path, { recursive: true, force: true, maxRetries: 5 })),
+async function clearUp() {
+  const trees = named('process')
+    .map((line) => line.split(' '))
+    .map(([pid, signal]) => ({ tree: treeOf(Number(pid)), signal }))
+  for (const { tree, signal } of trees) {
+    // One that is frozen hears nothing.
+    for (const pid of tree) attempt(() => process.kill(pid, 'SIGCONT'))
+    attempt(() => process.kill(tree[0], signal))
+  }
+  if (trees.length > 0) await new Promise((resolve) => setTimeout(resolve, 1_000))
+  for (const pid of trees.flatMap(({ tree }) => tree)) attempt(() => process.kill(pid, 'SIGKILL'))
+  for (const path of named('mount')) attempt(() => execFileSync('umount', ['--lazy', path], { stdio: 'ignore' }))
+  for (const path of named('directory')) attempt(() => rmSync(path, { recursive: true, force: true, maxRetries: 5 }))
 }
 
-function childrenOf(pid) {
-  return (
-    attempt(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)) ??
-    []
-  )
+/** What follows the kind in its lines. */
+function named(kind) {
+  return [...kept].filter((line) => line.startsWith(`${kind} `)).map((line) => line.slice(kind.length + 1))
+}
+
+/** A process and its children. */
+function treeOf(pid) {
+  const children = attempt(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')) ?? ''
+  return [pid, ...children.split(' ').filter(Boolean).map(Number)]
 }
 
 /** What is gone already needs no end. */
