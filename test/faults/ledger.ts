@@ -20,8 +20,6 @@ export class Ledger {
   readonly refused = new Set<string>()
   /** 5xx; of some that went wrong with their connection nobody knows whether they are stored. */
   readonly failed = new Set<string>()
-  /** Answers by their status. */
-  readonly statuses = new Map<number, number>()
 
   /** Posts a record with a tag of its own. */
   async post(url: string, resource: string, tag: string, values: object = {}): Promise<Reply> {
@@ -33,7 +31,6 @@ export class Ledger {
 
   note(tag: string, status: number): void {
     this.attempted.add(tag)
-    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     if (status < 300) this.acknowledged.add(tag)
     else if (status < 500) this.refused.add(tag)
     else this.failed.add(tag)

@@ -1,5 +1,5 @@
 /** The long form takes the numbers that the documentation tells of; the short one finds the same faults with less. */
-export const isLong = process.env['TEST_FAULTS'] === 'long'
+const isLong = process.env['TEST_FAULTS'] === 'long'
 
 /** One of two, by the form of the run. */
 export function byForm<T>(forms: { readonly short: T; readonly long: T }): T {
