@@ -6,7 +6,7 @@ import type { ResourceRequest, Service } from '../pipeline/service'
 import type { Session } from '../query/connection'
 import { troubleOf } from '../query/dialect-of'
 import { toLoggable } from '../query/fault'
-import { type Answer, answerFault, answerHealth, answerRefusal } from '../response/answer'
+import { type Answer, answerFault, answerHealthy, answerRefusal } from '../response/answer'
 import type { Resource } from '../schema/registry'
 import { readPayload } from './payload'
 
@@ -33,7 +33,8 @@ export function buildMiddleware(site: Site): Middleware {
     const [path, name = '', segment] = ours.exec(targetPath(context)) ?? []
     if (path === undefined) return next()
     if (name === 'health' && segment === undefined && site.health && isGet(context)) {
-      return send(context, answerHealth(await site.health()))
+      const isHealthy = await site.health()
+      return send(context, isHealthy ? answerHealthy() : answerRefusal(unavailable('the database does not answer')))
     }
     const service = site.service()
     if (service === undefined) return send(context, answerRefusal(unavailable('the database is not connected yet')))
