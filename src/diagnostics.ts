@@ -1,4 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
+import type { RefusalCode } from './errors'
 
 /** A request on a resource has been answered. */
 export interface RequestEvent {
@@ -6,7 +7,7 @@ export interface RequestEvent {
   readonly method: string
   readonly status: number
   readonly milliseconds: number
-  /** SQL statements. */
+  /** SQL statements of this service's own: not those of listeners, of TypeORM's `save` for trees, and BEGIN and COMMIT. */
   readonly statements: number
   /** Rows that they have returned. */
   readonly rows: number
@@ -20,15 +21,15 @@ export interface StatementEvent {
   readonly failed: boolean
 }
 
-/** A request has been refused: its code is one of docs/reference/errors.md. */
+/** A request has been refused: by which code of docs/reference/errors.md. */
 export interface RefusalEvent {
   readonly resource: string
   readonly method: string
-  readonly code: string
+  readonly code: RefusalCode
   readonly status: number
 }
 
-/** A request could not be answered; `name` is that of the error, which went to Koa's `error` event. */
+/** An error went to Koa's `error` event, and was answered by 500, or by 503 for the database's sake. `name` is the error's. */
 export interface FaultEvent {
   readonly resource: string
   readonly method: string
@@ -46,12 +47,24 @@ export const channels = {
   fault: channel('typeorm-resources:fault'),
 } as const
 
+interface Events {
+  readonly request: RequestEvent
+  readonly statement: StatementEvent
+  readonly refusal: RefusalEvent
+  readonly fault: FaultEvent
+}
+
+/** Tells who listens. */
+export function publish<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+  if (channels[name].hasSubscribers) channels[name].publish(event)
+}
+
 /** What the statements of one request have cost so far. */
 export interface Trace {
   readonly resource: string
   statements: number
   rows: number
-  /** Between a statement's start and its result, waiting for a connection left out. */
+  /** Between the start of a statement and its result; on SQLite with the wait for a transaction to end. */
   milliseconds: number
 }
 
@@ -74,8 +87,6 @@ export async function traced<T extends { readonly rows: readonly unknown[] }>(
     trace.statements += 1
     trace.rows += rows
     trace.milliseconds += milliseconds
-    if (channels.statement.hasSubscribers) {
-      channels.statement.publish({ resource: trace.resource, milliseconds, rows, failed } satisfies StatementEvent)
-    }
+    publish('statement', { resource: trace.resource, milliseconds, rows, failed })
   }
 }

@@ -4,7 +4,7 @@
  */
 export const refusals = {
   unauthorized: { status: 401, title: 'Login required' },
-  'cross-site': { status: 403, title: 'Sent by another site' },
+  'cross-origin': { status: 403, title: 'Sent by another origin' },
   'not-owner': { status: 403, title: 'Not the owner' },
   'not-found': { status: 404, title: 'No such record' },
   'method-not-allowed': { status: 405, title: 'Method not allowed' },

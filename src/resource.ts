@@ -18,7 +18,7 @@ export interface ResourceOptions<Property extends string = string, Renamed exten
   /** Properties that are shown but cannot be written. */
   readonly readOnly?: readonly PathOf<Property>[]
   /**
-   * Whether PUT and DELETE must carry `If-Match` with the `ETag` of the record that the client has read (RFC 9110); without it
+   * Whether PUT, PATCH and DELETE must carry `If-Match` with the `ETag` of the record that the client has read (RFC 9110); without it
    * they are 428. Default: false.
    */
   readonly requireIfMatch?: boolean

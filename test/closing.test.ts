@@ -57,7 +57,7 @@ test('what does not end is cut off at the limit', async () => {
   const { server, dataSource, url } = await open(60_000)
   const hanging = ask(url, keepAlive())
   await new Promise((resolve) => server.once('request', resolve))
-  expect(await closeGracefully(server, dataSource, { limit: 100 })).toBe(false)
+  expect(await closeGracefully(server, dataSource, { timeout: 100 })).toBe(false)
   expect(await hanging).toBe('ECONNRESET')
   expect(dataSource.isInitialized).toBe(false)
 })

@@ -14,18 +14,17 @@ export interface Account {
 }
 
 /** Finds the users of this name. A database may compare names loosely and so find several, or another. */
-export type AccountLookup = (username: string) => Promise<readonly Account[]>
-
-export type Authenticate = (
-  credentials: Credentials | undefined,
-  lookup: AccountLookup,
-) => Promise<Principal | undefined>
+export type AccountLookup<Session> = (session: Session, username: string) => Promise<readonly Account[]>
 
 /**
  * Checks credentials against the site's users. An unknown, inactive or password-less user costs the same hash as a wrong
  * password, so that time does not tell who exists.
+ * @param lookup undefined on a site without users
  */
-export function buildAuthenticate({ hash, matches }: PasswordChecks): Authenticate {
+export function buildAuthenticate<Session>(
+  { hash, matches }: PasswordChecks,
+  lookup: AccountLookup<Session> | undefined,
+): (session: Session, credentials: Credentials | undefined) => Promise<Principal | undefined> {
   let decoy: Promise<string> | undefined
   const decoyHash = (): Promise<string> => {
     decoy ??= hash(randomUUID()).catch((error: unknown) => {
@@ -34,10 +33,11 @@ export function buildAuthenticate({ hash, matches }: PasswordChecks): Authentica
     })
     return decoy
   }
-  return async (credentials, lookup) => {
-    if (credentials === undefined || credentials.username === '' || credentials.password === '') return undefined
-    const { username } = credentials
-    const account = (await lookup(username)).find((found) => found.username === username && isOpen(found))
+  return async (session, credentials) => {
+    if (lookup === undefined || credentials === undefined) return undefined
+    const { username, password } = credentials
+    if (username === '' || password === '') return undefined
+    const account = (await lookup(session, username)).find((found) => found.username === username && isOpen(found))
     const stored = account === undefined ? await decoyHash() : String(account.password)
     const isRight = await matches(credentials, stored)
     return account !== undefined && isRight ? { id: account.id, admin: account.admin } : undefined

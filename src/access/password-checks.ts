@@ -22,7 +22,7 @@ export interface PasswordChecks {
 
 /**
  * Neither passwords nor hashes are kept: what is remembered is a digest of both under a key that nobody knows.
- * @param running how many are hashed at a time, since hashing takes most of a core, and the threads that files and SQLite need
+ * @param running how many are hashed at a time, since hashing takes most of a core, and the threads of libuv's pool, which files and the `sqlite3` driver need too
  * @param waiting how many may wait for it
  */
 export function buildPasswordChecks(

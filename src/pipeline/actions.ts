@@ -4,17 +4,18 @@ import { planInsert, planUpdate, type ShownValue } from '../plan/change-set'
 import type { ChangeSet } from '../plan/plan'
 import { planList } from '../plan/select-plan'
 import { ownerKey } from '../plan/target'
-import { isUnreadable, twice } from '../query/dialect-of'
-import { changed, entityTag } from '../query/entity-tag'
+import { isUnreadable } from '../query/dialect-of'
+import { entityTag, preconditionFailed } from '../query/entity-tag'
 import { afterLoad } from '../query/load'
 import { requireReferences } from '../query/reference'
+import { retryOnce } from '../query/retry'
 import type { Row } from '../query/row'
 import { fetchRows } from '../query/select'
 import { validateChanges } from '../query/validate'
 import { deleteRow, insertRow, updateRow } from '../query/write'
 import { parseBody } from '../request/body'
 import { parseListRequest } from '../request/list-request'
-import { isMatch, isNoMatch } from '../request/preconditions'
+import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import { type Answer, answerEmpty, answerJson, answerNotModified } from '../response/answer'
 import { renderEnvelope } from '../response/envelope'
 import { renderField, renderRecord } from '../response/record'
@@ -40,7 +41,7 @@ export const list: Action = async ({ limits }, { resource, session, querystring,
 export const create: Action = async (service, request, principal) => {
   const { resource, session, collection } = request
   const body = await parseBody(await request.readPayload(service.limits.body))
-  const row = await twice(session, async () => {
+  const row = await retryOnce(session, async () => {
     const errors = new FieldErrors()
     const changes = planInsert(resource, body, ownerKey(resource, principal), errors)
     await validateChanges(resource, undefined, changes, errors)
@@ -54,15 +55,15 @@ export const create: Action = async (service, request, principal) => {
 
 export const read: Action = async (_, request) => {
   const { row, tag } = await requireRow(request)
-  if (!isMatch(request.headers['if-match'], tag)) throw changed(request.resource)
-  if (!isNoMatch(request.headers['if-none-match'], tag)) return answerNotModified(tag)
+  if (!holdsIfMatch(request.headers['if-match'], tag)) throw preconditionFailed(request.resource)
+  if (!holdsIfNoneMatch(request.headers['if-none-match'], tag)) return answerNotModified(tag)
   return answerRecord(200, request, row)
 }
 
 export const update: Action = async (service, request, principal) => {
   const { resource, session } = request
   const body = await parseBody(await request.readPayload(service.limits.body))
-  const updated = await twice(session, async () => {
+  const updated = await retryOnce(session, async () => {
     const found = await requireTarget(request, principal, resource.entityRow)
     const [row = found.row] = await afterLoad(session, resource, [found.row])
     const errors = new FieldErrors()
@@ -78,7 +79,7 @@ export const update: Action = async (service, request, principal) => {
 
 export const remove: Action = async (_, request, principal) => {
   const { resource, session } = request
-  const isRemoved = await twice(session, async () => {
+  const isRemoved = await retryOnce(session, async () => {
     const { target } = await requireTarget(request, principal)
     return deleteRow(session, resource, target)
   })

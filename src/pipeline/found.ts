@@ -4,24 +4,18 @@ import type { Target } from '../plan/plan'
 import { parseKey, planItem } from '../plan/select-plan'
 import { requireOwner } from '../plan/target'
 import { isUnreadable } from '../query/dialect-of'
-import { changed, entityTag } from '../query/entity-tag'
+import { entityTag, preconditionFailed } from '../query/entity-tag'
 import { fieldValue, type Row } from '../query/row'
 import { readRows } from '../query/select'
-import { isMatch, isNoMatch } from '../request/preconditions'
+import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import type { Resource } from '../schema/registry'
 import type { ResourceRequest } from './service'
-
-/** A record as it is stored, and its tag. */
-interface Found {
-  readonly row: Row
-  readonly tag: string
-}
 
 /** The record that a path names. @throws {ApiError} `not-found` */
 export async function requireRow(
   request: ResourceRequest,
   columns?: Resource['row'],
-): Promise<Found & { key: unknown }> {
+): Promise<{ key: unknown; row: Row; tag: string }> {
   const { resource, session, segment = '' } = request
   const key = parseKey(resource, segment)
   if (key === undefined) throw notFound(request)
@@ -34,12 +28,12 @@ export async function requireRow(
   return { row, key, tag: entityTag(resource, row) }
 }
 
-/** The record that a write is about. @throws {ApiError} `not-found`, `not-owner`, `precondition-*` */
+/** The record that a write is about. @throws {ApiError} `not-found`, `not-owner`, `precondition-failed`, `precondition-required` */
 export async function requireTarget(
   request: ResourceRequest,
   principal: Principal,
   columns?: Resource['row'],
-): Promise<Found & { target: Target }> {
+): Promise<{ row: Row; target: Target }> {
   const { resource, headers } = request
   const { row, tag, key } = await requireRow(request, columns)
   const ifMatch = headers['if-match']
@@ -52,8 +46,9 @@ export async function requireTarget(
       `send If-Match with the ETag of the ${resource.name} that you have read`,
     )
   }
-  if (!isMatch(ifMatch, tag) || !isNoMatch(headers['if-none-match'], tag)) throw changed(resource)
-  return { row, tag, target }
+  if (!holdsIfMatch(ifMatch, tag) || !holdsIfNoneMatch(headers['if-none-match'], tag))
+    throw preconditionFailed(resource)
+  return { row, target }
 }
 
 export function notFound({ resource }: ResourceRequest): ApiError {

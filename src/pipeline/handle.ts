@@ -1,7 +1,7 @@
 import { parseCredentials } from '../access/credentials'
-import { requireSameSite } from '../access/cross-site'
+import { requireSameOrigin } from '../access/cross-origin'
 import { isReading, requirePrincipal } from '../access/require-principal'
-import type { AccessRequest, Principal } from '../access/rule'
+import type { AccessRequest } from '../access/rule'
 import { ApiError } from '../errors'
 import { type Answer, answerEmpty, withCaching } from '../response/answer'
 import { type Action, create, list, read, remove, update } from './actions'
@@ -23,7 +23,8 @@ const itemActions: ReadonlyMap<string, Action> = new Map([
 ])
 
 /**
- * Answers a request in the order of D2: access rule, method, what is sent, record, owner, values, constraints.
+ * Answers a request in the order of D2: access rule, origin of a write, method, what is sent, record, owner, preconditions,
+ * values, constraints.
  * @throws {ApiError} for every refusal
  */
 export async function handle(service: Service, request: ResourceRequest): Promise<Answer> {
@@ -31,7 +32,7 @@ export async function handle(service: Service, request: ResourceRequest): Promis
   const principal = await requirePrincipal(resource.rule, accessRequest(service, request), resource.owner !== undefined)
   if (!isReading(method)) {
     const { origin, 'sec-fetch-site': fetchSite } = headers
-    requireSameSite({ origin, fetchSite: String(fetchSite), host: request.host }, service.allowedOrigins)
+    requireSameOrigin({ origin, fetchSite, host: request.host }, service.allowedOrigins)
   }
   const actions = segment === undefined ? collectionActions : itemActions
   const allowed = [...actions.keys()].filter((known) => resource.writable || isReading(known))
@@ -42,15 +43,14 @@ export async function handle(service: Service, request: ResourceRequest): Promis
   throw new ApiError('method-not-allowed', `${method} is not possible here; ${allow.Allow} are`, { headers: allow })
 }
 
-function accessRequest({ authenticate, lookup }: Service, request: ResourceRequest): AccessRequest {
+function accessRequest({ authenticate }: Service, request: ResourceRequest): AccessRequest {
   const { method, headers, context, session } = request
   const credentials = parseCredentials(headers.authorization)
   return {
     method,
     reads: isReading(method),
     credentials,
-    authenticate: async (): Promise<Principal | undefined> =>
-      lookup && authenticate(credentials, (username) => lookup(session, username)),
+    authenticate: () => authenticate(session, credentials),
     context,
   }
 }

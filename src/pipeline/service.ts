@@ -1,20 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Account, Authenticate } from '../access/account'
+import type { Credentials } from '../access/credentials'
 import type { PasswordChecks } from '../access/password-checks'
-import type { AccessRequest } from '../access/rule'
+import type { AccessRequest, Principal } from '../access/rule'
 import type { Session } from '../query/connection'
 import type { Payload } from '../request/body'
 import type { Limits } from '../request/limits'
-import type { Resource } from '../schema/registry'
+import type { Registry, Resource } from '../schema/registry'
 
 /** What requests are answered from: built at mount, never written to. */
 export interface Service {
+  /** By name. */
+  readonly resources: Registry['resources']
   readonly limits: Limits
   readonly allowedOrigins: readonly string[]
-  readonly authenticate: Authenticate
+  /** Who sends these credentials; undefined for nobody. */
+  readonly authenticate: (session: Session, credentials: Credentials | undefined) => Promise<Principal | undefined>
   readonly passwords: PasswordChecks
-  /** Reads the site's users of a name; undefined on a site without users. */
-  readonly lookup: ((session: Session, username: string) => Promise<readonly Account[]>) | undefined
 }
 
 /** One request on a resource, with what is known before anything is read. */

@@ -4,7 +4,7 @@ import type { Filter } from '../request/list-request'
 import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import { isToMany } from '../schema/relations'
-import { parseOperand } from './operand'
+import { isPattern, parseOperand } from './operand'
 import { parsePath } from './path'
 import { type Condition, type Exists, type Join, rootAlias, type Scope } from './plan'
 
@@ -24,9 +24,9 @@ export function planFilters(
   for (const { name, value } of filters) {
     errors.try(name, () => {
       const { through, field, operator } = parsePath(resource, name, limits)
-      if (operator.endsWith('like')) patterns += value.length
-      if (patterns > limits.patterns) {
-        throw new ValueError(`is one pattern too many: all together may have ${limits.patterns} characters`)
+      if (isPattern(operator)) patterns += value.length
+      if (patterns > limits.allPatterns) {
+        throw new ValueError(`is one pattern too many: all together may have ${limits.allPatterns} characters`)
       }
       const values = parseOperand(field, operator, value, limits)
       const { alias, scope } = draft.follow(through)
@@ -57,7 +57,7 @@ function finish({ joins, conditions }: DraftScope): Scope {
 }
 
 class Draft {
-  constructor(readonly joins: number) {}
+  constructor(readonly maximumJoins: number) {}
 
   readonly root: DraftScope = { joins: [], conditions: new Map() }
   readonly exists: (DraftScope & { readonly first: Join })[] = []
@@ -74,7 +74,8 @@ class Draft {
       this.#ends.set(path, next)
       end = next
     }
-    if (this.#ends.size > this.joins) throw new ValueError(`joins one table too many; ${this.joins} are allowed`)
+    if (this.#ends.size > this.maximumJoins)
+      throw new ValueError(`joins one table too many; ${this.maximumJoins} are allowed`)
     return end
   }
 

@@ -19,8 +19,13 @@ const isValues: ReadonlyMap<string, IsValue> = new Map<string, IsValue>([
 export function parseOperand(field: Field, operator: OperatorName, text: string, limits: Limits): readonly unknown[] {
   if (operator === 'in') return parseMembers(text).map(field.kind.fromText)
   if (operator === 'is') return [parseIs(field, text)]
-  if (operator === 'like' || operator === 'ilike') return [parsePattern(field, text, limits)]
+  if (isPattern(operator)) return [parsePattern(field, text, limits)]
   return [field.kind.fromText(text)]
+}
+
+/** Whether it takes a pattern. */
+export function isPattern(operator: OperatorName): boolean {
+  return operator === 'like' || operator === 'ilike'
 }
 
 function parseIs(field: Field, text: string): IsValue {

@@ -1,12 +1,12 @@
 import type { DataSource } from 'typeorm'
-import type { Account } from '../access/account'
+import type { Account, AccountLookup } from '../access/account'
 import type { AccountSource } from '../schema/account-source'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Session } from './connection'
 import { execute, type RawRow } from './statement'
 
 /** Reads the users of a name, in one statement. Whether the name is exactly theirs is decided in `access/account.ts`. */
-export function buildAccountLookup(source: AccountSource): (session: Session, username: string) => Promise<Account[]> {
+export function buildAccountLookup(source: AccountSource): AccountLookup<Session> {
   const columns = Object.entries({
     id: source.key,
     username: source.username,

@@ -1,6 +1,6 @@
+import { setTimeout } from 'node:timers/promises'
 import type { DataSource, QueryRunner } from 'typeorm'
 import type { Trace } from '../diagnostics'
-import { unavailable } from '../errors'
 import { dialectOf } from './dialect-of'
 
 /** Where statements run: anywhere in the data source, or in the one connection of a transaction. */
@@ -10,7 +10,7 @@ export interface Session {
   readonly waitLimit: number
   readonly runner?: QueryRunner
   /** What the statements of a request have cost; undefined when nobody wants to know. */
-  readonly trace: Trace | undefined
+  readonly trace?: Trace
 }
 
 /** A session inside a transaction. */
@@ -28,27 +28,30 @@ export async function withRunner<T>(session: Session, work: (runner: QueryRunner
   }
 }
 
-/** Pools have their clients wait for ever, unless they are told otherwise. */
+/** No connection was to be had. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError'
+}
+
+/** Pools have their clients wait for ever, unless they are told otherwise. @throws {ConnectionError} */
 async function connect({ dataSource, waitLimit }: Session, runner: QueryRunner): Promise<void> {
   // Where all share one connection, it is the lock that they wait for.
   if (dialectOf(dataSource).sharesConnection) return
-  const connected: Promise<unknown> = runner.connect()
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable('the database has no connection free')), waitLimit)
-  })
-  try {
-    await Promise.race([connected, late])
-  } catch (error) {
-    // It may come yet.
-    connected.then(
-      () => runner.release(),
-      () => undefined,
-    )
-    throw error
-  } finally {
-    clearTimeout(timer)
-  }
+  const connected = runner.connect().then(
+    () => true,
+    (cause: unknown) => Promise.reject(new ConnectionError('the database cannot be connected to', { cause })),
+  )
+  if (await within(waitLimit, connected, false)) return
+  // It may come yet.
+  connected.then(() => runner.release()).catch(() => undefined)
+  throw new ConnectionError(`no connection was free for ${waitLimit} ms`)
+}
+
+/** What a promise becomes, or `late`, when it takes longer than so many milliseconds. */
+export async function within<T>(limit: number, work: Promise<T>, late: T): Promise<T> {
+  const timer = new AbortController()
+  const waiting = setTimeout(limit, late, { signal: timer.signal }).catch(() => late)
+  return Promise.race([work, waiting]).finally(() => timer.abort())
 }
 
 /** Takes back what a transaction has done. A connection that cannot would do it in the name of who has it next: it is closed. */

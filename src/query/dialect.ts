@@ -1,4 +1,4 @@
-import type { DataSource, EntityMetadata } from 'typeorm'
+import type { DataSource, DataSourceOptions, EntityMetadata } from 'typeorm'
 import type { ReadColumn } from '../schema/stored-column'
 import type { Kind } from '../value/kind'
 
@@ -34,6 +34,9 @@ export interface DriverError extends Error {
  */
 export type Trouble = 'unavailable' | 'again'
 
+/** Runs a statement. */
+export type Ask = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
+
 /** What one kind of database spells in its own way. Columns and values come as SQL: escaped names, placeholders. */
 export interface Dialect {
   /** Whether a column is one of the values. */
@@ -61,6 +64,8 @@ export interface Dialect {
   readonly isTextLoose: boolean
   /** Which statements can return what they have written. */
   readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
+  /** What is dangerous in the settings of a data source, in sentences. */
+  readonly dangersOf: (options: DataSourceOptions, ask: Ask) => Promise<readonly string[]>
   /** Closes a connection that must not be used again. */
   readonly discard: (connection: unknown) => void
   /** Whether it was none of the statement's doing; undefined for what was. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { ApiError } from '../errors'
 import type { Target } from '../plan/plan'
 import { planItem } from '../plan/select-plan'
-import { isMatch } from '../request/preconditions'
+import { holdsIfMatch } from '../request/preconditions'
 import type { Resource } from '../schema/registry'
 import type { Transaction } from './connection'
 import { fieldValue, hydrate, type Row } from './row'
@@ -31,11 +31,13 @@ export function entityTag(resource: Resource, row: Row): string {
 export async function requireState(session: Transaction, resource: Resource, target: Target): Promise<void> {
   const { row } = resource
   const [raw] = await lockRows(session, planItem(resource, target.key, row))
-  if (raw === undefined || isMatch(target.ifMatch, entityTag(resource, hydrate(session.dataSource, row, raw)))) return
-  throw changed(resource)
+  // The write itself will find that there is none.
+  if (raw === undefined || holdsIfMatch(target.ifMatch, entityTag(resource, hydrate(session.dataSource, row, raw))))
+    return
+  throw preconditionFailed(resource)
 }
 
-/** The refusal of a write on a record that is not what the client believes. */
-export function changed({ name }: Resource): ApiError {
+/** The refusal of a request on a record that is not what the client believes. */
+export function preconditionFailed({ name }: Resource): ApiError {
   return new ApiError('precondition-failed', `this ${name} is not as If-Match or If-None-Match says; read it again`)
 }

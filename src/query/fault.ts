@@ -1,6 +1,8 @@
-import { type DataSource, QueryFailedError } from 'typeorm'
-import type { DriverError } from './dialect'
+import { type DataSource, QueryFailedError, QueryRunnerAlreadyReleasedError } from 'typeorm'
+import { ConnectionError } from './connection'
+import type { DriverError, Trouble } from './dialect'
 import { dialectOf } from './dialect-of'
+import { SqliteLockError } from './sqlite-lock'
 
 /** A statement that the database has not done. Unlike TypeORM's error it holds none of the values that it was about. */
 export class DatabaseError extends Error {
@@ -24,4 +26,26 @@ export function toLoggable(error: unknown, dataSource: DataSource): unknown {
   const [, ...frames] = (error.stack ?? '').split(/\n(?= {4}at )/)
   loggable.stack = [`${loggable.name}: ${loggable.message}`, ...frames].join('\n')
   return loggable
+}
+
+/** What the network says. */
+const networkCode = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/
+
+/** Whether an error is trouble of the database's that will pass; undefined for what is not. */
+export function troubleOf(error: unknown, dataSource: DataSource): Trouble | undefined {
+  // A runner whose connection breaks is released by its driver.
+  const isGone = [SqliteLockError, ConnectionError, QueryRunnerAlreadyReleasedError].some(
+    (type) => error instanceof type,
+  )
+  if (isGone || !dataSource.isInitialized) return 'unavailable'
+  const cause = driverErrorOf(error)
+  if (cause === undefined) return undefined
+  return networkCode.test(cause.code ?? '') ? 'unavailable' : dialectOf(dataSource).troubleOf(cause)
+}
+
+/** What a listener or a rule throws is not the database's, whatever it says. */
+function driverErrorOf(error: unknown): DriverError | undefined {
+  if (error instanceof QueryFailedError) return error.driverError as DriverError
+  // TypeORM 0.3 passes on what better-sqlite3 throws when it prepares a statement.
+  return String(Object(error).code).startsWith('SQLITE_') ? (error as DriverError) : undefined
 }

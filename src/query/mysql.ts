@@ -18,12 +18,12 @@ interface PoolConnection {
 }
 
 /** Deadlock, record changed since the snapshot. */
-const ended: ReadonlySet<number> = new Set([1213, 1020])
+const again: ReadonlySet<number> = new Set([1213, 1020])
 /**
  * No connection free, server shutting down, connection killed or lost; statement interrupted or out of time, lock not had; disk
  * or memory full, a server that only reads.
  */
-const elsewhere: ReadonlySet<number> = new Set([
+const unavailable: ReadonlySet<number> = new Set([
   ...[1040, 1203, 1226, 1053, 1927, 2006, 2013, 4031],
   ...[1317, 1969, 3024, 1205],
   ...[1021, 1037, 1041, 1114, 1290, 1836],
@@ -60,14 +60,18 @@ export const mysql: Dialect = {
   lockTable: (table) => `SELECT 1 FROM ${table} FOR UPDATE`,
   isTextLoose: true,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
+  dangersOf: async (options) =>
+    'enableQueryTimeout' in options && options.enableQueryTimeout
+      ? ['enableQueryTimeout gives up writes that the server may still commit: set max_statement_time there instead']
+      : [],
   discard: (connection) => (connection as PoolConnection).destroy(),
   // Those of unknown tables and columns hold names alone.
   withoutValues: ({ errno, message }) =>
     errno === 1146 || errno === 1054 ? message : message.replace(/'[^']*'/g, "'…'"),
   troubleOf: ({ errno = 0, code = '', message }) => {
-    if (ended.has(errno)) return 'again'
-    const isElsewhere = elsewhere.has(errno) || code.startsWith('PROTOCOL_') || driversOwn.test(message)
-    return isElsewhere ? 'unavailable' : undefined
+    if (again.has(errno)) return 'again'
+    const isUnavailable = unavailable.has(errno) || code.startsWith('PROTOCOL_') || driversOwn.test(message)
+    return isUnavailable ? 'unavailable' : undefined
   },
   failureOf: ({ errno = 0, message }, metadata) => kinds.get(errno)?.(message, metadata),
 }

@@ -41,14 +41,26 @@ export const postgres: Dialect = {
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   isTextLoose: false,
   returning: () => true,
+  dangersOf: async (options, ask) => {
+    const { query_timeout } = Object('extra' in options && options.extra) as { readonly query_timeout?: unknown }
+    const [setting] = await ask('SHOW statement_timeout')
+    return [
+      ...(query_timeout
+        ? ['query_timeout gives up writes that PostgreSQL may still commit: set statement_timeout instead']
+        : []),
+      ...(setting?.['statement_timeout'] === '0'
+        ? ['no statement_timeout is set: a statement may hold its connection for ever']
+        : []),
+    ]
+  },
   discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
   withoutValues: ({ message }) => message.replace(/: ".*"$/s, ': "…"'),
   // Deadlock, serialization failure; no connection, no resources, operator's intervention, locks not had, a server that only
   // reads; what the driver says without a code.
   troubleOf: ({ code = '', message }) => {
     if (code === '40P01' || code === '40001') return 'again'
-    const isElsewhere = /^(08...|53...|57P0.|57014|55P03|25P0[34]|25006)$/.test(code)
-    return isElsewhere || (code === '' && driversOwn.test(message)) ? 'unavailable' : undefined
+    const isUnavailable = /^(08...|53...|57P0.|57014|55P03|25P0[34]|25006)$/.test(code)
+    return isUnavailable || (code === '' && driversOwn.test(message)) ? 'unavailable' : undefined
   },
   failureOf: ({ code = '', column, constraint, message, detail = '', position }, metadata) => {
     if (code === '23503' || code === '23001') return { kind: 'reference', columns: keyColumns(detail) }

@@ -2,11 +2,11 @@
  * TypeORM has one query runner for a SQLite data source, and with it one transaction for all requests: what one begins, another
  * commits; what one saves, another rolls back, after it was answered. SQLite itself could serve them in connections of their
  * own, but a second one freezes the process while it waits, and `:memory:` has only one. So all share the connection, and take
- * turns: docs/explanations/sqlite-lock.md has the measurements and the report to TypeORM.
+ * turns: docs/explanations/sqlite-lock.md has a program that shows it, and the report to TypeORM.
  */
 import { E_TIMEOUT, Semaphore, type SemaphoreInterface, withTimeout } from 'async-mutex'
 import type { DataSource, Driver, QueryRunner } from 'typeorm'
-import { currentScope, inScope, isWithin, type Scope, scopeTransactions } from './transaction-scope'
+import { currentScope, inScope, isWithin, scopeTransactions, type TransactionScope } from './transaction-scope'
 
 /** How long, in milliseconds, a statement or transaction waits for the connection. */
 export interface SqliteLockOptions {
@@ -31,11 +31,10 @@ const rollsBack = /^\s*ROLLBACK\b/i
 type Give = () => void
 
 interface Lock {
-  readonly patient: SemaphoreInterface
-  readonly hasty: SemaphoreInterface
+  readonly semaphore: SemaphoreInterface
   readonly waitLimit: number
   /** Whose transaction holds the connection. */
-  holder: Scope | undefined
+  holder: TransactionScope | undefined
 }
 
 /** What TypeORM's drivers and runners for SQLite have besides their interfaces. */
@@ -49,31 +48,23 @@ interface SqliteRunner extends Omit<QueryRunner, 'broadcaster' | 'isTransactionA
 
 const locked = new WeakSet<Driver>()
 
+/** Whether TypeORM has one connection for all. */
+function isSqlite({ options }: DataSource): boolean {
+  return ['sqlite', 'better-sqlite3'].includes(options.type)
+}
+
 /**
  * Has transactions on a SQLite data source wait for each other, and statements outside of them for their end; statements alone
  * run side by side. Covers the application's own repositories, transactions and query runners too. `mountResources` does it by
- * itself; twice does no harm, and on other databases it does nothing.
+ * itself; a second time does nothing, its limit included, and on other databases it never does.
  * @throws {SqliteLockError} from a statement or transaction that waits longer than the limit
  */
 export function lockSqlite(dataSource: DataSource, { waitLimit = 5000 }: SqliteLockOptions = {}): void {
   const driver: SqliteDriver = dataSource.driver
-  if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || locked.has(driver)) return
+  if (!isSqlite(dataSource) || locked.has(driver)) return
   locked.add(driver)
-  const semaphore = new Semaphore(places)
-  const lock: Lock = {
-    patient: withTimeout(semaphore, waitLimit),
-    hasty: withTimeout(semaphore, Math.min(innerWaitLimit, waitLimit)),
-    waitLimit,
-    holder: undefined,
-  }
-  // Prepared statements are those of a connection: it may be closed and opened again.
-  const statements = new WeakMap<object, Map<string, unknown>>()
-  const share = (runner: SqliteRunner): void => {
-    const { databaseConnection } = driver
-    if (databaseConnection === undefined || runner.stmtCache === undefined) return
-    runner.stmtCache = statements.get(databaseConnection) ?? runner.stmtCache
-    statements.set(databaseConnection, runner.stmtCache)
-  }
+  const lock: Lock = { semaphore: new Semaphore(places), waitLimit, holder: undefined }
+  const share = shareStatements(driver)
   const create = driver.createQueryRunner.bind(driver)
   driver.createQueryRunner = (mode) => {
     // TypeORM hands out the one that it remembers.
@@ -87,9 +78,21 @@ export function lockSqlite(dataSource: DataSource, { waitLimit = 5000 }: SqliteL
   scopeTransactions(dataSource.manager)
 }
 
+/** Prepared statements are those of a connection, which may be closed and opened again. */
+function shareStatements(driver: SqliteDriver): (runner: SqliteRunner) => void {
+  const statements = new WeakMap<object, Map<string, unknown>>()
+  return (runner) => {
+    const { databaseConnection } = driver
+    if (databaseConnection === undefined || runner.stmtCache === undefined) return
+    runner.stmtCache = statements.get(databaseConnection) ?? runner.stmtCache
+    statements.set(databaseConnection, runner.stmtCache)
+  }
+}
+
 /** Has a query runner take the lock: for the time of a statement, or from BEGIN to the end of the transaction. */
 function guard(runner: SqliteRunner, lock: Lock): QueryRunner {
   const query: QueryRunner['query'] = runner.query.bind(runner)
+  const { broadcaster } = runner
   const release = runner.release.bind(runner)
   let give: Give | undefined
   const giveBack = (): void => {
@@ -107,7 +110,7 @@ function guard(runner: SqliteRunner, lock: Lock): QueryRunner {
       throw error
     }
     lock.holder = scope
-    runner.broadcaster = inScope(runner.broadcaster, scope)
+    runner.broadcaster = inScope(broadcaster, scope)
     return run().catch((error: unknown) => {
       runner.isTransactionActive = false
       giveBack()
@@ -145,10 +148,11 @@ function guard(runner: SqliteRunner, lock: Lock): QueryRunner {
   return runner
 }
 
-async function acquire({ patient, hasty, holder, waitLimit }: Lock, weight: number): Promise<Give> {
+async function acquire({ semaphore, holder, waitLimit }: Lock, weight: number): Promise<Give> {
   const isInner = holder !== undefined && isWithin(holder)
+  const limit = isInner ? Math.min(innerWaitLimit, waitLimit) : waitLimit
   try {
-    const [, give] = await (isInner ? hasty : patient).acquire(weight)
+    const [, give] = await withTimeout(semaphore, limit).acquire(weight)
     return give
   } catch (error) {
     if (error !== E_TIMEOUT) throw error
@@ -156,7 +160,7 @@ async function acquire({ patient, hasty, holder, waitLimit }: Lock, weight: numb
       isInner
         ? 'a statement outside of a transaction waits for the transaction that has called it; inside of one, use its own ' +
             'EntityManager, in a subscriber event.manager'
-        : `a transaction has held the one connection of this SQLite data source for ${waitLimit} ms`,
+        : `a transaction has held the one connection of this SQLite data source for ${limit} ms`,
     )
   }
 }

@@ -27,12 +27,16 @@ export const sqlite: Dialect = {
   lockTable: undefined,
   isTextLoose: false,
   returning: () => true,
+  dangersOf: async (_, ask) => {
+    const [setting] = await ask('PRAGMA foreign_keys')
+    return setting?.['foreign_keys'] === 0 ? ['foreign_keys is off: SQLite checks no foreign key'] : []
+  },
   discard: () => undefined,
   withoutValues: ({ message }) => message,
   troubleOf: ({ code = '', message }) => {
     if (code === 'SQLITE_BUSY_SNAPSHOT') return 'again'
-    const isElsewhere = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL|INTERRUPT|NOMEM)/.test(code)
-    return isElsewhere || /not open|is closed/.test(message) ? 'unavailable' : undefined
+    const isUnavailable = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL|INTERRUPT|NOMEM)/.test(code)
+    return isUnavailable || /not open|is closed/.test(message) ? 'unavailable' : undefined
   },
   // By the message, since the code for a foreign key depends on the action that refused. What else a constraint or a trigger
   // (`RAISE(ABORT, …)`) refuses, it refuses for the values.

@@ -6,7 +6,7 @@ export interface PageLimits {
   readonly max: number
 }
 
-/** How much a request may ask for: integers from 1. Checked before any work grows with it. */
+/** How much may be asked for: integers from 1. Checked before any work grows with it. */
 export interface RequestLimits {
   /** Parameters of a query string. Default: 50. */
   readonly parameters: number
@@ -21,7 +21,7 @@ export interface RequestLimits {
   /** Characters of a `like` or `ilike` pattern. Default: 256. */
   readonly pattern: number
   /** Characters of all patterns of a request: each is compared with every record. Default: 512. */
-  readonly patterns: number
+  readonly allPatterns: number
   /** Relations that one filter may follow. Default: 4. */
   readonly joinDepth: number
   /** Tables that one request may join. Default: 8. */
@@ -30,10 +30,10 @@ export interface RequestLimits {
   readonly depth: number
   /** Bytes of a body. Default: 1,048,576. */
   readonly body: number
-  /** Passwords that are hashed at a time. Default: 2. */
-  readonly passwords: number
+  /** Passwords that the site hashes at a time. Default: 2. */
+  readonly concurrentPasswords: number
   /** Passwords that wait to be hashed; more are answered with 503. Default: 32. */
-  readonly waitingPasswords: number
+  readonly queuedPasswords: number
 }
 
 /** All limits of a mount. */
@@ -48,11 +48,11 @@ export const defaultLimits: RequestLimits = {
   filters: 30,
   members: 500,
   pattern: 256,
-  patterns: 512,
+  allPatterns: 512,
   joinDepth: 4,
   joins: 8,
   depth: 1_000_000,
   body: 1_048_576,
-  passwords: 2,
-  waitingPasswords: 32,
+  concurrentPasswords: 2,
+  queuedPasswords: 32,
 }

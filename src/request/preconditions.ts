@@ -1,16 +1,13 @@
-/** The conditional headers of a request, as sent (RFC 9110, Conditional Requests). */
-export interface Preconditions {
-  readonly ifMatch: string | undefined
-  readonly ifNoneMatch: string | undefined
-}
-
-/** Whether a list of tags holds this one, by strong comparison; `*` holds any. Without a list everything holds. */
-export function isMatch(list: string | undefined, tag: string): boolean {
+/**
+ * Whether `If-Match` holds for a record's tag: its list has it, by strong comparison, or is `*` (RFC 9110). Without the header it
+ * holds.
+ */
+export function holdsIfMatch(list: string | undefined, tag: string): boolean {
   return list === undefined || list.trim() === '*' || tagsOf(list).includes(tag)
 }
 
-/** Whether a list of tags lacks this one, by weak comparison, as `If-None-Match` asks. Without a list everything holds. */
-export function isNoMatch(list: string | undefined, tag: string): boolean {
+/** Whether `If-None-Match` holds: its list lacks the tag, by weak comparison, and is not `*`. Without the header it holds. */
+export function holdsIfNoneMatch(list: string | undefined, tag: string): boolean {
   if (list === undefined) return true
   return list.trim() !== '*' && !tagsOf(list).some((one) => one.replace(/^W\//, '') === tag)
 }

@@ -33,7 +33,7 @@ export function withCaching(answer: Answer, isPublic: boolean): Answer {
 
 /** The site can answer; nothing else is said. */
 export function answerHealthy(): Answer {
-  return { status: 200, headers: { 'Content-Type': json, ...notStored }, body: '{"status":"pass"}' }
+  return answerJson(200, { status: 'pass' }, notStored)
 }
 
 /** The one answer of a refused login, as the specification spells it (spec.md, Authentication, rule 1). */

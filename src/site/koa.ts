@@ -1,13 +1,10 @@
 import type { Context, Middleware } from 'koa'
-import { channels, type FaultEvent, type RefusalEvent, type RequestEvent, type Trace } from '../diagnostics'
-import { ApiError, refusals, unavailable } from '../errors'
-import { handle } from '../pipeline/handle'
+import { channels } from '../diagnostics'
+import { unavailable } from '../errors'
 import type { ResourceRequest, Service } from '../pipeline/service'
 import type { Session } from '../query/connection'
-import { troubleOf } from '../query/dialect-of'
-import { toLoggable } from '../query/fault'
-import { type Answer, answerFault, answerHealthy, answerRefusal } from '../response/answer'
-import type { Resource } from '../schema/registry'
+import { answerHealthy, answerRefusal } from '../response/answer'
+import { answer, send } from './answer'
 import { readPayload } from './payload'
 
 /** What is mounted. */
@@ -16,7 +13,7 @@ export interface Site {
   readonly base: string
   readonly session: Session
   /** What the database has been scanned for; undefined until the data source is initialized. */
-  readonly service: () => (Service & { readonly resources: ReadonlyMap<string, Resource> }) | undefined
+  readonly service: () => Service | undefined
   /** Whether the database answers; undefined where nobody may ask. */
   readonly health: (() => Promise<boolean>) | undefined
   readonly serverTiming: boolean
@@ -37,33 +34,13 @@ export function buildMiddleware(site: Site): Middleware {
       return send(context, isHealthy ? answerHealthy() : answerRefusal(unavailable('the database does not answer')))
     }
     const service = site.service()
-    if (service === undefined) return send(context, answerRefusal(unavailable('the database is not connected yet')))
+    if (service === undefined) return send(context, answerRefusal(unavailable('the database is not connected')))
     const resource = service.resources.get(name)
     if (resource === undefined) return next()
     const collection = `${mountPoint(context)}${base}/${name}/`
-    await answer(site, service, { resource, segment, collection, ...requestOf(context, site, name) })
+    const request = { resource, segment, collection, ...requestOf(context, site, name) }
+    await answer(service, request, site.serverTiming)
   }
-}
-
-async function answer({ serverTiming }: Site, service: Service, request: ResourceRequest): Promise<void> {
-  const { context, method, resource, session } = request
-  const start = performance.now()
-  const { status, headers, body } = await handle(service, request).catch((error: unknown) =>
-    answerError(request, error),
-  )
-  const milliseconds = performance.now() - start
-  const { trace } = session
-  const timing = serverTiming && trace !== undefined ? { 'Server-Timing': timingOf(trace, milliseconds) } : {}
-  send(context, { status, body, headers: { ...headers, ...timing } })
-  if (trace === undefined || !channels.request.hasSubscribers) return
-  const { statements, rows } = trace
-  const event: RequestEvent = { resource: resource.name, method, status, milliseconds, statements, rows }
-  channels.request.publish(event)
-}
-
-/** In milliseconds (W3C, Server Timing). */
-function timingOf({ statements, milliseconds }: Trace, total: number): string {
-  return `db;dur=${milliseconds.toFixed(1)};desc="${statements} SQL", total;dur=${total.toFixed(1)}`
 }
 
 function requestOf(
@@ -88,7 +65,7 @@ function isGet({ method }: Context): boolean {
 }
 
 /**
- * The path as it was sent. Koa's own is tidied by `url.parse`, which takes `\\` for `/` where a `#` stands in the target, and
+ * The path as it was sent. Koa's own is tidied by `url.parse`, which takes a backslash for `/` where a `#` stands in the target, and
  * throws for some: such a target has no canonical form (RFC 9112, request target).
  */
 function targetPath({ url, originalUrl }: Context): string {
@@ -106,31 +83,4 @@ function mountPoint({ originalUrl, url }: Context): string {
 /** A request target in absolute form names scheme and host too. */
 function withoutOrigin(target: string): string {
   return target.replace(/^https?:\/\/[^/?]*/i, '')
-}
-
-function answerError(
-  { context, resource: { name: resource }, method, session }: ResourceRequest,
-  error: unknown,
-): Answer {
-  if (error instanceof ApiError) {
-    const { code } = error
-    const event: RefusalEvent = { resource, method, code, status: refusals[code].status }
-    if (channels.refusal.hasSubscribers) channels.refusal.publish(event)
-    return answerRefusal(error)
-  }
-  // What a rule of the application's own throws by `context.throw(403)` is for Koa to answer.
-  if (error instanceof Error && 'expose' in error && error.expose === true) throw error
-  context.app.emit('error', toLoggable(error, session.dataSource), context)
-  const event: FaultEvent = { resource, method, name: String(Object(error).name) }
-  if (channels.fault.hasSubscribers) channels.fault.publish(event)
-  const isTrouble = troubleOf(error, session.dataSource) !== undefined
-  return isTrouble ? answerRefusal(unavailable('the database cannot answer for the moment')) : answerFault()
-}
-
-/** Hands the answer to Koa, which leaves out the body of a HEAD. */
-function send(context: Context, { status, headers, body }: Answer): void {
-  context.status = status
-  context.body = body || null
-  context.set({ ...headers, 'X-Content-Type-Options': 'nosniff' })
-  context.vary('Authorization')
 }

@@ -51,24 +51,21 @@ const optionNames: Readonly<Record<keyof MountOptions, true>> = {
 }
 
 export function withDefaults(options: MountOptions): MountSettings {
-  const { prefix = '/api', limit = {}, limits, users, ...given } = options
+  const { prefix = '/api', defaultAuth = readOnlyRule(), limit = {}, limits, users, resources = [] } = options
+  const { allowedOrigins = [], waitLimit = 5000, sqliteLock = true, health = false, serverTiming = false } = options
   const { max = 1000, default: size = Math.min(20, max) } = limit
-  const defaults = {
-    defaultAuth: readOnlyRule(),
-    allowedOrigins: [],
-    waitLimit: 5000,
-    sqliteLock: true,
-    health: false,
-    serverTiming: false,
-    resources: [],
-  }
   return {
-    ...defaults,
-    ...given,
-    users,
     base: prefix.replace(/\/$/, ''),
+    defaultAuth,
     limits: { ...defaultLimits, ...limits, page: { default: size, max } },
-  } as MountSettings
+    users,
+    resources,
+    allowedOrigins,
+    waitLimit,
+    sqliteLock,
+    health,
+    serverTiming,
+  }
 }
 
 /** Every mistake in the options that can be seen without the data source. */
@@ -92,6 +89,9 @@ export function checkOptions(options: MountOptions, { limits, waitLimit }: Mount
     } else if (!isCount(value)) report(`"limits.${name}" must be an integer from 1, not ${JSON.stringify(value)}`)
   }
   if (!isCount(waitLimit)) report(`"waitLimit" must be milliseconds from 1, not ${JSON.stringify(waitLimit)}`)
+  for (const name of ['sqliteLock', 'health', 'serverTiming'] as const) {
+    if (typeof (options[name] ?? false) !== 'boolean') report(`"${name}" must be true or false`)
+  }
   checkOrigins(options.allowedOrigins ?? [], report)
   return mistakes
 }

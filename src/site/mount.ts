@@ -11,7 +11,7 @@ import type { Session } from '../query/connection'
 import { warnOfSettings } from '../query/settings'
 import { lockSqlite } from '../query/sqlite-lock'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
-import type { Registry, Resource } from '../schema/registry'
+import type { Resource } from '../schema/registry'
 import { buildHealth } from './health'
 import { buildMiddleware } from './koa'
 import { checkOptions, type MountOptions, type MountSettings, withDefaults } from './mount-options'
@@ -37,9 +37,9 @@ export interface Mounted {
 
 /**
  * Puts a REST service before the entities of a data source: everything that carries `@Resource`, and what `resources` names.
- * Paths that name no resource go on to the next middleware. Until the data source is initialized every request is 503.
+ * Paths that name no resource go on to the next middleware. Until the data source is initialized every path of that shape is 503.
  * @throws {ConfigError} with all mistakes at once (D26); what can only be seen in an initialized data source is thrown by its
- * `initialize()`
+ * `initialize()`, which closes it again
  */
 export function mountResources<State, Custom>(
   app: Koa<State, Custom>,
@@ -53,8 +53,8 @@ export function mountResources<State, Custom>(
   const cannotScan = unsupported.length > 0 || !dataSource.isInitialized
   if (cannotScan && mistakes.length + unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
   if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit })
-  const session: Session = { dataSource, waitLimit, trace: undefined }
-  let service: (Service & Pick<Registry, 'resources'>) | undefined
+  const session: Session = { dataSource, waitLimit }
+  let service: Service | undefined
   whenInitialized(dataSource, () => {
     service = buildService(dataSource, settings, mistakes)
     // Nothing depends on it.
@@ -90,17 +90,17 @@ function buildService(
   dataSource: DataSource,
   { base, health, limits, allowedOrigins, ...options }: MountSettings,
   mistakes: readonly string[],
-): Service & Pick<Registry, 'resources'> {
+): Service {
   const { resources, accounts } = buildRegistry(dataSource, options, mistakes)
   if (health && resources.has('health')) {
     throw new ConfigError([
       `"health" is the path ${base}/health/, and a resource has that name: give it another "name"`,
     ])
   }
-  const { passwords: running, waitingPasswords } = limits
-  const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, running, waitingPasswords)
-  const lookup = accounts && buildAccountLookup(accounts)
-  return { resources, limits, allowedOrigins, passwords, authenticate: buildAuthenticate(passwords), lookup }
+  const { concurrentPasswords, queuedPasswords } = limits
+  const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, concurrentPasswords, queuedPasswords)
+  const authenticate = buildAuthenticate(passwords, accounts && buildAccountLookup(accounts))
+  return { resources, limits, allowedOrigins, authenticate, passwords }
 }
 
 function describe(resource: Resource, base: string): MountedResource {

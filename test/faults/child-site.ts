@@ -10,7 +10,7 @@ export interface ChildOptions {
   /** How long each request takes before it comes to us, in milliseconds. */
   readonly slow?: number
   /** Given to `closeGracefully`, which SIGTERM calls. */
-  readonly closing?: { readonly limit?: number }
+  readonly closing?: { readonly timeout?: number }
 }
 
 /** What a child process says of itself. */

@@ -22,7 +22,7 @@ describe.each([
 ])('$name', ({ name, open }) => {
   test(`SIGTERM with ${requests} requests in flight: all are answered, then the process ends by itself`, async () => {
     const source = await open()
-    const site = await startChildSite({ source, slow: 300, closing: { limit: 10_000 } })
+    const site = await startChildSite({ source, slow: 300, closing: { timeout: 10_000 } })
     const ledger = new Ledger()
     const asked = Array.from({ length: requests }, (_, index) =>
       ledger.post(site.url, index % 2 === 0 ? 'note' : 'memo', `${index}`),
@@ -51,7 +51,7 @@ describe.each([
 
 test('a request that hangs does not keep the process: the limit ends it', async () => {
   const source = { type: 'better-sqlite3', database: ':memory:' }
-  const site = await startChildSite({ source, closing: { limit: 500 } })
+  const site = await startChildSite({ source, closing: { timeout: 500 } })
   const hanging = send(site.url, 'GET /hang').then(
     ({ status }) => `answered ${status}`,
     () => 'broken off',
@@ -71,7 +71,7 @@ test('connections that are kept open and idle do not keep the process', async ()
   const { Agent, get } = await import('node:http')
   const site = await startChildSite({
     source: { type: 'better-sqlite3', database: ':memory:' },
-    closing: { limit: 10_000 },
+    closing: { timeout: 10_000 },
   })
   const agent = new Agent({ keepAlive: true })
   await new Promise((resolve, reject) => {

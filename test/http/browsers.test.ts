@@ -44,7 +44,7 @@ test.each(provenances)('a write of %s', async (_, headers, isAllowed) => {
       expect([line, reply.status, reply.json()]).toMatchObject([
         line,
         403,
-        { type: 'urn:typeorm-resources:cross-site' },
+        { type: 'urn:typeorm-resources:cross-origin' },
       ])
   }
 })

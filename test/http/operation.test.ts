@@ -33,7 +33,7 @@ const limits: readonly (readonly [MountOptions, string, string, string])[] = [
   [{ limits: { filters: 1 } }, 'score=1&limit=1', 'score=1&title=x', 'at most 1 filters'],
   [{ limits: { members: 2 } }, 'score__in=1,2', 'score__in=1,2,3', 'may have 2 members, this has 3'],
   [{ limits: { pattern: 3 } }, 'title__like=a%25', 'title__like=abc%25', 'pattern of 3 characters, this has 4'],
-  [{ limits: { patterns: 3 } }, 'title__like=a%25', 'title__like=a%25&body__ilike=b%25', 'one pattern too many'],
+  [{ limits: { allPatterns: 3 } }, 'title__like=a%25', 'title__like=a%25&body__ilike=b%25', 'one pattern too many'],
   [{ limits: { joinDepth: 1 } }, 'parent__score=1', 'parent__parent__score=1', 'at most 1 are allowed'],
   [{ limits: { joins: 1 } }, 'parent__score=1', 'parent__score=1&author__username=x', '1 are allowed'],
   [{ limits: { depth: 1000 } }, 'limit=10&page=100', 'limit=10&page=101', 'pages reach 1000 records deep'],
@@ -127,7 +127,7 @@ test('who listens to the channels learns of requests, statements, refusals and f
     request('note', 'GET', 200, 1, 1),
     ['refusal', { resource: 'note', method: 'POST', code: 'bad-values', status: 400 }],
     request('note', 'POST', 400, statements.length - 2, expect.any(Number) as unknown as number),
-    ['fault', { resource: 'word', method: 'GET', name: expect.stringMatching(/^(QueryFailed|Sqlite)Error$/) }],
+    ['fault', { resource: 'word', method: 'GET', name: expect.stringMatching(/^(Database|Sqlite)Error$/) }],
     request('word', 'GET', 500, 1, 0),
   ])
   expect(JSON.stringify(events)).not.toMatch(/alpha|canary|bob/)

@@ -14,13 +14,15 @@ export interface Provenance {
  * Refuses what a page of another site has its visitor's browser send: the browser adds the password that it remembers, and a
  * form asks nobody before. What is not a browser says neither of the headers.
  * @param allowed origins, as `https://admin.example.org`, whose pages may write
- * @throws {ApiError} `cross-site`
+ * @throws {ApiError} `cross-origin`
  */
-export function requireSameSite({ origin, fetchSite, host }: Provenance, allowed: readonly string[]): void {
+export function requireSameOrigin({ origin, fetchSite, host }: Provenance, allowed: readonly string[]): void {
   if (origin !== undefined && allowed.includes(origin)) return
   const isOther = fetchSite === 'cross-site' || (origin !== undefined && !isOwn(origin, host))
-  if (isOther)
-    throw new ApiError('cross-site', 'pages of another site may not write here; see the option allowedOrigins')
+  if (!isOther) return
+  const page = origin ?? 'another site'
+  const detail = `the page is of ${page}, this is ${host}: name it in allowedOrigins; behind a proxy set app.proxy`
+  throw new ApiError('cross-origin', detail)
 }
 
 /** Whatever the scheme: behind a proxy we do not know our own. */
