@@ -1,6 +1,6 @@
 import type { Resource } from '../schema/registry'
 import { broadcast } from './broadcast'
-import { type Session, withRunner } from './connection'
+import type { Session } from './connection'
 import { hasProperty, metadataOf, toEntity } from './entity'
 import type { Row } from './row'
 
@@ -8,12 +8,16 @@ import type { Row } from './row'
 export async function afterLoad(session: Session, resource: Resource, rows: readonly Row[]): Promise<readonly Row[]> {
   if (!resource.lifecycle.load || rows.length === 0) return rows
   const loaded = rows.map((row) => ({ row, metadata: metadataOf(resource, row), entity: toEntity(resource, row) }))
-  await withRunner(session, async (runner) => {
+  // It takes a connection when a listener asks for something, and not before.
+  const runner = session.runner ?? session.dataSource.createQueryRunner()
+  try {
     for (const metadata of new Set(loaded.map((one) => one.metadata))) {
       const entities = loaded.filter((one) => one.metadata === metadata).map(({ entity }) => entity)
       await broadcast(runner, 'Load', metadata, entities)
     }
-  })
+  } finally {
+    if (runner !== session.runner) await runner.release()
+  }
   return loaded.map(({ entity, row }) =>
     // What no property holds is as it was.
     resource.row.map(({ column }, index) => (hasProperty(column) ? column.getEntityValue(entity) : row[index])),
