@@ -69,6 +69,7 @@ test('typeorm is imported as a value in schema and query only, koa as a value no
   expect(importers('koa', true)).toEqual([])
   expect(importers('koa', false).toSorted()).toEqual([
     'access/rule.ts',
+    'site/answer.ts',
     'site/koa.ts',
     'site/mount.ts',
     'site/payload.ts',

@@ -46,6 +46,7 @@ test('what runs is finished, connections that are kept alive hold nothing up, th
   await new Promise((resolve) => setTimeout(resolve, 50))
   const start = performance.now()
   const closing = closeGracefully(server, dataSource)
+  expect(closeGracefully(server, dataSource)).toBe(closing)
   expect(await ask(url, keepAlive())).toBe('ECONNREFUSED')
   expect(new Set(await Promise.all(requests))).toEqual(new Set([200]))
   expect(await closing).toBe(true)

@@ -16,6 +16,7 @@ import {
 import {
   adminRule,
   ConfigError,
+  type MountOptions,
   mountResources,
   Resource,
   readOnlyRule,
@@ -187,7 +188,57 @@ test.each<[string, object, readonly string[]]>([
     { limit: { default: 30, max: 10 }, resources: [{ entity: Tag }] },
     ['"limit" must be { default, max }'],
   ],
-  ['a limit deeper than pages reach', { limit: { max: 1_000_001 }, resources: [{ entity: Tag }] }, ['max <= 1000000']],
+  [
+    'a limit deeper than pages reach',
+    { limit: { max: 1_000_001 }, resources: [{ entity: Tag }] },
+    ['"limit.max" is 1000001, more than the 1000000 records'],
+  ],
+  [
+    'options of the wrong type',
+    {
+      prefix: null,
+      limit: [],
+      limits: 5,
+      allowedOrigins: null,
+      waitLimit: 2 ** 31,
+      sqliteLock: null,
+      health: 'yes',
+      defaultAuth: 'user',
+      users: null,
+      resources: [{ entity: Tag, requireIfMatch: 'yes' }],
+    } as unknown as MountOptions,
+    [
+      '"prefix" must be a path as "/api", not null',
+      '"limit" must be { default, max } with integers, not []',
+      '"limits" must be an object of limits, not 5',
+      '"allowedOrigins" must be an array of origins, as "https://example.org", not null',
+      '"waitLimit" must be milliseconds from 1 to 2147483647, not 2147483648',
+      '"sqliteLock" must be true or false, not null',
+      '"health" must be true or false, not "yes"',
+      '"defaultAuth" must be a rule, as userRule(), not "user"',
+      '"users" must be { entity, … }, not null',
+      '"requireIfMatch" must be true or false, not "yes"',
+    ],
+  ],
+  [
+    'limits and origins that are none',
+    {
+      limits: { filter: 5, filters: 0 } as object,
+      allowedOrigins: ['https://a.example/', 'x'],
+      resources: [{ entity: Tag }],
+    },
+    [
+      '"filter" is no limit; limits: parameters, ',
+      '"limits.filters" must be an integer from 1, not 0',
+      '"allowedOrigins" has "https://a.example/"; an origin is scheme and host, as "https://a.example"',
+      '"allowedOrigins" has "x"; an origin is scheme and host, as "https://example.org"',
+    ],
+  ],
+  [
+    'a page that is larger than pages reach',
+    { limits: { depth: 500 }, resources: [{ entity: Tag }] },
+    ['"limit.max" is 1000, more than the 500 records that "limits.depth" lets pages reach'],
+  ],
   ['a limit of 0', { limit: { default: 0 }, resources: [{ entity: Tag }] }, ['"limit" must be { default, max }']],
   [
     'a name in exclude that is no field',
@@ -379,6 +430,16 @@ test('D26 a data source that is not initialized yet: its options at mount, its e
   mountResources(new Koa(), later, { users: { entity: 'nobody' } })
   await expect(later.initialize()).rejects.toThrow('"users" names "nobody", which is no entity of this data source')
   expect(later.isInitialized).toBe(false)
+})
+
+test('options that are given as undefined have their defaults', async () => {
+  const dataSource = await openDataSource([Tag])
+  const names = ['prefix', 'limit', 'limits', 'allowedOrigins', 'waitLimit', 'sqliteLock', 'health', 'users'] as const
+  const nothing = Object.fromEntries(names.map((name) => [name, undefined]))
+  const limits = { filters: undefined } as object
+  mountResources(new Koa(), dataSource, { ...nothing, limits, resources: [{ entity: Tag }] })
+  expect(dataSource.createQueryRunner()).not.toBe(dataSource.createQueryRunner())
+  await dataSource.destroy()
 })
 
 test('D26 the message reads well', async () => {

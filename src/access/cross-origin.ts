@@ -20,8 +20,9 @@ export function requireSameOrigin({ origin, fetchSite, host }: Provenance, allow
   if (origin !== undefined && allowed.includes(origin)) return
   const isOther = fetchSite === 'cross-site' || (origin !== undefined && !isOwn(origin, host))
   if (!isOther) return
-  const page = origin ?? 'another site'
-  const detail = `the page is of ${page}, this is ${host}: name it in allowedOrigins; behind a proxy set app.proxy`
+  const detail =
+    `the page is of ${origin ?? 'another site'}, this is ${host}: name it in allowedOrigins, or, behind a proxy, ` +
+    'have it send X-Forwarded-Host and set app.proxy'
   throw new ApiError('cross-origin', detail)
 }
 

@@ -43,6 +43,8 @@ export function buildPasswordChecks(
   }
   const secret = randomBytes(32)
   const known = new LRUCache<string, true>({ max: remembered })
+  /** The same asked many times at once is one check. */
+  const checking = new Map<string, Promise<boolean>>()
   const digest = ({ username, password }: Credentials, stored: string): string => {
     const hmac = createHmac('sha256', secret)
     for (const text of [username, password, stored]) hmac.update(`${Buffer.byteLength(text)}:${text}`)
@@ -53,9 +55,15 @@ export function buildPasswordChecks(
     matches: async (credentials, stored) => {
       const key = digest(credentials, stored)
       if (known.get(key)) return true
-      const isRight = await inTurn(() => verify(credentials.password, stored))
-      if (isRight) known.set(key, true)
-      return isRight
+      const check = checking.get(key) ?? inTurn(() => verify(credentials.password, stored))
+      checking.set(key, check)
+      try {
+        const isRight = await check
+        if (isRight) known.set(key, true)
+        return isRight
+      } finally {
+        checking.delete(key)
+      }
     },
   }
 }

@@ -12,7 +12,7 @@ import { retryOnce } from '../query/retry'
 import type { Row } from '../query/row'
 import { fetchRows } from '../query/select'
 import { validateChanges } from '../query/validate'
-import { deleteRow, insertRow, updateRow } from '../query/write'
+import { deleteRow, insertRow, type Saved, updateRow } from '../query/write'
 import { parseBody } from '../request/body'
 import { parseListRequest } from '../request/list-request'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
@@ -41,7 +41,7 @@ export const list: Action = async ({ limits }, { resource, session, querystring,
 export const create: Action = async (service, request, principal) => {
   const { resource, session, collection } = request
   const body = await parseBody(await request.readPayload(service.limits.body))
-  const row = await retryOnce(session, async () => {
+  const saved = await retryOnce(session, async () => {
     const errors = new FieldErrors()
     const changes = planInsert(resource, body, ownerKey(resource, principal), errors)
     await validateChanges(resource, undefined, changes, errors)
@@ -49,15 +49,16 @@ export const create: Action = async (service, request, principal) => {
     return insertRow(session, resource, await hashPasswords(service, changes))
   })
   // A comma, between the values of a key of several, may stand in a path.
-  const segment = encodeURIComponent(String(renderField(resource, row, resource.key))).replaceAll('%2C', ',')
-  return answerRecord(201, request, row, { Location: `${collection}${segment}/` })
+  const segment = encodeURIComponent(String(renderField(resource, saved.stored, resource.key))).replaceAll('%2C', ',')
+  return answerSaved(201, resource, saved, { Location: `${collection}${segment}/` })
 }
 
 export const read: Action = async (_, request) => {
   const { row, tag } = await requireRow(request)
   if (!holdsIfMatch(request.headers['if-match'], tag)) throw preconditionFailed(request.resource)
   if (!holdsIfNoneMatch(request.headers['if-none-match'], tag)) return answerNotModified(tag)
-  return answerRecord(200, request, row)
+  const [shown = row] = await afterLoad(request.session, request.resource, [row])
+  return answerSaved(200, request.resource, { stored: row, shown })
 }
 
 export const update: Action = async (service, request, principal) => {
@@ -70,11 +71,11 @@ export const update: Action = async (service, request, principal) => {
     const changes = planUpdate(resource, body, shownIn(resource, row), errors)
     await validateChanges(resource, row, changes, errors)
     await requireReferences(session, resource, { changes, stored: row }, errors)
-    if (changes.size === 0) return found.row
+    if (changes.size === 0) return { stored: found.row, shown: row }
     return updateRow(session, resource, found.target, await hashPasswords(service, changes), row)
   })
   if (updated === undefined) throw notFound(request)
-  return answerRecord(200, request, updated)
+  return answerSaved(200, resource, updated)
 }
 
 export const remove: Action = async (_, request, principal) => {
@@ -87,15 +88,14 @@ export const remove: Action = async (_, request, principal) => {
   return answerEmpty()
 }
 
-/** Answers with a record as it is stored, as its listeners show it. */
-async function answerRecord(
+/** Answers with a record, and the tag of what is stored. */
+function answerSaved(
   status: 200 | 201,
-  { resource, session }: ResourceRequest,
-  stored: Row,
+  resource: Resource,
+  { stored, shown }: Saved,
   headers: Answer['headers'] = {},
-): Promise<Answer> {
-  const [row = stored] = await afterLoad(session, resource, [stored])
-  return answerJson(status, renderRecord(resource, row), { ...headers, ETag: entityTag(resource, stored) })
+): Answer {
+  return answerJson(status, renderRecord(resource, shown), { ...headers, ETag: entityTag(resource, stored) })
 }
 
 /** What the client sees of a record: nothing of a hidden field. */

@@ -3,6 +3,7 @@ import type { Account, AccountLookup } from '../access/account'
 import type { AccountSource } from '../schema/account-source'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Session } from './connection'
+import { failureOf } from './dialect-of'
 import { execute, type RawRow } from './statement'
 
 /** Reads the users of a name, in one statement. Whether the name is exactly theirs is decided in `access/account.ts`. */
@@ -21,7 +22,11 @@ export function buildAccountLookup(source: AccountSource): AccountLookup<Session
     builder.where(`u.${source.username.propertyPath} = :username`, {
       username: dataSource.driver.preparePersistentValue(username, source.username),
     })
-    const { rows } = await execute(session, builder)
+    const { rows } = await execute(session, builder).catch((error: unknown) => {
+      // A name that the database cannot write is nobody's.
+      if (failureOf(error, dataSource, source.metadata) === undefined) throw error
+      return { rows: [] }
+    })
     return rows.map((row) => readAccount(dataSource, columns, row))
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type { DataSource, QueryRunner } from 'typeorm'
 import type { Trace } from '../diagnostics'
 import { dialectOf } from './dialect-of'
@@ -33,25 +32,43 @@ export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 }
 
+/** More are told at once: each that waits takes memory. */
+const mostWaiting = 1000
+const waiting = new WeakMap<DataSource, number>()
+
 /** Pools have their clients wait for ever, unless they are told otherwise. @throws {ConnectionError} */
 async function connect({ dataSource, waitLimit }: Session, runner: QueryRunner): Promise<void> {
   // Where all share one connection, it is the lock that they wait for.
   if (dialectOf(dataSource).sharesConnection) return
-  const connected = runner.connect().then(
-    () => true,
-    (cause: unknown) => Promise.reject(new ConnectionError('the database cannot be connected to', { cause })),
-  )
+  const count = waiting.get(dataSource) ?? 0
+  if (count >= mostWaiting) throw new ConnectionError(`${mostWaiting} wait for a connection already`)
+  waiting.set(dataSource, count + 1)
+  const connected = connectOnce(runner).finally(() => waiting.set(dataSource, (waiting.get(dataSource) ?? 1) - 1))
   if (await within(waitLimit, connected, false)) return
   // It may come yet.
   connected.then(() => runner.release()).catch(() => undefined)
   throw new ConnectionError(`no connection was free for ${waitLimit} ms`)
 }
 
+async function connectOnce(runner: QueryRunner): Promise<boolean> {
+  try {
+    await runner.connect()
+    return true
+  } catch (cause) {
+    throw new ConnectionError('the database cannot be connected to', { cause })
+  }
+}
+
+/** What timers can count to, in milliseconds. */
+const longest = 2 ** 31 - 1
+
 /** What a promise becomes, or `late`, when it takes longer than so many milliseconds. */
 export async function within<T>(limit: number, work: Promise<T>, late: T): Promise<T> {
-  const timer = new AbortController()
-  const waiting = setTimeout(limit, late, { signal: timer.signal }).catch(() => late)
-  return Promise.race([work, waiting]).finally(() => timer.abort())
+  let timer: NodeJS.Timeout | undefined
+  const waited = new Promise<T>((resolve) => {
+    timer = setTimeout(resolve, Math.min(limit, longest), late)
+  })
+  return Promise.race([work, waited]).finally(() => clearTimeout(timer))
 }
 
 /** Takes back what a transaction has done. A connection that cannot would do it in the name of who has it next: it is closed. */

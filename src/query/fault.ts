@@ -2,7 +2,7 @@ import { type DataSource, QueryFailedError, QueryRunnerAlreadyReleasedError } fr
 import { ConnectionError } from './connection'
 import type { DriverError, Trouble } from './dialect'
 import { dialectOf } from './dialect-of'
-import { SqliteLockError } from './sqlite-lock'
+import { SqliteLockError } from './sqlite-turns'
 
 /** A statement that the database has not done. Unlike TypeORM's error it holds none of the values that it was about. */
 export class DatabaseError extends Error {
@@ -22,10 +22,19 @@ export class DatabaseError extends Error {
 export function toLoggable(error: unknown, dataSource: DataSource): unknown {
   if (!(error instanceof QueryFailedError)) return error
   const cause = error.driverError as DriverError
-  const loggable = new DatabaseError(dialectOf(dataSource).withoutValues(cause), cause.code, error.query)
+  const loggable = new DatabaseError(
+    dialectOf(dataSource).withoutValues(cause),
+    cause.code,
+    withoutNumbers(error.query),
+  )
   const [, ...frames] = (error.stack ?? '').split(/\n(?= {4}at )/)
   loggable.stack = [`${loggable.name}: ${loggable.message}`, ...frames].join('\n')
   return loggable
+}
+
+/** TypeORM writes numbers into the text of its own statements on SQLite. */
+function withoutNumbers(sql: string): string {
+  return sql.replace(/(?<![\w"$])\d+(\.\d+)?\b/g, '?')
 }
 
 /** What the network says. */
@@ -40,7 +49,7 @@ export function troubleOf(error: unknown, dataSource: DataSource): Trouble | und
   if (isGone || !dataSource.isInitialized) return 'unavailable'
   const cause = driverErrorOf(error)
   if (cause === undefined) return undefined
-  return networkCode.test(cause.code ?? '') ? 'unavailable' : dialectOf(dataSource).troubleOf(cause)
+  return networkCode.test(String(cause.code)) ? 'unavailable' : dialectOf(dataSource).troubleOf(cause)
 }
 
 /** What a listener or a rule throws is not the database's, whatever it says. */

@@ -66,8 +66,7 @@ export const mysql: Dialect = {
       : [],
   discard: (connection) => (connection as PoolConnection).destroy(),
   // Those of unknown tables and columns hold names alone.
-  withoutValues: ({ errno, message }) =>
-    errno === 1146 || errno === 1054 ? message : message.replace(/'[^']*'/g, "'…'"),
+  withoutValues: ({ errno, message }) => (errno === 1146 || errno === 1054 ? message : message.replace(/'.*'/s, "'…'")),
   troubleOf: ({ errno = 0, code = '', message }) => {
     if (again.has(errno)) return 'again'
     const isUnavailable = unavailable.has(errno) || code.startsWith('PROTOCOL_') || driversOwn.test(message)

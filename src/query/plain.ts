@@ -1,10 +1,11 @@
-import type { ChangeSet } from '../plan/plan'
+import type { ChangeSet, Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
 import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { type ColumnValue, newEntity } from './entity'
 import { toValues } from './row'
 import { transact } from './statement'
+import { lockTarget } from './target'
 import { deleteValues, insertValues, updateValues } from './values'
 import type { Writer } from './writer'
 
@@ -21,9 +22,26 @@ export const plain: Writer = {
   },
   update: (session, resource, target, changes) => {
     const update = (inner: Session) => updateValues(inner, resource, target, changedValues(changes))
-    return hasTransformer(resource) ? transact(session, update) : update(session)
+    return inState(session, resource, target, hasTransformer(resource), update)
   },
-  remove: deleteValues,
+  remove: (session, resource, target) =>
+    inState(session, resource, target, false, (inner) => deleteValues(inner, resource, target)),
+}
+
+/** Writes a record only in the state that the client means, in one transaction with the check. */
+function inState<T>(
+  session: Session,
+  resource: Resource,
+  target: Target,
+  needsTransaction: boolean,
+  write: (session: Session) => Promise<T>,
+): Promise<T> {
+  if (target.ifMatch === undefined && !needsTransaction) return write(session)
+  return transact(session, async (inner) => {
+    // What the target misses, the write itself will find missing.
+    if (target.ifMatch !== undefined) await lockTarget(inner, resource, target)
+    return write(inner)
+  })
 }
 
 function hasTransformer({ row }: Resource): boolean {

@@ -54,7 +54,8 @@ export const postgres: Dialect = {
     ]
   },
   discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
-  withoutValues: ({ message }) => message.replace(/: ".*"$/s, ': "…"'),
+  // Data exceptions quote the value.
+  withoutValues: ({ code = '', message }) => (code.startsWith('22') ? message.replace(/".*"/s, '"…"') : message),
   // Deadlock, serialization failure; no connection, no resources, operator's intervention, locks not had, a server that only
   // reads; what the driver says without a code.
   troubleOf: ({ code = '', message }) => {

@@ -2,6 +2,7 @@ import { type DataSource, type ObjectLiteral, type QueryBuilder, QueryFailedErro
 import { traced } from '../diagnostics'
 import { rollBack, type Session, type Transaction, withRunner } from './connection'
 import { dialectOf } from './dialect-of'
+import { toLoggable } from './fault'
 
 /** A row as the driver hands it out, its columns named by the statement. */
 export type RawRow = Readonly<Record<string, unknown>>
@@ -47,13 +48,21 @@ export function transact<T>(session: Session, work: (session: Transaction) => Pr
     try {
       await runner.startTransaction()
       const result = await work(transaction)
-      // A deferred constraint speaks at the end.
-      await runner.commitTransaction().catch(throwWriteError)
+      await commit(transaction)
       return result
     } catch (error) {
-      await rollBack(session, runner)
+      if (runner.isTransactionActive) await rollBack(session, runner)
       throw error
     }
+  })
+}
+
+async function commit({ dataSource, runner }: Transaction): Promise<void> {
+  await runner.commitTransaction().catch((error: unknown) => {
+    // A deferred constraint speaks at the end.
+    if (runner.isTransactionActive) throwWriteError(error)
+    // It is committed: nothing may be answered that says otherwise, nor may it be done again.
+    throw new Error('a subscriber has thrown after the commit', { cause: toLoggable(error, dataSource) })
   })
 }
 

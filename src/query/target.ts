@@ -5,6 +5,7 @@ import type { Resource } from '../schema/registry'
 import { broadcast } from './broadcast'
 import type { Session, Transaction } from './connection'
 import { metadataOf, putRow, toEntity } from './entity'
+import { requireState } from './entity-tag'
 import { hydrate, type Row } from './row'
 import { lockRows, readRows } from './select'
 import { isTarget } from './values'
@@ -24,7 +25,11 @@ export async function readRow(session: Session, resource: Resource, key: unknown
   return row
 }
 
-/** Reads the target of a write, which nobody else can write then. @returns undefined when there is none any more */
+/**
+ * Reads the target of a write, which nobody else can write then.
+ * @returns undefined when there is none any more
+ * @throws {ApiError} `precondition-failed`
+ */
 export async function lockTarget(session: Transaction, resource: Resource, target: Target): Promise<Found | undefined> {
   const { entityRow } = resource
   const [raw] = await lockRows(session, planItem(resource, target.key, entityRow))
@@ -33,6 +38,7 @@ export async function lockTarget(session: Transaction, resource: Resource, targe
   const readRow = (): Row => hydrate(session.dataSource, entityRow, raw)
   const row = readRow()
   if (!isTarget(resource, row, target)) return undefined
+  requireState(resource, row, target)
   const metadata = metadataOf(resource, row)
   const [entity, stored] = [toEntity(resource, readRow()), toEntity(resource, readRow())]
   if (resource.lifecycle.load) {

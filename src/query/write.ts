@@ -1,8 +1,8 @@
 import type { ChangeSet, Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
 import type { Session } from './connection'
-import { requireState } from './entity-tag'
 import { heard } from './heard'
+import { afterLoad } from './load'
 import { plain } from './plain'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { Row } from './row'
@@ -10,17 +10,25 @@ import { transact } from './statement'
 import { tree } from './tree'
 import type { Writer } from './writer'
 
-/** Inserts one record. @returns it as it is stored @throws {ApiError} `conflict`, `bad-values` */
-export async function insertRow(session: Session, resource: Resource, changes: ChangeSet): Promise<Row> {
-  return writerOf(resource)
-    .insert(session, resource, changes)
-    .catch((error: unknown) => refuseWrite(error, session, resource, { changes, stored: undefined }))
+/** A record that was written, as it is stored and as its listeners show it. */
+export interface Saved {
+  readonly stored: Row
+  readonly shown: Row
+}
+
+/** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
+export async function insertRow(session: Session, resource: Resource, changes: ChangeSet): Promise<Saved> {
+  const insert = async (inner: Session): Promise<Saved> =>
+    load(inner, resource, await writerOf(resource).insert(inner, resource, changes))
+  return loadedWith(session, resource, insert).catch((error: unknown) =>
+    refuseWrite(error, session, resource, { changes, stored: undefined }),
+  )
 }
 
 /**
  * Updates one record.
  * @param stored as it was
- * @returns it as it is stored; undefined when there is none for the target any more
+ * @returns undefined when there is none for the target any more
  * @throws {ApiError} `conflict`, `bad-values`, `precondition-failed`
  */
 export async function updateRow(
@@ -29,9 +37,12 @@ export async function updateRow(
   target: Target,
   changes: ChangeSet,
   stored: Row,
-): Promise<Row | undefined> {
-  const update = (inner: Session) => writerOf(resource).update(inner, resource, target, changes)
-  return inState(session, resource, target, update).catch((error: unknown) =>
+): Promise<Saved | undefined> {
+  const update = async (inner: Session): Promise<Saved | undefined> => {
+    const row = await writerOf(resource).update(inner, resource, target, changes)
+    return row && load(inner, resource, row)
+  }
+  return loadedWith(session, resource, update).catch((error: unknown) =>
     refuseWrite(error, session, resource, { changes, stored }),
   )
 }
@@ -42,24 +53,19 @@ export async function updateRow(
  * @throws {ApiError} `conflict`, `precondition-failed`
  */
 export async function deleteRow(session: Session, resource: Resource, target: Target): Promise<boolean> {
-  const remove = (inner: Session) => writerOf(resource).remove(inner, resource, target)
-  return inState(session, resource, target, remove).catch((error: unknown) =>
-    refuseDelete(error, session.dataSource, resource),
-  )
+  return writerOf(resource)
+    .remove(session, resource, target)
+    .catch((error: unknown) => refuseDelete(error, session.dataSource, resource))
 }
 
-/** Writes a record only in the state that the client means, in one transaction with the check. */
-function inState<T>(
-  session: Session,
-  resource: Resource,
-  target: Target,
-  write: (session: Session) => Promise<T>,
-): Promise<T> {
-  if (target.ifMatch === undefined) return write(session)
-  return transact(session, async (inner) => {
-    await requireState(inner, resource, target)
-    return write(inner)
-  })
+/** What a listener of loading throws takes the write back: it is in one transaction with it. */
+function loadedWith<T>(session: Session, resource: Resource, write: (session: Session) => Promise<T>): Promise<T> {
+  return resource.lifecycle.load ? transact(session, write) : write(session)
+}
+
+async function load(session: Session, resource: Resource, stored: Row): Promise<Saved> {
+  const [shown = stored] = await afterLoad(session, resource, [stored])
+  return { stored, shown }
 }
 
 function writerOf({ metadata, lifecycle }: Resource): Writer {

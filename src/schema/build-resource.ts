@@ -25,6 +25,9 @@ export function buildResource(registration: Registration, context: MountContext,
   if (!namePattern.test(name)) {
     report(`"${name}" cannot be a name in a path; give one of small letters, digits, "-" and "_" as option "name"`)
   }
+  if (typeof (options.requireIfMatch ?? false) !== 'boolean') {
+    report(`"requireIfMatch" must be true or false, not ${JSON.stringify(options.requireIfMatch)}`)
+  }
   checkProperties(registration, context, report)
   const { shown, hidden } = buildFields(registration, context, report)
   const rule = buildRule(registration, context, report)

@@ -82,7 +82,7 @@ export function collectAccounts(
 }
 
 /** Says which options are none, whatever the compiler let pass. */
-export function checkOptionNames(options: object, known: Readonly<Record<string, true>>, report: Report): void {
+export function checkOptionNames(options: object, known: Readonly<Record<string, unknown>>, report: Report): void {
   for (const name of Object.keys(options)) {
     if (!Object.hasOwn(known, name)) report(`"${name}" is no option; options: ${Object.keys(known).join(', ')}`)
   }

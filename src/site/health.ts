@@ -1,4 +1,5 @@
 import { type Session, within, withRunner } from '../query/connection'
+import { dialectOf } from '../query/dialect-of'
 
 /** How long the database may take to say that it is there, in milliseconds. */
 const patience = 2000
@@ -7,18 +8,18 @@ const patience = 2000
 export function buildHealth(session: Session): () => Promise<boolean> {
   let asked: Promise<boolean> | undefined
   return () => {
-    asked ??= isAlive(session).finally(() => {
+    asked ??= answers(session).finally(() => {
       asked = undefined
     })
-    return asked
+    return within(patience, asked, false)
   }
 }
 
-async function isAlive(session: Session): Promise<boolean> {
-  if (!session.dataSource.isInitialized) return false
-  const answered = withRunner({ ...session, waitLimit: patience }, (runner) => runner.query('SELECT 1')).then(
+async function answers(session: Session): Promise<boolean> {
+  // It is in this process; a transaction that others wait for is no illness.
+  if (dialectOf(session.dataSource).sharesConnection) return true
+  return withRunner(session, (runner) => runner.query('SELECT 1')).then(
     () => true,
     () => false,
   )
-  return within(patience, answered, false)
 }

@@ -30,7 +30,7 @@ export function buildMiddleware(site: Site): Middleware {
     const [path, name = '', segment] = ours.exec(targetPath(context)) ?? []
     if (path === undefined) return next()
     if (name === 'health' && segment === undefined && site.health && isGet(context)) {
-      const isHealthy = await site.health()
+      const isHealthy = site.service() !== undefined && (await site.health())
       return send(context, isHealthy ? answerHealthy() : answerRefusal(unavailable('the database does not answer')))
     }
     const service = site.service()

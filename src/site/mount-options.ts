@@ -1,6 +1,6 @@
 import { type Rule, readOnlyRule } from '../access/rule'
 import { defaultLimits, type Limits, type PageLimits, type RequestLimits } from '../request/limits'
-import { checkOptionNames, type ResourceRegistration, type UserRegistration } from '../schema/registration'
+import type { ResourceRegistration, UserRegistration } from '../schema/registration'
 
 /** What can be said of a mount; every option may be left out. */
 export interface MountOptions {
@@ -36,20 +36,7 @@ export interface MountSettings extends Required<Omit<MountOptions, 'prefix' | 'l
   readonly users: UserRegistration | undefined
 }
 
-const optionNames: Readonly<Record<keyof MountOptions, true>> = {
-  prefix: true,
-  defaultAuth: true,
-  limit: true,
-  limits: true,
-  allowedOrigins: true,
-  waitLimit: true,
-  sqliteLock: true,
-  health: true,
-  serverTiming: true,
-  users: true,
-  resources: true,
-}
-
+/** Fills in what was left out. @param options checked */
 export function withDefaults(options: MountOptions): MountSettings {
   const { prefix = '/api', defaultAuth = readOnlyRule(), limit = {}, limits, users, resources = [] } = options
   const { allowedOrigins = [], waitLimit = 5000, sqliteLock = true, health = false, serverTiming = false } = options
@@ -57,7 +44,7 @@ export function withDefaults(options: MountOptions): MountSettings {
   return {
     base: prefix.replace(/\/$/, ''),
     defaultAuth,
-    limits: { ...defaultLimits, ...limits, page: { default: size, max } },
+    limits: { ...defaultLimits, ...given(limits), page: { default: size, max } },
     users,
     resources,
     allowedOrigins,
@@ -68,42 +55,7 @@ export function withDefaults(options: MountOptions): MountSettings {
   }
 }
 
-/** Every mistake in the options that can be seen without the data source. */
-export function checkOptions(options: MountOptions, { limits, waitLimit }: MountSettings): readonly string[] {
-  const mistakes: string[] = []
-  const report = (mistake: string): void => void mistakes.push(mistake)
-  checkOptionNames(options, optionNames, report)
-  if (!/^(\/[\w.~-]+)*\/?$/.test(options.prefix ?? '')) {
-    report(`"prefix" must be a path as "/api", not ${JSON.stringify(options.prefix)}`)
-  }
-  const { default: size, max } = limits.page
-  const isRange = Number.isInteger(size) && Number.isInteger(max) && 1 <= size && size <= max && max <= limits.depth
-  const hasOthers = Object.keys(Object(options.limit)).some((name) => name !== 'default' && name !== 'max')
-  if (!isRange || hasOthers || typeof (options.limit ?? {}) !== 'object') {
-    const given = JSON.stringify(options.limit)
-    report(`"limit" must be { default, max } with integers, 1 <= default <= max <= ${limits.depth}, not ${given}`)
-  }
-  for (const [name, value] of Object.entries(options.limits ?? {})) {
-    if (!Object.hasOwn(defaultLimits, name)) {
-      report(`"${name}" is no limit; limits: ${Object.keys(defaultLimits).join(', ')}`)
-    } else if (!isCount(value)) report(`"limits.${name}" must be an integer from 1, not ${JSON.stringify(value)}`)
-  }
-  if (!isCount(waitLimit)) report(`"waitLimit" must be milliseconds from 1, not ${JSON.stringify(waitLimit)}`)
-  for (const name of ['sqliteLock', 'health', 'serverTiming'] as const) {
-    if (typeof (options[name] ?? false) !== 'boolean') report(`"${name}" must be true or false`)
-  }
-  checkOrigins(options.allowedOrigins ?? [], report)
-  return mistakes
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 1
-}
-
-function checkOrigins(origins: unknown, report: (mistake: string) => void): void {
-  if (!Array.isArray(origins)) report('"allowedOrigins" must be an array of origins, as "https://example.org"')
-  for (const origin of Array.isArray(origins) ? origins : []) {
-    if (typeof origin === 'string' && URL.canParse(origin) && new URL(origin).origin === origin) continue
-    report(`"allowedOrigins" has ${JSON.stringify(origin)}; an origin is scheme and host, as "https://example.org"`)
-  }
+/** What was not left out. */
+function given<Options extends object>(options: Options = {} as Options): Options {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
 }

@@ -12,9 +12,10 @@ import { warnOfSettings } from '../query/settings'
 import { lockSqlite } from '../query/sqlite-lock'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
 import type { Resource } from '../schema/registry'
+import { checkOptions } from './check-options'
 import { buildHealth } from './health'
 import { buildMiddleware } from './koa'
-import { checkOptions, type MountOptions, type MountSettings, withDefaults } from './mount-options'
+import { type MountOptions, type MountSettings, withDefaults } from './mount-options'
 
 /** One resource as it was mounted. */
 export interface MountedResource {
@@ -46,16 +47,19 @@ export function mountResources<State, Custom>(
   dataSource: DataSource,
   options: MountOptions = {},
 ): Mounted {
-  const settings = withDefaults(options)
-  const { base, waitLimit, serverTiming } = settings
-  const mistakes = checkOptions(options, settings)
+  const { usable, mistakes } = checkOptions(options)
   const unsupported = checkDataSource(dataSource)
   const cannotScan = unsupported.length > 0 || !dataSource.isInitialized
   if (cannotScan && mistakes.length + unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
+  const settings = withDefaults(usable)
+  const { base, waitLimit, serverTiming } = settings
   if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit })
   const session: Session = { dataSource, waitLimit }
   let service: Service | undefined
-  whenInitialized(dataSource, () => {
+  const forget = (): void => {
+    service = undefined
+  }
+  whenInitialized(dataSource, forget, () => {
     service = buildService(dataSource, settings, mistakes)
     // Nothing depends on it.
     warnOfSettings(session).catch(() => undefined)
@@ -71,9 +75,11 @@ export function mountResources<State, Custom>(
 }
 
 /** Now, where it is initialized, and each time that it will be; an error is then that of `initialize()`. */
-function whenInitialized(dataSource: DataSource, build: () => void): void {
+function whenInitialized(dataSource: DataSource, forget: () => void, build: () => void): void {
   const initialize = dataSource.initialize.bind(dataSource)
   dataSource.initialize = async () => {
+    // What was built is of the metadata of before, and the database may be in the middle of a migration.
+    if (!dataSource.isInitialized) forget()
     await initialize()
     try {
       build()

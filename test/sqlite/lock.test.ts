@@ -1,5 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
-import { Column, type DataSource, Entity, EventSubscriber, type InsertEvent, PrimaryGeneratedColumn } from 'typeorm'
+import {
+  Column,
+  type DataSource,
+  Entity,
+  EventSubscriber,
+  type InsertEvent,
+  ManyToOne,
+  PrimaryGeneratedColumn,
+  type QueryRunner,
+} from 'typeorm'
 import { lockSqlite, Resource, SqliteLockError } from 'typeorm-resources'
 import { send } from '../client'
 import { openDataSource, openWorld, type World } from '../world/world'
@@ -136,7 +145,7 @@ test('a repository that is used inside of a transaction, and not through its man
   const { dataSource } = await open(true)
   const start = performance.now()
   const nested = dataSource.transaction(() => dataSource.getRepository(Entry).insert({ tag: '1' }))
-  await expect(nested).rejects.toThrow('use its own EntityManager')
+  await expect(nested).rejects.toThrow('use the manager of the transaction')
   expect(performance.now() - start).toBeLessThan(2000)
   expect(await dataSource.getRepository(Entry).count()).toBe(0)
 })
@@ -164,6 +173,8 @@ const ways: readonly (readonly [string, (dataSource: DataSource) => Promise<unkn
   ['a query runner that is released in the middle of a transaction', abandon],
   ['a transaction that cannot be ended', breakOff],
   ['BEGIN and ROLLBACK as text', asText],
+  ['a transaction that a savepoint begins, behind a comment', bySavepoint],
+  ['a query runner that is released while it waits', releaseWaiting],
   ['a nested transaction', (dataSource) => dataSource.transaction((outer) => outer.transaction(async () => {}))],
 ]
 test.each(ways)('%s holds nobody up', async (_, way) => {
@@ -197,6 +208,167 @@ async function asText(dataSource: DataSource): Promise<void> {
   await runner.query('ROLLBACK')
   await runner.release()
 }
+
+async function bySavepoint(dataSource: DataSource): Promise<void> {
+  const runner = dataSource.createQueryRunner()
+  await runner.query('/* mine */ SAVEPOINT a')
+  const other = dataSource.getRepository(Entry).insert({ tag: 'of another' })
+  await runner.query(`INSERT INTO "entry" ("tag") VALUES ('gone')`)
+  await runner.query('ROLLBACK TO a')
+  await runner.query('RELEASE a')
+  await other
+  await dataSource.query(`DELETE FROM "entry" WHERE "tag" = 'of another'`)
+}
+
+async function releaseWaiting(dataSource: DataSource): Promise<void> {
+  const [first, second] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()]
+  await first.startTransaction()
+  const waiting = second.startTransaction()
+  await second.release()
+  await first.rollbackTransaction()
+  await expect(waiting).rejects.toThrow('released')
+}
+
+/** Hears of every statement, and does not want one of them, once. */
+@EventSubscriber()
+class Nosy {
+  static unwanted = ''
+  beforeQuery({ query }: { readonly query: string }): void {
+    if (query !== Nosy.unwanted) return
+    Nosy.unwanted = ''
+    throw new Error('not this one')
+  }
+}
+
+test.each(['BEGIN TRANSACTION', 'ROLLBACK', 'COMMIT'])(
+  'a subscriber that throws before %s leaves nothing open',
+  async (sql) => {
+    const dataSource = await openDataSource([Entry], undefined, { subscribers: [Nosy] })
+    lockSqlite(dataSource)
+    Nosy.unwanted = sql
+    const transaction = dataSource.transaction(async (manager) => {
+      await manager.insert(Entry, { tag: 'gone' })
+      if (sql === 'ROLLBACK') throw new Error('taken back')
+    })
+    await expect(transaction).rejects.toThrow()
+    expect(await dataSource.getRepository(Entry).count()).toBe(0)
+    await dataSource.getRepository(Entry).save({ tag: 'kept' })
+    expect(await dataSource.getRepository(Entry).count()).toBe(1)
+    await dataSource.destroy()
+  },
+)
+
+test('what comes late in a transaction that was taken back is not stored', async () => {
+  const { dataSource } = await open(true)
+  let late: Promise<unknown> = Promise.resolve()
+  const transaction = dataSource.transaction((manager) => {
+    late = setTimeout(20).then(() => manager.insert(Entry, { tag: 'late' }))
+    throw new Error('taken back')
+  })
+  await expect(transaction).rejects.toThrow('taken back')
+  await expect(late).rejects.toThrow('released')
+  expect(await dataSource.getRepository(Entry).count()).toBe(0)
+})
+
+test('a transaction that is open when the lock is installed goes on, and is waited for', async () => {
+  const dataSource = await openDataSource([Entry])
+  const runner = dataSource.createQueryRunner()
+  await runner.startTransaction()
+  await runner.query(`INSERT INTO "entry" ("tag") VALUES ('1')`)
+  lockSqlite(dataSource)
+  const count = dataSource.getRepository(Entry).count()
+  await runner.rollbackTransaction()
+  expect(await count).toBe(0)
+  await runner.startTransaction()
+  await runner.commitTransaction()
+  await dataSource.transaction((manager) => manager.insert(Entry, { tag: '2' }))
+  expect(await dataSource.getRepository(Entry).count()).toBe(1)
+  await dataSource.destroy()
+})
+
+test('a query runner has many transactions, and what its listeners call is known in each', async () => {
+  const { dataSource } = await open(true)
+  const runner = dataSource.createQueryRunner()
+  const start = performance.now()
+  for (let round = 0; round < 500; round++) {
+    await runner.startTransaction()
+    await runner.manager.query('SELECT 1')
+    await runner.commitTransaction()
+  }
+  await runner.release()
+  expect(performance.now() - start).toBeLessThan(10_000)
+})
+
+test('a data source that is closed in the middle of a transaction can be opened again', async () => {
+  const dataSource = await openDataSource([Entry])
+  lockSqlite(dataSource)
+  await dataSource.createQueryRunner().startTransaction()
+  await dataSource.destroy()
+  await dataSource.initialize()
+  await dataSource.getRepository(Entry).insert({ tag: '1' })
+  expect(await dataSource.getRepository(Entry).count()).toBe(1)
+  await dataSource.destroy()
+})
+
+test('so many may wait, and no more', async () => {
+  const { dataSource } = await open(true)
+  const runner = dataSource.createQueryRunner()
+  await runner.startTransaction()
+  const waiting = Array.from({ length: 1100 }, () => dataSource.query('SELECT 1').then(String, String))
+  const told = await Promise.race([Promise.all(waiting.slice(-100)), setTimeout(1000, [])])
+  expect(new Set(told)).toEqual(new Set(['SqliteLockError: 1000 wait for a transaction to end already']))
+  await runner.rollbackTransaction()
+  await runner.release()
+  expect((await Promise.all(waiting.slice(0, 1000))).every((one) => one === '[object Object]')).toBe(true)
+})
+
+@Entity()
+class Parent {
+  @PrimaryGeneratedColumn() id!: number
+}
+
+@Entity()
+class Child {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Parent, { onDelete: 'CASCADE', nullable: false }) parent!: Parent
+}
+
+/** As TypeORM changes a table of SQLite: it makes another, and drops the first, which with foreign keys would empty its children. */
+class Rebuild1700000000000 {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE TABLE "other" ("id" integer PRIMARY KEY AUTOINCREMENT NOT NULL)')
+    await runner.query('INSERT INTO "other" SELECT "id" FROM "parent"')
+    await runner.query('DROP TABLE "parent"')
+    await runner.query('ALTER TABLE "other" RENAME TO "parent"')
+  }
+
+  async down(): Promise<void> {}
+}
+
+test('a migration beside transactions: foreign keys are off in it, and in nothing else', async () => {
+  const dataSource = await openDataSource([Entry, Parent, Child], undefined, { migrations: [Rebuild1700000000000] })
+  lockSqlite(dataSource)
+  const parent = await dataSource.getRepository(Parent).save({})
+  await dataSource.getRepository(Child).insert(Array.from({ length: 5 }, () => ({ parent })))
+  let isOver = false
+  const seen = new Set<unknown>()
+  const busy = Array.from({ length: 3 }, async () => {
+    while (!isOver) {
+      await dataSource.transaction(async (manager) => {
+        const [{ foreign_keys }] = await manager.query('PRAGMA foreign_keys')
+        seen.add(foreign_keys)
+        await manager.insert(Entry, { tag: '1' })
+        await setTimeout(2)
+      })
+    }
+  })
+  await setTimeout(10)
+  await dataSource.runMigrations()
+  isOver = true
+  await Promise.all(busy)
+  expect([await dataSource.getRepository(Child).count(), [...seen]]).toEqual([5, [1]])
+  await dataSource.destroy()
+})
 
 test('it is installed once, and works for a data source that is opened again', async () => {
   const dataSource = await openDataSource([Entry])

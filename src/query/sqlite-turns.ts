@@ -1,0 +1,70 @@
+import { Semaphore } from 'async-mutex'
+import { within } from './connection'
+import { isWithin, type TransactionScope } from './transaction-scope'
+
+/** The one connection of a SQLite data source was not to be had, or not for this statement. */
+export class SqliteLockError extends Error {
+  override readonly name = 'SqliteLockError'
+}
+
+/** Statements that may run side by side; a transaction takes all of the places. */
+const places = 64
+/** What waits for a transaction that it is itself a part of would wait for ever: it need not wait long, in milliseconds. */
+const innerWaitLimit = 1000
+/** More are told at once: each that waits takes memory, until the transaction ends. */
+const mostWaiting = 1000
+
+/** Gives back what was taken. */
+export type Give = () => void
+
+/** The turns of one connection. */
+interface Turns {
+  readonly semaphore: Semaphore
+  waiting: number
+}
+
+/** Who has the one connection, and who waits for it. */
+export interface SqliteLock {
+  readonly waitLimit: number
+  turns: Turns
+  /** The transaction that holds the connection. */
+  holder: TransactionScope | undefined
+}
+
+/** Nobody has the connection. */
+export function newTurns(): Turns {
+  return { semaphore: new Semaphore(places), waiting: 0 }
+}
+
+/** Takes it at once from whoever may have it. */
+export function takeAll({ turns: { semaphore } }: SqliteLock): Give {
+  semaphore.setValue(0)
+  return () => semaphore.release(places)
+}
+
+/**
+ * Takes the connection: one place for a statement, all for a transaction.
+ * @throws {SqliteLockError} when it takes longer than the limit
+ */
+export async function acquire(lock: SqliteLock, what: 'statement' | 'transaction'): Promise<Give> {
+  const { turns, holder, waitLimit } = lock
+  if (turns.waiting >= mostWaiting) throw new SqliteLockError(`${mostWaiting} wait for a transaction to end already`)
+  const isInner = holder !== undefined && isWithin(holder)
+  const limit = isInner ? Math.min(innerWaitLimit, waitLimit) : waitLimit
+  turns.waiting += 1
+  const given = turns.semaphore.acquire(what === 'statement' ? 1 : places).then(([, give]): Give => {
+    turns.waiting -= 1
+    return give
+  })
+  const give = await within<Give | undefined>(limit, given, undefined)
+  if (give !== undefined) return give
+  // It comes too late.
+  given.then((late) => late())
+  throw new SqliteLockError(
+    isInner
+      ? 'this was called inside of a transaction and does not go through its EntityManager, so it waits for the transaction ' +
+          'that waits for it: use the manager of the transaction, in a subscriber event.manager'
+      : `a transaction has held the one connection of this SQLite data source for ${limit} ms; if it is the one that this is ` +
+          'called in, use its manager',
+  )
+}

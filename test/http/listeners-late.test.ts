@@ -1,0 +1,127 @@
+import {
+  AfterLoad,
+  Column,
+  Entity,
+  type EntitySubscriberInterface,
+  EventSubscriber,
+  Index,
+  PrimaryGeneratedColumn,
+  QueryFailedError,
+} from 'typeorm'
+import { Resource, UserAccount, userRule } from 'typeorm-resources'
+import { send } from '../client'
+import { isMariadb } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+
+const auth = (): { id: null } => ({ id: null })
+
+@Entity()
+@Resource({ auth })
+class Order {
+  @PrimaryGeneratedColumn() id!: number
+  @Index({ unique: true }) @Column() name!: string
+}
+
+/** Shows nobody what is called so. */
+@Entity()
+@Resource({ auth })
+class Sealed {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @AfterLoad() refuse(): void {
+    if (this.name === 'secret') throw Object.assign(new Error('sealed'), { status: 403, expose: true })
+  }
+}
+
+@Entity()
+@Resource({ auth: userRule() })
+@UserAccount({ hash: (plain) => plain, verify: (plain, hash) => plain === hash })
+class Member {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', ...(isMariadb && { charset: 'latin1' }) }) username!: string
+  @Column() password!: string
+}
+
+/** What it throws when, once. */
+const plan: { at?: 'insert' | 'commit'; error?: Error } = {}
+const throwAt = (at: 'insert' | 'commit'): void => {
+  const { error } = plan
+  if (plan.at !== at || error === undefined) return
+  delete plan.error
+  throw error
+}
+
+@EventSubscriber()
+class Listener implements EntitySubscriberInterface<Order> {
+  listenTo(): typeof Order {
+    return Order
+  }
+
+  afterInsert(): void {
+    throwAt('insert')
+  }
+
+  afterTransactionCommit(): void {
+    throwAt('commit')
+  }
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ entities: [Order, Sealed, Member], source: { subscribers: [Listener] } })
+})
+beforeEach(() => world.sql('DELETE FROM "order"'))
+afterAll(() => world.close())
+
+const post = (name: string, resource = 'order') => send(world.url, `POST /api/${resource}/`, { body: { name } })
+const stored = async (resource = 'order'): Promise<number> => (await world.sql(`SELECT 1 FROM "${resource}"`)).length
+
+/** As the driver would say that this statement was given up for another, or has met a constraint. */
+const ended = (code: object): Error => new QueryFailedError('SELECT 1', [], Object.assign(new Error('ended'), code))
+const deadlocks = [{ code: '40P01' }, { errno: 1213, code: 'ER_LOCK_DEADLOCK' }, { code: 'SQLITE_BUSY_SNAPSHOT' }]
+
+test.each(deadlocks)(
+  'what a subscriber throws after the commit, %j, is a fault: the write is done, and once',
+  async (code) => {
+    Object.assign(plan, { at: 'commit', error: ended(code) })
+    expect((await post('one')).status).toBe(500)
+    expect(await stored()).toBe(1)
+  },
+)
+
+test('nor is it a refusal, whatever it says', async () => {
+  Object.assign(plan, { at: 'commit', error: Object.assign(new Error('no'), { status: 400, expose: true }) })
+  expect((await post('one')).status).toBe(500)
+  Object.assign(plan, { at: 'commit', error: ended({ code: '23505', errno: 1062 }) })
+  expect((await post('two')).status).toBe(500)
+  expect(await stored()).toBe(2)
+})
+
+const others = ['the shop is closed', 'the account is not open', 'queue limit reached', 'connection terminated']
+test.each([
+  ...others.map((message) => new Error(message)),
+  Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
+  Object.assign(new Error('from another service'), { code: 14 }),
+])('what a listener throws by itself is a fault, not the database being away: %s', async (error) => {
+  Object.assign(plan, { at: 'insert', error })
+  const before = world.faults.length
+  expect((await post('one')).status).toBe(500)
+  expect(world.faults.slice(before)).toEqual([error])
+  expect(await stored()).toBe(0)
+})
+
+test('what a listener of loading refuses is not stored', async () => {
+  expect((await post('secret', 'sealed')).status).toBe(403)
+  expect(await stored('sealed')).toBe(0)
+  const { headers } = await post('open', 'sealed')
+  expect((await send(world.url, `PUT ${headers.location}`, { body: { name: 'secret' } })).status).toBe(403)
+  expect(await world.sql('SELECT "name" FROM "sealed"')).toEqual([{ name: 'open' }])
+})
+
+test('a name that the column has no letters for is nobody', async () => {
+  const { status } = await send(world.url, 'GET /api/member/', { as: '日本' })
+  expect([status, world.faults.length > 0 && String(world.faults.at(-1))]).toEqual([
+    401,
+    expect.not.stringContaining('collation'),
+  ])
+})
