@@ -69,6 +69,8 @@ export function guard(
   }
   const breakOff = async (): Promise<void> => {
     await rollBackPast(driver)
+    // TypeORM leaves it off when a migration has failed.
+    if (isMigrating) await afterMigration().catch(() => undefined)
     runner.isTransactionActive = false
     runner.transactionDepth = 0
     giveBack()
@@ -114,7 +116,7 @@ export function guard(
     const giveOne = await acquire(lock, 'statement')
     return run().finally(giveOne)
   }) as QueryRunner['query']
-  // It takes away the check of foreign keys, from everybody on this connection.
+  // It switches off the check of foreign keys, for everybody on this connection.
   runner.beforeMigration = async () => {
     if (held === undefined) {
       await hold()

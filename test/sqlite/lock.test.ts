@@ -333,6 +333,22 @@ class Child {
   @ManyToOne(() => Parent, { onDelete: 'CASCADE', nullable: false }) parent!: Parent
 }
 
+class Fail1700000000000 {
+  async up(): Promise<void> {
+    throw new Error('no such migration')
+  }
+
+  async down(): Promise<void> {}
+}
+
+test('after a migration that has failed foreign keys are checked again, and nobody is held up', async () => {
+  const dataSource = await openDataSource([Entry, Parent, Child], undefined, { migrations: [Fail1700000000000] })
+  lockSqlite(dataSource)
+  await expect(dataSource.runMigrations()).rejects.toThrow('no such migration')
+  await expect(dataSource.getRepository(Child).insert({ parent: { id: 9 } })).rejects.toThrow('FOREIGN KEY')
+  await dataSource.destroy()
+})
+
 /** As TypeORM changes a table of SQLite: it makes another, and drops the first, which with foreign keys would empty its children. */
 class Rebuild1700000000000 {
   async up(runner: QueryRunner): Promise<void> {
