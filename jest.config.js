@@ -24,8 +24,8 @@ const common = {
 
 /** @type {import('jest').Config} */
 module.exports = {
-  // Much of a leg's time is its server's.
-  maxWorkers: '100%',
+  // Much of a leg's time is its server's, and tests of faults wait.
+  maxWorkers: '150%',
   testTimeout: 30_000,
   reporters: ['default', '<rootDir>/test/leg-reporter.js'],
   projects: [

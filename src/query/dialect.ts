@@ -1,4 +1,4 @@
-import type { DataSource, DataSourceOptions, EntityMetadata } from 'typeorm'
+import type { DataSource, DataSourceOptions, Driver, EntityMetadata } from 'typeorm'
 import type { ReadColumn } from '../schema/stored-column'
 import type { Kind } from '../value/kind'
 
@@ -66,6 +66,8 @@ export interface Dialect {
   readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
   /** What is dangerous in the settings of a data source, in sentences. */
   readonly dangersOf: (options: DataSourceOptions, ask: Ask) => Promise<readonly string[]>
+  /** Has an error on a connection that nobody uses yet end nothing but the connection. */
+  readonly guardPool: (driver: Driver) => void
   /** Closes a connection that must not be used again. */
   readonly discard: (connection: unknown) => void
   /** Whether it was none of the statement's doing; undefined for what was. */

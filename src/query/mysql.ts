@@ -64,6 +64,8 @@ export const mysql: Dialect = {
     'enableQueryTimeout' in options && options.enableQueryTimeout
       ? ['enableQueryTimeout gives up writes that the server may still commit: set max_statement_time there instead']
       : [],
+  // Its driver has its own listener on every connection.
+  guardPool: () => undefined,
   discard: (connection) => (connection as PoolConnection).destroy(),
   // Those of unknown tables and columns hold names alone.
   withoutValues: ({ errno, message }) => (errno === 1146 || errno === 1054 ? message : message.replace(/'.*'/s, "'…'")),

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { checkedColumns, uniqueColumns } from './constraint'
 import type { Dialect } from './dialect'
 
@@ -10,6 +11,11 @@ const arraysRead: ReadonlySet<string> = new Set([
   ...['text', 'varchar', 'character varying', 'char', 'character', 'uuid', 'inet'],
   ...['timestamp', 'timestamp without time zone', 'timestamptz', 'timestamp with time zone'],
 ])
+
+/** A pool of pg. */
+interface Pool {
+  readonly on: (event: 'connect', listener: (client: EventEmitter) => void) => void
+}
 
 /** A connection of pg. */
 interface PoolClient {
@@ -52,6 +58,12 @@ export const postgres: Dialect = {
         ? ['no statement_timeout is set: a statement may hold its connection for ever']
         : []),
     ]
+  },
+  // The server's farewell may come together with its welcome, before TypeORM listens: an error that nobody hears ends the process.
+  guardPool: (driver) => {
+    const { master, slaves = [] } = driver as { readonly master?: Pool; readonly slaves?: readonly Pool[] }
+    const ignore = (client: EventEmitter): void => void client.on('error', () => undefined)
+    for (const pool of [master, ...slaves]) pool?.on('connect', ignore)
   },
   discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
   // Data exceptions quote the value.

@@ -31,6 +31,7 @@ export const sqlite: Dialect = {
     const [setting] = await ask('PRAGMA foreign_keys')
     return setting?.['foreign_keys'] === 0 ? ['foreign_keys is off: SQLite checks no foreign key'] : []
   },
+  guardPool: () => undefined,
   discard: () => undefined,
   withoutValues: ({ message }) => message,
   troubleOf: ({ code = '', message }) => {

@@ -8,6 +8,7 @@ import { ConfigError } from '../errors'
 import type { Service } from '../pipeline/service'
 import { buildAccountLookup } from '../query/account-lookup'
 import type { Session } from '../query/connection'
+import { dialectOf } from '../query/dialect-of'
 import { warnOfSettings } from '../query/settings'
 import { lockSqlite } from '../query/sqlite-lock'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
@@ -61,6 +62,7 @@ export function mountResources<State, Custom>(
   }
   whenInitialized(dataSource, forget, () => {
     service = buildService(dataSource, settings, mistakes)
+    dialectOf(dataSource).guardPool(dataSource.driver)
     // Nothing depends on it.
     warnOfSettings(session).catch(() => undefined)
   })

@@ -83,7 +83,7 @@ test('one user who asks all the time is hashed once', async () => {
     'p99 ms': p99Of(asked),
   })
   // A hash takes tens of milliseconds: without a memory for what was right it would be some forty.
-  expect(perSecond).toBeGreaterThan(200)
+  expect(perSecond).toBeGreaterThan(byForm({ short: 100, long: 1000 }))
 })
 
 test('a flood of wrong passwords leaves others alone', async () => {
@@ -103,7 +103,8 @@ test('a flood of wrong passwords leaves others alone', async () => {
     'others p99 ms': p99Of(others),
     'without the flood p99 ms': p99Of(quiet),
   })
-  expect(p99Of(others)).toBeLessThan(1000)
+  // In the short form other tests take what they can of the machine.
+  expect(p99Of(others)).toBeLessThan(byForm({ short: 10_000, long: 250 }))
 })
 
 test('a long query costs little', async () => {
@@ -114,7 +115,7 @@ test('a long query costs little', async () => {
   const answered = await ask(1, () => `GET /api/note/?${within}`)
   expect(statusesOf(answered)).toEqual([200])
   tell('a query of 16 KB', { 'refused p99 ms': p99Of(asked), '14 KB answered p99 ms': p99Of(answered) })
-  expect(p99Of(asked)).toBeLessThan(50)
+  expect(p99Of(asked)).toBeLessThan(byForm({ short: 1000, long: 50 }))
 })
 
 test('many shapes of queries leave nothing behind', async () => {

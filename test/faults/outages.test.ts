@@ -1,10 +1,12 @@
+import type { EventEmitter } from 'node:events'
+import { send } from '../client'
 import { atEnd } from './cleanup'
 import { type Cluster, startMariadb, startPostgres } from './clusters'
 import { Season, slowness } from './entities'
 import { inOrder, inWords, isUnavailable, Ledger } from './ledger'
 import { storedTags } from './mixed-load'
 import { openSite, type Site } from './site'
-import { byForm, sleep, tell } from './time'
+import { byForm, sleep, tell, until } from './time'
 import { firstSuccess, startTraffic } from './traffic'
 
 /** How long clients ask before and after. */
@@ -99,6 +101,22 @@ describe.each([
     },
     60_000,
   )
+
+  test('a connection that breaks as it is made ends neither the process nor the site', async () => {
+    const { dataSource, url } = site
+    // As when the server's farewell comes in one piece with its welcome; only pg's pool tells of new connections.
+    const { master } = dataSource.driver as { master?: EventEmitter }
+    let heard: boolean | undefined
+    // Behind pg, and before the promise that TypeORM waits for.
+    const farewell = (client: EventEmitter): void =>
+      process.nextTick(() => {
+        heard = client.emit('error', new Error('terminating connection'))
+      })
+    master?.once('connect', farewell)
+    await cluster.terminate()
+    await until('the site reads', async () => (await send(url, 'GET /api/season/1/')).status === 200)
+    expect(heard).toBe(master === undefined ? undefined : true)
+  })
 
   test('a connection that breaks between two statements of a transaction: 503, and nothing of it is stored', async () => {
     const ledger = new Ledger()

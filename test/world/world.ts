@@ -55,6 +55,8 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   options.before?.(app)
   const mounted = options.mountOn?.(app, dataSource) ?? mountResources(app, dataSource, options.mount)
   const server = createServer(app.callback())
+  // Longer than a test thinks between two requests: a connection that is closed just when it is used again is no answer.
+  server.keepAliveTimeout = 60_000
   return {
     url: await listen(server),
     app,
