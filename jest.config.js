@@ -1,3 +1,4 @@
+const { availableParallelism } = require('node:os')
 const legs = require('./test/legs')
 
 /** @type {import('jest').Config} */
@@ -25,7 +26,7 @@ const common = {
 /** @type {import('jest').Config} */
 module.exports = {
   // Much of a leg's time is its server's, and tests of faults wait.
-  maxWorkers: '150%',
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   testTimeout: 30_000,
   reporters: ['default', '<rootDir>/test/leg-reporter.js'],
   projects: [
