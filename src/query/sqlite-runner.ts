@@ -1,12 +1,7 @@
 import { type Driver, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm'
+import { type Connection, hasEnded, rollBackPast } from './sqlite-connection'
 import { acquire, type Give, type SqliteLock, SqliteLockError } from './sqlite-turns'
 import { currentScope, inScope } from './transaction-scope'
-
-/** The connection of better-sqlite3, which is synchronous and says whether it is in a transaction, or of sqlite3. */
-interface Connection {
-  readonly inTransaction?: boolean
-  readonly exec: (sql: string, done?: () => void) => unknown
-}
 
 /** What TypeORM's driver for SQLite has besides its interface. */
 export type SqliteDriver = Driver & { queryRunner?: SqliteRunner | undefined; readonly databaseConnection?: Connection }
@@ -68,7 +63,7 @@ export function guard(
     held = undefined
   }
   const breakOff = async (): Promise<void> => {
-    await rollBackPast(driver)
+    await rollBackPast(driver.databaseConnection)
     // TypeORM leaves it off when a migration has failed.
     if (isMigrating) await afterMigration().catch(() => undefined)
     runner.isTransactionActive = false
@@ -104,7 +99,8 @@ export function guard(
     const run = (): Promise<unknown> => query(sql, ...others)
     if (held !== undefined) {
       if (isEnd(sql)) return end(sql, run)
-      if (hasEnded(driver) && !isMigrating) throw new SqliteLockError('SQLite has ended this transaction by itself')
+      if (hasEnded(driver.databaseConnection) && !isMigrating)
+        throw new SqliteLockError('SQLite has ended this transaction by itself')
       return run()
     }
     if (begins.test(sql)) return begin(sql, run)
@@ -134,22 +130,4 @@ export function guard(
     return release()
   }
   return runner as QueryRunner
-}
-
-/** Whether SQLite has ended the transaction by itself, as it does when the disk is full; sqlite3 cannot tell. */
-function hasEnded({ databaseConnection }: SqliteDriver): boolean {
-  return databaseConnection?.inTransaction === false
-}
-
-/** Ends what is open on the connection, past TypeORM and who listens to it. */
-function rollBackPast({ databaseConnection: connection }: SqliteDriver): Promise<void> {
-  return new Promise((resolve) => {
-    if (connection === undefined) resolve()
-    // An error says that nothing was open.
-    else if (connection.inTransaction === undefined) connection.exec('ROLLBACK', () => resolve())
-    else {
-      if (connection.inTransaction) connection.exec('ROLLBACK')
-      resolve()
-    }
-  })
 }
