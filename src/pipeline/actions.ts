@@ -1,16 +1,17 @@
 import type { Principal } from '../access/rule'
 import { ApiError, FieldErrors } from '../errors'
 import { planInsert, planUpdate, type ShownValue } from '../plan/change-set'
-import type { ChangeSet } from '../plan/plan'
+import type { ChangeSet, SelectPlan } from '../plan/plan'
 import { planList } from '../plan/select-plan'
 import { ownerKey } from '../plan/target'
+import type { Session } from '../query/connection'
 import { isUnreadable } from '../query/dialect-of'
 import { entityTag, preconditionFailed } from '../query/entity-tag'
 import { afterLoad } from '../query/load'
 import { requireReferences } from '../query/reference'
 import { retryOnce } from '../query/retry'
 import type { Row } from '../query/row'
-import { fetchRows } from '../query/select'
+import { readRaw, readRows } from '../query/select'
 import { validateChanges } from '../query/validate'
 import { deleteRow, insertRow, type Saved, updateRow } from '../query/write'
 import { parseBody } from '../request/body'
@@ -18,7 +19,7 @@ import { parseListRequest } from '../request/list-request'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import { type Answer, answerEmpty, answerJson, answerNotModified } from '../response/answer'
 import { renderEnvelope } from '../response/envelope'
-import { renderField, renderRecord } from '../response/record'
+import { recordOfRaw, recordOfRow, renderField } from '../response/record'
 import type { Resource } from '../schema/registry'
 import { notFound, requireRow, requireTarget } from './found'
 import type { ResourceRequest, Service } from './service'
@@ -31,11 +32,11 @@ export const list: Action = async ({ limits }, { resource, session, querystring,
   const request = parseListRequest(querystring, limits, errors)
   const plan = planList(resource, request, limits, errors)
   errors.raise('bad-query')
-  const rows = await fetchRows(session, plan).catch((error: unknown) => {
+  const records = await fetchRecords(session, plan).catch((error: unknown) => {
     if (!isUnreadable(error, session.dataSource, resource)) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter')
   })
-  return answerJson(200, renderEnvelope(resource, request, rows, collection))
+  return answerJson(200, renderEnvelope(resource, request, records, collection))
 }
 
 export const create: Action = async (service, request, principal) => {
@@ -65,7 +66,7 @@ export const update: Action = async (service, request, principal) => {
   const { resource, session } = request
   const body = await parseBody(await request.readPayload(service.limits.body))
   const updated = await retryOnce(session, async () => {
-    const found = await requireTarget(request, principal, resource.entityRow)
+    const found = await requireTarget(request, principal, 'entityRow')
     const [row = found.row] = await afterLoad(session, resource, [found.row])
     const errors = new FieldErrors()
     const changes = planUpdate(resource, body, shownIn(resource, row), errors)
@@ -88,6 +89,13 @@ export const remove: Action = async (_, request, principal) => {
   return answerEmpty()
 }
 
+/** The records of a plan, as JSON. */
+async function fetchRecords(session: Session, plan: SelectPlan): Promise<readonly string[]> {
+  const { resource } = plan
+  if (!resource.lifecycle.load) return (await readRaw(session, plan)).map(recordOfRaw(resource, session.dataSource))
+  return (await afterLoad(session, resource, await readRows(session, plan))).map(recordOfRow(resource))
+}
+
 /** Answers with a record, and the tag of what is stored. */
 function answerSaved(
   status: 200 | 201,
@@ -95,7 +103,7 @@ function answerSaved(
   { stored, shown }: Saved,
   headers: Answer['headers'] = {},
 ): Answer {
-  return answerJson(status, renderRecord(resource, shown), { ...headers, ETag: entityTag(resource, stored) })
+  return answerJson(status, recordOfRow(resource)(shown), { ...headers, ETag: entityTag(resource, stored) })
 }
 
 /** What the client sees of a record: nothing of a hidden field. */

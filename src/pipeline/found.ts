@@ -1,6 +1,6 @@
 import type { Principal } from '../access/rule'
 import { ApiError } from '../errors'
-import type { Target } from '../plan/plan'
+import type { SelectPlan, Target } from '../plan/plan'
 import { parseKey, planItem } from '../plan/select-plan'
 import { requireOwner } from '../plan/target'
 import { isUnreadable } from '../query/dialect-of'
@@ -8,13 +8,12 @@ import { entityTag, preconditionFailed } from '../query/entity-tag'
 import { fieldValue, type Row } from '../query/row'
 import { readRows } from '../query/select'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
-import type { Resource } from '../schema/registry'
 import type { ResourceRequest } from './service'
 
 /** The record that a path names. @throws {ApiError} `not-found` */
 export async function requireRow(
   request: ResourceRequest,
-  columns?: Resource['row'],
+  columns?: SelectPlan['columns'],
 ): Promise<{ key: unknown; row: Row; tag: string }> {
   const { resource, session, segment = '' } = request
   const key = parseKey(resource, segment)
@@ -32,7 +31,7 @@ export async function requireRow(
 export async function requireTarget(
   request: ResourceRequest,
   principal: Principal,
-  columns?: Resource['row'],
+  columns?: SelectPlan['columns'],
 ): Promise<{ row: Row; target: Target }> {
   const { resource, headers } = request
   const { row, tag, key } = await requireRow(request, columns)

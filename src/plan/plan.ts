@@ -1,7 +1,7 @@
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
-import type { ReadColumn, StoredColumn } from '../schema/stored-column'
+import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/kind'
 
 /** A field of the resource itself, or of one that is joined. */
@@ -49,12 +49,12 @@ export interface Exists extends Scope {
 /** Everything one SELECT needs. No text of a request is in it but values to bind. */
 export interface SelectPlan extends Scope {
   readonly resource: Resource
-  /** What is read of each row. */
-  readonly columns: readonly ReadColumn[]
+  /** What is read of each row: which columns of the resource. */
+  readonly columns: 'row' | 'entityRow'
   readonly exists: readonly Exists[]
   readonly ordering: readonly Order[]
-  readonly limit: number
-  readonly offset: number
+  /** Undefined for all. */
+  readonly page: { readonly limit: number; readonly offset: number } | undefined
 }
 
 /** Values by field, checked; what an INSERT or UPDATE sets. */

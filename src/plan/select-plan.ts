@@ -15,16 +15,15 @@ import { requireField } from './require-field'
 export function planList(resource: Resource, request: ListRequest, limits: Limits, errors: FieldErrors): SelectPlan {
   return {
     resource,
-    columns: resource.row,
+    columns: 'row',
     ...planFilters(resource, request.filters, limits, errors),
     ordering: planOrdering(resource, request.ordering, errors),
-    limit: request.limit + 1,
-    offset: (request.page - 1) * request.limit,
+    page: { limit: request.limit + 1, offset: (request.page - 1) * request.limit },
   }
 }
 
 /** The record of this key. */
-export function planItem(resource: Resource, key: unknown, columns = resource.row): SelectPlan {
+export function planItem(resource: Resource, key: unknown, columns: SelectPlan['columns'] = 'row'): SelectPlan {
   const on = { alias: rootAlias, field: resource.key }
   return {
     resource,
@@ -33,8 +32,7 @@ export function planItem(resource: Resource, key: unknown, columns = resource.ro
     exists: [],
     conditions: [{ on, operator: 'eq', values: [key] }],
     ordering: [],
-    limit: 1,
-    offset: 0,
+    page: undefined,
   }
 }
 

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm'
 import type { Account, AccountLookup } from '../access/account'
 import type { AccountSource } from '../schema/account-source'
 import type { ColumnMetadata } from '../schema/metadata'
+import { compile, statementOf } from './compile'
 import type { Session } from './connection'
 import { failureOf } from './dialect-of'
 import { execute, type RawRow } from './statement'
@@ -17,12 +18,13 @@ export function buildAccountLookup(source: AccountSource): AccountLookup<Session
   }).filter((entry): entry is [string, ColumnMetadata] => entry[1] !== undefined)
   return async (session, username) => {
     const { dataSource } = session
-    const builder = dataSource.createQueryBuilder(source.metadata.target, 'u').select([])
-    for (const [name, column] of columns) builder.addSelect(`u.${column.propertyPath}`, name)
-    builder.where(`u.${source.username.propertyPath} = :username`, {
-      username: dataSource.driver.preparePersistentValue(username, source.username),
+    const statement = statementOf(source, 'of a name', () => {
+      const builder = dataSource.createQueryBuilder(source.metadata.target, 'u').select([])
+      for (const [index, [, column]] of columns.entries()) builder.addSelect(`u.${column.propertyPath}`, String(index))
+      return compile(dataSource, builder.where(`u.${source.username.propertyPath} = :tr_0`), 1)
     })
-    const { rows } = await execute(session, builder).catch((error: unknown) => {
+    const name = dataSource.driver.preparePersistentValue(username, source.username)
+    const { rows } = await execute(session, statement, [name]).catch((error: unknown) => {
       // A name that the database cannot write is nobody's.
       if (failureOf(error, dataSource, source.metadata) === undefined) throw error
       return { rows: [] }
@@ -37,7 +39,7 @@ function readAccount(
   row: RawRow,
 ): Account {
   const values = Object.fromEntries(
-    columns.map(([name, column]) => [name, dataSource.driver.prepareHydratedValue(row[name], column)]),
+    columns.map(([name, column], index) => [name, dataSource.driver.prepareHydratedValue(row[index], column)]),
   )
   return {
     id: values['id'],

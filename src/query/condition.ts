@@ -2,12 +2,10 @@ import type { DataSource } from 'typeorm'
 import type { Condition } from '../plan/plan'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/kind'
+import type { Bind } from './compile'
 import type { Dialect } from './dialect'
 import { dialectOf } from './dialect-of'
 import { columnSql } from './row'
-
-/** Adds a value to the statement's parameters. @returns its placeholder */
-export type Bind = (value: unknown) => string
 
 /** A column of a condition, and how to compare it. */
 interface Side {

@@ -54,6 +54,8 @@ export interface Dialect {
   readonly read: (stored: ReadColumn, column: string) => string
   /** What a value, read so, is in an entity. */
   readonly readBack: (stored: ReadColumn, value: unknown) => unknown
+  /** What a stored value is shown as, where that can be told without reading it; undefined where it cannot. */
+  readonly shown: ((stored: ReadColumn) => ((value: unknown) => string | undefined) | undefined) | undefined
   /** Where nulls must be said to sort, so that they are the least on every database. */
   readonly sayNulls: boolean
   /** Whether TypeORM has one connection for all requests. */

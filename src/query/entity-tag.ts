@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { ApiError } from '../errors'
 import type { Target } from '../plan/plan'
 import { holdsIfMatch } from '../request/preconditions'
@@ -15,7 +15,7 @@ export function entityTag(resource: Resource, row: Row): string {
     // A date-time has more than is shown of it.
     return value === null ? null : [field.kind.toJson(value), value instanceof Date ? value.getTime() : null]
   })
-  return `"${createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 22)}"`
+  return `"${hash('sha256', JSON.stringify(values), 'base64url').slice(0, 22)}"`
 }
 
 /**

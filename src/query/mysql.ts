@@ -54,6 +54,7 @@ export const mysql: Dialect = {
     return readAsText.has(String(valueColumn.type)) ? `CAST(${column} AS CHAR)` : column
   },
   readBack: (_, value) => value,
+  shown: undefined,
   sayNulls: false,
   sharesConnection: false,
   // Its LOCK TABLES would end the transaction.

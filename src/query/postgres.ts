@@ -42,6 +42,7 @@ export const postgres: Dialect = {
     return readAsText.has(String(type)) ? `${column}::text` : column
   },
   readBack: (_, value) => value,
+  shown: undefined,
   sayNulls: true,
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,

@@ -1,8 +1,10 @@
+import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
+import { compile, gather, statementOf } from './compile'
 import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { columnSql, type Row, toParameter, toValues } from './row'
@@ -66,17 +68,25 @@ function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {
   )
 }
 
-async function isThere(session: Session, { relation, columns }: Field, key: readonly unknown[]): Promise<boolean> {
+async function isThere(session: Session, field: Field, key: readonly unknown[]): Promise<boolean> {
   const { dataSource } = session
+  const values = field.columns.map((column, index) => toParameter(dataSource, column, key[index]))
+  const statement = statementOf(field, 'whether it is there', () =>
+    compile(dataSource, referred(dataSource, field), values.length),
+  )
+  const { rows } = await execute(session, statement, values)
+  return rows.length > 0
+}
+
+/** The record that a foreign key refers to. */
+function referred(dataSource: DataSource, { relation, columns }: Field): SelectQueryBuilder<ObjectLiteral> {
+  const { bind } = gather()
   const target = relation?.inverseEntityMetadata.target ?? ''
-  const builder = dataSource.createQueryBuilder(target, 'r').select('1', 'found')
-  for (const [index, stored] of columns.entries()) {
-    const name = `tr_p${index}`
+  const builder = dataSource.createQueryBuilder(target, 'r').select('1', '0')
+  for (const stored of columns) {
     const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
     const column = columnSql(dataSource, referenced, 'r')
-    const condition = dialectOf(dataSource).equalsAny(column, stored.kind, [`:${name}`])
-    builder.andWhere(condition, { [name]: toParameter(dataSource, stored, key[index]) })
+    builder.andWhere(dialectOf(dataSource).equalsAny(column, stored.kind, [bind(undefined)]))
   }
-  const { rows } = await execute(session, builder.limit(1))
-  return rows.length > 0
+  return builder.limit(1)
 }

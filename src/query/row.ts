@@ -1,8 +1,10 @@
 import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
 import type { ColumnMetadata } from '../schema/metadata'
+import { onceFor } from '../schema/once-for'
 import type { Resource } from '../schema/registry'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
+import { textOperators } from '../value/kind'
 import { dialectOf } from './dialect-of'
 import type { RawRow } from './statement'
 
@@ -10,10 +12,17 @@ import type { RawRow } from './statement'
 export type Row = readonly unknown[]
 
 /** What a row holds for a field: null, a value, or the values of several columns. */
-export function fieldValue({ row: columns }: Resource, row: Row, field: Field): unknown {
-  const values = field.columns.map((column) => row[columns.indexOf(column)] ?? null)
-  return values.includes(null) ? null : fromValues(values)
+export function fieldValue(resource: Resource, row: Row, field: Field): unknown {
+  const [first = -1, ...others] = positionsOf(field, resource)
+  if (others.length === 0) return row[first] ?? null
+  const values = [first, ...others].map((position) => row[position] ?? null)
+  return values.includes(null) ? null : values
 }
+
+/** Where a row has the columns of a field. */
+export const positionsOf = onceFor(({ columns }: Field, { row }: Resource): readonly number[] =>
+  columns.map((column) => row.indexOf(column)),
+)
 
 /** The values of a field's columns. */
 export function toValues({ columns }: Field, value: unknown): readonly unknown[] {
@@ -46,7 +55,7 @@ export function selection(
   alias?: string,
 ): readonly [string, string][] {
   const { read } = dialectOf(dataSource)
-  return columns.map((stored, index) => [read(stored, columnSql(dataSource, stored, alias)), `c${index}`])
+  return columns.map((stored, index) => [read(stored, columnSql(dataSource, stored, alias)), String(index)])
 }
 
 /** A stored value that the transformer of its column cannot read. */
@@ -62,13 +71,21 @@ export class UnreadableError extends Error {
   }
 }
 
-/** Reads back what {@link selection} has named. @throws {UnreadableError} */
-export function hydrate(dataSource: DataSource, columns: readonly ReadColumn[], raw: RawRow): Row {
+/** Reads back what {@link selection} has named. What it returns throws {@link UnreadableError}. */
+export const readerOf = onceFor((columns: readonly ReadColumn[], dataSource: DataSource): ((raw: RawRow) => Row) => {
+  const readers = columns.map((column) => valueReader(column, dataSource))
+  return (raw) => readers.map((read, index) => read(raw[index]))
+})
+
+/** Reads one value of a row as the driver hands it out. */
+export function valueReader(column: ReadColumn, dataSource: DataSource): (raw: unknown) => unknown {
+  const { kind, valueColumn } = column
   const { readBack } = dialectOf(dataSource)
-  return columns.map((column, index) => {
-    const value = hydrateValue(dataSource.driver, column, raw[`c${index}`])
-    return readBack(column, value)
-  })
+  const hydrate = (raw: unknown): unknown => readBack(column, hydrateValue(dataSource.driver, column, raw))
+  if (kind === undefined || valueColumn.transformer !== undefined) return hydrate
+  // TypeORM leaves these as they are.
+  if (kind.wide !== undefined) return (raw) => (Number.isSafeInteger(raw) ? raw : hydrate(raw))
+  return kind.operators === textOperators ? (raw) => (typeof raw === 'string' ? raw : hydrate(raw)) : hydrate
 }
 
 function hydrateValue(driver: DataSource['driver'], { column, valueColumn }: ReadColumn, raw: unknown): unknown {

@@ -1,65 +1,93 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { type Exists, type Join, rootAlias, type Scope, type SelectPlan } from '../plan/plan'
-import { type Bind, conditionSql } from './condition'
+import { compile, gather, statementOf } from './compile'
+import { conditionSql } from './condition'
 import type { Session, Transaction } from './connection'
 import { dialectOf } from './dialect-of'
-import { afterLoad } from './load'
-import { columnSql, hydrate, type Row, selection } from './row'
+import { columnSql, type Row, readerOf, selection } from './row'
 import { execute, type RawRow } from './statement'
 
-/** Runs the plan as one statement. */
-export async function fetchRows(session: Session, plan: SelectPlan): Promise<readonly Row[]> {
-  return afterLoad(session, plan.resource, await readRows(session, plan))
-}
-
-/** As {@link fetchRows}, as they are stored: no listener sees them. */
+/** Runs the plan as one statement. Rows come as they are stored: no listener has seen them. */
 export async function readRows(session: Session, plan: SelectPlan): Promise<readonly Row[]> {
-  const { rows } = await execute(session, selectQuery(session.dataSource, plan))
-  return rows.map((row) => hydrate(session.dataSource, plan.columns, row))
+  const rows = await readRaw(session, plan)
+  return rows.map(readerOf(plan.resource[plan.columns], session.dataSource))
 }
 
-/** As the driver hands them out. Nobody else can write them until the transaction ends. */
-export async function lockRows(session: Transaction, plan: SelectPlan): Promise<readonly RawRow[]> {
-  const builder = selectQuery(session.dataSource, plan)
+/** As {@link readRows}, as the driver hands them out. */
+export function readRaw(session: Session, plan: SelectPlan): Promise<readonly RawRow[]> {
+  return fetchRaw(session, plan, false)
+}
+
+/** As {@link readRaw}. Nobody else can write them until the transaction ends. */
+export function lockRows(session: Transaction, plan: SelectPlan): Promise<readonly RawRow[]> {
   // Where all share one connection, nobody else is in between.
-  if (!dialectOf(session.dataSource).sharesConnection) builder.setLock('pessimistic_write')
-  return (await execute(session, builder)).rows
+  return fetchRaw(session, plan, !dialectOf(session.dataSource).sharesConnection)
+}
+
+/** What the scopes of a plan ask, as SQL. */
+type Asked = ReadonlyMap<Scope, readonly string[]>
+
+async function fetchRaw(session: Session, plan: SelectPlan, locks: boolean): Promise<readonly RawRow[]> {
+  const { dataSource } = session
+  const { values, bind } = gather()
+  const scopes = [plan, ...plan.exists]
+  const asked = new Map(
+    scopes.map((scope) => [scope, scope.conditions.map((one) => conditionSql(one, dataSource, bind))]),
+  )
+  const tail = plan.page === undefined ? '' : ` LIMIT ${bind(plan.page.limit)} OFFSET ${bind(plan.page.offset)}`
+  const statement = statementOf(plan.resource, shapeOf(plan, asked, locks), () => {
+    const builder = selectQuery(dataSource, plan, asked)
+    if (locks) builder.setLock('pessimistic_write')
+    return compile(dataSource, builder, values.length, tail)
+  })
+  return (await execute(session, statement, values)).rows
+}
+
+/** All that the text of a plan's statement depends on. Its conditions are SQL already, with names in place of values. */
+function shapeOf({ columns, page, joins, exists, ordering }: SelectPlan, asked: Asked, locks: boolean): string {
+  const joined = (join: Join): string => `${join.alias} ${join.from}.${join.relation.propertyPath}`
+  return JSON.stringify([
+    columns,
+    page !== undefined,
+    locks,
+    [...asked.values()],
+    joins.map(joined),
+    exists.map(({ first, joins: inner }) => [first, ...inner].map(joined)),
+    ordering.map(({ column, descending }) => [column.column.databaseName, descending]),
+  ])
 }
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
-function selectQuery(dataSource: DataSource, plan: SelectPlan): Builder {
-  const { resource, exists, ordering, limit, offset } = plan
+function selectQuery(dataSource: DataSource, plan: SelectPlan, asked: Asked): Builder {
+  const { resource, columns, exists, ordering } = plan
   const builder = dataSource.createQueryBuilder(resource.metadata.target, rootAlias).select([])
-  for (const [expression, name] of selection(dataSource, plan.columns, rootAlias)) builder.addSelect(expression, name)
-  let bound = 0
-  const bind = (value: unknown): string => {
-    const name = `tr_bound_${bound++}`
-    builder.setParameter(name, value)
-    return `:${name}`
+  for (const [expression, name] of selection(dataSource, resource[columns], rootAlias)) {
+    builder.addSelect(expression, name)
   }
-  askScope(dataSource, builder, plan, bind)
-  for (const one of exists) builder.andWhere(subquerySql(dataSource, one, bind))
+  askScope(dataSource, builder, plan, plan.joins, asked)
+  for (const one of exists) askExists(dataSource, builder, one, asked)
   const { sayNulls } = dialectOf(dataSource)
   for (const { column, descending } of ordering) {
     const nulls = sayNulls && column.column.isNullable ? (descending ? 'NULLS LAST' : 'NULLS FIRST') : undefined
     builder.addOrderBy(columnSql(dataSource, column, rootAlias), descending ? 'DESC' : 'ASC', nulls)
   }
-  return builder.limit(limit).offset(offset)
+  return builder
 }
 
-function askScope(dataSource: DataSource, builder: Builder, { joins, conditions }: Scope, bind: Bind): void {
+function askScope(dataSource: DataSource, builder: Builder, scope: Scope, joins: readonly Join[], asked: Asked): void {
   for (const join of joins) {
-    builder.leftJoin(`${join.from}.${join.relation.propertyPath}`, join.alias, ofItsType(dataSource, join, bind))
+    const { condition, parameters } = ofItsType(dataSource, join)
+    builder.leftJoin(`${join.from}.${join.relation.propertyPath}`, join.alias, condition, parameters)
   }
-  for (const condition of conditions) builder.andWhere(conditionSql(condition, dataSource, bind))
+  for (const condition of asked.get(scope) ?? []) builder.andWhere(condition)
 }
 
 /**
  * The records for which there are others at the end of a relation. It starts at the record itself once more, since TypeORM knows
  * how to follow any relation from there, and does not depend on the row outside: the database answers it once.
  */
-function subquerySql(dataSource: DataSource, exists: Exists, bind: Bind): string {
+function askExists(dataSource: DataSource, outer: Builder, exists: Exists, asked: Asked): void {
   const { driver } = dataSource
   const { alias, from, relation } = exists.first
   const again = `${alias}_of`
@@ -67,15 +95,22 @@ function subquerySql(dataSource: DataSource, exists: Exists, bind: Bind): string
   const names = primaryColumns.map(({ databaseName }) => driver.escape(databaseName))
   const keyOf = (owner: string): string => names.map((name) => `${driver.escape(owner)}.${name}`).join(', ')
   const builder = dataSource.createQueryBuilder(target, again).select(keyOf(again))
-  const join = { alias, from: again, relation }
-  askScope(dataSource, builder, { ...exists, joins: [join, ...exists.joins] }, bind)
-  return `(${keyOf(from)}) IN (${builder.getQuery()})`
+  askScope(dataSource, builder, exists, [{ alias, from: again, relation }, ...exists.joins], asked)
+  outer.andWhere(`(${keyOf(from)}) IN (${builder.getQuery()})`, builder.getParameters())
 }
 
 /** Under single-table inheritance a join must ask for the type, which TypeORM asks for in the main table only. */
-function ofItsType({ driver }: DataSource, { alias, relation }: Join, bind: Bind): string | undefined {
+function ofItsType(
+  { driver }: DataSource,
+  { alias, relation }: Join,
+): { readonly condition?: string; readonly parameters?: ObjectLiteral } {
   const target = relation.inverseEntityMetadata
-  if (target.tableType !== 'entity-child' || target.discriminatorColumn === undefined) return undefined
-  const types = [target, ...target.childEntityMetadatas].map(({ discriminatorValue }) => bind(discriminatorValue))
-  return `${driver.escape(alias)}.${driver.escape(target.discriminatorColumn.databaseName)} IN (${types.join(', ')})`
+  if (target.tableType !== 'entity-child' || target.discriminatorColumn === undefined) return {}
+  const family = [target, ...target.childEntityMetadatas]
+  const types = family.map(({ discriminatorValue }, index) => [`tr_${alias}_${index}`, discriminatorValue])
+  const names = types.map(([name]) => `:${name}`).join(', ')
+  return {
+    condition: `${driver.escape(alias)}.${driver.escape(target.discriminatorColumn.databaseName)} IN (${names})`,
+    parameters: Object.fromEntries(types),
+  }
 }

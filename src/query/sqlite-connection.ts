@@ -4,6 +4,14 @@ export interface Connection {
   readonly exec: (sql: string, done?: () => void) => unknown
 }
 
+/** A statement of better-sqlite3. */
+export interface PreparedStatement {
+  /** Whether it returns rows. */
+  readonly reader: boolean
+  /** Has it return them as arrays. */
+  readonly raw: () => PreparedStatement
+}
+
 /** Whether SQLite has ended the transaction by itself, as it does when the disk is full; sqlite3 cannot tell. */
 export function hasEnded(connection: Connection | undefined): boolean {
   return connection?.inTransaction === false

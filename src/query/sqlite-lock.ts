@@ -5,6 +5,8 @@
  * turns: docs/explanations/sqlite-lock.md has a program that shows it, and the report to TypeORM.
  */
 import type { DataSource, Driver } from 'typeorm'
+import { isOurs } from './compile'
+import type { PreparedStatement } from './sqlite-connection'
 import { guard, type SqliteDriver, type SqliteRunner } from './sqlite-runner'
 import { newTurns, type SqliteLock, takeAll } from './sqlite-turns'
 import { scopeTransactions } from './transaction-scope'
@@ -53,11 +55,19 @@ export function lockSqlite(dataSource: DataSource, { waitLimit = 5000 }: SqliteL
 
 /** Prepared statements are those of a connection, which may be closed and opened again. */
 function shareStatements(driver: SqliteDriver): (runner: SqliteRunner) => void {
-  const statements = new WeakMap<object, Map<string, unknown>>()
+  const statements = new WeakMap<object, PreparedStatements>()
   return (runner) => {
     const { databaseConnection } = driver
     if (databaseConnection === undefined || runner.stmtCache === undefined) return
-    runner.stmtCache = statements.get(databaseConnection) ?? runner.stmtCache
-    statements.set(databaseConnection, runner.stmtCache)
+    const known = statements.get(databaseConnection) ?? new PreparedStatements()
+    statements.set(databaseConnection, known)
+    runner.stmtCache = known
+  }
+}
+
+/** Those of better-sqlite3. It makes arrays faster than objects, and our own statements take either. */
+class PreparedStatements extends Map<string, PreparedStatement> {
+  override set(sql: string, statement: PreparedStatement): this {
+    return super.set(sql, statement.reader && isOurs(sql) ? statement.raw() : statement)
   }
 }

@@ -1,5 +1,5 @@
 import { type Driver, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm'
-import { type Connection, hasEnded, rollBackPast } from './sqlite-connection'
+import { type Connection, hasEnded, type PreparedStatement, rollBackPast } from './sqlite-connection'
 import { acquire, type Give, type SqliteLock, SqliteLockError } from './sqlite-turns'
 import { currentScope, inScope } from './transaction-scope'
 
@@ -12,7 +12,7 @@ export interface SqliteRunner extends Omit<QueryRunner, 'broadcaster' | 'isRelea
   isReleased: boolean
   isTransactionActive: boolean
   transactionDepth: number
-  stmtCache?: Map<string, unknown>
+  stmtCache?: Map<string, PreparedStatement>
 }
 
 /** Blanks and comments before a statement. */

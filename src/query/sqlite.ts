@@ -2,6 +2,12 @@ import { checkedColumns } from './constraint'
 import type { Dialect, Failure } from './dialect'
 import { globPattern } from './glob'
 
+const storedDateTime = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{3})?$/
+
+/** A date-time is stored in UTC as it is shown, but for its fraction. */
+const shownDateTime = (value: unknown): string | undefined =>
+  typeof value === 'string' && storedDateTime.test(value) ? value.slice(0, 19) : undefined
+
 export const sqlite: Dialect = {
   equalsAny: (column, _, values) => `${column} IN (${values.join(', ')})`,
   matches: (column, pattern, ignoreCase, bind) => `${column} GLOB ${bind(globPattern(pattern, ignoreCase))}`,
@@ -11,7 +17,11 @@ export const sqlite: Dialect = {
     value instanceof Date && typeof stored === 'string'
       ? stored.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
       : stored,
-  parameter: (value) => value,
+  // It has neither booleans nor dates: they are bound as TypeORM would write them.
+  parameter: (value) => {
+    if (typeof value === 'boolean') return Number(value)
+    return value instanceof Date ? value.toISOString().replace('T', ' ').replace('Z', '') : value
+  },
   // Integers that a double cannot hold as text (D12), JSONB, which is bytes, as JSON.
   read: ({ kind, valueColumn }, column) => {
     if (valueColumn.type === 'jsonb') return `json(${column})`
@@ -22,6 +32,7 @@ export const sqlite: Dialect = {
     kind?.wide && valueColumn.transformer === undefined && Number.isSafeInteger(Number(value ?? Number.NaN))
       ? Number(value)
       : value,
+  shown: ({ valueColumn: { type } }) => (type === 'datetime' || type === Date ? shownDateTime : undefined),
   sayNulls: false,
   sharesConnection: true,
   lockTable: undefined,

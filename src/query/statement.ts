@@ -1,11 +1,11 @@
-import { type DataSource, type ObjectLiteral, type QueryBuilder, QueryFailedError, type QueryRunner } from 'typeorm'
+import { QueryFailedError, type QueryRunner } from 'typeorm'
 import { traced } from '../diagnostics'
+import { parametersOf, type Statement } from './compile'
 import { rollBack, type Session, type Transaction, withRunner } from './connection'
-import { dialectOf } from './dialect-of'
 import { toLoggable } from './fault'
 
-/** A row as the driver hands it out, its columns named by the statement. */
-export type RawRow = Readonly<Record<string, unknown>>
+/** A row as the driver hands it out: an object, or an array, whose columns are named by their position. */
+export type RawRow = Readonly<Record<number, unknown>>
 
 /** What a statement has returned. */
 export interface Result {
@@ -16,28 +16,10 @@ export interface Result {
   readonly raw: unknown
 }
 
-/**
- * Runs what a QueryBuilder says, as text: without entities, events and transactions.
- * @param returning what follows the builder's own text, as ` RETURNING "id"`
- */
-export async function execute(session: Session, builder: QueryBuilder<ObjectLiteral>, returning = ''): Promise<Result> {
-  const { dataSource } = session
-  // SQLite's driver writes numbers into the text, which makes a new text of each; in an object they stay parameters.
-  const wrappers = new Map<unknown, number>()
-  const wrap = (value: unknown): unknown => {
-    if (typeof value !== 'number') return value
-    const wrapper = {}
-    wrappers.set(wrapper, value)
-    return wrapper
-  }
-  const query = builder.getQuery()
-  const named = Object.entries(builder.getParameters()).map(([name, value]) => [name, wrap(value)])
-  const [sql, parameters] = placeholders(dataSource, query, Object.fromEntries(named))
-  const { parameter: toDriver } = dialectOf(dataSource)
-  const bound = parameters.map((parameter) => toDriver(wrappers.get(parameter) ?? parameter))
-  // The sqlite3 driver of TypeORM 0.3 reads no rows of what begins with INSERT, UPDATE or DELETE.
-  const text = `${returning !== '' && isSqlite3(dataSource) ? ' ' : ''}${sql}${returning}`
-  return withRunner(session, (runner) => traced(session.trace, () => run(runner, text, bound)))
+/** Runs a statement: without entities, events and transactions. */
+export function execute(session: Session, statement: Statement, values: readonly unknown[]): Promise<Result> {
+  const parameters = parametersOf(session.dataSource, statement, values)
+  return withRunner(session, (runner) => traced(session.trace, () => run(runner, statement.sql, parameters)))
 }
 
 /** Does work in one transaction: the session's own, or a new one that is rolled back when the work throws. */
@@ -74,10 +56,10 @@ export class WriteError extends Error {
 /** As {@link execute}, for INSERT, UPDATE and DELETE. @throws {WriteError} for what the database says against it */
 export async function executeWrite(
   session: Session,
-  builder: QueryBuilder<ObjectLiteral>,
-  returning = '',
+  statement: Statement,
+  values: readonly unknown[],
 ): Promise<Result> {
-  return execute(session, builder, returning).catch(throwWriteError)
+  return execute(session, statement, values).catch(throwWriteError)
 }
 
 /** @throws {WriteError} */
@@ -88,16 +70,4 @@ export function throwWriteError(cause: unknown): never {
 async function run(runner: QueryRunner, sql: string, parameters: unknown[]): Promise<Result> {
   const { records, affected = 0, raw } = await runner.query(sql, parameters, true)
   return { rows: records, affected, raw }
-}
-
-/** TypeORM 1 has that driver no more, nor its name. */
-function isSqlite3({ options }: DataSource): boolean {
-  return String(options.type) === 'sqlite'
-}
-
-/** Puts the driver's placeholders for named parameters. TypeORM 0.3 wants a third argument, which later ones leave out. */
-function placeholders({ driver }: DataSource, query: string, named: ObjectLiteral): [string, unknown[]] {
-  const escapeQuery: (query: string, named: ObjectLiteral, native: ObjectLiteral) => [string, unknown[]] =
-    driver.escapeQueryWithParameters.bind(driver)
-  return escapeQuery(query, named, {})
 }

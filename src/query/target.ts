@@ -6,7 +6,7 @@ import { broadcast } from './broadcast'
 import type { Session, Transaction } from './connection'
 import { metadataOf, putRow, toEntity } from './entity'
 import { requireState } from './entity-tag'
-import { hydrate, type Row } from './row'
+import { type Row, readerOf } from './row'
 import { lockRows, readRows } from './select'
 import { isTarget } from './values'
 
@@ -32,10 +32,11 @@ export async function readRow(session: Session, resource: Resource, key: unknown
  */
 export async function lockTarget(session: Transaction, resource: Resource, target: Target): Promise<Found | undefined> {
   const { entityRow } = resource
-  const [raw] = await lockRows(session, planItem(resource, target.key, entityRow))
+  const [raw] = await lockRows(session, planItem(resource, target.key, 'entityRow'))
   if (raw === undefined) return undefined
   // Each time anew, so that entities share no object: one is changed, in place too.
-  const readRow = (): Row => hydrate(session.dataSource, entityRow, raw)
+  const read = readerOf(entityRow, session.dataSource)
+  const readRow = (): Row => read(raw)
   const row = readRow()
   if (!isTarget(resource, row, target)) return undefined
   requireState(resource, row, target)

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import type { DataSource, ObjectLiteral, WhereExpressionBuilder } from 'typeorm'
+import type { DataSource, ObjectLiteral } from 'typeorm'
 import type { Target } from '../plan/plan'
 import { planItem } from '../plan/select-plan'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import { endOfReferences, type ReadColumn, type StoredColumn } from '../schema/stored-column'
+import { type Bind, compile, gather, statementOf } from './compile'
 import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { type ColumnValue, columnValues, setPath } from './entity'
-import { columnSql, fieldValue, fromValues, hydrate, type Row, selection, toParameter, toValues } from './row'
+import { columnSql, fieldValue, fromValues, type Row, readerOf, selection, toParameter, toValues } from './row'
 import { readRows } from './select'
 import { executeWrite } from './statement'
 
@@ -17,18 +18,19 @@ export async function insertValues(session: Session, resource: Resource, entity:
   const { dataSource } = session
   const { metadata, row, key } = resource
   const canReturn = dialectOf(dataSource).returning(dataSource, 'insert')
-  if (!canReturn) requireKey(dataSource, resource, entity)
-  const builder = dataSource
-    .createQueryBuilder()
-    .insert()
-    .into(metadata.target, insertedColumns(metadata.columns))
-    .values(toValueSet(dataSource, columnValues(metadata, entity)))
-    .updateEntity(false)
+  giveKey(dataSource, resource, entity, canReturn)
   const returned = !canReturn ? [] : isTable(row) ? row : key.columns
-  const result = await executeWrite(session, builder, returning(dataSource, returned))
+  const { values, bind } = gather()
+  const { set, shape } = toValueSet(dataSource, columnValues(metadata, entity), bind)
+  const statement = statementOf(resource, shape && `INSERT ${shape}`, () => {
+    const columns = insertedColumns(metadata.columns)
+    const builder = dataSource.createQueryBuilder().insert().into(metadata.target, columns).values(set)
+    return compile(dataSource, builder.updateEntity(false), values.length, returning(dataSource, returned))
+  })
+  const result = await executeWrite(session, statement, values)
   const [found] = result.rows
-  if (returned === row && found !== undefined) return hydrate(dataSource, row, found)
-  const keyValues = found === undefined ? keyOf(resource, entity, result.raw) : hydrate(dataSource, key.columns, found)
+  if (returned === row && found !== undefined) return readerOf(row, dataSource)(found)
+  const keyValues = found === undefined ? keyOf(resource, entity, result.raw) : readerOf(key.columns, dataSource)(found)
   const [stored] = await readRows(session, planItem(resource, fromValues(keyValues)))
   if (stored === undefined) throw new Error(`INSERT into ${metadata.tableName} returned no row`)
   return stored
@@ -39,21 +41,20 @@ export async function updateValues(
   session: Session,
   resource: Resource,
   target: Target,
-  values: readonly ColumnValue[],
+  columns: readonly ColumnValue[],
 ): Promise<Row | undefined> {
   const { dataSource } = session
   const { metadata, row } = resource
-  const builder = dataSource
-    .createQueryBuilder()
-    .update(metadata.target)
-    .set(toValueSet(dataSource, values))
-    .updateEntity(false)
-  whereTarget(dataSource, builder, resource, target)
-  if (isTable(row) && dialectOf(dataSource).returning(dataSource, 'update')) {
-    const { rows } = await executeWrite(session, builder, returning(dataSource, row))
-    return rows.map((raw) => hydrate(dataSource, row, raw))[0]
-  }
-  const { affected } = await executeWrite(session, builder)
+  const canReturn = isTable(row) && dialectOf(dataSource).returning(dataSource, 'update')
+  const { values, bind } = gather()
+  const { set, shape } = toValueSet(dataSource, columns, bind)
+  const where = whereTarget(dataSource, resource, target, bind)
+  const statement = statementOf(resource, shape && `UPDATE ${shape}`, () => {
+    const builder = dataSource.createQueryBuilder().update(metadata.target).set(set).updateEntity(false).where(where)
+    return compile(dataSource, builder, values.length, canReturn ? returning(dataSource, row) : '')
+  })
+  const { rows, affected } = await executeWrite(session, statement, values)
+  if (canReturn) return rows.map(readerOf(row, dataSource))[0]
   const [stored] = await readRows(session, planItem(resource, target.key))
   // A driver may count what has changed, not what matches: the record itself says whether it is the target still.
   return affected > 0 || (stored !== undefined && isTarget(resource, stored, target)) ? stored : undefined
@@ -63,12 +64,21 @@ export async function updateValues(
 export async function deleteValues(session: Session, resource: Resource, target: Target): Promise<boolean> {
   const { dataSource } = session
   const { metadata, key } = resource
-  const builder = dataSource.createQueryBuilder()
   const isSoft = metadata.deleteDateColumn !== undefined
-  const statement = isSoft ? builder.softDelete().from(metadata.target) : builder.delete().from(metadata.target)
-  whereTarget(dataSource, statement, resource, target)
   const canReturn = dialectOf(dataSource).returning(dataSource, isSoft ? 'update' : 'delete')
-  const { rows, affected } = await executeWrite(session, statement, canReturn ? returning(dataSource, key.columns) : '')
+  const { values, bind } = gather()
+  const where = whereTarget(dataSource, resource, target, bind)
+  const statement = statementOf(resource, 'DELETE', () => {
+    const builder = dataSource.createQueryBuilder()
+    const deletion = isSoft ? builder.softDelete().from(metadata.target) : builder.delete().from(metadata.target)
+    return compile(
+      dataSource,
+      deletion.where(where),
+      values.length,
+      canReturn ? returning(dataSource, key.columns) : '',
+    )
+  })
+  const { rows, affected } = await executeWrite(session, statement, values)
   return canReturn ? rows.length > 0 : affected > 0
 }
 
@@ -85,7 +95,8 @@ function isTable(columns: readonly ReadColumn[]): boolean {
 }
 
 function returning(dataSource: DataSource, columns: readonly ReadColumn[]): string {
-  const names = selection(dataSource, columns).map(([column, name]) => `${column} AS ${name}`)
+  const { driver } = dataSource
+  const names = selection(dataSource, columns).map(([column, name]) => `${column} AS ${driver.escape(name)}`)
   return names.length === 0 ? '' : ` RETURNING ${names.join(', ')}`
 }
 
@@ -95,12 +106,15 @@ function insertedColumns(columns: readonly ColumnMetadata[]): string[] | undefin
   return columns.filter((column) => column.isInsert && column.asExpression === undefined).map((one) => one.propertyPath)
 }
 
-/** Where the database cannot say which key it has made, it must be known before, or be counted up. */
-function requireKey({ driver }: DataSource, { key, metadata }: Resource, entity: ObjectLiteral): void {
-  for (const { column } of key.columns.filter((one) => one.column.getEntityValue(entity) === undefined)) {
-    const isOurs = column.generationStrategy === 'uuid' && !driver.isUUIDGenerationSupported()
-    if (isOurs) column.setEntityValue(entity, randomUUID())
-    else if (column.generationStrategy !== 'increment') {
+/**
+ * Gives a record the key that TypeORM would, which belongs to it alone. Where the database cannot say which one it has made, it
+ * must be known before, or be counted up.
+ */
+function giveKey({ driver }: DataSource, { metadata }: Resource, entity: ObjectLiteral, canReturn: boolean): void {
+  for (const column of metadata.generatedColumns.filter((one) => one.getEntityValue(entity) === undefined)) {
+    if (column.generationStrategy === 'uuid' && !driver.isUUIDGenerationSupported()) {
+      column.setEntityValue(entity, randomUUID())
+    } else if (!canReturn && column.isPrimary && column.generationStrategy !== 'increment') {
       throw new Error(`${metadata.name}.${column.propertyPath} is a key that the database makes and cannot return`)
     }
   }
@@ -111,36 +125,61 @@ function keyOf({ key }: Resource, entity: ObjectLiteral, raw: unknown): readonly
   return key.columns.map(({ column }) => column.getEntityValue(entity) ?? insertId)
 }
 
-/** The values as TypeORM's builders take them: by property, a foreign key in place of the entity it refers to. */
-function toValueSet({ driver }: DataSource, values: readonly ColumnValue[]): ObjectLiteral {
+/** What TypeORM's builders take, and what the text they make of it depends on; undefined where it is the values. */
+interface ValueSet {
+  readonly set: ObjectLiteral
+  readonly shape: string | undefined
+}
+
+/** Values by property, a foreign key in place of the entity it refers to. */
+function toValueSet(dataSource: DataSource, values: readonly ColumnValue[], bind: Bind): ValueSet {
   const set: ObjectLiteral = {}
+  const names: string[] = []
+  let isBound = true
   for (const [column, value] of values) {
-    const end = endOfReferences(column)
-    // TypeORM does not apply the transformer of the key to a foreign key.
-    const isForeign = end !== column && end.transformer !== undefined && column.transformer === undefined
-    const stored = isForeign ? driver.preparePersistentValue(value, end) : value
-    const { relationMetadata: relation, referencedColumn } = column
-    const isOfSeveral = column.isVirtual && relation !== undefined && relation.joinColumns.length > 1
-    const path = isOfSeveral ? `${relation.propertyPath}.${referencedColumn?.propertyName}` : column.propertyPath
-    setPath(set, path, stored)
+    const stored = toStored(dataSource, column, value)
+    if (stored === undefined) continue
+    if (isBindable(dataSource, column, stored)) {
+      const name = bind(stored)
+      setPath(set, pathOf(column), () => name)
+    } else {
+      isBound = false
+      setPath(set, pathOf(column), value)
+    }
+    names.push(column.databaseName)
   }
-  return set
+  return { set, shape: isBound ? JSON.stringify(names) : undefined }
+}
+
+/** What the database stores for a value. */
+function toStored({ driver }: DataSource, column: ColumnMetadata, value: unknown): unknown {
+  if (typeof value === 'function') return value
+  const end = endOfReferences(column)
+  // TypeORM does not apply the transformer of the key to a foreign key.
+  const isForeign = end !== column && end.transformer !== undefined && column.transformer === undefined
+  return driver.preparePersistentValue(isForeign ? driver.preparePersistentValue(value, end) : value, column)
+}
+
+/** Whether the value alone stands for it in SQL: TypeORM writes functions around some, and SQL that a listener has given as it is. */
+function isBindable({ driver }: DataSource, { type }: ColumnMetadata, value: unknown): boolean {
+  return typeof value !== 'function' && type !== 'jsonb' && !driver.spatialTypes.includes(type)
+}
+
+function pathOf(column: ColumnMetadata): string {
+  const { relationMetadata: relation, referencedColumn } = column
+  const isOfSeveral = column.isVirtual && relation !== undefined && relation.joinColumns.length > 1
+  return isOfSeveral ? `${relation.propertyPath}.${referencedColumn?.propertyName}` : column.propertyPath
 }
 
 /** The record must still have this key and this owner when the statement runs. */
-function whereTarget(
-  dataSource: DataSource,
-  builder: WhereExpressionBuilder,
-  { key, owner, metadata }: Resource,
-  target: Target,
-): void {
-  const andEquals = (stored: StoredColumn, name: string, value: unknown): void => {
-    const condition = `${columnSql(dataSource, stored)} = :${name}`
-    builder.andWhere(condition, { [name]: toParameter(dataSource, stored, value) })
-  }
+function whereTarget(dataSource: DataSource, { key, owner, metadata }: Resource, target: Target, bind: Bind): string {
+  const equals = (stored: StoredColumn, value: unknown): string =>
+    `${columnSql(dataSource, stored)} = ${bind(toParameter(dataSource, stored, value))}`
   const values = toValues(key, target.key)
-  for (const [index, stored] of key.columns.entries()) andEquals(stored, `tr_key${index}`, values[index])
-  for (const stored of owner?.columns ?? []) andEquals(stored, 'tr_owner', target.owner)
   const deleted = metadata.deleteDateColumn
-  if (deleted !== undefined) builder.andWhere(`${dataSource.driver.escape(deleted.databaseName)} IS NULL`)
+  return [
+    ...key.columns.map((stored, index) => equals(stored, values[index])),
+    ...(owner?.columns ?? []).map((stored) => equals(stored, target.owner)),
+    ...(deleted === undefined ? [] : [`${dataSource.driver.escape(deleted.databaseName)} IS NULL`]),
+  ].join(' AND ')
 }

@@ -12,8 +12,9 @@ const json = 'application/json; charset=utf-8'
 const problem = 'application/problem+json; charset=utf-8'
 const notStored = { 'Cache-Control': 'no-store' }
 
-export function answerJson(status: number, value: unknown, headers: Answer['headers'] = {}): Answer {
-  return { status, headers: { 'Content-Type': json, ...headers }, body: JSON.stringify(value) }
+/** @param body JSON */
+export function answerJson(status: number, body: string, headers: Answer['headers'] = {}): Answer {
+  return { status, headers: { 'Content-Type': json, ...headers }, body }
 }
 
 export function answerEmpty(headers: Answer['headers'] = {}): Answer {
@@ -33,7 +34,7 @@ export function withCaching(answer: Answer, isPublic: boolean): Answer {
 
 /** The site can answer; nothing else is said. */
 export function answerHealthy(): Answer {
-  return answerJson(200, { status: 'pass' }, notStored)
+  return answerJson(200, JSON.stringify({ status: 'pass' }), notStored)
 }
 
 /** The one answer of a refused login, as the specification spells it (spec.md, Authentication, rule 1). */

@@ -1,14 +1,15 @@
+import type { DataSource } from 'typeorm'
 import { fieldValue, type Row } from '../query/row'
+import { shownOf } from '../query/shown'
+import type { RawRow } from '../query/statement'
 import type { Field } from '../schema/field'
+import { onceFor } from '../schema/once-for'
 import type { Resource } from '../schema/registry'
 import type { Json } from '../value/kind'
+import { jsonText } from './json-text'
 
-/** The JSON object of one record, embedded entities as objects in it (spec.md, Record representation). */
-export function renderRecord(resource: Resource, row: Row): Readonly<Record<string, Json>> {
-  const record: Branch = {}
-  for (const field of resource.record) place(record, field.path, renderField(resource, row, field))
-  return record
-}
+/** Writes the JSON of one record, embedded entities as objects in it (spec.md, Record representation). */
+type WriteRecord<From> = (from: From) => string
 
 /** What a record shows for a field. */
 export function renderField(resource: Resource, row: Row, field: Field): Json {
@@ -16,16 +17,57 @@ export function renderField(resource: Resource, row: Row, field: Field): Json {
   return value === null ? null : field.kind.toJson(value)
 }
 
-interface Branch {
-  [name: string]: Json | Branch
+/** Of a row, as listeners may have left it. */
+export const recordOfRow = onceFor(
+  (resource: Resource): WriteRecord<Row> =>
+    buildWriter(resource, (field) => (row) => jsonText(renderField(resource, row, field))),
+)
+
+/** Of a row as the driver hands it out: the same, by less work. */
+export const recordOfRaw = onceFor(
+  (resource: Resource, dataSource: DataSource): WriteRecord<RawRow> =>
+    buildWriter(resource, (field) => {
+      const shown = shownOf(field, resource, dataSource)
+      return (raw) => jsonText(shown(raw))
+    }),
+)
+
+interface Branch extends Map<string, Field | Branch> {}
+
+function buildWriter<From>({ record }: Resource, writerOf: (field: Field) => WriteRecord<From>): WriteRecord<From> {
+  const tree: Branch = new Map()
+  for (const field of record) place(tree, field.path, field)
+  const texts: string[] = []
+  const writers: WriteRecord<From>[] = []
+  let text = ''
+  const open = (branch: Branch): void => {
+    for (const [index, [name, inner]] of [...branch].entries()) {
+      text += `${index === 0 ? '{' : ','}${JSON.stringify(name)}:`
+      if (inner instanceof Map) {
+        open(inner)
+        continue
+      }
+      texts.push(text)
+      writers.push(writerOf(inner))
+      text = ''
+    }
+    text += '}'
+  }
+  open(tree)
+  return (from) => {
+    let json = ''
+    for (let index = 0; index < texts.length; index++) json += texts[index] + (writers[index]?.(from) ?? '')
+    return json + text
+  }
 }
 
-function place(branch: Branch, [name = '', ...rest]: readonly string[], value: Json): void {
+function place(branch: Branch, [name = '', ...rest]: readonly string[], field: Field): void {
   if (rest.length === 0) {
-    branch[name] = value
+    branch.set(name, field)
     return
   }
-  const inner = (branch[name] ?? {}) as Branch
-  branch[name] = inner
-  place(inner, rest, value)
+  const known = branch.get(name)
+  const inner: Branch = known instanceof Map ? known : new Map()
+  branch.set(name, inner)
+  place(inner, rest, field)
 }

@@ -1,0 +1,36 @@
+import type { DataSource } from 'typeorm'
+import type { Field } from '../schema/field'
+import type { Resource } from '../schema/registry'
+import type { StoredColumn } from '../schema/stored-column'
+import type { Json } from '../value/kind'
+import { dialectOf } from './dialect-of'
+import { positionsOf, valueReader } from './row'
+import type { RawRow } from './statement'
+
+/** What a row as the driver hands it out shows for a field, without an entity's value in between where that can be spared. */
+export function shownOf(field: Field, resource: Resource, dataSource: DataSource): (raw: RawRow) => Json {
+  const [column, ...others] = field.columns
+  const positions = positionsOf(field, resource)
+  const [position = -1] = positions
+  if (column !== undefined && others.length === 0) {
+    const show = shownColumn(column, field, dataSource)
+    return (raw) => show(raw[position])
+  }
+  const readers = field.columns.map((one) => valueReader(one, dataSource))
+  return (raw) => {
+    const values = readers.map((read, index) => read(raw[positions[index] ?? -1]) ?? null)
+    return values.includes(null) ? null : field.kind.toJson(values)
+  }
+}
+
+function shownColumn(column: StoredColumn, { kind }: Field, dataSource: DataSource): (raw: unknown) => Json {
+  const read = valueReader(column, dataSource)
+  const isPlain = column.valueColumn.transformer === undefined
+  const shown = isPlain ? dialectOf(dataSource).shown?.(column) : undefined
+  return (raw) => {
+    const known = shown?.(raw)
+    if (known !== undefined) return known
+    const value = read(raw) ?? null
+    return value === null ? null : kind.toJson(value)
+  }
+}
