@@ -1,0 +1,83 @@
+import { cpus } from 'node:os'
+import type { Window } from './measure'
+import type { Running } from './process'
+import { noteCount, type Work } from './work'
+
+/** What a contestant reached at one kind of work. */
+export interface Result {
+  readonly work: Work
+  readonly contestant: string
+  /** Medians of the windows. */
+  readonly rate: number
+  readonly p50: number
+  readonly p99: number
+  readonly cpu: number
+  /** How much faster ours is on the same engine: quartiles of the ratios taken inside each round. */
+  readonly ours: readonly [lower: number, median: number, upper: number] | undefined
+}
+
+export interface Results {
+  readonly machine: string
+  readonly node: string
+  readonly notes: number
+  readonly results: readonly Result[]
+  /** Resident memory after the load in MiB, and the time until the server listens in ms. */
+  readonly processes: readonly { readonly contestant: string; readonly memory: number; readonly start: number }[]
+}
+
+export async function summarize(
+  running: readonly Running[],
+  windows: ReadonlyMap<Work, ReadonlyMap<string, readonly Window[]>>,
+): Promise<Results> {
+  const engineOf = new Map(running.map(({ contestant }) => [contestant.name, contestant.engine]))
+  const results = [...windows].flatMap(([work, byName]) =>
+    [...byName].map(([contestant, own]): Result => {
+      const ours = byName.get(engineOf.get(contestant) === 'postgres' ? 'ours-postgres' : 'ours')
+      return {
+        work,
+        contestant,
+        rate: Math.round(median(own.map(({ rate }) => rate))),
+        p50: median(own.map(({ p50 }) => p50)),
+        p99: median(own.map(({ p99 }) => p99)),
+        cpu: rounded(median(own.map(({ cpu }) => cpu))),
+        ours: ours && quartiles(own.map(({ rate }, round) => (ours[round]?.rate ?? Number.NaN) / rate)),
+      }
+    }),
+  )
+  const processes = []
+  for (const { contestant, usage, startTime } of running) {
+    const { memory } = await usage()
+    processes.push({
+      contestant: contestant.name,
+      memory: Math.round(memory / 2 ** 20),
+      start: Math.round(startTime),
+    })
+  }
+  return { machine: cpus()[0]?.model ?? '', node: process.version, notes: noteCount, results, processes }
+}
+
+export function printTable({ results, processes }: Results): void {
+  console.table(
+    results.map(({ ours, ...others }) => ({ ...others, 'ours is': ours?.map((ratio) => ratio.toFixed(2)).join(' ') })),
+  )
+  console.table(processes)
+}
+
+function quartiles(values: readonly number[]): readonly [number, number, number] {
+  return [quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75)]
+}
+
+function median(values: readonly number[]): number {
+  return quantile(values, 0.5)
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const place = (sorted.length - 1) * share
+  const [below = Number.NaN, above = Number.NaN] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]]
+  return rounded(below + (above - below) * (place % 1))
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(4))
+}

@@ -1,0 +1,71 @@
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { checkAnswers } from './check'
+import { type Contestant, contestants } from './contestants'
+import { fill } from './database'
+import { measure, type Window, windowLength } from './measure'
+import { type Running, startServer, takeSecondCore } from './process'
+import { printTable, summarize } from './report'
+import { noteCount, type Work, works } from './work'
+
+const data = join(__dirname, '..', 'data')
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 10)
+const chosen = (name: string): readonly string[] => process.env[name]?.split(',') ?? []
+
+async function databaseOf({ engine, name }: Contestant): Promise<string | undefined> {
+  if (engine === 'postgres') return process.env['BENCH_POSTGRES_URL']
+  const original = join(data, `notes-${noteCount}.sqlite`)
+  await fill(original)
+  const copy = join(data, `${name}.sqlite`)
+  for (const end of ['-wal', '-shm']) rmSync(copy + end, { force: true })
+  copyFileSync(original, copy)
+  return copy
+}
+
+async function startAll(): Promise<readonly Running[]> {
+  const only = chosen('BENCH_ONLY')
+  const running: Running[] = []
+  for (const contestant of contestants.filter(({ name }) => only.length === 0 || only.includes(name))) {
+    const database = await databaseOf(contestant)
+    if (database === undefined) continue
+    if (contestant.engine === 'postgres') await fill(database)
+    running.push(await startServer(contestant, join(__dirname, contestant.server), database))
+  }
+  return running
+}
+
+/** The windows of one kind of work, round by round, by contestant. */
+async function measureWork(running: readonly Running[], work: Work): Promise<ReadonlyMap<string, readonly Window[]>> {
+  const able = running.filter(({ contestant }) => contestant.requests[work] !== undefined)
+  for (const one of able) await measure(one, work, windowLength)
+  const windows = new Map(able.map(({ contestant }): [string, Window[]] => [contestant.name, []]))
+  for (let round = 0; round < rounds; round++) {
+    // Nobody is always the first.
+    for (const index of able.keys()) {
+      const one = able[(index + round) % able.length]
+      if (one !== undefined) windows.get(one.contestant.name)?.push(await measure(one, work, windowLength))
+    }
+  }
+  return windows
+}
+
+async function main(): Promise<void> {
+  takeSecondCore()
+  const running = await startAll()
+  try {
+    await checkAnswers(running)
+    const only = chosen('BENCH_WORK')
+    const all = new Map<Work, ReadonlyMap<string, readonly Window[]>>()
+    for (const work of works.filter((one) => only.length === 0 || only.includes(one))) {
+      all.set(work, await measureWork(running, work))
+      process.stderr.write(`${work} `)
+    }
+    const results = await summarize(running, all)
+    printTable(results)
+    writeFileSync(join(__dirname, '..', 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
+  } finally {
+    for (const one of running) await one.stop()
+  }
+}
+
+main()

@@ -1,0 +1,41 @@
+/** The limit: Koa with router, body parser and statements written by hand. */
+import Router from '@koa/router'
+import Koa from 'koa'
+import bodyParser from 'koa-bodyparser'
+import { serve } from '../serve'
+import { BadRequest, handwrittenNotes } from './handwritten'
+import { openSpelling } from './spellings'
+
+serve(() => {
+  const notes = handwrittenNotes(openSpelling())
+  const router = new Router()
+  const bodyOf = (request: object): Readonly<Record<string, unknown>> => Object(Object(request).body)
+  router.get('/api/note/', async (context) => {
+    context.body = await notes.list(new URLSearchParams(context.querystring))
+  })
+  router.get('/api/note/:id/', async (context) => {
+    context.body = await notes.read(String(context['params'].id))
+  })
+  router.post('/api/note/', async (context) => {
+    const record = await notes.create(bodyOf(context.request))
+    context.status = 201
+    context.set('Location', `/api/note/${record.id}/`)
+    context.body = record
+  })
+  router.put('/api/note/:id/', async (context) => {
+    context.body = await notes.update(String(context['params'].id), bodyOf(context.request))
+  })
+  const app = new Koa()
+  app.use(async (context, next) => {
+    try {
+      await next()
+    } catch (error) {
+      if (!(error instanceof BadRequest)) throw error
+      context.status = 400
+      context.body = { detail: error.message }
+    }
+  })
+  app.use(bodyParser())
+  app.use(router.routes())
+  return app.listen(0, '127.0.0.1')
+})

@@ -1,0 +1,69 @@
+/** What is asked of the contestants. */
+export const works = [
+  'list',
+  'filter',
+  'join',
+  'deepPage',
+  'deepKeyset',
+  'item',
+  'create',
+  'update',
+  'list500',
+  'signedIn',
+  'refused',
+] as const
+export type Work = (typeof works)[number]
+
+/** One request as it is sent. */
+export interface BenchRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH'
+  readonly path: string
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The requests of one API, each varied by a number from 0. What it cannot do is left out. */
+export type Requests = Readonly<Partial<Record<Work, (pick: number) => BenchRequest>>>
+
+/** What the data are made of. */
+export const userCount = 1000
+export const noteCount = Number(process.env['BENCH_NOTES'] ?? 100_000)
+export const highestScore = 10_000
+/** Of every user. */
+export const password = 'correct horse'
+
+const json = { 'content-type': 'application/json' }
+const get = (path: string, headers = {}): BenchRequest => ({ method: 'GET', path, headers })
+/** Numbers that follow each other in no order: 7919 is a prime. */
+const scatter = (pick: number, count: number): number => (pick * 7919) % count
+
+/** As `work.list` returns them: varied by a number. */
+export const newNote = (pick: number): Readonly<Record<string, unknown>> => ({
+  title: `Written by pick ${pick}`,
+  body: 'A few words that nobody will read, as long as the others are, so that a create costs what it costs.',
+  score: scatter(pick, highestScore),
+  published: pick % 2 === 0,
+  author_id: 1 + scatter(pick, userCount),
+})
+
+/** The requests of this project's own API, which the hand-written servers answer too. */
+export const ownRequests: Requests = {
+  list: (pick) => get(`/api/note/?limit=20&page=${1 + (pick % 20)}`),
+  filter: (pick) => get(`/api/note/?published=true&score__lte=${scatter(pick, highestScore)}&ordering=-score`),
+  join: (pick) => get(`/api/note/?author__username=user${1 + scatter(pick, userCount)}`),
+  deepPage: (pick) => get(`/api/note/?limit=20&page=${Math.floor(noteCount * 0.8) / 20 + (pick % 20)}`),
+  item: (pick) => get(`/api/note/${1 + scatter(pick, noteCount)}/`),
+  create: (pick) => ({ method: 'POST', path: '/api/note/', body: JSON.stringify(newNote(pick)), headers: json }),
+  update: (pick) => ({
+    method: 'PUT',
+    path: `/api/note/${1 + scatter(pick, noteCount)}/`,
+    body: JSON.stringify({ title: `Changed by pick ${pick}`, score: scatter(pick, highestScore) }),
+    headers: json,
+  }),
+  list500: (pick) => get(`/api/note/?limit=500&page=${1 + (pick % 10)}`),
+  signedIn: (pick) =>
+    get(`/signed/note/?limit=20&page=${1 + (pick % 20)}`, {
+      authorization: `Basic ${Buffer.from(`user${1 + (pick % 50)}:${password}`).toString('base64')}`,
+    }),
+  refused: () => get('/api/note/?scoer__lte=5&ordering=-score'),
+}
