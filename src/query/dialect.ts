@@ -64,6 +64,8 @@ export interface Dialect {
   readonly lockTable: ((table: string) => string) | undefined
   /** Whether text that differs may be equal to a foreign key's constraint, as in case. */
   readonly isTextLoose: boolean
+  /** Whether the database makes an index for each foreign key constraint. */
+  readonly indexesReferences: boolean
   /** Which statements can return what they have written. */
   readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
   /** What is dangerous in the settings of a data source, in sentences. */

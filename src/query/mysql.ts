@@ -60,6 +60,7 @@ export const mysql: Dialect = {
   // Its LOCK TABLES would end the transaction.
   lockTable: (table) => `SELECT 1 FROM ${table} FOR UPDATE`,
   isTextLoose: true,
+  indexesReferences: true,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
   dangersOf: async (options) =>
     'enableQueryTimeout' in options && options.enableQueryTimeout

@@ -47,6 +47,7 @@ export const postgres: Dialect = {
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   isTextLoose: false,
+  indexesReferences: false,
   returning: () => true,
   dangersOf: async (options, ask) => {
     const { query_timeout } = Object('extra' in options && options.extra) as { readonly query_timeout?: unknown }

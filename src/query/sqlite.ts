@@ -37,6 +37,7 @@ export const sqlite: Dialect = {
   sharesConnection: true,
   lockTable: undefined,
   isTextLoose: false,
+  indexesReferences: false,
   returning: () => true,
   dangersOf: async (_, ask) => {
     const [setting] = await ask('PRAGMA foreign_keys')

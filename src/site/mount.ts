@@ -9,6 +9,7 @@ import type { Service } from '../pipeline/service'
 import { buildAccountLookup } from '../query/account-lookup'
 import type { Session } from '../query/connection'
 import { dialectOf } from '../query/dialect-of'
+import { noteMissingIndexes } from '../query/indexes'
 import { warnOfSettings } from '../query/settings'
 import { lockSqlite } from '../query/sqlite-lock'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
@@ -63,6 +64,7 @@ export function mountResources<State, Custom>(
   whenInitialized(dataSource, forget, () => {
     service = buildService(dataSource, settings, mistakes)
     dialectOf(dataSource).guardPool(dataSource.driver)
+    noteMissingIndexes(dataSource, service.resources.values())
     // Nothing depends on it.
     warnOfSettings(session).catch(() => undefined)
   })
