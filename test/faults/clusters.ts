@@ -1,10 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { accessSync, constants, existsSync, openSync, readdirSync, readFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { freePort } from '../client'
 import { atEnd, guardProcess, temporaryDirectory, withChildren } from './cleanup'
+import { binary, type Owner, ownerNamed } from './programs'
 import { sleep } from './time'
 
 /** A connection outside of the site, with a session of its own. */
@@ -31,6 +32,8 @@ export interface Cluster {
   readonly terminate: () => Promise<void>
   /** Does work while another session holds what this statement has locked, in a transaction that is committed behind it. */
   readonly whileLocked: <T>(sql: string, work: (query: Connection['query']) => Promise<T>) => Promise<T>
+  /** Runs a statement outside of the site. */
+  readonly query: Connection['query']
   /** How many deadlocks it has resolved. */
   readonly deadlocks: () => Promise<number>
   /** How many sessions wait for a lock. */
@@ -55,17 +58,27 @@ interface Kind {
   readonly lockWaits: string
 }
 
-type Owner = { readonly uid: number; readonly gid: number } | undefined
-
 const run = promisify(execFile)
 
 /** @param settings as `deadlock_timeout=50ms` */
-export async function startPostgres(settings: readonly string[] = []): Promise<Cluster> {
+export function startPostgres(settings: readonly string[] = []): Promise<Cluster> {
+  const options = ['-U', 'test', '-A', 'trust', '-E', 'UTF8', '--no-locale']
+  return startPostgresOn(['initdb', ...options], settings)
+}
+
+/** A server that replays what another writes, as it writes it, and is only read. */
+export function startStandby(primary: Cluster, settings: readonly string[] = []): Promise<Cluster> {
+  const options = ['-d', primary.source.url, '--write-recovery-conf', '--checkpoint=fast']
+  return startPostgresOn(['pg_basebackup', ...options], settings)
+}
+
+/** @param making the command that makes its files, without their place */
+async function startPostgresOn(making: readonly string[], settings: readonly string[]): Promise<Cluster> {
+  const [maker = '', ...options] = making
   const owner = await ownerNamed('postgres', 'postgresql')
   const directory = temporaryDirectory(owner)
   const data = join(directory, 'data')
-  const options = ['-U', 'test', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync', '-D', data]
-  await run(binary('initdb', 'postgresql'), options, { ...owner, cwd: directory })
+  await run(binary(maker, 'postgresql'), [...options, '--no-sync', '-D', data], { ...owner, cwd: directory })
   const port = await freePort()
   const all = [
     `port=${port}`,
@@ -103,8 +116,8 @@ export async function startMariadb(settings: readonly string[] = []): Promise<Cl
   const owner = await ownerNamed('mysql', 'mariadb-server')
   const directory = temporaryDirectory(owner)
   const data = join(directory, 'data')
-  // Small files are quickly made.
-  const plain = ['--no-defaults', `--datadir=${data}`, '--innodb-log-file-size=8M']
+  // Each that starts clears the directory for temporary files, of others too. Small files are quickly made.
+  const plain = ['--no-defaults', `--datadir=${data}`, `--tmpdir=${directory}`, '--innodb-log-file-size=8M']
   const options = [...plain, '--auth-root-authentication-method=normal', '--skip-test-db']
   await run(binary('mariadb-install-db', 'mariadb-server'), options, { ...owner, cwd: directory })
   const port = await freePort()
@@ -137,7 +150,7 @@ export async function startMariadb(settings: readonly string[] = []): Promise<Cl
     deadlocks: (connection) => readNumber(connection, statusSql('Innodb_deadlocks')),
     lockWaits: statusSql('Innodb_row_lock_current_waits'),
   })
-  await once(first, ({ query }) => query('CREATE DATABASE site'))
+  await once(first, ({ query }) => query('CREATE DATABASE IF NOT EXISTS site'))
   return cluster
 }
 
@@ -171,6 +184,7 @@ async function start(kind: Kind): Promise<Cluster> {
     thaw: () => signalAll(running(), 'SIGCONT'),
     terminate: () => once(kind.source, kind.terminate),
     whileLocked: (sql, work) => once(kind.source, (connection) => lockAround(connection, sql, work)),
+    query: (sql) => once(kind.source, ({ query }) => query(sql)),
     deadlocks: () => once(kind.source, kind.deadlocks),
     lockWaits: () => once(kind.source, (connection) => readNumber(connection, kind.lockWaits)),
   }
@@ -254,40 +268,5 @@ async function connect(source: Cluster['source']): Promise<Connection> {
       await runner.release()
       await dataSource.destroy()
     },
-  }
-}
-
-/** The user that a server runs as where we are root, as which it does not; else we ourselves. */
-async function ownerNamed(name: string, debian: string): Promise<Owner> {
-  if (process.getuid?.() !== 0) return undefined
-  const ask = async (what: string): Promise<number> => Number((await run('id', [what, name])).stdout)
-  try {
-    return { uid: await ask('-u'), gid: await ask('-g') }
-  } catch {
-    throw new Error(`no user ${name} to run the server as: apt-get install ${debian}`)
-  }
-}
-
-/** @throws {Error} that says which package of Debian has it */
-function binary(name: string, debian: string): string {
-  const path = (process.env['PATH'] ?? '').split(delimiter)
-  const places = [...path, '/usr/sbin', ...postgresPlaces()]
-  const found = places.map((place) => join(place, name)).find(isExecutable)
-  if (found === undefined) throw new Error(`no ${name} in ${places.join(', ')}: apt-get install ${debian}`)
-  return found
-}
-
-/** Debian keeps PostgreSQL's own commands out of PATH, each version's beside the others. */
-function postgresPlaces(): readonly string[] {
-  const base = '/usr/lib/postgresql'
-  return existsSync(base) ? readdirSync(base).map((version) => join(base, version, 'bin')) : []
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
   }
 }
