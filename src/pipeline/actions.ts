@@ -9,6 +9,7 @@ import { isUnreadable } from '../query/dialect-of'
 import { entityTag, preconditionFailed } from '../query/entity-tag'
 import { afterLoad } from '../query/load'
 import { requireReferences } from '../query/reference'
+import { readReplica } from '../query/replica'
 import { retryOnce } from '../query/retry'
 import type { Row } from '../query/row'
 import { readRaw, readRows } from '../query/select'
@@ -32,7 +33,7 @@ export const list: Action = async ({ limits }, { resource, session, querystring,
   const request = parseListRequest(querystring, limits, errors)
   const plan = planList(resource, request, limits, errors)
   errors.raise('bad-query')
-  const records = await fetchRecords(session, plan).catch((error: unknown) => {
+  const records = await readReplica(session, (from) => fetchRecords(from, plan)).catch((error: unknown) => {
     if (!isUnreadable(error, session.dataSource, resource)) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter')
   })
@@ -55,7 +56,7 @@ export const create: Action = async (service, request, principal) => {
 }
 
 export const read: Action = async (_, request) => {
-  const { row, tag } = await requireRow(request)
+  const { row, tag } = await readReplica(request.session, (session) => requireRow({ ...request, session }))
   if (!holdsIfMatch(request.headers['if-match'], tag)) throw preconditionFailed(request.resource)
   if (!holdsIfNoneMatch(request.headers['if-none-match'], tag)) return answerNotModified(tag)
   const [shown = row] = await afterLoad(request.session, request.resource, [row])

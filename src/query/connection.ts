@@ -8,6 +8,8 @@ export interface Session {
   /** How long to wait for a connection, in milliseconds. */
   readonly waitLimit: number
   readonly runner?: QueryRunner
+  /** Whether a replica may answer, which may be behind; where there is none, the primary does. */
+  readonly replica?: boolean
   /** What the statements of a request have cost; undefined when nobody wants to know. */
   readonly trace?: Trace
 }
@@ -18,7 +20,7 @@ export type Transaction = Session & Required<Pick<Session, 'runner'>>
 /** Does work in the session's connection, or in one of its own that is given back afterwards. */
 export async function withRunner<T>(session: Session, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
   if (session.runner !== undefined) return work(session.runner)
-  const runner = session.dataSource.createQueryRunner('master')
+  const runner = session.dataSource.createQueryRunner(session.replica ? 'slave' : 'master')
   await connect(session, runner)
   try {
     return await work(runner)
@@ -34,12 +36,14 @@ export class ConnectionError extends Error {
 
 /** More are told at once: each that waits takes memory. */
 const mostWaiting = 1000
-const waiting = new WeakMap<DataSource, number>()
+/** Those who wait for a replica take no place from those who wait for the primary. */
+const waitingFor = { primary: new WeakMap<DataSource, number>(), replica: new WeakMap<DataSource, number>() }
 
 /** Pools have their clients wait for ever, unless they are told otherwise. @throws {ConnectionError} */
-async function connect({ dataSource, waitLimit }: Session, runner: QueryRunner): Promise<void> {
+async function connect({ dataSource, waitLimit, replica }: Session, runner: QueryRunner): Promise<void> {
   // Where all share one connection, it is the lock that they wait for.
   if (dialectOf(dataSource).sharesConnection) return
+  const waiting = waitingFor[replica ? 'replica' : 'primary']
   const count = waiting.get(dataSource) ?? 0
   if (count >= mostWaiting) throw new ConnectionError(`${mostWaiting} wait for a connection already`)
   waiting.set(dataSource, count + 1)

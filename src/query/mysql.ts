@@ -62,10 +62,20 @@ export const mysql: Dialect = {
   isTextLoose: true,
   indexesReferences: true,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
-  dangersOf: async (options) =>
-    'enableQueryTimeout' in options && options.enableQueryTimeout
-      ? ['enableQueryTimeout gives up writes that the server may still commit: set max_statement_time there instead']
-      : [],
+  dangersOf: async (options) => {
+    const { enableQueryTimeout, replication } = options as {
+      readonly enableQueryTimeout?: boolean
+      readonly replication?: { readonly restoreNodeTimeout?: number }
+    }
+    return [
+      ...(enableQueryTimeout
+        ? ['enableQueryTimeout gives up writes that the server may still commit: set max_statement_time there instead']
+        : []),
+      ...(replication !== undefined && !replication.restoreNodeTimeout
+        ? ['replication without restoreNodeTimeout gives up for ever a server that is away once, the master too']
+        : []),
+    ]
+  },
   // Its driver has its own listener on every connection.
   guardPool: () => undefined,
   discard: (connection) => (connection as PoolConnection).destroy(),

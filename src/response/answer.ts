@@ -32,9 +32,9 @@ export function withCaching(answer: Answer, isPublic: boolean): Answer {
   return { ...answer, headers }
 }
 
-/** The site can answer; nothing else is said. */
-export function answerHealthy(): Answer {
-  return answerJson(200, JSON.stringify({ status: 'pass' }), notStored)
+/** The site can answer: all is well, or a part is missing that it can do without; nothing else is said. */
+export function answerHealthy(status: 'pass' | 'warn'): Answer {
+  return answerJson(200, JSON.stringify({ status }), notStored)
 }
 
 /** The one answer of a refused login, as the specification spells it (spec.md, Authentication, rule 1). */

@@ -1,11 +1,26 @@
 import { type Session, within, withRunner } from '../query/connection'
 import { dialectOf } from '../query/dialect-of'
+import { hasReplicas } from '../query/replica'
+
+/** `warn` where a replica does not answer: what it was asked, the primary is. */
+export type Health = 'pass' | 'warn' | 'fail'
 
 /** How long the database may take to say that it is there, in milliseconds. */
 const patience = 2000
 
-/** Asks whether the database answers: one statement at a time, for all who want to know meanwhile. */
-export function buildHealth(session: Session): () => Promise<boolean> {
+/** Asks whether the database answers. */
+export function buildHealth(session: Session): () => Promise<Health> {
+  const asksPrimary = buildQuestion(session)
+  const asksReplica = hasReplicas(session.dataSource) ? buildQuestion({ ...session, replica: true }) : asksPrimary
+  return async () => {
+    const [primary, replica] = await Promise.all([asksPrimary(), asksReplica()])
+    if (!primary) return 'fail'
+    return replica ? 'pass' : 'warn'
+  }
+}
+
+/** One statement at a time, for all who want to know meanwhile. */
+function buildQuestion(session: Session): () => Promise<boolean> {
   let asked: Promise<boolean> | undefined
   return () => {
     asked ??= answers(session).finally(() => {

@@ -5,6 +5,7 @@ import type { ResourceRequest, Service } from '../pipeline/service'
 import type { Session } from '../query/connection'
 import { answerHealthy, answerRefusal } from '../response/answer'
 import { answer, send } from './answer'
+import type { Health } from './health'
 import { readPayload } from './payload'
 
 /** What is mounted. */
@@ -15,7 +16,7 @@ export interface Site {
   /** What the database has been scanned for; undefined until the data source is initialized. */
   readonly service: () => Service | undefined
   /** Whether the database answers; undefined where nobody may ask. */
-  readonly health: (() => Promise<boolean>) | undefined
+  readonly health: (() => Promise<Health>) | undefined
   readonly serverTiming: boolean
 }
 
@@ -30,8 +31,9 @@ export function buildMiddleware(site: Site): Middleware {
     const [path, name = '', segment] = ours.exec(targetPath(context)) ?? []
     if (path === undefined) return next()
     if (name === 'health' && segment === undefined && site.health && isGet(context)) {
-      const isHealthy = site.service() !== undefined && (await site.health())
-      return send(context, isHealthy ? answerHealthy() : answerRefusal(unavailable('the database does not answer')))
+      const health = site.service() === undefined ? 'fail' : await site.health()
+      const isWell = health !== 'fail'
+      return send(context, isWell ? answerHealthy(health) : answerRefusal(unavailable('the database does not answer')))
     }
     const service = site.service()
     if (service === undefined) return send(context, answerRefusal(unavailable('the database is not connected')))

@@ -18,7 +18,7 @@ export interface Traffic {
   readonly stop: () => Promise<void>
 }
 
-const clients = 20
+export const clients = 20
 
 /** Twenty clients, each with one request after another: three in six write, one of these is refused, three read. */
 export function startTraffic(url: string): Traffic {
