@@ -11,6 +11,8 @@ export interface ChildOptions {
   readonly slow?: number
   /** Given to `closeGracefully`, which SIGTERM calls. */
   readonly closing?: { readonly timeout?: number }
+  /** How many processes serve it by `node:cluster`. Default: the one. */
+  readonly workers?: number
 }
 
 /** What a child process says of itself. */
@@ -27,6 +29,7 @@ export interface ChildSite {
   readonly news: ChildNews
   /** What it has written to its error output. */
   readonly errors: () => string
+  readonly pid: number | undefined
   readonly isUp: () => boolean
   /** @returns how it ended: its exit code, or the signal */
   readonly end: (signal: NodeJS.Signals) => Promise<number | NodeJS.Signals | null>
@@ -49,7 +52,7 @@ export async function startChildSite(options: ChildOptions): Promise<ChildSite> 
   atEnd(() => (isUp() ? end(child, 'SIGKILL') : undefined))
   await until('the site starts', () => news.url !== undefined || !isUp())
   if (news.url === undefined) throw new Error(`the site does not start:\n${errors}`)
-  return { url: news.url, news, errors: () => errors, isUp, end: (signal) => end(child, signal) }
+  return { url: news.url, news, errors: () => errors, pid: child.pid, isUp, end: (signal) => end(child, signal) }
 }
 
 function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
