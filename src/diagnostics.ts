@@ -69,17 +69,16 @@ export interface Trace {
 }
 
 /** Runs a statement, and notes what it has cost. */
-export async function traced<T extends { readonly rows: readonly unknown[] }>(
-  trace: Trace | undefined,
+export async function traced<T extends { readonly records: readonly unknown[] }>(
+  trace: Trace,
   run: () => Promise<T>,
 ): Promise<T> {
-  if (trace === undefined) return run()
   const start = performance.now()
   let rows = 0
   let failed = true
   try {
     const result = await run()
-    rows = result.rows.length
+    rows = result.records.length
     failed = false
     return result
   } finally {

@@ -8,6 +8,7 @@ import type { Session } from '../query/connection'
 import { isUnreadable } from '../query/dialect-of'
 import { entityTag, preconditionFailed } from '../query/entity-tag'
 import { afterLoad } from '../query/load'
+import { recordOfRaw, recordOfRow, renderField } from '../query/record'
 import { requireReferences } from '../query/reference'
 import { readReplica } from '../query/replica'
 import { retryOnce } from '../query/retry'
@@ -20,7 +21,6 @@ import { parseListRequest } from '../request/list-request'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import { type Answer, answerEmpty, answerJson, answerNotModified } from '../response/answer'
 import { renderEnvelope } from '../response/envelope'
-import { recordOfRaw, recordOfRow, renderField } from '../response/record'
 import type { Resource } from '../schema/registry'
 import { notFound, requireRow, requireTarget } from './found'
 import type { ResourceRequest, Service } from './service'
@@ -56,11 +56,14 @@ export const create: Action = async (service, request, principal) => {
 }
 
 export const read: Action = async (_, request) => {
-  const { row, tag } = await readReplica(request.session, (session) => requireRow({ ...request, session }))
-  if (!holdsIfMatch(request.headers['if-match'], tag)) throw preconditionFailed(request.resource)
-  if (!holdsIfNoneMatch(request.headers['if-none-match'], tag)) return answerNotModified(tag)
-  const [shown = row] = await afterLoad(request.session, request.resource, [row])
-  return answerSaved(200, request.resource, { stored: row, shown })
+  const { resource, session, headers } = request
+  const { row } = await readReplica(session, (from) => requireRow(request, from))
+  const { json, tag } = storedRecord(resource, row)
+  if (!holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(resource)
+  if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return answerNotModified(tag)
+  if (!resource.lifecycle.load) return answerJson(200, json, { ETag: tag })
+  const [shown = row] = await afterLoad(session, resource, [row])
+  return answerJson(200, recordOfRow(resource)(shown), { ETag: tag })
 }
 
 export const update: Action = async (service, request, principal) => {
@@ -104,7 +107,14 @@ function answerSaved(
   { stored, shown }: Saved,
   headers: Answer['headers'] = {},
 ): Answer {
-  return answerJson(status, recordOfRow(resource)(shown), { ...headers, ETag: entityTag(resource, stored) })
+  const { json, tag } = storedRecord(resource, stored)
+  const body = shown === stored ? json : recordOfRow(resource)(shown)
+  return answerJson(status, body, { ...headers, ETag: tag })
+}
+
+function storedRecord(resource: Resource, row: Row): { readonly json: string; readonly tag: string } {
+  const json = recordOfRow(resource)(row)
+  return { json, tag: entityTag(resource, row, json) }
 }
 
 /** What the client sees of a record: nothing of a hidden field. */

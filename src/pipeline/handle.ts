@@ -7,20 +7,25 @@ import { type Answer, answerEmpty, withCaching } from '../response/answer'
 import { type Action, create, list, read, remove, update } from './actions'
 import type { ResourceRequest, Service } from './service'
 
-const collectionActions: ReadonlyMap<string, Action> = new Map([
-  ['GET', list],
-  ['HEAD', list],
-  ['OPTIONS', list],
-  ['POST', create],
-])
-const itemActions: ReadonlyMap<string, Action> = new Map([
-  ['GET', read],
-  ['HEAD', read],
-  ['OPTIONS', read],
-  ['PUT', update],
-  ['PATCH', update],
-  ['DELETE', remove],
-])
+/** What can be done at a path. */
+interface Methods {
+  readonly actions: ReadonlyMap<string, Action>
+  /** The header that lists them. */
+  readonly allow: { readonly Allow: string }
+}
+
+/** @param table of all methods, for what can be written */
+function methodsOf(table: Readonly<Record<string, Action>>): { readonly all: Methods; readonly reading: Methods } {
+  const some = (entries: readonly [string, Action][]): Methods => ({
+    actions: new Map(entries),
+    allow: { Allow: entries.map(([method]) => method).join(', ') },
+  })
+  const entries = Object.entries(table)
+  return { all: some(entries), reading: some(entries.filter(([method]) => isReading(method))) }
+}
+
+const ofCollection = methodsOf({ GET: list, HEAD: list, OPTIONS: list, POST: create })
+const ofItem = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: update, PATCH: update, DELETE: remove })
 
 /**
  * Answers a request in the order of D2: access rule, origin of a write, method, what is sent, record, owner, preconditions,
@@ -28,17 +33,15 @@ const itemActions: ReadonlyMap<string, Action> = new Map([
  * @throws {ApiError} for every refusal
  */
 export async function handle(service: Service, request: ResourceRequest): Promise<Answer> {
-  const { resource, method, segment, headers } = request
+  const { resource, method, segment, headers, context } = request
   const principal = await requirePrincipal(resource.rule, accessRequest(service, request), resource.owner !== undefined)
   if (!isReading(method)) {
     const { origin, 'sec-fetch-site': fetchSite } = headers
-    requireSameOrigin({ origin, fetchSite, host: request.host }, service.allowedOrigins)
+    requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
   }
-  const actions = segment === undefined ? collectionActions : itemActions
-  const allowed = [...actions.keys()].filter((known) => resource.writable || isReading(known))
-  const allow = { Allow: allowed.join(', ') }
+  const { actions, allow } = (segment === undefined ? ofCollection : ofItem)[resource.writable ? 'all' : 'reading']
   if (method === 'OPTIONS') return answerEmpty(allow)
-  const action = allowed.includes(method) ? actions.get(method) : undefined
+  const action = actions.get(method)
   if (action !== undefined) return withCaching(await action(service, request, principal), principal.id === null)
   throw new ApiError('method-not-allowed', `${method} is not possible here; ${allow.Allow} are`, { headers: allow })
 }

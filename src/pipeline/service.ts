@@ -28,8 +28,6 @@ export interface ResourceRequest {
   readonly method: string
   readonly querystring: string
   readonly headers: IncomingHttpHeaders
-  /** The host that the request was sent to, with its port. */
-  readonly host: string
   /** The collection's own path: `/api/note/`. */
   readonly collection: string
   readonly context: AccessRequest['context']

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { DataSource, ObjectLiteral, QueryBuilder } from 'typeorm'
+import { onceFor } from '../schema/once-for'
 import { dialectOf } from './dialect-of'
 
 /** SQL with placeholders, and where their values come from: what TypeORM is asked for once, for all requests of one shape. */
@@ -35,8 +36,7 @@ export function isOurs(sql: string): boolean {
 }
 
 /** Shapes of statements that are remembered for one resource. */
-const remembered = 256
-const statements = new WeakMap<object, LRUCache<string, Statement>>()
+const most = 256
 
 /**
  * The statement of a shape, from memory or compiled.
@@ -45,12 +45,15 @@ const statements = new WeakMap<object, LRUCache<string, Statement>>()
  */
 export function statementOf(owner: object, shape: string | undefined, compileIt: () => Statement): Statement {
   if (shape === undefined) return compileIt()
-  const known = statements.get(owner) ?? new LRUCache<string, Statement>({ max: remembered })
-  statements.set(owner, known)
-  const statement = known.get(shape) ?? compileIt()
+  const known = statementsOf(owner)
+  const remembered = known.get(shape)
+  if (remembered !== undefined) return remembered
+  const statement = compileIt()
   known.set(shape, statement)
   return statement
 }
+
+const statementsOf = onceFor((_: object) => new LRUCache<string, Statement>({ max: most }))
 
 /**
  * Has TypeORM write the text.

@@ -12,11 +12,9 @@ interface Side {
   readonly column: string
   readonly stored: StoredColumn
   readonly dialect: Dialect
-  readonly bind: Bind
-  /** Binds a value of the column's kind as the database stores it. */
-  readonly bindStored: Bind
   /** What TypeORM stores for a value. */
   readonly store: (value: unknown) => unknown
+  readonly bind: Bind
 }
 
 type ToSql = (side: Side, values: readonly unknown[]) => string
@@ -24,15 +22,19 @@ type ToSql = (side: Side, values: readonly unknown[]) => string
 /** The condition as SQL. Every value is bound, none is written into the text. */
 export function conditionSql({ on, operator, values }: Condition, dataSource: DataSource, bind: Bind): string {
   const dialect = dialectOf(dataSource)
-  const sides = on.field.columns.map((stored) => {
+  const sides = on.field.columns.map((stored): Side => {
     const store = (value: unknown): unknown => dataSource.driver.preparePersistentValue(value, stored.valueColumn)
-    const bindStored: Bind = (value) => bind(dialect.bound(value, store(value)))
-    return { column: columnSql(dataSource, stored, on.alias), stored, dialect, bind, bindStored, store }
+    return { column: columnSql(dataSource, stored, on.alias), stored, dialect, store, bind }
   })
   const [side] = sides
   if (side !== undefined && sides.length === 1) return compare(side, operator, values)
   if (operator === 'is') return any(values.map((value) => (value === 'null' ? isNull(sides) : isWhole(sides))))
   return compareWhole(sides, operator, values as readonly (readonly unknown[])[])
+}
+
+/** Binds a value of the column's kind as the database stores it. */
+function bindStored({ dialect, store, bind }: Side, value: unknown): string {
+  return bind(dialect.bound(value, store(value)))
 }
 
 function compare(side: Side, operator: OperatorName, values: readonly unknown[]): string {
@@ -52,21 +54,25 @@ const isWhole = (sides: readonly Side[]): string => all(sides.map(({ column }) =
 const any = (conditions: readonly string[]): string => `(${conditions.join(' OR ')})`
 const all = (conditions: readonly string[]): string => `(${conditions.join(' AND ')})`
 
-const isAny: ToSql = ({ column, bindStored }, values) =>
+const isAny: ToSql = (side, values) =>
   any(
     values.map((value) => {
-      if (value === 'null') return `${column} IS NULL`
-      return value === 'not_null' ? `${column} IS NOT NULL` : `${column} = ${bindStored(value)}`
+      if (value === 'null') return `${side.column} IS NULL`
+      return value === 'not_null' ? `${side.column} IS NOT NULL` : `${side.column} = ${bindStored(side, value)}`
     }),
   )
 
-const equalsAny: ToSql = ({ column, stored, dialect, bindStored }, values) =>
-  dialect.equalsAny(column, stored.kind, values.map(bindStored))
+const equalsAny: ToSql = (side, values) =>
+  side.dialect.equalsAny(
+    side.column,
+    side.stored.kind,
+    values.map((value) => bindStored(side, value)),
+  )
 
 const compareAll =
   (operator: string): ToSql =>
-  ({ column, bindStored }, values) =>
-    all(values.map((value) => `${column} ${operator} ${bindStored(value)}`))
+  (side, values) =>
+    all(values.map((value) => `${side.column} ${operator} ${bindStored(side, value)}`))
 
 const matchAny =
   (ignoreCase: boolean): ToSql =>
@@ -87,13 +93,13 @@ const scalars: Readonly<Record<OperatorName, ToSql>> = {
 }
 
 /** What begins where the value ends, bound; undefined behind the last value. */
-function bindEnd({ stored, bindStored }: Side, value: unknown): string | undefined {
-  const end = stored.kind.end?.(value)
-  return end === undefined ? undefined : bindStored(end)
+function bindEnd(side: Side, value: unknown): string | undefined {
+  const end = side.stored.kind.end?.(value)
+  return end === undefined ? undefined : bindStored(side, end)
 }
 
 function within(side: Side, value: unknown): string {
-  const from = `${side.column} >= ${side.bindStored(value)}`
+  const from = `${side.column} >= ${bindStored(side, value)}`
   const end = bindEnd(side, value)
   return end === undefined ? from : `(${from} AND ${side.column} < ${end})`
 }

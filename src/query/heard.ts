@@ -8,7 +8,8 @@ import { broadcast } from './broadcast'
 import type { Transaction } from './connection'
 import { assign, columnValues, isIn, newEntity, putRow } from './entity'
 import { fieldValue, type Row } from './row'
-import { lockTarget, readRow } from './target'
+import { readItem } from './select'
+import { lockTarget } from './target'
 import { deleteValues, insertValues, updateValues } from './values'
 import { inTransaction, type Writer } from './writer'
 
@@ -26,7 +27,7 @@ async function insert(session: Transaction, resource: Resource, changes: ChangeS
   const row = await insertValues(session, resource, entity)
   putRow(entity, resource, row)
   await broadcast(session.runner, 'AfterInsert', resource.metadata, entity)
-  return (await readRow(session, resource, fieldValue(resource, row, resource.key))) ?? row
+  return (await readItem(session, resource, fieldValue(resource, row, resource.key))) ?? row
 }
 
 /** @throws {ApiError} `bad-values`, for required fields that neither the request nor a listener has given */
@@ -58,7 +59,7 @@ async function update(
   if (row === undefined) return undefined
   putRow(entity, resource, row)
   await broadcast(session.runner, 'AfterUpdate', metadata, entity, stored, columns, relations)
-  return (await readRow(session, resource, target.key)) ?? row
+  return (await readItem(session, resource, target.key)) ?? row
 }
 
 async function remove(session: Transaction, resource: Resource, target: Target): Promise<boolean> {

@@ -1,6 +1,8 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { type Exists, type Join, rootAlias, type Scope, type SelectPlan } from '../plan/plan'
-import { compile, gather, statementOf } from './compile'
+import { planItem } from '../plan/select-plan'
+import type { Resource } from '../schema/registry'
+import { type Bind, compile, gather, statementOf } from './compile'
 import { conditionSql } from './condition'
 import type { Session, Transaction } from './connection'
 import { dialectOf } from './dialect-of'
@@ -14,42 +16,69 @@ export async function readRows(session: Session, plan: SelectPlan): Promise<read
 }
 
 /** As {@link readRows}, as the driver hands them out. */
-export function readRaw(session: Session, plan: SelectPlan): Promise<readonly RawRow[]> {
-  return fetchRaw(session, plan, false)
+export async function readRaw(session: Session, plan: SelectPlan): Promise<readonly RawRow[]> {
+  const { dataSource } = session
+  const { values, bind } = gather()
+  const asked = askAll(dataSource, plan, bind)
+  const tail = plan.page === undefined ? '' : ` LIMIT ${bind(plan.page.limit)} OFFSET ${bind(plan.page.offset)}`
+  const statement = statementOf(plan.resource, shapeOf(plan, asked), () =>
+    compile(dataSource, selectQuery(dataSource, plan, asked), values.length, tail),
+  )
+  return (await execute(session, statement, values)).rows
 }
 
-/** As {@link readRaw}. Nobody else can write them until the transaction ends. */
-export function lockRows(session: Transaction, plan: SelectPlan): Promise<readonly RawRow[]> {
+/** The record of a key, as it is stored. */
+export async function readItem(
+  session: Session,
+  resource: Resource,
+  key: unknown,
+  columns: SelectPlan['columns'] = 'row',
+): Promise<Row | undefined> {
+  const raw = await readRawItem(session, resource, key, columns, false)
+  return raw && readerOf(resource[columns], session.dataSource)(raw)
+}
+
+/** The whole record of a key, as the driver hands it out. Nobody else can write it until the transaction ends. */
+export function lockItem(session: Transaction, resource: Resource, key: unknown): Promise<RawRow | undefined> {
   // Where all share one connection, nobody else is in between.
-  return fetchRaw(session, plan, !dialectOf(session.dataSource).sharesConnection)
+  return readRawItem(session, resource, key, 'entityRow', !dialectOf(session.dataSource).sharesConnection)
+}
+
+async function readRawItem(
+  session: Session,
+  resource: Resource,
+  key: unknown,
+  columns: SelectPlan['columns'],
+  locks: boolean,
+): Promise<RawRow | undefined> {
+  const { dataSource } = session
+  const { values, bind } = gather()
+  const plan = planItem(resource, key, columns)
+  const conditions = plan.conditions.map((condition) => conditionSql(condition, dataSource, bind))
+  const statement = statementOf(resource, `${locks ? 'lock' : 'read'} ${columns} ${conditions}`, () => {
+    const builder = selectQuery(dataSource, plan, new Map([[plan, conditions]]))
+    return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
+  })
+  return (await execute(session, statement, values)).rows[0]
 }
 
 /** What the scopes of a plan ask, as SQL. */
 type Asked = ReadonlyMap<Scope, readonly string[]>
 
-async function fetchRaw(session: Session, plan: SelectPlan, locks: boolean): Promise<readonly RawRow[]> {
-  const { dataSource } = session
-  const { values, bind } = gather()
-  const scopes = [plan, ...plan.exists]
-  const asked = new Map(
-    scopes.map((scope) => [scope, scope.conditions.map((one) => conditionSql(one, dataSource, bind))]),
-  )
-  const tail = plan.page === undefined ? '' : ` LIMIT ${bind(plan.page.limit)} OFFSET ${bind(plan.page.offset)}`
-  const statement = statementOf(plan.resource, shapeOf(plan, asked, locks), () => {
-    const builder = selectQuery(dataSource, plan, asked)
-    if (locks) builder.setLock('pessimistic_write')
-    return compile(dataSource, builder, values.length, tail)
-  })
-  return (await execute(session, statement, values)).rows
+function askAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): Asked {
+  const ask = (scope: Scope): [Scope, readonly string[]] => [
+    scope,
+    scope.conditions.map((condition) => conditionSql(condition, dataSource, bind)),
+  ]
+  return new Map([ask(plan), ...plan.exists.map(ask)])
 }
 
 /** All that the text of a plan's statement depends on. Its conditions are SQL already, with names in place of values. */
-function shapeOf({ columns, page, joins, exists, ordering }: SelectPlan, asked: Asked, locks: boolean): string {
+function shapeOf({ columns, page, joins, exists, ordering }: SelectPlan, asked: Asked): string {
   const joined = (join: Join): string => `${join.alias} ${join.from}.${join.relation.propertyPath}`
   return JSON.stringify([
     columns,
     page !== undefined,
-    locks,
     [...asked.values()],
     joins.map(joined),
     exists.map(({ first, joins: inner }) => [first, ...inner].map(joined)),

@@ -4,7 +4,7 @@
  * own, but a second one freezes the process while it waits, and `:memory:` has only one. So all share the connection, and take
  * turns: docs/explanations/sqlite-lock.md has a program that shows it, and the report to TypeORM.
  */
-import type { DataSource, Driver } from 'typeorm'
+import type { DataSource, Driver, QueryRunner } from 'typeorm'
 import { isOurs } from './compile'
 import type { PreparedStatement } from './sqlite-connection'
 import { guard, type SqliteDriver, type SqliteRunner } from './sqlite-runner'
@@ -17,7 +17,13 @@ export interface SqliteLockOptions {
   readonly waitLimit?: number
 }
 
-const locked = new WeakSet<Driver>()
+/** Those that are locked, each with the runner that its statements outside of transactions share. */
+const locked = new WeakMap<Driver, QueryRunner>()
+
+/** A query runner for a statement outside of a transaction, which is not released; undefined where each needs a connection. */
+export function standingRunner({ driver }: DataSource): QueryRunner | undefined {
+  return locked.get(driver)
+}
 
 /**
  * Has transactions on a SQLite data source wait for each other, and statements outside of them for their end; statements alone
@@ -28,44 +34,35 @@ const locked = new WeakSet<Driver>()
 export function lockSqlite(dataSource: DataSource, { waitLimit = 5000 }: SqliteLockOptions = {}): void {
   const driver: SqliteDriver = dataSource.driver
   if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || locked.has(driver)) return
-  locked.add(driver)
   const lock: SqliteLock = { waitLimit, turns: newTurns(), holder: undefined }
-  const share = shareStatements(driver)
+  const statements = new PreparedStatements()
+  const remembered = driver.queryRunner
   const create = driver.createQueryRunner.bind(driver)
   driver.createQueryRunner = (mode) => {
     // TypeORM hands out the one that it remembers.
     driver.queryRunner = undefined
     const runner = create(mode) as SqliteRunner
     driver.queryRunner = undefined
-    share(runner)
+    if (runner.stmtCache !== undefined) runner.stmtCache = statements
     return guard(runner, driver, lock)
   }
+  locked.set(driver, driver.createQueryRunner('master'))
   const disconnect = driver.disconnect.bind(driver)
   driver.disconnect = async () => {
     await disconnect()
-    // What was begun on a connection ends with it.
+    // What was begun on a connection, or prepared, ends with it.
+    statements.clear()
     Object.assign(lock, { turns: newTurns(), holder: undefined })
   }
   scopeTransactions(dataSource.manager)
-  if (driver.queryRunner === undefined) return
+  if (remembered === undefined) return
+  driver.queryRunner = remembered
   // Who has the one runner of before may be in the middle of a transaction.
-  const give = driver.queryRunner.isTransactionActive ? takeAll(lock) : undefined
-  guard(driver.queryRunner, driver, lock, { give })
+  const give = remembered.isTransactionActive ? takeAll(lock) : undefined
+  guard(remembered, driver, lock, { give })
 }
 
-/** Prepared statements are those of a connection, which may be closed and opened again. */
-function shareStatements(driver: SqliteDriver): (runner: SqliteRunner) => void {
-  const statements = new WeakMap<object, PreparedStatements>()
-  return (runner) => {
-    const { databaseConnection } = driver
-    if (databaseConnection === undefined || runner.stmtCache === undefined) return
-    const known = statements.get(databaseConnection) ?? new PreparedStatements()
-    statements.set(databaseConnection, known)
-    runner.stmtCache = known
-  }
-}
-
-/** Those of better-sqlite3. It makes arrays faster than objects, and our own statements take either. */
+/** The prepared statements of a connection of better-sqlite3. It makes arrays faster than objects, and our own statements take either. */
 class PreparedStatements extends Map<string, PreparedStatement> {
   override set(sql: string, statement: PreparedStatement): this {
     return super.set(sql, statement.reader && isOurs(sql) ? statement.raw() : statement)

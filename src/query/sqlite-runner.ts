@@ -1,4 +1,5 @@
 import { type Driver, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm'
+import { isOurs } from './compile'
 import { type Connection, hasEnded, type PreparedStatement, rollBackPast } from './sqlite-connection'
 import { acquire, type Give, type SqliteLock, SqliteLockError } from './sqlite-turns'
 import { currentScope, inScope } from './transaction-scope'
@@ -103,12 +104,15 @@ export function guard(
         throw new SqliteLockError('SQLite has ended this transaction by itself')
       return run()
     }
-    if (begins.test(sql)) return begin(sql, run)
-    // It would be the end of somebody else's.
-    if (ends.test(sql))
-      throw new SqliteLockError(
-        'there is no transaction to end: each dataSource.query has a query runner of its own; use dataSource.transaction',
-      )
+    // Ours begin and end nothing.
+    if (!isOurs(sql)) {
+      if (begins.test(sql)) return begin(sql, run)
+      // It would be the end of somebody else's.
+      if (ends.test(sql))
+        throw new SqliteLockError(
+          'there is no transaction to end: each dataSource.query has a query runner of its own; use dataSource.transaction',
+        )
+    }
     const giveOne = await acquire(lock, 'statement')
     return run().finally(giveOne)
   }) as QueryRunner['query']

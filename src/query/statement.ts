@@ -1,8 +1,9 @@
-import { QueryFailedError, type QueryRunner } from 'typeorm'
+import { QueryFailedError, type QueryResult, type QueryRunner } from 'typeorm'
 import { traced } from '../diagnostics'
 import { parametersOf, type Statement } from './compile'
 import { rollBack, type Session, type Transaction, withRunner } from './connection'
 import { toLoggable } from './fault'
+import { standingRunner } from './sqlite-lock'
 
 /** A row as the driver hands it out: an object, or an array, whose columns are named by their position. */
 export type RawRow = Readonly<Record<number, unknown>>
@@ -17,9 +18,13 @@ export interface Result {
 }
 
 /** Runs a statement: without entities, events and transactions. */
-export function execute(session: Session, statement: Statement, values: readonly unknown[]): Promise<Result> {
-  const parameters = parametersOf(session.dataSource, statement, values)
-  return withRunner(session, (runner) => traced(session.trace, () => run(runner, statement.sql, parameters)))
+export async function execute(session: Session, statement: Statement, values: readonly unknown[]): Promise<Result> {
+  const { dataSource, trace } = session
+  const parameters = parametersOf(dataSource, statement, values)
+  const ask = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
+  const runner = session.runner ?? standingRunner(dataSource)
+  const asked = (): Promise<QueryResult> => (runner === undefined ? withRunner(session, ask) : ask(runner))
+  return toResult(trace === undefined ? await asked() : await traced(trace, asked))
 }
 
 /** Does work in one transaction: the session's own, or a new one that is rolled back when the work throws. */
@@ -67,7 +72,6 @@ export function throwWriteError(cause: unknown): never {
   throw cause instanceof QueryFailedError ? new WriteError(cause.message, { cause }) : cause
 }
 
-async function run(runner: QueryRunner, sql: string, parameters: unknown[]): Promise<Result> {
-  const { records, affected = 0, raw } = await runner.query(sql, parameters, true)
+function toResult({ records, affected = 0, raw }: QueryResult): Result {
   return { rows: records, affected, raw }
 }

@@ -1,13 +1,12 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm'
 import type { Target } from '../plan/plan'
-import { planItem } from '../plan/select-plan'
 import type { Resource } from '../schema/registry'
 import { broadcast } from './broadcast'
-import type { Session, Transaction } from './connection'
+import type { Transaction } from './connection'
 import { metadataOf, putRow, toEntity } from './entity'
 import { requireState } from './entity-tag'
 import { type Row, readerOf } from './row'
-import { lockRows, readRows } from './select'
+import { lockItem } from './select'
 import { isTarget } from './values'
 
 /** A stored record as entities: one to change, and one as it was. */
@@ -19,12 +18,6 @@ export interface Found {
   readonly stored: ObjectLiteral
 }
 
-/** The record of a key, as it is stored. */
-export async function readRow(session: Session, resource: Resource, key: unknown): Promise<Row | undefined> {
-  const [row] = await readRows(session, planItem(resource, key))
-  return row
-}
-
 /**
  * Reads the target of a write, which nobody else can write then.
  * @returns undefined when there is none any more
@@ -32,7 +25,7 @@ export async function readRow(session: Session, resource: Resource, key: unknown
  */
 export async function lockTarget(session: Transaction, resource: Resource, target: Target): Promise<Found | undefined> {
   const { entityRow } = resource
-  const [raw] = await lockRows(session, planItem(resource, target.key, 'entityRow'))
+  const raw = await lockItem(session, resource, target.key)
   if (raw === undefined) return undefined
   // Each time anew, so that entities share no object: one is changed, in place too.
   const read = readerOf(entityRow, session.dataSource)

@@ -6,8 +6,9 @@ import type { Transaction } from './connection'
 import { dialectOf } from './dialect-of'
 import { assign, newEntity } from './entity'
 import { fromValues, type Row } from './row'
+import { readItem } from './select'
 import { throwWriteError } from './statement'
-import { lockTarget, readRow } from './target'
+import { lockTarget } from './target'
 import { inTransaction, type Writer } from './writer'
 
 /**
@@ -49,7 +50,7 @@ async function insert(session: Transaction, resource: Resource, changes: ChangeS
     if (taken > 0) throw new ApiError('conflict', `another ${name} has the same key`)
   }
   await save(session, resource, entity)
-  const row = await readRow(session, resource, keyOf(resource, entity))
+  const row = await readItem(session, resource, keyOf(resource, entity))
   if (row === undefined) throw new Error(`${metadata.tableName} has no row after save`)
   return row
 }
@@ -65,7 +66,7 @@ async function update(
   assign(found.entity, changes)
   await requireNoCircle(session, resource, found.entity)
   await save(session, resource, found.entity)
-  return readRow(session, resource, target.key)
+  return readItem(session, resource, target.key)
 }
 
 async function remove(session: Transaction, resource: Resource, target: Target): Promise<boolean> {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { DataSource, ObjectLiteral } from 'typeorm'
 import type { Target } from '../plan/plan'
-import { planItem } from '../plan/select-plan'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import { endOfReferences, type ReadColumn, type StoredColumn } from '../schema/stored-column'
@@ -10,7 +9,7 @@ import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { type ColumnValue, columnValues, setPath } from './entity'
 import { columnSql, fieldValue, fromValues, type Row, readerOf, selection, toParameter, toValues } from './row'
-import { readRows } from './select'
+import { readItem } from './select'
 import { executeWrite } from './statement'
 
 /** Inserts one record. @returns it as it is stored: from the statement itself, where the database can return it */
@@ -31,7 +30,7 @@ export async function insertValues(session: Session, resource: Resource, entity:
   const [found] = result.rows
   if (returned === row && found !== undefined) return readerOf(row, dataSource)(found)
   const keyValues = found === undefined ? keyOf(resource, entity, result.raw) : readerOf(key.columns, dataSource)(found)
-  const [stored] = await readRows(session, planItem(resource, fromValues(keyValues)))
+  const stored = await readItem(session, resource, fromValues(keyValues))
   if (stored === undefined) throw new Error(`INSERT into ${metadata.tableName} returned no row`)
   return stored
 }
@@ -55,7 +54,7 @@ export async function updateValues(
   })
   const { rows, affected } = await executeWrite(session, statement, values)
   if (canReturn) return rows.map(readerOf(row, dataSource))[0]
-  const [stored] = await readRows(session, planItem(resource, target.key))
+  const stored = await readItem(session, resource, target.key)
   // A driver may count what has changed, not what matches: the record itself says whether it is the target still.
   return affected > 0 || (stored !== undefined && isTarget(resource, stored, target)) ? stored : undefined
 }

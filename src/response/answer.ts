@@ -28,8 +28,8 @@ export function answerNotModified(tag: string): Answer {
 
 /** What a cache may do with an answer: ask each time, and keep for its user alone what only a user is shown. */
 export function withCaching(answer: Answer, isPublic: boolean): Answer {
-  const headers = { 'Cache-Control': isPublic ? 'no-cache' : 'private, no-cache', ...answer.headers }
-  return { ...answer, headers }
+  const { status, headers, body } = answer
+  return { status, headers: { 'Cache-Control': isPublic ? 'no-cache' : 'private, no-cache', ...headers }, body }
 }
 
 /** The site can answer: all is well, or a part is missing that it can do without; nothing else is said. */

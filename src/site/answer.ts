@@ -8,17 +8,17 @@ import { type Answer, answerFault, answerRefusal } from '../response/answer'
 
 /** Answers one request on a resource. @param serverTiming whether the answer says what it has cost */
 export async function answer(service: Service, request: ResourceRequest, serverTiming: boolean): Promise<void> {
-  const { context, method, resource, session } = request
-  const start = performance.now()
-  const { status, headers, body } = await handle(service, request).catch((error: unknown) =>
-    answerError(request, error),
-  )
-  const milliseconds = performance.now() - start
+  const { context, session } = request
   const { trace } = session
-  const timing = serverTiming && trace !== undefined ? { 'Server-Timing': timingOf(trace, milliseconds) } : {}
-  send(context, { status, body, headers: { ...headers, ...timing } })
-  const { statements = 0, rows = 0 } = trace ?? {}
-  publish('request', { resource: resource.name, method, status, milliseconds, statements, rows })
+  const start = trace === undefined ? 0 : performance.now()
+  const answered = await handle(service, request).catch((error: unknown) => answerError(request, error))
+  send(context, answered)
+  if (trace === undefined) return
+  const milliseconds = performance.now() - start
+  if (serverTiming) context.set('Server-Timing', timingOf(trace, milliseconds))
+  const { statements, rows } = trace
+  const { method, resource } = request
+  publish('request', { resource: resource.name, method, status: answered.status, milliseconds, statements, rows })
 }
 
 /** In milliseconds (W3C, Server Timing). */
@@ -47,7 +47,11 @@ function answerError(
 /** Hands the answer to Koa, which leaves out the body of a HEAD. */
 export function send(context: Context, { status, headers, body }: Answer): void {
   context.status = status
-  context.body = body || null
-  context.set({ ...headers, 'X-Content-Type-Options': 'nosniff' })
-  context.vary('Authorization')
+  if (body === '') context.body = null
+  for (const name of Object.keys(headers)) context.set(name, headers[name] ?? '')
+  context.set('X-Content-Type-Options', 'nosniff')
+  if (context.res.hasHeader('Vary')) context.vary('Authorization')
+  else context.set('Vary', 'Authorization')
+  // Koa would look into it for its type, had it none yet.
+  if (body !== '') context.body = body
 }

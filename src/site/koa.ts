@@ -28,7 +28,9 @@ export function buildMiddleware(site: Site): Middleware {
   const { base } = site
   const ours = new RegExp(`^${base.replaceAll('.', '\\.')}/([^/]+)(?:/([^/]+))?/?$`)
   return async (context, next) => {
-    const [path, name = '', segment] = ours.exec(targetPath(context)) ?? []
+    const target = targetOf(context)
+    const query = target.indexOf('?')
+    const [path, name = '', segment] = ours.exec(query < 0 ? target : target.slice(0, query)) ?? []
     if (path === undefined) return next()
     if (name === 'health' && segment === undefined && site.health && isGet(context)) {
       const health = site.service() === undefined ? 'fail' : await site.health()
@@ -39,27 +41,24 @@ export function buildMiddleware(site: Site): Middleware {
     if (service === undefined) return send(context, answerRefusal(unavailable('the database is not connected')))
     const resource = service.resources.get(name)
     if (resource === undefined) return next()
-    const collection = `${mountPoint(context)}${base}/${name}/`
-    const request = { resource, segment, collection, ...requestOf(context, site, name) }
+    const request: ResourceRequest = {
+      resource,
+      segment,
+      collection: `${mountPoint(context)}${base}/${name}/`,
+      session: sessionOf(site, name),
+      method: context.method,
+      querystring: query < 0 ? '' : target.slice(query + 1),
+      headers: context.headers,
+      context,
+      readPayload: (limit) => readPayload(context, limit),
+    }
     await answer(service, request, site.serverTiming)
   }
 }
 
-function requestOf(
-  context: Context,
-  { session, serverTiming }: Site,
-  name: string,
-): Omit<ResourceRequest, 'resource' | 'segment' | 'collection'> {
+function sessionOf({ session, serverTiming }: Site, resource: string): Session {
   const isTraced = serverTiming || channels.request.hasSubscribers || channels.statement.hasSubscribers
-  return {
-    session: isTraced ? { ...session, trace: { resource: name, statements: 0, rows: 0, milliseconds: 0 } } : session,
-    method: context.method,
-    querystring: context.querystring,
-    headers: context.headers,
-    host: context.host,
-    context,
-    readPayload: (limit) => readPayload(context, limit),
-  }
+  return isTraced ? { ...session, trace: { resource, statements: 0, rows: 0, milliseconds: 0 } } : session
 }
 
 function isGet({ method }: Context): boolean {
@@ -67,22 +66,21 @@ function isGet({ method }: Context): boolean {
 }
 
 /**
- * The path as it was sent. Koa's own is tidied by `url.parse`, which takes a backslash for `/` where a `#` stands in the target, and
- * throws for some: such a target has no canonical form (RFC 9112, request target).
+ * Path and query as they were sent. Koa's own path is tidied by `url.parse`, which takes a backslash for `/` where a `#` stands in
+ * the target, and throws for some: such a target has no canonical form (RFC 9112, request target).
  */
-function targetPath({ url, originalUrl }: Context): string {
-  if (/^[^?]*\\|#/.test(originalUrl)) return ''
-  const [path = ''] = withoutOrigin(url).split('?')
-  return path
+function targetOf({ url, originalUrl }: Context): string {
+  return /^[^?]*\\|#/.test(originalUrl) ? '' : withoutOrigin(url)
 }
 
 /** The part of the path that the application has taken off before us, as `koa-mount` does. */
 function mountPoint({ originalUrl, url }: Context): string {
+  if (originalUrl === url) return ''
   const [whole, rest] = [withoutOrigin(originalUrl), withoutOrigin(url)]
   return whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : ''
 }
 
 /** A request target in absolute form names scheme and host too. */
 function withoutOrigin(target: string): string {
-  return target.replace(/^https?:\/\/[^/?]*/i, '')
+  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '')
 }

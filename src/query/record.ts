@@ -1,12 +1,12 @@
 import type { DataSource } from 'typeorm'
-import { fieldValue, type Row } from '../query/row'
-import { shownOf } from '../query/shown'
-import type { RawRow } from '../query/statement'
 import type { Field } from '../schema/field'
 import { onceFor } from '../schema/once-for'
 import type { Resource } from '../schema/registry'
+import { jsonText } from '../value/json-text'
 import type { Json } from '../value/kind'
-import { jsonText } from './json-text'
+import { fieldValue, type Row } from './row'
+import { shownOf } from './shown'
+import type { RawRow } from './statement'
 
 /** Writes the JSON of one record, embedded entities as objects in it (spec.md, Record representation). */
 type WriteRecord<From> = (from: From) => string
@@ -32,31 +32,30 @@ export const recordOfRaw = onceFor(
     }),
 )
 
+/** Fields by the names in their paths. */
 interface Branch extends Map<string, Field | Branch> {}
 
+/** Puts the text between the values together once. */
 function buildWriter<From>({ record }: Resource, writerOf: (field: Field) => WriteRecord<From>): WriteRecord<From> {
   const tree: Branch = new Map()
   for (const field of record) place(tree, field.path, field)
-  const texts: string[] = []
-  const writers: WriteRecord<From>[] = []
+  const parts: { readonly before: string; readonly write: WriteRecord<From> }[] = []
   let text = ''
   const open = (branch: Branch): void => {
     for (const [index, [name, inner]] of [...branch].entries()) {
       text += `${index === 0 ? '{' : ','}${JSON.stringify(name)}:`
-      if (inner instanceof Map) {
-        open(inner)
-        continue
+      if (inner instanceof Map) open(inner)
+      else {
+        parts.push({ before: text, write: writerOf(inner) })
+        text = ''
       }
-      texts.push(text)
-      writers.push(writerOf(inner))
-      text = ''
     }
     text += '}'
   }
   open(tree)
   return (from) => {
     let json = ''
-    for (let index = 0; index < texts.length; index++) json += texts[index] + (writers[index]?.(from) ?? '')
+    for (const { before, write } of parts) json += before + write(from)
     return json + text
   }
 }
