@@ -6,13 +6,13 @@ import { planList } from '../plan/select-plan'
 import { ownerKey } from '../plan/target'
 import type { Session } from '../query/connection'
 import { isUnreadable } from '../query/dialect-of'
-import { entityTag, preconditionFailed } from '../query/entity-tag'
+import { preconditionFailed, recordStored, recordStoredRaw } from '../query/entity-tag'
 import { afterLoad } from '../query/load'
 import { recordOfRaw, recordOfRow, renderField } from '../query/record'
 import { requireReferences } from '../query/reference'
 import { readReplica } from '../query/replica'
 import { retryOnce } from '../query/retry'
-import type { Row } from '../query/row'
+import { type Row, readerOf } from '../query/row'
 import { readRaw, readRows } from '../query/select'
 import { validateChanges } from '../query/validate'
 import { deleteRow, insertRow, type Saved, updateRow } from '../query/write'
@@ -22,7 +22,7 @@ import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import { type Answer, answerEmpty, answerJson, answerNotModified } from '../response/answer'
 import { renderEnvelope } from '../response/envelope'
 import type { Resource } from '../schema/registry'
-import { notFound, requireRow, requireTarget } from './found'
+import { notFound, requireRaw, requireTarget } from './found'
 import type { ResourceRequest, Service } from './service'
 
 /** What one method does; the access rule has let it pass. */
@@ -57,11 +57,13 @@ export const create: Action = async (service, request, principal) => {
 
 export const read: Action = async (_, request) => {
   const { resource, session, headers } = request
-  const { row } = await readReplica(session, (from) => requireRow(request, from))
-  const { json, tag } = storedRecord(resource, row)
+  const { dataSource } = session
+  const { raw } = await readReplica(session, (from) => requireRaw(request, from))
+  const { json, tag } = recordStoredRaw(resource, dataSource, raw)
   if (!holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(resource)
   if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return answerNotModified(tag)
   if (!resource.lifecycle.load) return answerJson(200, json, { ETag: tag })
+  const row = readerOf(resource.row, dataSource)(raw)
   const [shown = row] = await afterLoad(session, resource, [row])
   return answerJson(200, recordOfRow(resource)(shown), { ETag: tag })
 }
@@ -107,14 +109,9 @@ function answerSaved(
   { stored, shown }: Saved,
   headers: Answer['headers'] = {},
 ): Answer {
-  const { json, tag } = storedRecord(resource, stored)
+  const { json, tag } = recordStored(resource, stored)
   const body = shown === stored ? json : recordOfRow(resource)(shown)
   return answerJson(status, body, { ...headers, ETag: tag })
-}
-
-function storedRecord(resource: Resource, row: Row): { readonly json: string; readonly tag: string } {
-  const json = recordOfRow(resource)(row)
-  return { json, tag: entityTag(resource, row, json) }
 }
 
 /** What the client sees of a record: nothing of a hidden field. */
@@ -123,6 +120,7 @@ function shownIn(resource: Resource, row: Row): ShownValue {
 }
 
 async function hashPasswords({ passwords }: Service, changes: ChangeSet): Promise<ChangeSet> {
+  if (![...changes.keys()].some((field) => field.password)) return changes
   const hashed = new Map(changes)
   for (const [field, value] of changes) {
     if (field.password && typeof value === 'string') hashed.set(field, await passwords.hash(value))

@@ -5,38 +5,41 @@ import { parseKey } from '../plan/select-plan'
 import { requireOwner } from '../plan/target'
 import type { Session } from '../query/connection'
 import { isUnreadable } from '../query/dialect-of'
-import { entityTag, preconditionFailed, requireState } from '../query/entity-tag'
-import { fieldValue, type Row } from '../query/row'
-import { readItem } from '../query/select'
+import { preconditionFailed, recordStored, requireState } from '../query/entity-tag'
+import { fieldValue, type Row, readerOf } from '../query/row'
+import { readRawItem } from '../query/select'
+import type { RawRow } from '../query/statement'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import type { ResourceRequest } from './service'
 
-/** The record that a path names. @throws {ApiError} `not-found` */
-export async function requireRow(
+/** The record that a path names, as the driver hands it out. @throws {ApiError} `not-found` */
+export async function requireRaw(
   request: ResourceRequest,
   session: Session,
   columns?: SelectPlan['columns'],
-): Promise<{ key: unknown; row: Row }> {
+): Promise<{ key: unknown; raw: RawRow }> {
   const { resource, segment = '' } = request
   const key = parseKey(resource, segment)
   if (key === undefined) throw notFound(request)
-  const row = await readItem(session, resource, key, columns).catch((error: unknown) => {
+  try {
+    const raw = await readRawItem(session, resource, key, columns)
+    if (raw !== undefined) return { raw, key }
+  } catch (error) {
     // An id that the database cannot read is that of no record.
-    if (isUnreadable(error, session.dataSource, resource)) return undefined
-    throw error
-  })
-  if (row === undefined) throw notFound(request)
-  return { row, key }
+    if (!isUnreadable(error, session.dataSource, resource)) throw error
+  }
+  throw notFound(request)
 }
 
 /** The record that a write is about. @throws {ApiError} `not-found`, `not-owner`, `precondition-failed`, `precondition-required` */
 export async function requireTarget(
   request: ResourceRequest,
   principal: Principal,
-  columns?: SelectPlan['columns'],
+  columns: SelectPlan['columns'] = 'row',
 ): Promise<{ row: Row; target: Target }> {
   const { resource, headers, session } = request
-  const { row, key } = await requireRow(request, session, columns)
+  const { raw, key } = await requireRaw(request, session, columns)
+  const row = readerOf(resource[columns], session.dataSource)(raw)
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
   const owner = resource.owner === undefined ? undefined : fieldValue(resource, row, resource.owner)
   const target = { key, owner, ifMatch }
@@ -48,7 +51,7 @@ export async function requireTarget(
     )
   }
   requireState(resource, row, target)
-  if (ifNoneMatch !== undefined && !holdsIfNoneMatch(ifNoneMatch, entityTag(resource, row))) {
+  if (ifNoneMatch !== undefined && !holdsIfNoneMatch(ifNoneMatch, recordStored(resource, row).tag)) {
     throw preconditionFailed(resource)
   }
   return { row, target }

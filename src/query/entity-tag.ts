@@ -1,22 +1,41 @@
 import { hash } from 'node:crypto'
+import type { DataSource } from 'typeorm'
 import { ApiError } from '../errors'
 import type { Target } from '../plan/plan'
 import { holdsIfMatch } from '../request/preconditions'
 import type { Field } from '../schema/field'
 import { onceFor } from '../schema/once-for'
 import type { Resource } from '../schema/registry'
-import { recordOfRow } from './record'
+import { recordOfRaw, recordOfRow } from './record'
 import { fieldValue, type Row } from './row'
+import { storedValueOf } from './shown'
+import type { RawRow } from './statement'
+
+/** A record as it is stored, and its strong validator (RFC 9110, ETag). */
+export interface StoredRecord {
+  readonly json: string
+  readonly tag: string
+}
+
+export function recordStored(resource: Resource, row: Row): StoredRecord {
+  const json = recordOfRow(resource)(row)
+  return { json, tag: tagOf(json, finerFields(resource), (field) => fieldValue(resource, row, field)) }
+}
+
+/** As {@link recordStored}, of a row as the driver hands it out. */
+export function recordStoredRaw(resource: Resource, dataSource: DataSource, raw: RawRow): StoredRecord {
+  const json = recordOfRaw(resource, dataSource)(raw)
+  return { json, tag: tagOf(json, finerFields(resource), (field) => storedValueOf(field, resource, dataSource)(raw)) }
+}
 
 /**
- * The strong validator of a record as it is stored (RFC 9110, ETag): a digest of what it shows, its version with it. What is
- * hidden has no part in it, so that nobody can tell from it that it has changed, or what it is.
- * @param record the row's JSON
+ * A digest of what a record shows, its version with it. What is hidden has no part in it, so that nobody can tell from it that it
+ * has changed, or what it is.
  */
-export function entityTag(resource: Resource, row: Row, record = recordOfRow(resource)(row)): string {
-  let text = record
-  for (const field of finerFields(resource)) {
-    const value = fieldValue(resource, row, field)
+function tagOf(json: string, finer: readonly Field[], valueOfField: (field: Field) => unknown): string {
+  let text = json
+  for (const field of finer) {
+    const value = valueOfField(field)
     if (value instanceof Date) text += ` ${value.getTime()}`
   }
   return `"${hash('sha256', text, 'base64url').slice(0, 22)}"`
@@ -34,7 +53,8 @@ const finerFields = onceFor(({ record }: Resource): readonly Field[] =>
  * @throws {ApiError} `precondition-failed`
  */
 export function requireState(resource: Resource, row: Row, { ifMatch }: Target): void {
-  if (ifMatch !== undefined && !holdsIfMatch(ifMatch, entityTag(resource, row))) throw preconditionFailed(resource)
+  if (ifMatch !== undefined && !holdsIfMatch(ifMatch, recordStored(resource, row).tag))
+    throw preconditionFailed(resource)
 }
 
 /** The refusal of a request on a record that is not what the client believes. */

@@ -2,6 +2,7 @@ import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Field } from '../schema/field'
+import { onceFor } from '../schema/once-for'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 import { compile, gather, statementOf } from './compile'
@@ -27,13 +28,21 @@ export async function requireReferences(
   written: Written,
   errors: FieldErrors,
 ): Promise<void> {
-  const { isTextLoose } = dialectOf(session.dataSource)
-  const isWatched = ({ constrained, columns }: Field): boolean =>
-    constrained && !(isTextLoose && columns.some(({ kind }) => kind.operators.includes('like')))
-  await checkReferences(session, resource, written, errors, (field) => !isWatched(field))
-  if (!errors.isEmpty) await checkReferences(session, resource, written, errors, isWatched)
+  const watched = watchedReferences(resource, session.dataSource)
+  const isUnwatched = (field: Field): boolean => !watched.fields.has(field)
+  if (!watched.areAll) await checkReferences(session, resource, written, errors, isUnwatched)
+  if (!errors.isEmpty) await checkReferences(session, resource, written, errors, (field) => !isUnwatched(field))
   errors.raise('bad-values')
 }
+
+/** The foreign keys that the database watches, and whether there are no others. */
+const watchedReferences = onceFor((resource: Resource, dataSource: DataSource) => {
+  const { isTextLoose } = dialectOf(dataSource)
+  const isWatched = ({ constrained, columns }: Field): boolean =>
+    constrained && !(isTextLoose && columns.some(({ kind }) => kind.operators.includes('like')))
+  const all = [...resource.record, ...resource.inputs.values()].filter(({ relation }) => relation !== undefined)
+  return { fields: new Set(all.filter(isWatched)), areAll: all.every(isWatched) }
+})
 
 /** Notes every foreign key that is written, in whole or in part, and whose record does not exist (D10). */
 export async function checkReferences(

@@ -13,8 +13,11 @@ export function hasReplicas(dataSource: DataSource): boolean {
  * cannot be connected to, or that has ended the statement in favour of what it replays, is not the client's matter: then it is
  * the primary. A statement that took too long is not done once more there.
  */
-export async function readReplica<T>(session: Session, read: (session: Session) => Promise<T>): Promise<T> {
-  if (!hasReplicas(session.dataSource)) return read(session)
+export function readReplica<T>(session: Session, read: (session: Session) => Promise<T>): Promise<T> {
+  return hasReplicas(session.dataSource) ? readEither(session, read) : read(session)
+}
+
+async function readEither<T>(session: Session, read: (session: Session) => Promise<T>): Promise<T> {
   try {
     return await read({ ...session, replica: true })
   } catch (error) {

@@ -28,14 +28,9 @@ export async function readRaw(session: Session, plan: SelectPlan): Promise<reado
 }
 
 /** The record of a key, as it is stored. */
-export async function readItem(
-  session: Session,
-  resource: Resource,
-  key: unknown,
-  columns: SelectPlan['columns'] = 'row',
-): Promise<Row | undefined> {
-  const raw = await readRawItem(session, resource, key, columns, false)
-  return raw && readerOf(resource[columns], session.dataSource)(raw)
+export async function readItem(session: Session, resource: Resource, key: unknown): Promise<Row | undefined> {
+  const raw = await readRawItem(session, resource, key)
+  return raw && readerOf(resource.row, session.dataSource)(raw)
 }
 
 /** The whole record of a key, as the driver hands it out. Nobody else can write it until the transaction ends. */
@@ -44,12 +39,13 @@ export function lockItem(session: Transaction, resource: Resource, key: unknown)
   return readRawItem(session, resource, key, 'entityRow', !dialectOf(session.dataSource).sharesConnection)
 }
 
-async function readRawItem(
+/** The record of a key, as the driver hands it out. */
+export async function readRawItem(
   session: Session,
   resource: Resource,
   key: unknown,
-  columns: SelectPlan['columns'],
-  locks: boolean,
+  columns: SelectPlan['columns'] = 'row',
+  locks = false,
 ): Promise<RawRow | undefined> {
   const { dataSource } = session
   const { values, bind } = gather()

@@ -1,27 +1,39 @@
 import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
+import { onceFor } from '../schema/once-for'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 import type { Json } from '../value/kind'
 import { dialectOf } from './dialect-of'
-import { positionsOf, valueReader } from './row'
+import { fromValues, positionsOf, valueReader } from './row'
 import type { RawRow } from './statement'
 
 /** What a row as the driver hands it out shows for a field, without an entity's value in between where that can be spared. */
 export function shownOf(field: Field, resource: Resource, dataSource: DataSource): (raw: RawRow) => Json {
   const [column, ...others] = field.columns
-  const positions = positionsOf(field, resource)
-  const [position = -1] = positions
+  const [position = -1] = positionsOf(field, resource)
   if (column !== undefined && others.length === 0) {
     const show = shownColumn(column, field, dataSource)
     return (raw) => show(raw[position])
   }
-  const readers = field.columns.map((one) => valueReader(one, dataSource))
+  const value = storedValueOf(field, resource, dataSource)
   return (raw) => {
-    const values = readers.map((read, index) => read(raw[positions[index] ?? -1]) ?? null)
-    return values.includes(null) ? null : field.kind.toJson(values)
+    const values = value(raw)
+    return values === null ? null : field.kind.toJson(values)
   }
 }
+
+/** What such a row holds for a field: as `fieldValue` says it of one that was read. */
+export const storedValueOf = onceFor(
+  (field: Field, resource: Resource, dataSource: DataSource): ((raw: RawRow) => unknown) => {
+    const positions = positionsOf(field, resource)
+    const readers = field.columns.map((column) => valueReader(column, dataSource))
+    return (raw) => {
+      const values = readers.map((read, index) => read(raw[positions[index] ?? -1]) ?? null)
+      return values.includes(null) ? null : fromValues(values)
+    }
+  },
+)
 
 function shownColumn(column: StoredColumn, { kind }: Field, dataSource: DataSource): (raw: unknown) => Json {
   const read = valueReader(column, dataSource)

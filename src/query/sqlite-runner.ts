@@ -1,7 +1,7 @@
 import { type Driver, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm'
 import { isOurs } from './compile'
 import { type Connection, hasEnded, type PreparedStatement, rollBackPast } from './sqlite-connection'
-import { acquire, type Give, type SqliteLock, SqliteLockError } from './sqlite-turns'
+import { acquire, type Give, type SqliteLock, SqliteLockError, takeOne } from './sqlite-turns'
 import { currentScope, inScope } from './transaction-scope'
 
 /** What TypeORM's driver for SQLite has besides its interface. */
@@ -113,8 +113,12 @@ export function guard(
           'there is no transaction to end: each dataSource.query has a query runner of its own; use dataSource.transaction',
         )
     }
-    const giveOne = await acquire(lock, 'statement')
-    return run().finally(giveOne)
+    const giveOne = takeOne(lock) ?? (await acquire(lock, 'statement'))
+    try {
+      return await run()
+    } finally {
+      giveOne()
+    }
   }) as QueryRunner['query']
   // It switches off the check of foreign keys, for everybody on this connection.
   runner.beforeMigration = async () => {

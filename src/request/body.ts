@@ -11,6 +11,8 @@ const form = 'application/x-www-form-urlencoded'
 const multipart = 'multipart/form-data'
 const accepted = `send application/json, or a form (${form} or ${multipart}) whose field "data" holds the JSON`
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 /**
  * Finds the one JSON object of a POST or PUT (spec.md, Endpoints, rule 1; D6).
  * @throws {ApiError} `unsupported-media-type`, `bad-body`
@@ -51,7 +53,7 @@ async function readText(bytes: Buffer, mediaType: string, contentType: string): 
 
 function decodeUtf8(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch {
     throw new ApiError('bad-body', 'the body is not UTF-8')
   }

@@ -15,7 +15,7 @@ const checks = { running: 0, most: 0, all: 0 }
     checks.running += 1
     checks.all += 1
     checks.most = Math.max(checks.most, checks.running)
-    await setTimeout(20)
+    await setTimeout(60)
     checks.running -= 1
     return hash === `hash of ${plain}`
   },
