@@ -22,6 +22,12 @@ export interface ResourceOptions<Property extends string = string, Renamed exten
    * they are 428. Default: false.
    */
   readonly requireIfMatch?: boolean
+  /**
+   * How the links of a list lead to its other pages: by their number, as `page=2`, or, with `'keyset'`, by a token besides, as
+   * `after=…`, with which a page costs the same however deep it is. A client that sends `after=` gets such links anyway. Default:
+   * `'pages'`.
+   */
+  readonly paging?: 'pages' | 'keyset'
   /** Who may do what. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */
   readonly auth?: Rule
   /** The many-to-one property that refers to the user who owns a record: nobody else may change or delete it. */

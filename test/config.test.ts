@@ -194,30 +194,40 @@ test.each<[string, object, readonly string[]]>([
     ['"limit.max" is 1000001, more than the 1000000 records'],
   ],
   [
+    'keyset paging of a field that is named as its parameter',
+    { resources: [{ entity: Note, paging: 'keyset', rename: { title: 'after' } }] },
+    [
+      'Note: "paging" is "keyset", whose parameter "after" is a field of it too: give the field another name with "rename"',
+    ],
+  ],
+  [
     'options of the wrong type',
     {
       prefix: null,
       limit: [],
       limits: 5,
       allowedOrigins: null,
+      pagingSecret: 'too short',
       waitLimit: 2 ** 31,
       sqliteLock: null,
       health: 'yes',
       defaultAuth: 'user',
       users: null,
-      resources: [{ entity: Tag, requireIfMatch: 'yes' }],
+      resources: [{ entity: Tag, requireIfMatch: 'yes', paging: 'pages by key' }],
     } as unknown as MountOptions,
     [
       '"prefix" must be a path as "/api", not null',
       '"limit" must be { default, max } with integers, not []',
       '"limits" must be an object of limits, not 5',
       '"allowedOrigins" must be an array of origins, as "https://example.org", not null',
+      '"pagingSecret" must be a text of 16 characters or more, not a shorter one',
       '"waitLimit" must be milliseconds from 1 to 2147483647, not 2147483648',
       '"sqliteLock" must be true or false, not null',
       '"health" must be true or false, not "yes"',
       '"defaultAuth" must be a rule, as userRule(), not "user"',
       '"users" must be { entity, … }, not null',
       '"requireIfMatch" must be true or false, not "yes"',
+      '"paging" must be "pages" or "keyset", not "pages by key"',
     ],
   ],
   [
@@ -434,7 +444,17 @@ test('D26 a data source that is not initialized yet: its options at mount, its e
 
 test('options that are given as undefined have their defaults', async () => {
   const dataSource = await openDataSource([Tag])
-  const names = ['prefix', 'limit', 'limits', 'allowedOrigins', 'waitLimit', 'sqliteLock', 'health', 'users'] as const
+  const names = [
+    'prefix',
+    'limit',
+    'limits',
+    'allowedOrigins',
+    'waitLimit',
+    'sqliteLock',
+    'health',
+    'users',
+    'pagingSecret',
+  ] as const
   const nothing = Object.fromEntries(names.map((name) => [name, undefined]))
   const limits = { filters: undefined } as object
   mountResources(new Koa(), dataSource, { ...nothing, limits, resources: [{ entity: Tag }] })

@@ -1,19 +1,17 @@
 import type { Principal } from '../access/rule'
 import { ApiError, FieldErrors } from '../errors'
 import { planInsert, planUpdate, type ShownValue } from '../plan/change-set'
-import type { ChangeSet, SelectPlan } from '../plan/plan'
+import type { ChangeSet } from '../plan/plan'
 import { planList } from '../plan/select-plan'
 import { ownerKey } from '../plan/target'
-import type { Session } from '../query/connection'
 import { isUnreadable } from '../query/dialect-of'
 import { preconditionFailed, recordStored, recordStoredRaw } from '../query/entity-tag'
 import { afterLoad } from '../query/load'
-import { recordOfRaw, recordOfRow, renderField } from '../query/record'
+import { recordOfRow, renderField } from '../query/record'
 import { requireReferences } from '../query/reference'
 import { readReplica } from '../query/replica'
 import { retryOnce } from '../query/retry'
 import { type Row, readerOf } from '../query/row'
-import { readRaw, readRows } from '../query/select'
 import { validateChanges } from '../query/validate'
 import { deleteRow, insertRow, type Saved, updateRow } from '../query/write'
 import { parseBody } from '../request/body'
@@ -23,21 +21,22 @@ import { type Answer, answerEmpty, answerJson, answerNotModified } from '../resp
 import { renderEnvelope } from '../response/envelope'
 import type { Resource } from '../schema/registry'
 import { notFound, requireRaw, requireTarget } from './found'
+import { fetchPage } from './page'
 import type { ResourceRequest, Service } from './service'
 
 /** What one method does; the access rule has let it pass. */
 export type Action = (service: Service, request: ResourceRequest, principal: Principal) => Promise<Answer>
 
-export const list: Action = async ({ limits }, { resource, session, querystring, collection }) => {
+export const list: Action = async (service, { resource, session, querystring, collection }) => {
   const errors = new FieldErrors()
-  const request = parseListRequest(querystring, limits, errors)
-  const plan = planList(resource, request, limits, errors)
+  const request = parseListRequest(querystring, resource.takesAfter, service.limits, errors)
+  const plan = planList(resource, request, service, errors)
   errors.raise('bad-query')
-  const records = await readReplica(session, (from) => fetchRecords(from, plan)).catch((error: unknown) => {
+  const page = await readReplica(session, (from) => fetchPage(service, from, plan, request)).catch((error: unknown) => {
     if (!isUnreadable(error, session.dataSource, resource)) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter')
   })
-  return answerJson(200, renderEnvelope(resource, request, records, collection))
+  return answerJson(200, renderEnvelope(resource, request, page, collection))
 }
 
 export const create: Action = async (service, request, principal) => {
@@ -93,13 +92,6 @@ export const remove: Action = async (_, request, principal) => {
   })
   if (!isRemoved) throw notFound(request)
   return answerEmpty()
-}
-
-/** The records of a plan, as JSON. */
-async function fetchRecords(session: Session, plan: SelectPlan): Promise<readonly string[]> {
-  const { resource } = plan
-  if (!resource.lifecycle.load) return (await readRaw(session, plan)).map(recordOfRaw(resource, session.dataSource))
-  return (await afterLoad(session, resource, await readRows(session, plan))).map(recordOfRow(resource))
 }
 
 /** Answers with a record, and the tag of what is stored. */

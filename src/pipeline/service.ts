@@ -5,6 +5,7 @@ import type { AccessRequest, Principal } from '../access/rule'
 import type { Session } from '../query/connection'
 import type { Payload } from '../request/body'
 import type { Limits } from '../request/limits'
+import type { PageTokens } from '../request/page-token'
 import type { Registry, Resource } from '../schema/registry'
 
 /** What requests are answered from: built at mount, never written to. */
@@ -16,6 +17,8 @@ export interface Service {
   /** Who sends these credentials; undefined for nobody. */
   readonly authenticate: (session: Session, credentials: Credentials | undefined) => Promise<Principal | undefined>
   readonly passwords: PasswordChecks
+  /** Of keyset paging. */
+  readonly pageTokens: PageTokens
 }
 
 /** One request on a resource, with what is known before anything is read. */

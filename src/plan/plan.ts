@@ -1,3 +1,4 @@
+import type { PageStart } from '../request/page-token'
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
@@ -53,6 +54,8 @@ export interface SelectPlan extends Scope {
   readonly columns: 'row' | 'entityRow'
   readonly exists: readonly Exists[]
   readonly ordering: readonly Order[]
+  /** Where the rows begin in the order, whose exact places are read too; undefined where pages are counted. */
+  readonly start: PageStart | undefined
   /** Undefined for all. */
   readonly page: { readonly limit: number; readonly offset: number } | undefined
 }

@@ -1,6 +1,7 @@
 import { type FieldErrors, ValueError } from '../errors'
 import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
+import type { PageStart, PageTokens } from '../request/page-token'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
@@ -9,17 +10,63 @@ import { type Order, rootAlias, type SelectPlan } from './plan'
 import { requireField } from './require-field'
 
 /**
- * Resolves the names and values of a list request. One row more than the page is asked for, to know of a next one (D21).
+ * Resolves the names and values of a list request. One row more than the page is asked for, to know of a next one (D21). A page
+ * before a place is asked for backwards.
  * @param errors receives every name and value that cannot be answered
  */
-export function planList(resource: Resource, request: ListRequest, limits: Limits, errors: FieldErrors): SelectPlan {
+export function planList(
+  resource: Resource,
+  request: ListRequest,
+  { limits, pageTokens }: Paging,
+  errors: FieldErrors,
+): SelectPlan {
+  const ordering = planOrdering(resource, request.ordering, errors)
+  const start = planStart(resource, request, ordering, pageTokens, errors)
   return {
     resource,
     columns: 'row',
     ...planFilters(resource, request.filters, limits, errors),
-    ordering: planOrdering(resource, request.ordering, errors),
-    page: { limit: request.limit + 1, offset: (request.page - 1) * request.limit },
+    ordering: start?.direction === 'before' ? ordering.map(reversed) : ordering,
+    start,
+    page: { limit: request.limit + 1, offset: request.after ? 0 : (request.page - 1) * request.limit },
   }
+}
+
+/** How much may be asked for, and how a page says where it begins. */
+export interface Paging {
+  readonly limits: Limits
+  readonly pageTokens: PageTokens
+}
+
+/** What tokens of a list are about: a place in one order of one resource. */
+export function orderName({ name }: Resource, ordering: readonly Order[]): string {
+  const keys = ordering.map(({ column, descending }) => `${descending ? '-' : ''}${column.column.propertyPath}`)
+  return [name, ...keys].join(' ')
+}
+
+function planStart(
+  resource: Resource,
+  { after }: ListRequest,
+  ordering: readonly Order[],
+  pageTokens: PageTokens,
+  errors: FieldErrors,
+): PageStart | undefined {
+  if (after === undefined && resource.paging === 'pages') return undefined
+  if (!after) return { direction: 'after', place: undefined }
+  const start = pageTokens.read(after, orderName(resource, ordering))
+  const isPlace = start?.place === undefined || start.place.length === ordering.length
+  if (start === undefined || !isPlace) {
+    errors.add(
+      'after',
+      'is no token of this list and its ordering; take it from "next" or "previous", or leave it empty',
+    )
+    return undefined
+  }
+  return start
+}
+
+function reversed({ column, descending }: Order): Order {
+  return { column, descending: !descending }
 }
 
 /** The record of this key. */
@@ -32,6 +79,7 @@ export function planItem(resource: Resource, key: unknown, columns: SelectPlan['
     exists: [],
     conditions: [{ on, operator: 'eq', values: [key] }],
     ordering: [],
+    start: undefined,
     page: undefined,
   }
 }

@@ -1,5 +1,5 @@
 import type { DataSource, DataSourceOptions, Driver, EntityMetadata } from 'typeorm'
-import type { ReadColumn } from '../schema/stored-column'
+import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import type { Kind } from '../value/kind'
 
 /** A constraint of the database that a statement would have broken. */
@@ -37,6 +37,16 @@ export type Trouble = 'unavailable' | 'again'
 /** Runs a statement. */
 export type Ask = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
+/** A sort column as it stands in the token of a page. */
+export interface PlaceSpelling {
+  /** The column as it is read, nothing of it lost. */
+  readonly read: string
+  /** The column as it is compared, in the order in which it is sorted. */
+  readonly compared: string
+  /** What it is compared with, from the placeholder of what was read. */
+  readonly bound: (placeholder: string) => string
+}
+
 /** What one kind of database spells in its own way. Columns and values come as SQL: escaped names, placeholders. */
 export interface Dialect {
   /** Whether a column is one of the values. */
@@ -56,6 +66,7 @@ export interface Dialect {
   readonly readBack: (stored: ReadColumn, value: unknown) => unknown
   /** What a stored value is shown as, where that can be told without reading it; undefined where it cannot. */
   readonly shown: ((stored: ReadColumn) => ((value: unknown) => string | undefined) | undefined) | undefined
+  readonly place: (stored: StoredColumn, column: string) => PlaceSpelling
   /** Where nulls must be said to sort, so that they are the least on every database. */
   readonly sayNulls: boolean
   /** Whether TypeORM has one connection for all requests. */

@@ -31,6 +31,11 @@ const unavailable: ReadonlySet<number> = new Set([
 const driversOwn =
   /connection is (in closed state|closed)|pool is closed|queue limit reached|no connections available|enqueue/i
 
+const castAs =
+  (type: string) =>
+  (placeholder: string): string =>
+    `CAST(${placeholder} AS ${type})`
+
 /** MySQL, MariaDB. */
 export const mysql: Dialect = {
   // By the column first, which can use an index; then exactly.
@@ -55,6 +60,21 @@ export const mysql: Dialect = {
   },
   readBack: (_, value) => value,
   shown: undefined,
+  place: ({ kind, valueColumn }, column) => {
+    const plain = { compared: column, bound: (placeholder: string) => placeholder }
+    const type = String(valueColumn.type)
+    // Sorted by their number, compared by their text.
+    if (type === 'enum' || type === 'simple-enum') return { ...plain, read: `${column} + 0`, compared: `${column} + 0` }
+    if (type === 'bit') return { ...plain, read: `CAST(${column} + 0 AS CHAR)`, bound: castAs('UNSIGNED') }
+    if (type === 'float' || type === 'double' || type === 'real') return { ...plain, read: `${column} + 0e0` }
+    // A number and a text would be compared as doubles.
+    const read = `CAST(${column} AS CHAR)`
+    if (kind.wide) return { ...plain, read, bound: castAs(valueColumn.unsigned ? 'UNSIGNED' : 'SIGNED') }
+    if (type === 'decimal' || type === 'numeric' || type === 'dec') {
+      return { ...plain, read, bound: castAs(`DECIMAL(65, ${valueColumn.scale ?? 0})`) }
+    }
+    return kind.wide === false ? { ...plain, read: column } : { ...plain, read }
+  },
   sayNulls: false,
   sharesConnection: false,
   // Its LOCK TABLES would end the transaction.

@@ -43,6 +43,8 @@ export const postgres: Dialect = {
   },
   readBack: (_, value) => value,
   shown: undefined,
+  // Its own spelling of a value is exact, and a parameter is read as what it is compared with.
+  place: (_, column) => ({ read: `${column}::text`, compared: column, bound: (placeholder) => placeholder }),
   sayNulls: true,
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,

@@ -6,6 +6,7 @@ import { type Bind, compile, gather, statementOf } from './compile'
 import { conditionSql } from './condition'
 import type { Session, Transaction } from './connection'
 import { dialectOf } from './dialect-of'
+import { behindSql, placeSelection } from './keyset'
 import { columnSql, type Row, readerOf, selection } from './row'
 import { execute, type RawRow } from './statement'
 
@@ -20,9 +21,10 @@ export async function readRaw(session: Session, plan: SelectPlan): Promise<reado
   const { dataSource } = session
   const { values, bind } = gather()
   const asked = askAll(dataSource, plan, bind)
+  const behind = behindSql(dataSource, plan, bind)
   const tail = plan.page === undefined ? '' : ` LIMIT ${bind(plan.page.limit)} OFFSET ${bind(plan.page.offset)}`
-  const statement = statementOf(plan.resource, shapeOf(plan, asked), () =>
-    compile(dataSource, selectQuery(dataSource, plan, asked), values.length, tail),
+  const statement = statementOf(plan.resource, shapeOf(plan, asked, behind), () =>
+    compile(dataSource, selectQuery(dataSource, plan, asked, behind), values.length, tail),
   )
   return (await execute(session, statement, values)).rows
 }
@@ -70,11 +72,14 @@ function askAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): Asked {
 }
 
 /** All that the text of a plan's statement depends on. Its conditions are SQL already, with names in place of values. */
-function shapeOf({ columns, page, joins, exists, ordering }: SelectPlan, asked: Asked): string {
+function shapeOf(plan: SelectPlan, asked: Asked, behind: string | undefined): string {
+  const { columns, page, start, joins, exists, ordering } = plan
   const joined = (join: Join): string => `${join.alias} ${join.from}.${join.relation.propertyPath}`
   return JSON.stringify([
     columns,
     page !== undefined,
+    start !== undefined,
+    behind,
     [...asked.values()],
     joins.map(joined),
     exists.map(({ first, joins: inner }) => [first, ...inner].map(joined)),
@@ -84,13 +89,13 @@ function shapeOf({ columns, page, joins, exists, ordering }: SelectPlan, asked: 
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
-function selectQuery(dataSource: DataSource, plan: SelectPlan, asked: Asked): Builder {
+function selectQuery(dataSource: DataSource, plan: SelectPlan, asked: Asked, behind?: string): Builder {
   const { resource, columns, exists, ordering } = plan
   const builder = dataSource.createQueryBuilder(resource.metadata.target, rootAlias).select([])
-  for (const [expression, name] of selection(dataSource, resource[columns], rootAlias)) {
-    builder.addSelect(expression, name)
-  }
+  const selected = [...selection(dataSource, resource[columns], rootAlias), ...placeSelection(dataSource, plan)]
+  for (const [expression, name] of selected) builder.addSelect(expression, name)
   askScope(dataSource, builder, plan, plan.joins, asked)
+  if (behind !== undefined) builder.andWhere(behind)
   for (const one of exists) askExists(dataSource, builder, one, asked)
   const { sayNulls } = dialectOf(dataSource)
   for (const { column, descending } of ordering) {

@@ -34,6 +34,12 @@ export const sqlite: Dialect = {
       ? Number(value)
       : value,
   shown: ({ valueColumn: { type } }) => (type === 'datetime' || type === Date ? shownDateTime : undefined),
+  // A column may hold values of every type: each is bound as the type that it is stored as.
+  place: ({ kind }, column) => ({
+    read: kind.wide ? `CAST(${column} AS TEXT)` : column,
+    compared: column,
+    bound: (placeholder) => (kind.wide ? `CAST(${placeholder} AS INTEGER)` : placeholder),
+  }),
   sayNulls: false,
   sharesConnection: true,
   lockTable: undefined,

@@ -12,6 +12,8 @@ export interface ListRequest {
   readonly limit: number
   /** The first is 1. */
   readonly page: number
+  /** The token of `after`, empty for none; undefined where pages are counted. */
+  readonly after: string | undefined
   /** The other parameters as sent, for the links to other pages: `published=true&ordering=id`. */
   readonly others: string
 }
@@ -22,33 +24,47 @@ export interface Filter {
 }
 
 const reserved: ReadonlySet<string> = new Set(['ordering', 'limit', 'page'])
+const reservedWithAfter: ReadonlySet<string> = new Set([...reserved, 'after'])
 
 /**
  * Reads the query string of the list endpoint (spec.md, Query parameters; D15, D17, D19).
+ * @param takesAfter whether `after` is the token of keyset paging, not a field
  * @param errors receives what is wrong with single parameters
  * @throws {ApiError} `bad-query`, when the text cannot be taken apart or is too large
  */
-export function parseListRequest(querystring: string, limits: Limits, errors: FieldErrors): ListRequest {
+export function parseListRequest(
+  querystring: string,
+  takesAfter: boolean,
+  limits: Limits,
+  errors: FieldErrors,
+): ListRequest {
   const pairs = readPairs(querystring, limits)
-  const filters = pairs.filter((pair) => !reserved.has(pair.name))
+  const words = takesAfter ? reservedWithAfter : reserved
+  const filters = pairs.filter((pair) => !words.has(pair.name))
   if (filters.length > limits.filters) {
     throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, these are ${filters.length}`)
   }
   const single = (name: string): string | undefined => readSingle(pairs, name, errors)
   const limit = readCount('limit', single('limit'), limits.page.max, errors) ?? limits.page.default
   const reach = ` (pages reach ${limits.depth} records deep; go further by filtering)`
-  const page = readCount('page', single('page'), Math.floor(limits.depth / limit), errors, reach) ?? 1
+  const after = takesAfter ? single('after') : undefined
+  // Behind a token pages are not counted.
+  const last = after ? longestCount : Math.floor(limits.depth / limit)
+  const page = readCount('page', single('page'), last, errors, reach) ?? 1
   return {
     filters,
     ordering: single('ordering')?.split(',') ?? [],
     limit,
     page,
+    after,
     others: pairs
-      .filter(({ name }) => name !== 'limit' && name !== 'page')
+      .filter(({ name }) => name === 'ordering' || !words.has(name))
       .map(({ raw }) => raw)
       .join('&'),
   }
 }
+
+const longestCount = 999_999_999
 
 function readPairs(querystring: string, limits: Limits): readonly Pair[] {
   const count = querystring.split('&').length

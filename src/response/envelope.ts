@@ -1,25 +1,32 @@
 import type { ListRequest } from '../request/list-request'
 import type { Resource } from '../schema/registry'
 
-/**
- * The answer to a list request, as JSON (spec.md, Collection envelope).
- * @param records their JSON; one more than the page holds, where there is a next page (D21)
- */
+/** A page's records, as JSON, and what leads on from it. */
+export interface Page {
+  readonly records: readonly string[]
+  readonly next: PageLink | undefined
+  readonly previous: PageLink | undefined
+}
+
+/** @property after the token of keyset paging; undefined where pages are counted */
+export interface PageLink {
+  readonly page: number
+  readonly after: string | undefined
+}
+
+/** The answer to a list request, as JSON (spec.md, Collection envelope). */
 export function renderEnvelope(
   { name: model }: Resource,
   { page, limit, others }: ListRequest,
-  records: readonly string[],
+  { records, next, previous }: Page,
   collection: string,
 ): string {
-  const link = (target: number): string =>
-    `${collection}?${others === '' ? '' : `${others}&`}limit=${limit}&page=${target}`
-  const meta = {
-    model,
-    page,
-    /** Empty on the last. */
-    next: records.length > limit ? link(page + 1) : '',
-    /** Empty on the first. */
-    previous: page > 1 ? link(page - 1) : '',
+  const start = `${collection}?${others === '' ? '' : `${others}&`}limit=${limit}`
+  // Empty where there is no such page.
+  const link = (to: PageLink | undefined): string => {
+    if (to === undefined) return ''
+    return `${start}&page=${to.page}${to.after === undefined ? '' : `&after=${to.after}`}`
   }
-  return `{"meta":${JSON.stringify(meta)},"objects":[${records.slice(0, limit).join(',')}]}`
+  const meta = { model, page, next: link(next), previous: link(previous) }
+  return `{"meta":${JSON.stringify(meta)},"objects":[${records.join(',')}]}`
 }

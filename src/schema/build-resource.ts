@@ -28,6 +28,10 @@ export function buildResource(registration: Registration, context: MountContext,
   if (typeof (options.requireIfMatch ?? false) !== 'boolean') {
     report(`"requireIfMatch" must be true or false, not ${JSON.stringify(options.requireIfMatch)}`)
   }
+  const { paging = 'pages' } = options
+  if (paging !== 'pages' && paging !== 'keyset') {
+    report(`"paging" must be "pages" or "keyset", not ${JSON.stringify(paging)}`)
+  }
   checkProperties(registration, context, report)
   const { shown, hidden } = buildFields(registration, context, report)
   const rule = buildRule(registration, context, report)
@@ -40,6 +44,12 @@ export function buildResource(registration: Registration, context: MountContext,
   ]
   const entityRow = lifecycle.load || lifecycle.write || validate !== undefined ? wholeRow(row, metadata, context) : row
   const inputs = [...hidden.filter((field) => field.insertable), ...record]
+  const takesAfter = !namesOf(record).has('after')
+  if (paging === 'keyset' && !takesAfter) {
+    report(
+      `"paging" is "keyset", whose parameter "after" is a field of it too: give the field another name with "rename"`,
+    )
+  }
   const [key] = record
   if (key === undefined || rule === undefined) return undefined
   return {
@@ -62,6 +72,8 @@ export function buildResource(registration: Registration, context: MountContext,
     },
     owner,
     requireIfMatch: options.requireIfMatch === true,
+    paging,
+    takesAfter,
     validate,
     lifecycle,
   }

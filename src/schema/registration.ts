@@ -28,6 +28,7 @@ const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, true>> = 
   auth: true,
   ownerField: true,
   requireIfMatch: true,
+  paging: true,
 }
 const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> = {
   entity: true,

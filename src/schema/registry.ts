@@ -37,6 +37,10 @@ export interface Resource {
   readonly owner: Field | undefined
   /** Whether a write must say which state of a record it means. */
   readonly requireIfMatch: boolean
+  /** How the links of a list lead to its other pages. */
+  readonly paging: 'pages' | 'keyset'
+  /** Whether `after` is a page's token: not where a field has that name. */
+  readonly takesAfter: boolean
   /** Checks an entity as it would be stored by its `class-validator` decorators; undefined without any. */
   readonly validate: Validate | undefined
   /** Which of TypeORM's events somebody listens to. */

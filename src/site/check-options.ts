@@ -18,6 +18,7 @@ const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
   limit: ['{ default, max } with integers', (value) => isObject(value) && hasOnly(value, ['default', 'max'])],
   limits: ['an object of limits', isObject],
   allowedOrigins: ['an array of origins, as "https://example.org"', Array.isArray],
+  pagingSecret: ['a text of 16 characters or more', (value) => typeof value === 'string' && value.length >= 16],
   waitLimit: [`milliseconds from 1 to ${longest}`, (value) => isCount(value) && Number(value) <= longest],
   sqliteLock: flag,
   health: flag,
@@ -40,7 +41,9 @@ export function checkOptions(options: MountOptions): CheckedOptions {
   const isUsable = ([name, value]: [string, unknown]): boolean => {
     const [what, isMet] = expectations[name as keyof MountOptions] ?? ['', () => false]
     if (value === undefined || isMet(value)) return true
-    if (what !== '') report(`"${name}" must be ${what}, not ${show(value)}`)
+    // A secret is not for logs.
+    const shown = name === 'pagingSecret' && typeof value === 'string' ? 'a shorter one' : show(value)
+    if (what !== '') report(`"${name}" must be ${what}, not ${shown}`)
     return false
   }
   const usable: MountOptions = Object.fromEntries(Object.entries(options).filter(isUsable))

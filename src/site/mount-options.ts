@@ -14,6 +14,11 @@ export interface MountOptions {
   readonly limits?: Partial<RequestLimits>
   /** Origins whose pages may write, besides our own: `['https://admin.example.org']`. Default: none. */
   readonly allowedOrigins?: readonly string[]
+  /**
+   * Signs the tokens of keyset paging, so that nobody can make one up; the same for all processes of a site. Default: none, and a
+   * token shows only whether it was damaged.
+   */
+  readonly pagingSecret?: string
   /** How long a request waits for a connection to the database, in milliseconds; then it is 503. Default: 5,000. */
   readonly waitLimit?: number
   /** Whether transactions on a SQLite data source wait for each other: see `lockSqlite`. Default: true. */
@@ -29,17 +34,26 @@ export interface MountOptions {
 }
 
 /** The options with their defaults. */
-export interface MountSettings extends Required<Omit<MountOptions, 'prefix' | 'limit' | 'limits' | 'users'>> {
+export interface MountSettings
+  extends Required<Omit<MountOptions, 'prefix' | 'limit' | 'limits' | 'users' | 'pagingSecret'>> {
   /** The prefix without a slash at its end. */
   readonly base: string
   readonly limits: Limits
   readonly users: UserRegistration | undefined
+  readonly pagingSecret: string | undefined
 }
 
 /** Fills in what was left out. @param options checked */
 export function withDefaults(options: MountOptions): MountSettings {
   const { prefix = '/api', defaultAuth = readOnlyRule(), limit = {}, limits, users, resources = [] } = options
-  const { allowedOrigins = [], waitLimit = 5000, sqliteLock = true, health = false, serverTiming = false } = options
+  const {
+    allowedOrigins = [],
+    waitLimit = 5000,
+    sqliteLock = true,
+    health = false,
+    serverTiming = false,
+    pagingSecret,
+  } = options
   const { max = 1000, default: size = Math.min(20, max) } = limit
   return {
     base: prefix.replace(/\/$/, ''),
@@ -48,6 +62,7 @@ export function withDefaults(options: MountOptions): MountSettings {
     users,
     resources,
     allowedOrigins,
+    pagingSecret,
     waitLimit,
     sqliteLock,
     health,

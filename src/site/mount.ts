@@ -12,6 +12,7 @@ import { dialectOf } from '../query/dialect-of'
 import { noteMissingIndexes } from '../query/indexes'
 import { warnOfSettings } from '../query/settings'
 import { lockSqlite } from '../query/sqlite-lock'
+import { buildPageTokens } from '../request/page-token'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
 import type { Resource } from '../schema/registry'
 import { checkOptions } from './check-options'
@@ -98,7 +99,7 @@ function whenInitialized(dataSource: DataSource, forget: () => void, build: () =
 
 function buildService(
   dataSource: DataSource,
-  { base, health, limits, allowedOrigins, ...options }: MountSettings,
+  { base, health, limits, allowedOrigins, pagingSecret, ...options }: MountSettings,
   mistakes: readonly string[],
 ): Service {
   const { resources, accounts } = buildRegistry(dataSource, options, mistakes)
@@ -110,7 +111,7 @@ function buildService(
   const { concurrentPasswords, queuedPasswords } = limits
   const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, concurrentPasswords, queuedPasswords)
   const authenticate = buildAuthenticate(passwords, accounts && buildAccountLookup(accounts))
-  return { resources, limits, allowedOrigins, authenticate, passwords }
+  return { resources, limits, allowedOrigins, authenticate, passwords, pageTokens: buildPageTokens(pagingSecret) }
 }
 
 function describe(resource: Resource, base: string): MountedResource {

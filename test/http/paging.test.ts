@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { send } from '../client'
 import { Note } from '../world/entities'
-import { notes } from '../world/seed'
 import { openWorld, type World } from '../world/world'
 
 interface List {
@@ -53,11 +52,68 @@ test('D20, D21 following next visits every match once, and previous leads back, 
   await fc.assert(property, { numRuns: 60, seed: 20 })
 })
 
+test('keyset: following next visits every match once, and previous leads back, in every order', async () => {
+  const property = fc.asyncProperty(ordering, filter, fc.integer({ min: 1, max: 40 }), async (order, where, limit) => {
+    const query = `/api/note/?${where === '' ? '' : `${where}&`}ordering=${order}`
+    const whole = idsOf(await walk(`${query}&limit=1000`, 'next'))
+    const forward = await walk(`${query}&limit=${limit}&after=`, 'next')
+    expect(idsOf(forward)).toEqual(whole)
+    const last = forward.at(-1)
+    const backward = last?.meta.previous ? await walk(last.meta.previous, 'previous') : []
+    expect([...backward].reverse().map(({ objects }) => objects)).toEqual(
+      forward.slice(0, -1).map(({ objects }) => objects),
+    )
+  })
+  await fc.assert(property, { numRuns: 60, seed: 21 })
+})
+
+test('keyset: nothing is skipped or repeated when records before and behind come and go meanwhile', async () => {
+  const path = '/api/note/?ordering=-score,title&limit=5'
+  const before = idsOf(await walk(path, 'next'))
+  const first = (await send(world.url, `GET ${path}&after=`)).json() as List
+  const repository = world.dataSource.getRepository(Note)
+  const made = await repository.save([
+    repository.create({ title: 'first', score: 1000, author: { id: 1 } }),
+    repository.create({ title: 'last', score: -1000, author: { id: 1 } }),
+  ])
+  const [gone = 0] = before
+  const [seen, rest] = [idsOf([first]), before.slice(5)]
+  await repository.delete(rest[0] ?? 0)
+  expect(seen).toContain(gone)
+  const others = idsOf(await walk(first.meta.next, 'next'))
+  expect(others).toEqual([...rest.slice(1), made[1]?.id])
+  await repository.delete(made.map(({ id }) => id))
+})
+
+test.each([
+  ['a token that was damaged', (token: string) => `${token.slice(0, -2)}AA`, ''],
+  ['what is no token', () => 'x', ''],
+  ['a token of another order', (token: string) => token, '&ordering=-score'],
+])('keyset: %s is refused', async (_, change, more) => {
+  const { meta } = (await send(world.url, 'GET /api/note/?limit=2&after=')).json() as List
+  const token = new URLSearchParams(meta.next.split('?')[1]).get('after') ?? ''
+  const reply = await send(world.url, `GET /api/note/?limit=2&after=${change(token)}${more}`)
+  expect(reply.json()).toMatchObject({ status: 400, errors: [{ field: 'after', message: expect.any(String) }] })
+})
+
+test('keyset: links keep the other parameters, then limit, page and token', async () => {
+  const first = (
+    await send(world.url, 'GET /api/note/?after=&page=1&score__gte=0&limit=2&ordering=title')
+  ).json() as List
+  expect(first.meta.previous).toBe('')
+  expect(first.meta.next).toMatch(/^\/api\/note\/\?score__gte=0&ordering=title&limit=2&page=2&after=[\w-]+$/)
+  const { meta } = (await send(world.url, `GET ${first.meta.next}`)).json() as List
+  expect(meta.page).toBe(2)
+  expect(meta.previous).toMatch(/^\/api\/note\/\?score__gte=0&ordering=title&limit=2&page=1&after=[\w-]+$/)
+})
+
 test('spec limits: 20 records a page, where the request does not say', async () => {
   const { meta, objects } = (await send(world.url, 'GET /api/note/')).json() as List
   expect([objects.length, meta.next]).toEqual([20, '/api/note/?limit=20&page=2'])
 })
 
 test('spec list 3 every match is there', async () => {
-  expect(idsOf(await walk('/api/note/?limit=7', 'next'))).toHaveLength(notes.length + 60)
+  expect(idsOf(await walk('/api/note/?limit=7', 'next'))).toHaveLength(
+    await world.dataSource.getRepository(Note).count(),
+  )
 })

@@ -20,6 +20,11 @@ interface Shown {
   readonly [field: string]: Json
 }
 
+interface Page {
+  readonly meta: { readonly next: string; readonly previous: string }
+  readonly objects: readonly Shown[]
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
@@ -140,6 +145,32 @@ test.each(storedBySql.map((column) => [column.label, column] as const))('%s as S
     if (row.stored?.some(([one]) => one === expression)) await expectFound(column, last?.id ?? 0, shown)
   }
 })
+
+const sortable = legColumns.filter(({ row }) => operatorsOf[row.filters].includes('eq'))
+
+test.each(sortable.flatMap((column) => ['', '-'].map((sign) => [`${sign}${column.label}`, sign, column] as const)))(
+  'by keyset a list ordered by %s has every record once, forth and back',
+  async (_, sign, { resource, name }) => {
+    const path = `/api/${resource}/?ordering=${sign}${name}&limit=`
+    const idsFrom = async (start: string, link: 'next' | 'previous'): Promise<readonly number[]> => {
+      const ids: number[] = []
+      for (let at = start; at !== ''; ) {
+        const reply = await get(at.replace('/api/', ''))
+        if (reply.status !== 200) throw new Error(`${at}: ${reply.text}`)
+        const { meta, objects } = reply.json() as Page
+        const own = objects.map(({ id }) => id)
+        ids.push(...(link === 'next' ? own : own.toReversed()))
+        at = meta[link]
+      }
+      return ids
+    }
+    const whole = await idsFrom(`${path}1000`, 'next')
+    expect(await idsFrom(`${path}2&after=`, 'next')).toEqual(whole)
+    // From behind the last: nothing is there, and all is before it.
+    const { meta } = (await get(`${resource}/?ordering=${sign}${name}&limit=1000&page=2&after=`)).json() as Page
+    expect(await idsFrom(meta.previous.replace('limit=1000', 'limit=3'), 'previous')).toEqual(whole.toReversed())
+  },
+)
 
 test('every type of the driver has a row, is binary or is refused', () => {
   const { binary, without } = legTable

@@ -1,0 +1,68 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** A value of a sort column, spelled so that nothing of it is lost. */
+export type PlaceValue = string | number | boolean | null
+
+/** Where a page begins: behind or before a place in the order. */
+export interface PageStart {
+  readonly direction: 'after' | 'before'
+  /** The values of the sort columns; none for the end of the list. */
+  readonly place: readonly PlaceValue[] | undefined
+}
+
+/** Characters of a token that say that it is as it was given out: 96 bits. */
+const sealLength = 16
+
+/** Writes tokens of keyset paging, and reads them. */
+export interface PageTokens {
+  /** @param order what the place is a place in: a token of another order is none */
+  readonly write: (start: PageStart, order: string) => string
+  /** @returns undefined for what was not written so */
+  readonly read: (token: string, order: string) => PageStart | undefined
+}
+
+/**
+ * @param secret without one, a token shows whether it was damaged, not whether it was made up: which lets nobody ask for what a filter
+ * on the same fields could not
+ */
+export function buildPageTokens(secret: string | undefined): PageTokens {
+  const seal = (content: string, order: string): string =>
+    createHmac('sha256', secret ?? '')
+      .update(`${order}\n${content}`)
+      .digest('base64url')
+      .slice(0, sealLength)
+  return {
+    write: ({ direction, place }, order) => {
+      const json = JSON.stringify([direction, ...(place ?? [])])
+      const content = Buffer.from(json).toString('base64url')
+      return `${seal(content, order)}${content}`
+    },
+    read: (token, order) => {
+      const [given, content] = [token.slice(0, sealLength), token.slice(sealLength)]
+      const own = seal(content, order)
+      if (given.length !== own.length || !timingSafeEqual(Buffer.from(given), Buffer.from(own))) return undefined
+      return toStart(parseJson(Buffer.from(content, 'base64url').toString()))
+    },
+  }
+}
+
+/** Without a secret anybody can seal anything. */
+function toStart(content: unknown): PageStart | undefined {
+  if (!Array.isArray(content)) return undefined
+  const [direction, ...place]: readonly unknown[] = content
+  if (direction !== 'after' && direction !== 'before') return undefined
+  if (!place.every(isPlaceValue)) return undefined
+  return { direction, place: place.length === 0 ? undefined : place }
+}
+
+function isPlaceValue(value: unknown): value is PlaceValue {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
