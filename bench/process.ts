@@ -47,11 +47,16 @@ export async function startServer(contestant: Contestant, file: string, database
   }
 }
 
+/** The next message, or the end of the process as an error; neither is listened for longer than that. */
 async function message<T>(child: ChildProcess): Promise<T> {
-  const ended = once(child, 'exit').then(([code]) => {
+  const heard = new AbortController()
+  const ended = once(child, 'exit', heard).then(([code]) => {
     throw new Error(`${child.spawnargs.join(' ')} ended with ${code}`)
   })
-  ended.catch(() => undefined)
-  const [first] = await Promise.race([once(child, 'message'), ended])
-  return first as T
+  try {
+    const [first] = await Promise.race([once(child, 'message', heard), ended])
+    return first as T
+  } finally {
+    heard.abort()
+  }
 }
