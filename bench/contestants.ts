@@ -5,22 +5,35 @@ export interface Contestant {
   readonly name: string
   /** What it is, in the table. */
   readonly title: string
-  /** The compiled server, from this folder's `dist` or of a package of its own. */
+  /** The compiled server, from this folder's `dist`. */
   readonly server: string
   readonly engine: 'sqlite' | 'postgres'
   readonly requests: Requests
+  /** The records in what a list answers. */
+  readonly recordsOf: (list: unknown) => readonly unknown[]
 }
+
+const inObjects = (list: unknown) => Object(list).objects
+const inData = (list: unknown) => Object(list).data
 
 const { signedIn: _, refused: __, deepKeyset: ___, ...plainRequests } = ownRequests
 
 export const contestants: readonly Contestant[] = [
-  { name: 'ours', title: 'typeorm-resources', server: 'servers/ours.js', engine: 'sqlite', requests: ownRequests },
+  {
+    name: 'ours',
+    title: 'typeorm-resources',
+    server: 'servers/ours.js',
+    engine: 'sqlite',
+    requests: ownRequests,
+    recordsOf: inObjects,
+  },
   {
     name: 'limit',
     title: 'Koa, router, body parser, prepared statements',
     server: 'servers/limit.js',
     engine: 'sqlite',
     requests: plainRequests,
+    recordsOf: inObjects,
   },
   {
     name: 'node-http',
@@ -28,6 +41,7 @@ export const contestants: readonly Contestant[] = [
     server: 'servers/node-http.js',
     engine: 'sqlite',
     requests: plainRequests,
+    recordsOf: inObjects,
   },
   {
     name: 'typeorm-people',
@@ -35,6 +49,7 @@ export const contestants: readonly Contestant[] = [
     server: 'servers/typeorm-people.js',
     engine: 'sqlite',
     requests: plainRequests,
+    recordsOf: inData,
   },
   {
     name: 'typeorm-experts',
@@ -42,6 +57,7 @@ export const contestants: readonly Contestant[] = [
     server: 'servers/typeorm-experts.js',
     engine: 'sqlite',
     requests: plainRequests,
+    recordsOf: inData,
   },
   {
     name: 'ours-postgres',
@@ -49,6 +65,7 @@ export const contestants: readonly Contestant[] = [
     server: 'servers/ours.js',
     engine: 'postgres',
     requests: ownRequests,
+    recordsOf: inObjects,
   },
   {
     name: 'limit-postgres',
@@ -56,5 +73,6 @@ export const contestants: readonly Contestant[] = [
     server: 'servers/limit.js',
     engine: 'postgres',
     requests: plainRequests,
+    recordsOf: inObjects,
   },
 ]
