@@ -1,3 +1,4 @@
+import { nestCrudRequests, nestPaginateRequests, remultRequests } from './peer-requests'
 import { ownRequests, type Requests } from './work'
 
 /** One of those who are measured. */
@@ -13,6 +14,8 @@ export interface Contestant {
   readonly recordsOf: (list: unknown) => readonly unknown[]
 }
 
+/** A package of their own. */
+const peers = '../peers/dist/peers'
 const inObjects = (list: unknown) => Object(list).objects
 const inData = (list: unknown) => Object(list).data
 
@@ -58,6 +61,30 @@ export const contestants: readonly Contestant[] = [
     engine: 'sqlite',
     requests: plainRequests,
     recordsOf: inData,
+  },
+  {
+    name: 'remult',
+    title: 'remult, Fastify',
+    server: `${peers}/remult.mjs`,
+    engine: 'sqlite',
+    requests: remultRequests,
+    recordsOf: (list) => Object(list),
+  },
+  {
+    name: 'nest-paginate',
+    title: 'Nest, Fastify, TypeORM, nestjs-paginate',
+    server: `${peers}/nest-paginate.js`,
+    engine: 'sqlite',
+    requests: nestPaginateRequests,
+    recordsOf: inData,
+  },
+  {
+    name: 'nest-crud',
+    title: 'Nest, Fastify, TypeORM, @dataui/crud',
+    server: `${peers}/nest-crud.js`,
+    engine: 'sqlite',
+    requests: nestCrudRequests,
+    recordsOf: (list) => Object(list).data ?? list,
   },
   {
     name: 'ours-postgres',

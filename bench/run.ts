@@ -1,4 +1,4 @@
-import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkAnswers } from './check'
 import { type Contestant, contestants } from './contestants'
@@ -22,14 +22,26 @@ async function databaseOf({ engine, name }: Contestant): Promise<string | undefi
   return copy
 }
 
-async function startAll(): Promise<readonly Running[]> {
+const fileOf = ({ server }: Contestant): string => join(__dirname, server)
+
+/** Those who are asked for and compiled: the peers need a package of their own. */
+function compiledContestants(): readonly Contestant[] {
   const only = chosen('BENCH_ONLY')
+  const asked = contestants.filter(({ name }) => only.length === 0 || only.includes(name))
+  const missing = asked.filter((contestant) => !existsSync(fileOf(contestant))).map(({ name }) => name)
+  if (missing.length > 0) {
+    process.stderr.write(`Left out, because they are not compiled: ${missing.join(', ')}. "npm run bench" does it.\n`)
+  }
+  return asked.filter(({ name }) => !missing.includes(name))
+}
+
+async function startAll(): Promise<readonly Running[]> {
   const running: Running[] = []
-  for (const contestant of contestants.filter(({ name }) => only.length === 0 || only.includes(name))) {
+  for (const contestant of compiledContestants()) {
     const database = await databaseOf(contestant)
     if (database === undefined) continue
     if (contestant.engine === 'postgres') await fill(database)
-    running.push(await startServer(contestant, join(__dirname, contestant.server), database))
+    running.push(await startServer(contestant, fileOf(contestant), database))
   }
   return running
 }

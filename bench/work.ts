@@ -33,9 +33,14 @@ export const highestScore = 10_000
 export const password = 'correct horse'
 
 const json = { 'content-type': 'application/json' }
-const get = (path: string, headers = {}): BenchRequest => ({ method: 'GET', path, headers })
+export const get = (path: string, headers = {}): BenchRequest => ({ method: 'GET', path, headers })
+export const send = (
+  method: BenchRequest['method'],
+  path: string,
+  values: Readonly<Record<string, unknown>>,
+): BenchRequest => ({ method, path, body: JSON.stringify(values), headers: json })
 /** Numbers that follow each other in no order: 7919 is a prime. */
-const scatter = (pick: number, count: number): number => (pick * 7919) % count
+export const scatter = (pick: number, count: number): number => (pick * 7919) % count
 
 /** As `work.list` returns them: varied by a number. */
 export const newNote = (pick: number): Readonly<Record<string, unknown>> => ({
@@ -46,20 +51,23 @@ export const newNote = (pick: number): Readonly<Record<string, unknown>> => ({
   author_id: 1 + scatter(pick, userCount),
 })
 
+export const changedNote = (pick: number): Readonly<Record<string, unknown>> => ({
+  title: `Changed by pick ${pick}`,
+  score: scatter(pick, highestScore),
+})
+
+/** Pages of 20, far behind. */
+export const deepPage = (pick: number): number => Math.floor(noteCount * 0.8) / 20 + (pick % 20)
+
 /** The requests of this project's own API, which the hand-written servers answer too. */
 export const ownRequests: Requests = {
   list: (pick) => get(`/api/note/?limit=20&page=${1 + (pick % 20)}`),
   filter: (pick) => get(`/api/note/?published=true&score__lte=${scatter(pick, highestScore)}&ordering=-score`),
   join: (pick) => get(`/api/note/?author__username=user${1 + scatter(pick, userCount)}`),
-  deepPage: (pick) => get(`/api/note/?limit=20&page=${Math.floor(noteCount * 0.8) / 20 + (pick % 20)}`),
+  deepPage: (pick) => get(`/api/note/?limit=20&page=${deepPage(pick)}`),
   item: (pick) => get(`/api/note/${1 + scatter(pick, noteCount)}/`),
-  create: (pick) => ({ method: 'POST', path: '/api/note/', body: JSON.stringify(newNote(pick)), headers: json }),
-  update: (pick) => ({
-    method: 'PUT',
-    path: `/api/note/${1 + scatter(pick, noteCount)}/`,
-    body: JSON.stringify({ title: `Changed by pick ${pick}`, score: scatter(pick, highestScore) }),
-    headers: json,
-  }),
+  create: (pick) => send('POST', '/api/note/', newNote(pick)),
+  update: (pick) => send('PUT', `/api/note/${1 + scatter(pick, noteCount)}/`, changedNote(pick)),
   list500: (pick) => get(`/api/note/?limit=500&page=${1 + (pick % 10)}`),
   signedIn: (pick) =>
     get(`/signed/note/?limit=20&page=${1 + (pick % 20)}`, {

@@ -1,0 +1,52 @@
+/** What the two servers on Nest have in common: entities over the tables of `../model`, and what may be written. */
+import type { TypeOrmModuleOptions } from '@nestjs/typeorm'
+import { IsBoolean, IsInt, IsOptional, IsString } from 'class-validator'
+import { Column, CreateDateColumn, Entity, Index, ManyToOne, PrimaryGeneratedColumn, type Relation } from 'typeorm'
+import { database } from '../serve'
+
+@Entity('users')
+export class User {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ unique: true }) username!: string
+  @Column() email!: string
+  @Column() password!: string
+  @Column() admin!: boolean
+  @Column() active!: boolean
+}
+
+@Entity('notes')
+export class Note {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() title!: string
+  @Column('text') body!: string
+  @Index() @Column() score!: number
+  @Column() published!: boolean
+  @CreateDateColumn() created!: Date
+  @ManyToOne(() => User, { nullable: false }) author!: Relation<User>
+  @Index() @Column() authorId!: number
+}
+
+export class CreateNote {
+  @IsString() title!: string
+  @IsString() body!: string
+  @IsInt() score!: number
+  @IsBoolean() published!: boolean
+  @IsInt() authorId!: number
+}
+
+export class UpdateNote {
+  @IsOptional() @IsString() title?: string
+  @IsOptional() @IsString() body?: string
+  @IsOptional() @IsInt() score?: number
+  @IsOptional() @IsBoolean() published?: boolean
+  @IsOptional() @IsInt() authorId?: number
+}
+
+/** As in `../database`, that every contestant has the same of its driver. */
+export const typeOrmOptions: TypeOrmModuleOptions = {
+  type: 'better-sqlite3',
+  database,
+  entities: [User, Note],
+  enableWAL: true,
+  prepareDatabase: (connection) => void connection.pragma('synchronous = NORMAL'),
+}
