@@ -10,6 +10,8 @@ export interface Contestant {
   readonly server: string
   readonly engine: 'sqlite' | 'postgres'
   readonly requests: Requests
+  /** What its server is told besides its database. */
+  readonly environment?: Readonly<Record<string, string>>
   /** The records in what a list answers. */
   readonly recordsOf: (list: unknown) => readonly unknown[]
 }
@@ -19,7 +21,8 @@ const peers = '../peers/dist/peers'
 const inObjects = (list: unknown) => Object(list).objects
 const inData = (list: unknown) => Object(list).data
 
-const { signedIn: _, refused: __, deepKeyset: ___, ...plainRequests } = ownRequests
+const { signedIn: _, refused: __, firstKeyset: ___, deepKeyset: ____, ...plainRequests } = ownRequests
+const { list, item } = plainRequests
 
 export const contestants: readonly Contestant[] = [
   {
@@ -28,6 +31,15 @@ export const contestants: readonly Contestant[] = [
     server: 'servers/ours.js',
     engine: 'sqlite',
     requests: ownRequests,
+    recordsOf: inObjects,
+  },
+  {
+    name: 'ours-300',
+    title: 'typeorm-resources, 300 entities',
+    server: 'servers/ours.js',
+    engine: 'sqlite',
+    requests: { ...(list && { list }), ...(item && { item }) },
+    environment: { BENCH_ENTITIES: '300' },
     recordsOf: inObjects,
   },
   {

@@ -1,6 +1,13 @@
 import autocannon from 'autocannon'
 import type { Running } from './process'
-import type { Work } from './work'
+import type { BenchRequest, Work } from './work'
+
+/** Somebody at some work, under the name that it has in the table. */
+export interface Series {
+  readonly name: string
+  readonly running: Running
+  readonly work: Work
+}
 
 /** One window of load. */
 export interface Window {
@@ -19,10 +26,9 @@ const variants = 500
 /** In seconds. */
 export const windowLength = Number(process.env['BENCH_WINDOW'] ?? 1)
 
-export async function measure({ contestant, origin, usage }: Running, work: Work, seconds: number): Promise<Window> {
-  const request = contestant.requests[work]
-  if (request === undefined) throw new Error(`${contestant.name} has no ${work}`)
-  const requests = Array.from({ length: variants }, (_, pick) => ({ ...request(pick) }))
+export async function measure({ running, work, name }: Series, seconds: number): Promise<Window> {
+  const { origin, usage } = running
+  const requests = await requestsOf(running, work)
   const before = await usage()
   const start = performance.now()
   const result = await autocannon({ url: origin, connections, duration: seconds, requests })
@@ -31,9 +37,7 @@ export async function measure({ contestant, origin, usage }: Running, work: Work
   const answered = result.requests.total
   const expected = work === 'refused' ? result['4xx'] : result['2xx']
   if (answered === 0 || expected < answered || result.errors > 0) {
-    throw new Error(
-      `${contestant.name}, ${work}: ${answered - expected} of ${answered} answers are not as they should be`,
-    )
+    throw new Error(`${name}, ${work}: ${answered - expected} of ${answered} answers are not as they should be`)
   }
   return {
     rate: (answered / elapsed) * 1000,
@@ -41,4 +45,16 @@ export async function measure({ contestant, origin, usage }: Running, work: Work
     p99: result.latency.p99,
     cpu: (after.cpu - before.cpu) / answered,
   }
+}
+
+async function requestsOf({ contestant, origin }: Running, work: Work): Promise<BenchRequest[]> {
+  const request = contestant.requests[work]
+  if (request === undefined) throw new Error(`${contestant.name} has no ${work}`)
+  if (work !== 'deepKeyset') return Array.from({ length: variants }, (_, pick) => ({ ...request(pick) }))
+  const links: BenchRequest[] = []
+  for (let pick = 0; pick < 20; pick++) {
+    const page: unknown = await (await fetch(`${origin}${request(pick).path}`)).json()
+    links.push({ method: 'GET', path: Object(page).meta.next })
+  }
+  return links
 }

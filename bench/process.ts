@@ -25,7 +25,7 @@ export async function startServer(contestant: Contestant, file: string, database
   const start = performance.now()
   const [command, first] = hasCores ? ['taskset', ['-c', '0', process.execPath]] : [process.execPath, []]
   const child = spawn(command, [...first, file], {
-    env: { ...process.env, NODE_ENV: 'production', BENCH_DATABASE: database },
+    env: { ...process.env, ...contestant.environment, NODE_ENV: 'production', BENCH_DATABASE: database },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const { port } = await message<{ readonly port: number }>(child)

@@ -29,10 +29,9 @@ export async function summarize(
   running: readonly Running[],
   windows: ReadonlyMap<Work, ReadonlyMap<string, readonly Window[]>>,
 ): Promise<Results> {
-  const engineOf = new Map(running.map(({ contestant }) => [contestant.name, contestant.engine]))
   const results = [...windows].flatMap(([work, byName]) =>
     [...byName].map(([contestant, own]): Result => {
-      const ours = byName.get(engineOf.get(contestant) === 'postgres' ? 'ours-postgres' : 'ours')
+      const ours = byName.get(contestant.includes('postgres') ? 'ours-postgres' : 'ours')
       return {
         work,
         contestant,

@@ -1,12 +1,13 @@
 import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { printBars } from './bars'
 import { checkAnswers } from './check'
 import { type Contestant, contestants } from './contestants'
 import { fill } from './database'
-import { measure, type Window, windowLength } from './measure'
+import { measure, type Series, type Window, windowLength } from './measure'
 import { type Running, startServer, takeSecondCore } from './process'
 import { printTable, summarize } from './report'
-import { noteCount, type Work, works } from './work'
+import { comparedWith, noteCount, type Work, works } from './work'
 
 const data = join(__dirname, '..', 'data')
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 10)
@@ -36,26 +37,34 @@ function compiledContestants(): readonly Contestant[] {
 }
 
 async function startAll(): Promise<readonly Running[]> {
+  const url = process.env['BENCH_POSTGRES_URL']
+  if (url !== undefined) await fill(url)
   const running: Running[] = []
   for (const contestant of compiledContestants()) {
     const database = await databaseOf(contestant)
-    if (database === undefined) continue
-    if (contestant.engine === 'postgres') await fill(database)
-    running.push(await startServer(contestant, fileOf(contestant), database))
+    if (database !== undefined) running.push(await startServer(contestant, fileOf(contestant), database))
   }
   return running
 }
 
-/** The windows of one kind of work, round by round, by contestant. */
-async function measureWork(running: readonly Running[], work: Work): Promise<ReadonlyMap<string, readonly Window[]>> {
-  const able = running.filter(({ contestant }) => contestant.requests[work] !== undefined)
-  for (const one of able) await measure(one, work, windowLength)
-  const windows = new Map(able.map(({ contestant }): [string, Window[]] => [contestant.name, []]))
+/** Everybody who can do it; where ours is compared with itself, ours alone. */
+function seriesOf(all: readonly Running[], work: Work): readonly Series[] {
+  const reference = comparedWith[work]
+  const able = all.filter(({ contestant }) => contestant.requests[work] !== undefined)
+  const series = able.map((running): Series => ({ name: running.contestant.name, running, work }))
+  if (reference === undefined) return series
+  return series.flatMap((one) => [one, { ...one, name: `${one.name}, ${reference}`, work: reference }])
+}
+
+/** The windows of one kind of work, round by round, by name. */
+async function measureWork(series: readonly Series[]): Promise<ReadonlyMap<string, readonly Window[]>> {
+  for (const one of series) await measure(one, windowLength)
+  const windows = new Map(series.map(({ name }): [string, Window[]] => [name, []]))
   for (let round = 0; round < rounds; round++) {
     // Nobody is always the first.
-    for (const index of able.keys()) {
-      const one = able[(index + round) % able.length]
-      if (one !== undefined) windows.get(one.contestant.name)?.push(await measure(one, work, windowLength))
+    for (const index of series.keys()) {
+      const one = series[(index + round) % series.length]
+      if (one !== undefined) windows.get(one.name)?.push(await measure(one, windowLength))
     }
   }
   return windows
@@ -69,11 +78,12 @@ async function main(): Promise<void> {
     const only = chosen('BENCH_WORK')
     const all = new Map<Work, ReadonlyMap<string, readonly Window[]>>()
     for (const work of works.filter((one) => only.length === 0 || only.includes(one))) {
-      all.set(work, await measureWork(running, work))
+      all.set(work, await measureWork(seriesOf(running, work)))
       process.stderr.write(`${work} `)
     }
     const results = await summarize(running, all)
     printTable(results)
+    printBars(results)
     writeFileSync(join(__dirname, '..', 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
   } finally {
     for (const one of running) await one.stop()

@@ -4,6 +4,7 @@ export const works = [
   'filter',
   'join',
   'deepPage',
+  'firstKeyset',
   'deepKeyset',
   'item',
   'create',
@@ -20,6 +21,13 @@ export interface BenchRequest {
   readonly path: string
   readonly body?: string
   readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Work of ours that is compared with other work of ours, in the same rounds. */
+export const comparedWith: Readonly<Partial<Record<Work, Work>>> = {
+  signedIn: 'list',
+  refused: 'list',
+  deepKeyset: 'firstKeyset',
 }
 
 /** The requests of one API, each varied by a number from 0. What it cannot do is left out. */
@@ -65,6 +73,9 @@ export const ownRequests: Requests = {
   filter: (pick) => get(`/api/note/?published=true&score__lte=${scatter(pick, highestScore)}&ordering=-score`),
   join: (pick) => get(`/api/note/?author__username=user${1 + scatter(pick, userCount)}`),
   deepPage: (pick) => get(`/api/note/?limit=20&page=${deepPage(pick)}`),
+  firstKeyset: () => get('/api/note/?limit=20&after='),
+  // By the links that lead on from there: measure.ts.
+  deepKeyset: (pick) => get(`/api/note/?limit=20&page=${noteCount / 20 - 100 + (pick % 50)}&after=`),
   item: (pick) => get(`/api/note/${1 + scatter(pick, noteCount)}/`),
   create: (pick) => send('POST', '/api/note/', newNote(pick)),
   update: (pick) => send('PUT', `/api/note/${1 + scatter(pick, noteCount)}/`, changedNote(pick)),
