@@ -64,7 +64,7 @@ export const read: Action = async (_, request) => {
   if (!resource.lifecycle.load) return answerJson(200, json, { ETag: tag })
   const row = readerOf(resource.row, dataSource)(raw)
   const [shown = row] = await afterLoad(session, resource, [row])
-  return answerJson(200, recordOfRow(resource)(shown), { ETag: tag })
+  return answerJson(200, JSON.stringify(recordOfRow(resource)(shown)), { ETag: tag })
 }
 
 export const update: Action = async (service, request, principal) => {
@@ -102,7 +102,7 @@ function answerSaved(
   headers: Answer['headers'] = {},
 ): Answer {
   const { json, tag } = recordStored(resource, stored)
-  const body = shown === stored ? json : recordOfRow(resource)(shown)
+  const body = shown === stored ? json : JSON.stringify(recordOfRow(resource)(shown))
   return answerJson(status, body, { ...headers, ETag: tag })
 }
 

@@ -3,7 +3,7 @@ import { orderName } from '../plan/select-plan'
 import type { Session } from '../query/connection'
 import { placeOf } from '../query/keyset'
 import { afterLoad } from '../query/load'
-import { recordOfRaw, recordOfRow } from '../query/record'
+import { type JsonRecord, recordOfRaw, recordOfRow } from '../query/record'
 import { readerOf } from '../query/row'
 import { readRaw } from '../query/select'
 import type { RawRow } from '../query/statement'
@@ -65,12 +65,12 @@ function keysetLinks(
   }
 }
 
-/** The records of rows, as JSON, after `@AfterLoad` and subscribers have seen them where there are any. */
+/** The records of rows, after `@AfterLoad` and subscribers have seen them where there are any. */
 async function renderRows(
   session: Session,
   { resource }: SelectPlan,
   rows: readonly RawRow[],
-): Promise<readonly string[]> {
+): Promise<readonly JsonRecord[]> {
   const { dataSource } = session
   if (!resource.lifecycle.load) return rows.map(recordOfRaw(resource, dataSource))
   const read = rows.map(readerOf(resource.row, dataSource))

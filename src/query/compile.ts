@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { DataSource, ObjectLiteral, QueryBuilder } from 'typeorm'
 import { onceFor } from '../schema/once-for'
 import { dialectOf } from './dialect-of'
+import { sign } from './signature'
 
 /** SQL with placeholders, and where their values come from: what TypeORM is asked for once, for all requests of one shape. */
 export interface Statement {
@@ -25,14 +26,6 @@ export function gather(): { readonly values: readonly unknown[]; readonly bind: 
 /** Stands for the value of this index, from 0. */
 function nameOf(index: number): string {
   return `:tr_${index}`
-}
-
-/** Ends the text of each statement of ours: drivers may be told to treat them in a way of their own, and logs whose they are. */
-const signature = ' /* typeorm-resources */'
-
-/** Whether a text was compiled here. */
-export function isOurs(sql: string): boolean {
-  return sql.endsWith(signature)
 }
 
 /** Shapes of statements that are remembered for one resource. */
@@ -74,7 +67,7 @@ export function compile(
   const [sql, sources] = placeholders(dataSource, text, named)
   // The sqlite3 driver of TypeORM 0.3 reads no rows of what begins with INSERT, UPDATE or DELETE.
   const lead = tail !== '' && isSqlite3(dataSource) ? ' ' : ''
-  return { sql: `${lead}${sql}${signature}`, sources: sources as readonly Source[] }
+  return { sql: sign(lead + sql), sources: sources as readonly Source[] }
 }
 
 /** The members of an array may be spread over placeholders. */

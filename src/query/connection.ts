@@ -43,6 +43,10 @@ const waitingFor = { primary: new WeakMap<DataSource, number>(), replica: new We
 async function connect({ dataSource, waitLimit, replica }: Session, runner: QueryRunner): Promise<void> {
   // Where all share one connection, it is the lock that they wait for.
   if (dialectOf(dataSource).sharesConnection) return
+  if (dialectOf(dataSource).hasIdle(dataSource.driver, replica === true)) {
+    await connectOnce(runner)
+    return
+  }
   const waiting = waitingFor[replica ? 'replica' : 'primary']
   const count = waiting.get(dataSource) ?? 0
   if (count >= mostWaiting) throw new ConnectionError(`${mostWaiting} wait for a connection already`)

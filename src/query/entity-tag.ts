@@ -18,13 +18,13 @@ export interface StoredRecord {
 }
 
 export function recordStored(resource: Resource, row: Row): StoredRecord {
-  const json = recordOfRow(resource)(row)
+  const json = JSON.stringify(recordOfRow(resource)(row))
   return { json, tag: tagOf(json, finerFields(resource), (field) => fieldValue(resource, row, field)) }
 }
 
 /** As {@link recordStored}, of a row as the driver hands it out. */
 export function recordStoredRaw(resource: Resource, dataSource: DataSource, raw: RawRow): StoredRecord {
-  const json = recordOfRaw(resource, dataSource)(raw)
+  const json = JSON.stringify(recordOfRaw(resource, dataSource)(raw))
   return { json, tag: tagOf(json, finerFields(resource), (field) => storedValueOf(field, resource, dataSource)(raw)) }
 }
 

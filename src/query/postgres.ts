@@ -1,6 +1,6 @@
-import type { EventEmitter } from 'node:events'
 import { checkedColumns, uniqueColumns } from './constraint'
 import type { Dialect } from './dialect'
+import { hasten, isOfName, type PoolClient, type Pools, StatementNames } from './postgres-connection'
 
 /** Types that are read as PostgreSQL writes them: its driver makes objects of them, and a local time of a date. */
 const readAsText: ReadonlySet<string> = new Set(['date', 'interval', 'point', 'circle'])
@@ -11,16 +11,6 @@ const arraysRead: ReadonlySet<string> = new Set([
   ...['text', 'varchar', 'character varying', 'char', 'character', 'uuid', 'inet'],
   ...['timestamp', 'timestamp without time zone', 'timestamptz', 'timestamp with time zone'],
 ])
-
-/** A pool of pg. */
-interface Pool {
-  readonly on: (event: 'connect', listener: (client: EventEmitter) => void) => void
-}
-
-/** A connection of pg. */
-interface PoolClient {
-  readonly end: () => Promise<void>
-}
 
 const driversOwn =
   /connection terminated|connection ended|timeout exceeded when trying to connect|query read timeout|connection error|not queryable|calling end on the pool|client was closed/i
@@ -65,9 +55,17 @@ export const postgres: Dialect = {
   },
   // The server's farewell may come together with its welcome, before TypeORM listens: an error that nobody hears ends the process.
   guardPool: (driver) => {
-    const { master, slaves = [] } = driver as { readonly master?: Pool; readonly slaves?: readonly Pool[] }
-    const ignore = (client: EventEmitter): void => void client.on('error', () => undefined)
-    for (const pool of [master, ...slaves]) pool?.on('connect', ignore)
+    const { master, slaves = [] } = driver as Pools
+    const names = new StatementNames()
+    const onConnect = (client: PoolClient): void => {
+      client.on('error', () => undefined)
+      hasten(client, names)
+    }
+    for (const pool of [master, ...slaves]) pool?.on('connect', onConnect)
+  },
+  hasIdle: (driver, replica) => {
+    const { master, slaves = [] } = driver as Pools
+    return !(replica && slaves.length > 0) && (master?.idleCount ?? 0) > 0
   },
   discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
   // Data exceptions quote the value.
@@ -75,7 +73,7 @@ export const postgres: Dialect = {
   // Deadlock, serialization failure; no connection, no resources, operator's intervention, locks not had, a server that only
   // reads; what the driver says without a code.
   troubleOf: ({ code = '', message }) => {
-    if (code === '40P01' || code === '40001') return 'again'
+    if (code === '40P01' || code === '40001' || isOfName({ code, message })) return 'again'
     const isUnavailable = /^(08...|53...|57P0.|57014|55P03|25P0[34]|25006)$/.test(code)
     return isUnavailable || (code === '' && driversOwn.test(message)) ? 'unavailable' : undefined
   },

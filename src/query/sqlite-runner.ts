@@ -1,5 +1,5 @@
 import { type Driver, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm'
-import { isOurs } from './compile'
+import { isOurs } from './signature'
 import { type Connection, hasEnded, type PreparedStatement, rollBackPast } from './sqlite-connection'
 import { acquire, type Give, type SqliteLock, SqliteLockError, takeOne } from './sqlite-turns'
 import { currentScope, inScope } from './transaction-scope'

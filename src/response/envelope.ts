@@ -1,9 +1,10 @@
+import type { JsonRecord } from '../query/record'
 import type { ListRequest } from '../request/list-request'
 import type { Resource } from '../schema/registry'
 
-/** A page's records, as JSON, and what leads on from it. */
+/** A page's records, and what leads on from it. */
 export interface Page {
-  readonly records: readonly string[]
+  readonly records: readonly JsonRecord[]
   readonly next: PageLink | undefined
   readonly previous: PageLink | undefined
 }
@@ -28,5 +29,5 @@ export function renderEnvelope(
     return `${start}&page=${to.page}${to.after === undefined ? '' : `&after=${to.after}`}`
   }
   const meta = { model, page, next: link(next), previous: link(previous) }
-  return `{"meta":${JSON.stringify(meta)},"objects":[${records.join(',')}]}`
+  return JSON.stringify({ meta, objects: records })
 }

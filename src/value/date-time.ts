@@ -20,7 +20,9 @@ export function parseDateTime(text: string): Date | undefined {
 
 /** The one format of the specification, `YYYY-MM-DD HH:MM:SS`, in UTC. A year of not four digits has a sign and six. */
 export function renderDateTime(instant: Date): string {
-  return instant.toISOString().slice(0, -5).replace('T', ' ')
+  const text = instant.toISOString()
+  const start = text.length - 14
+  return `${text.slice(0, start)} ${text.slice(start + 1, -5)}`
 }
 
 /**
