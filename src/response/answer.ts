@@ -29,7 +29,8 @@ export function answerNotModified(tag: string): Answer {
 /** What a cache may do with an answer: ask each time, and keep for its user alone what only a user is shown. */
 export function withCaching(answer: Answer, isPublic: boolean): Answer {
   const { status, headers, body } = answer
-  return { status, headers: { 'Cache-Control': isPublic ? 'no-cache' : 'private, no-cache', ...headers }, body }
+  const caching = isPublic ? 'no-cache' : 'private, no-cache'
+  return { status, headers: { ...headers, 'Cache-Control': headers['Cache-Control'] ?? caching }, body }
 }
 
 /** The site can answer: all is well, or a part is missing that it can do without; nothing else is said. */
