@@ -76,6 +76,7 @@ export const mysql: Dialect = {
     return kind.wide === false ? { ...plain, read: column } : { ...plain, read }
   },
   sayNulls: false,
+  seeksKeysFirst: true,
   sharesConnection: false,
   // Its LOCK TABLES would end the transaction.
   lockTable: (table) => `SELECT 1 FROM ${table} FOR UPDATE`,

@@ -36,6 +36,7 @@ export const postgres: Dialect = {
   // Its own spelling of a value is exact, and a parameter is read as what it is compared with.
   place: (_, column) => ({ read: `${column}::text`, compared: column, bound: (placeholder) => placeholder }),
   sayNulls: true,
+  seeksKeysFirst: false,
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   isTextLoose: false,

@@ -41,6 +41,7 @@ export const sqlite: Dialect = {
     bound: (placeholder) => (kind.wide ? `CAST(${placeholder} AS INTEGER)` : placeholder),
   }),
   sayNulls: false,
+  seeksKeysFirst: true,
   sharesConnection: true,
   lockTable: undefined,
   isTextLoose: false,

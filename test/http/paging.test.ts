@@ -85,6 +85,25 @@ test('keyset: nothing is skipped or repeated when records before and behind come
   await repository.delete(made.map(({ id }) => id))
 })
 
+test('deep pages hold the same records as the way there', async () => {
+  const repository = world.dataSource.getRepository(Note)
+  const created = new Date(Date.UTC(2031, 0, 1))
+  const rows = Array.from({ length: 1300 }, (_, index) => ({
+    title: 'deep',
+    score: index % 7,
+    author: { id: 1 },
+    created,
+  }))
+  for (let start = 0; start < rows.length; start += 100) await repository.insert(rows.slice(start, start + 100))
+  for (const query of ['title=deep', 'title=deep&ordering=-score', 'author__username=ann&ordering=rank,-title']) {
+    const walked = idsOf(await walk(`/api/note/?${query}&limit=90&after=`, 'next'))
+    const counted = idsOf(await walk(`/api/note/?${query}&limit=90`, 'next'))
+    expect(counted.length).toBeGreaterThan(1200)
+    expect(counted).toEqual(walked)
+  }
+  await repository.delete({ title: 'deep' })
+})
+
 test.each([
   ['a token that was damaged', (token: string) => `${token.slice(0, -2)}AA`, ''],
   ['what is no token', () => 'x', ''],

@@ -1,0 +1,60 @@
+/** What must not grow unasked: the start with many entities, the event loop under a long list, memory under many shapes of requests. */
+import 'reflect-metadata'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import Koa from 'koa'
+import { DataSource } from 'typeorm'
+import { anonymous, mountResources } from 'typeorm-resources'
+import { fill, optionsFor } from './database'
+import { Note, User } from './model'
+import { otherEntities } from './other-entities'
+import { noteCount } from './work'
+
+const database = join(__dirname, '..', 'data', `notes-${noteCount}.sqlite`)
+
+async function timed(work: () => unknown): Promise<number> {
+  const start = performance.now()
+  await work()
+  return Math.round(performance.now() - start)
+}
+
+async function main(): Promise<void> {
+  await fill(database)
+  const others = otherEntities(298)
+  const dataSource = new DataSource({ ...optionsFor(database), entities: [User, Note, ...others] })
+  const app = new Koa()
+  const initialize = await timed(() => dataSource.initialize())
+  const resources = others.map((entity) => ({ entity }))
+  const mount = await timed(() => mountResources(app, dataSource, { defaultAuth: () => anonymous, resources }))
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const get = async (path: string): Promise<void> => void (await (await fetch(`${origin}${path}`)).text())
+
+  await get('/api/note/?limit=1000')
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  for (let page = 1; page <= 50; page++) await get(`/api/note/?limit=1000&page=${page}`)
+  delay.disable()
+
+  const memory: number[] = []
+  for (let shape = 0; shape < 10_000; shape++) {
+    const members = Array.from({ length: 1 + (shape % 100) }, (_, index) => index).join(',')
+    const fields = ['id', 'score', 'author_id', 'title', 'published', 'created']
+    const order = fields.filter((_, index) => Math.floor(shape / 100) & (1 << index)).join(',')
+    await get(`/api/note/?limit=1&id__in=${members}${order === '' ? '' : `&ordering=${order}`}&score__gte=${shape}`)
+    if (shape % 1000 === 999) {
+      globalThis.gc?.()
+      memory.push(Math.round(process.memoryUsage().heapUsed / 2 ** 20))
+    }
+  }
+  console.log(`300 entities: TypeORM's initialize ${initialize} ms, mountResources ${mount} ms`)
+  console.log(`limit=1000: the event loop waits ${(delay.max / 1e6).toFixed(1)} ms at most, this client in its process`)
+  console.log(`10,000 shapes: heap after each thousand, MiB: ${memory.join(' ')}`)
+  server.close()
+  await dataSource.destroy()
+}
+
+main()
