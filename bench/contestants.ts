@@ -1,5 +1,5 @@
 import { nestCrudRequests, nestPaginateRequests, remultRequests } from './peer-requests'
-import { ownRequests, type Requests } from './work'
+import { ownRequests, plainRequests, type Requests } from './work'
 
 /** One of those who are measured. */
 export interface Contestant {
@@ -21,7 +21,6 @@ const peers = '../peers/dist/peers'
 const inObjects = (list: unknown) => Object(list).objects
 const inData = (list: unknown) => Object(list).data
 
-const { signedIn: _, refused: __, firstKeyset: ___, deepKeyset: ____, ...plainRequests } = ownRequests
 const { list, item } = plainRequests
 
 export const contestants: readonly Contestant[] = [

@@ -62,6 +62,24 @@ export function printTable({ results, processes }: Results): void {
   console.table(processes)
 }
 
+/** For docs/explanations/performance.md: how many times as fast as each contestant ours is, with quartiles. */
+export function printMarkdown({ results }: Results): void {
+  const contestants = [...new Set(results.map(({ contestant }) => contestant))].filter((name) => !/^ours/.test(name))
+  const lines = [...new Set(results.map(({ work }) => work))].map((work) => {
+    const cells = contestants.map((contestant) => {
+      const { ours } = results.find((one) => one.work === work && one.contestant === contestant) ?? {}
+      return ours === undefined ? '' : `${inShort(ours[1])} (${inShort(ours[0])}–${inShort(ours[2])})`
+    })
+    return [work, ...cells]
+  })
+  const rows = [['ours against', ...contestants], ['', ...contestants].map(() => '---'), ...lines]
+  for (const row of rows) console.log(`| ${row.join(' | ')} |`)
+}
+
+function inShort(ratio: number): string {
+  return ratio < 10 ? ratio.toFixed(2) : ratio.toFixed(0)
+}
+
 function quartiles(values: readonly number[]): readonly [number, number, number] {
   return [quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75)]
 }

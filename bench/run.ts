@@ -6,7 +6,7 @@ import { type Contestant, contestants } from './contestants'
 import { fill } from './database'
 import { measure, type Series, type Window, windowLength } from './measure'
 import { type Running, startServer, takeSecondCore } from './process'
-import { printTable, summarize } from './report'
+import { printMarkdown, printTable, summarize } from './report'
 import { comparedWith, noteCount, type Work, works } from './work'
 
 const data = join(__dirname, '..', 'data')
@@ -84,7 +84,10 @@ async function main(): Promise<void> {
     const results = await summarize(running, all)
     printTable(results)
     printBars(results)
-    writeFileSync(join(__dirname, '..', 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
+    printMarkdown(results)
+    // What was left out would be lost.
+    const isWhole = only.length === 0 && chosen('BENCH_ONLY').length === 0
+    if (isWhole) writeFileSync(join(__dirname, '..', 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
   } finally {
     for (const one of running) await one.stop()
   }

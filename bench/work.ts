@@ -50,7 +50,7 @@ export const send = (
 /** Numbers that follow each other in no order: 7919 is a prime. */
 export const scatter = (pick: number, count: number): number => (pick * 7919) % count
 
-/** As `work.list` returns them: varied by a number. */
+/** A note to create, varied by a number. */
 export const newNote = (pick: number): Readonly<Record<string, unknown>> => ({
   title: `Written by pick ${pick}`,
   body: 'A few words that nobody will read, as long as the others are, so that a create costs what it costs.',
@@ -67,19 +67,28 @@ export const changedNote = (pick: number): Readonly<Record<string, unknown>> => 
 /** Pages of 20, far behind. */
 export const deepPage = (pick: number): number => Math.floor(noteCount * 0.8) / 20 + (pick % 20)
 
-/** The requests of this project's own API, which the hand-written servers answer too. */
-export const ownRequests: Requests = {
+/** The requests of this project's own API that the hand-written servers answer too. */
+export const plainRequests: Requests = {
   list: (pick) => get(`/api/note/?limit=20&page=${1 + (pick % 20)}`),
   filter: (pick) => get(`/api/note/?published=true&score__lte=${scatter(pick, highestScore)}&ordering=-score`),
   join: (pick) => get(`/api/note/?author__username=user${1 + scatter(pick, userCount)}`),
-  deepPage: (pick) => get(`/api/note/?limit=20&page=${deepPage(pick)}`),
+  deepPage: (pick) => get(`/api/note/?limit=20&page=${Math.floor(noteCount * 0.8) / 20 + (pick % 20)}`),
+  item: (pick) => get(`/api/note/${1 + scatter(pick, noteCount)}/`),
+  create: (pick) => ({ method: 'POST', path: '/api/note/', body: JSON.stringify(newNote(pick)), headers: json }),
+  update: (pick) => ({
+    method: 'PUT',
+    path: `/api/note/${1 + scatter(pick, noteCount)}/`,
+    body: JSON.stringify({ title: `Changed by pick ${pick}`, score: scatter(pick, highestScore) }),
+    headers: json,
+  }),
+  list500: (pick) => get(`/api/note/?limit=500&page=${1 + (pick % 10)}`),
+}
+
+export const ownRequests: Requests = {
+  ...plainRequests,
   firstKeyset: () => get('/api/note/?limit=20&after='),
   // By the links that lead on from there: measure.ts.
   deepKeyset: (pick) => get(`/api/note/?limit=20&page=${noteCount / 20 - 100 + (pick % 50)}&after=`),
-  item: (pick) => get(`/api/note/${1 + scatter(pick, noteCount)}/`),
-  create: (pick) => send('POST', '/api/note/', newNote(pick)),
-  update: (pick) => send('PUT', `/api/note/${1 + scatter(pick, noteCount)}/`, changedNote(pick)),
-  list500: (pick) => get(`/api/note/?limit=500&page=${1 + (pick % 10)}`),
   signedIn: (pick) =>
     get(`/signed/note/?limit=20&page=${1 + (pick % 20)}`, {
       authorization: `Basic ${Buffer.from(`user${1 + (pick % 50)}:${password}`).toString('base64')}`,

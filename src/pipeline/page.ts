@@ -1,5 +1,4 @@
-import type { SelectPlan } from '../plan/plan'
-import { orderName } from '../plan/select-plan'
+import type { KeysetStart, ListPlan, SelectPlan } from '../plan/plan'
 import type { Session } from '../query/connection'
 import { placeOf } from '../query/keyset'
 import { afterLoad } from '../query/load'
@@ -16,49 +15,47 @@ import type { Service } from './service'
 export async function fetchPage(
   service: Service,
   session: Session,
-  plan: SelectPlan,
+  plan: ListPlan,
   request: ListRequest,
 ): Promise<Page> {
   const found = await readRaw(session, plan)
-  const more = found.length > request.limit
-  const rows = more ? found.slice(0, request.limit) : found
-  if (plan.start === undefined)
-    return { records: await renderRows(session, plan, rows), ...countedLinks(request, more) }
-  const inOrder = plan.start.direction === 'before' ? rows.toReversed() : rows
-  const records = await renderRows(session, plan, inOrder)
-  return { records, ...keysetLinks(service, plan, request, inOrder, more) }
+  const { start } = plan
+  const hasMore = found.length > request.limit
+  const rows = hasMore ? found.slice(0, request.limit) : found
+  const inOrder = start?.direction === 'before' ? rows.toReversed() : rows
+  const links =
+    start === undefined ? countedLinks(request, hasMore) : keysetLinks(service, plan, start, request, inOrder, hasMore)
+  return { records: await renderRows(session, plan, inOrder), ...links }
 }
 
 type Links = Pick<Page, 'next' | 'previous'>
 
-function countedLinks({ page }: ListRequest, more: boolean): Links {
+function countedLinks({ page }: ListRequest, hasMore: boolean): Links {
   return {
-    next: more ? { page: page + 1, after: undefined } : undefined,
+    next: hasMore ? { page: page + 1, after: undefined } : undefined,
     previous: page > 1 ? { page: page - 1, after: undefined } : undefined,
   }
 }
 
-/** Backwards, it is of the page before that one row more tells. */
+/** One row more tells of a next page; read backwards, of a previous one. */
 function keysetLinks(
   { pageTokens, limits }: Service,
-  plan: SelectPlan,
+  plan: ListPlan,
+  { direction, place, order }: KeysetStart,
   { page }: ListRequest,
   rows: readonly RawRow[],
-  more: boolean,
+  hasMore: boolean,
 ): Links {
-  const isBackwards = plan.start?.direction === 'before'
-  const ordering = isBackwards
-    ? plan.ordering.map((order) => ({ ...order, descending: !order.descending }))
-    : plan.ordering
-  const linkTo = (direction: PageStart['direction'], row: RawRow | undefined): PageLink => {
-    const place = row && placeOf(plan, row)
-    const token = pageTokens.write({ direction, place }, orderName(plan.resource, ordering))
-    const to = direction === 'after' ? page + 1 : Math.max(page - 1, 1)
-    // No link holds it: texts that are sorted by may have any length.
-    return { page: to, after: token.length > limits.parameterValue ? undefined : token }
+  const isBackwards = direction === 'before'
+  const linkTo = (to: PageStart['direction'], row: RawRow | undefined): PageLink => {
+    const from = row && placeOf(plan, row)
+    const token = pageTokens.write({ direction: to, place: from }, order)
+    // Texts that are sorted by may have any length, and no link holds them.
+    const isTold = (row === undefined || from !== undefined) && token.length <= limits.parameterValue
+    return { page: to === 'after' ? page + 1 : Math.max(page - 1, 1), after: isTold ? token : undefined }
   }
-  const hasNext = isBackwards || more
-  const hasPrevious = isBackwards ? more : plan.start?.place !== undefined || page > 1
+  const hasNext = isBackwards ? place !== undefined : hasMore
+  const hasPrevious = isBackwards ? hasMore : place !== undefined || page > 1
   return {
     next: hasNext ? linkTo('after', rows.at(-1)) : undefined,
     previous: hasPrevious ? linkTo('before', rows[0]) : undefined,

@@ -55,9 +55,18 @@ export interface SelectPlan extends Scope {
   readonly exists: readonly Exists[]
   readonly ordering: readonly Order[]
   /** Where the rows begin in the order, whose exact places are read too; undefined where pages are counted. */
-  readonly start: PageStart | undefined
-  /** Undefined for all. */
-  readonly page: { readonly limit: number; readonly offset: number } | undefined
+  readonly start: KeysetStart | undefined
+}
+
+/** Where a page by keyset begins, and in which order: what its tokens are about. */
+export interface KeysetStart extends PageStart {
+  readonly order: string
+}
+
+/** Some of the rows that are asked for. */
+export interface ListPlan extends SelectPlan {
+  readonly limit: number
+  readonly offset: number
 }
 
 /** Values by field, checked; what an INSERT or UPDATE sets. */

@@ -1,12 +1,12 @@
 import { type FieldErrors, ValueError } from '../errors'
 import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
-import type { PageStart, PageTokens } from '../request/page-token'
+import type { PageTokens } from '../request/page-token'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 import { planFilters } from './filters'
-import { type Order, rootAlias, type SelectPlan } from './plan'
+import { type KeysetStart, type ListPlan, type Order, rootAlias, type SelectPlan } from './plan'
 import { requireField } from './require-field'
 
 /**
@@ -19,7 +19,7 @@ export function planList(
   request: ListRequest,
   { limits, pageTokens }: Paging,
   errors: FieldErrors,
-): SelectPlan {
+): ListPlan {
   const ordering = planOrdering(resource, request.ordering, errors)
   const start = planStart(resource, request, ordering, pageTokens, errors)
   return {
@@ -28,7 +28,8 @@ export function planList(
     ...planFilters(resource, request.filters, limits, errors),
     ordering: start?.direction === 'before' ? ordering.map(reversed) : ordering,
     start,
-    page: { limit: request.limit + 1, offset: request.after ? 0 : (request.page - 1) * request.limit },
+    limit: request.limit + 1,
+    offset: request.after ? 0 : (request.page - 1) * request.limit,
   }
 }
 
@@ -38,31 +39,35 @@ export interface Paging {
   readonly pageTokens: PageTokens
 }
 
-/** What tokens of a list are about: a place in one order of one resource. */
-export function orderName({ name }: Resource, ordering: readonly Order[]): string {
-  const keys = ordering.map(({ column, descending }) => `${descending ? '-' : ''}${column.column.propertyPath}`)
-  return [name, ...keys].join(' ')
-}
-
 function planStart(
   resource: Resource,
   { after }: ListRequest,
   ordering: readonly Order[],
   pageTokens: PageTokens,
   errors: FieldErrors,
-): PageStart | undefined {
+): KeysetStart | undefined {
   if (after === undefined && resource.paging === 'pages') return undefined
-  if (!after) return { direction: 'after', place: undefined }
-  const start = pageTokens.read(after, orderName(resource, ordering))
-  const isPlace = start?.place === undefined || start.place.length === ordering.length
-  if (start === undefined || !isPlace) {
-    errors.add(
-      'after',
-      'is no token of this list and its ordering; take it from "next" or "previous", or leave it empty',
-    )
-    return undefined
+  const order = orderName(resource, ordering)
+  const canTell = canTellPlaces(resource, ordering)
+  if (!after) return canTell ? { direction: 'after', place: undefined, order } : undefined
+  const start = canTell ? pageTokens.read(after, order) : undefined
+  if (start !== undefined && (start.place === undefined || start.place.length === ordering.length)) {
+    return { ...start, order }
   }
-  return start
+  const message = 'is no token of this list and its ordering; take it from "next" or "previous", or leave it empty'
+  errors.add('after', message)
+  return undefined
+}
+
+/** What tokens of a list are about: a place in one order of one resource. */
+function orderName({ name }: Resource, ordering: readonly Order[]): string {
+  const keys = ordering.map(({ column, descending }) => `${descending ? '-' : ''}${column.column.propertyPath}`)
+  return [name, ...keys].join(' ')
+}
+
+/** A token tells what is stored, which a transformer or a listener may show otherwise, as all but its last digits. */
+function canTellPlaces({ lifecycle }: Resource, ordering: readonly Order[]): boolean {
+  return !lifecycle.load && ordering.every(({ column }) => column.valueColumn.transformer === undefined)
 }
 
 function reversed({ column, descending }: Order): Order {
@@ -80,7 +85,6 @@ export function planItem(resource: Resource, key: unknown, columns: SelectPlan['
     conditions: [{ on, operator: 'eq', values: [key] }],
     ordering: [],
     start: undefined,
-    page: undefined,
   }
 }
 

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm'
 import type { Account, AccountLookup } from '../access/account'
 import type { AccountSource } from '../schema/account-source'
 import type { ColumnMetadata } from '../schema/metadata'
-import { compile, statementOf } from './compile'
+import { compile, gather, statementOf } from './compile'
 import type { Session } from './connection'
 import { failureOf } from './dialect-of'
 import { execute, type RawRow } from './statement'
@@ -18,13 +18,14 @@ export function buildAccountLookup(source: AccountSource): AccountLookup<Session
   }).filter((entry): entry is [string, ColumnMetadata] => entry[1] !== undefined)
   return async (session, username) => {
     const { dataSource } = session
+    const { values, bind } = gather()
+    const name = bind(dataSource.driver.preparePersistentValue(username, source.username))
     const statement = statementOf(source, 'of a name', () => {
       const builder = dataSource.createQueryBuilder(source.metadata.target, 'u').select([])
       for (const [index, [, column]] of columns.entries()) builder.addSelect(`u.${column.propertyPath}`, String(index))
-      return compile(dataSource, builder.where(`u.${source.username.propertyPath} = :tr_0`), 1)
+      return compile(dataSource, builder.where(`u.${source.username.propertyPath} = ${name}`), values.length)
     })
-    const name = dataSource.driver.preparePersistentValue(username, source.username)
-    const { rows } = await execute(session, statement, [name]).catch((error: unknown) => {
+    const { rows } = await execute(session, statement, values).catch((error: unknown) => {
       // A name that the database cannot write is nobody's.
       if (failureOf(error, dataSource, source.metadata) === undefined) throw error
       return { rows: [] }

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { DataSource, ObjectLiteral, QueryBuilder } from 'typeorm'
-import { onceFor } from '../schema/once-for'
 import { dialectOf } from './dialect-of'
-import { sign } from './signature'
+import { memoize } from './memoize'
+import { withComment } from './statement-comment'
 
 /** SQL with placeholders, and where their values come from: what TypeORM is asked for once, for all requests of one shape. */
 export interface Statement {
@@ -46,7 +46,7 @@ export function statementOf(owner: object, shape: string | undefined, compileIt:
   return statement
 }
 
-const statementsOf = onceFor((_: object) => new LRUCache<string, Statement>({ max: most }))
+const statementsOf = memoize((_: object) => new LRUCache<string, Statement>({ max: most }))
 
 /**
  * Has TypeORM write the text.
@@ -67,7 +67,7 @@ export function compile(
   const [sql, sources] = placeholders(dataSource, text, named)
   // The sqlite3 driver of TypeORM 0.3 reads no rows of what begins with INSERT, UPDATE or DELETE.
   const lead = tail !== '' && isSqlite3(dataSource) ? ' ' : ''
-  return { sql: sign(lead + sql), sources: sources as readonly Source[] }
+  return { sql: withComment(lead + sql), sources: sources as readonly Source[] }
 }
 
 /** The members of an array may be spread over placeholders. */

@@ -66,6 +66,7 @@ export interface Dialect {
   readonly readBack: (stored: ReadColumn, value: unknown) => unknown
   /** What a stored value is shown as, where that can be told without reading it; undefined where it cannot. */
   readonly shown: ((stored: ReadColumn) => ((value: unknown) => string | undefined) | undefined) | undefined
+  /** How a sort column is kept in the token of a page, and compared with it, to the last digit. */
   readonly place: (stored: StoredColumn, column: string) => PlaceSpelling
   /** Where nulls must be said to sort, so that they are the least on every database. */
   readonly sayNulls: boolean

@@ -4,8 +4,8 @@ import { ApiError } from '../errors'
 import type { Target } from '../plan/plan'
 import { holdsIfMatch } from '../request/preconditions'
 import type { Field } from '../schema/field'
-import { onceFor } from '../schema/once-for'
 import type { Resource } from '../schema/registry'
+import { memoize } from './memoize'
 import { recordOfRaw, recordOfRow } from './record'
 import { fieldValue, type Row } from './row'
 import { storedValueOf } from './shown'
@@ -42,7 +42,7 @@ function tagOf(json: string, finer: readonly Field[], valueOfField: (field: Fiel
 }
 
 /** Date-times have more than is shown of them. */
-const finerFields = onceFor(({ record }: Resource): readonly Field[] =>
+const finerFields = memoize(({ record }: Resource): readonly Field[] =>
   record.filter(
     ({ kind, columns }) => kind.end !== undefined || columns.some(({ valueColumn }) => valueColumn.transformer),
   ),

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { type Order, rootAlias, type SelectPlan } from '../plan/plan'
-import type { PlaceValue } from '../request/page-token'
+import { isPlaceValue, type PlaceValue } from '../request/page-token'
 import type { Bind } from './compile'
 import type { PlaceSpelling } from './dialect'
 import { dialectOf } from './dialect-of'
@@ -14,10 +14,11 @@ export function placeSelection(dataSource: DataSource, plan: SelectPlan): readon
   return plan.ordering.map((order, index) => [spell(dataSource, order).read, String(width + index)])
 }
 
-/** Where a row stands in the order of its plan. */
-export function placeOf({ resource, columns, ordering }: SelectPlan, raw: RawRow): readonly PlaceValue[] {
+/** Where a row stands in the order of its plan; undefined where SQLite holds bytes in a column of another type. */
+export function placeOf({ resource, columns, ordering }: SelectPlan, raw: RawRow): readonly PlaceValue[] | undefined {
   const width = resource[columns].length
-  return ordering.map((_, index) => (raw[width + index] ?? null) as PlaceValue)
+  const place = ordering.map((_, index) => raw[width + index] ?? null)
+  return place.every(isPlaceValue) ? place : undefined
 }
 
 /** Asks for the rows behind the place where the plan begins, in its order; undefined for all. */

@@ -70,7 +70,7 @@ export const mysql: Dialect = {
     // A number and a text would be compared as doubles.
     const read = `CAST(${column} AS CHAR)`
     if (kind.wide) return { ...plain, read, bound: castAs(valueColumn.unsigned ? 'UNSIGNED' : 'SIGNED') }
-    if (type === 'decimal' || type === 'numeric' || type === 'dec') {
+    if (['decimal', 'numeric', 'dec', 'fixed'].includes(type)) {
       return { ...plain, read, bound: castAs(`DECIMAL(65, ${valueColumn.scale ?? 0})`) }
     }
     return kind.wide === false ? { ...plain, read: column } : { ...plain, read }

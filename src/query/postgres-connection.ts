@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import type { Driver } from 'typeorm'
-import { isOurs } from './signature'
+import { isOurs } from './statement-comment'
 
 /** What TypeORM's driver for PostgreSQL has besides its interface. */
 export type Pools = Driver & { readonly master?: Pool; readonly slaves?: readonly Pool[] }
@@ -21,30 +21,28 @@ export interface PoolClient extends EventEmitter {
 /** Each takes memory of every connection's server process. */
 const mostNames = 256
 
-/**
- * The names under which the server keeps our statements prepared. A name is a digest of its text: behind a pooler the connection may
- * be one on which another process has prepared its own.
- */
-export class StatementNames {
-  readonly #names = new Map<string, string | undefined>()
-  #areUsed = true
+/** The names under which the server keeps our statements prepared. */
+export interface StatementNames {
+  /** @returns undefined for a text that is sent whole */
+  readonly nameOf: (text: string) => string | undefined
+  readonly sendWhole: (text: string) => void
+  readonly sendAllWhole: () => void
+}
 
-  /** @returns undefined for a text that is not kept */
-  nameOf(text: string): string | undefined {
-    if (!this.#areUsed) return undefined
-    if (!this.#names.has(text) && this.#names.size < mostNames)
-      this.#names.set(text, hash('sha256', text, 'hex').slice(0, 40))
-    return this.#names.get(text)
-  }
-
-  /** Has all statements sent whole from now on. */
-  giveUp(): void {
-    this.#areUsed = false
-  }
-
-  /** Has one sent whole. */
-  forget(text: string): void {
-    this.#names.set(text, undefined)
+/** A name is a digest of its text: behind a pooler the connection may be one on which another process has prepared its own. */
+export function newStatementNames(): StatementNames {
+  const names = new Map<string, string | undefined>()
+  let areUsed = true
+  return {
+    nameOf: (text) => {
+      if (!areUsed) return undefined
+      if (!names.has(text) && names.size < mostNames) names.set(text, hash('sha256', text, 'hex').slice(0, 40))
+      return names.get(text)
+    },
+    sendWhole: (text) => void names.set(text, undefined),
+    sendAllWhole: () => {
+      areUsed = false
+    },
   }
 }
 
@@ -65,9 +63,9 @@ export function isOfName(error: ServerError): boolean {
 }
 
 /**
- * Has a connection run our own statements in its quickest way: prepared under a name; with rows as arrays, which are made faster than
- * objects, and which our statements take as well; and by a callback, since what pg returns by its promise lives longer than it is of
- * use (docs/explanations/performance.md).
+ * Has a connection run our own statements in its quickest way. They are prepared under names. Rows come as arrays, which are made
+ * faster than objects. And they come by a callback: what pg returns by its promise lives longer than it is of use, which at 500 rows
+ * costs the garbage collector six times as much (pg 8.23).
  */
 export function hasten(client: PoolClient, names: StatementNames): void {
   const query = client.query.bind(client)
@@ -84,8 +82,8 @@ export function hasten(client: PoolClient, names: StatementNames): void {
     if (name === undefined) return run({ text, values })
     return run({ name, text, values }).catch((error: ServerError) => {
       if (!isOfName(error)) throw error
-      if (isStale(error)) names.forget(text)
-      else names.giveUp()
+      if (isStale(error)) names.sendWhole(text)
+      else names.sendAllWhole()
       // In a transaction, which has failed with it, nothing can be done any more but to begin anew.
       return run({ text, values }).catch((second: ServerError) => {
         throw second.code === '25P02' ? error : second

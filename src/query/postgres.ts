@@ -1,6 +1,6 @@
 import { checkedColumns, uniqueColumns } from './constraint'
 import type { Dialect } from './dialect'
-import { hasten, isOfName, type PoolClient, type Pools, StatementNames } from './postgres-connection'
+import { hasten, isOfName, newStatementNames, type PoolClient, type Pools } from './postgres-connection'
 
 /** Types that are read as PostgreSQL writes them: its driver makes objects of them, and a local time of a date. */
 const readAsText: ReadonlySet<string> = new Set(['date', 'interval', 'point', 'circle'])
@@ -57,7 +57,7 @@ export const postgres: Dialect = {
   // The server's farewell may come together with its welcome, before TypeORM listens: an error that nobody hears ends the process.
   guardPool: (driver) => {
     const { master, slaves = [] } = driver as Pools
-    const names = new StatementNames()
+    const names = newStatementNames()
     const onConnect = (client: PoolClient): void => {
       client.on('error', () => undefined)
       hasten(client, names)

@@ -1,8 +1,9 @@
 import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
-import { onceFor } from '../schema/once-for'
 import type { Resource } from '../schema/registry'
 import type { Json } from '../value/kind'
+import { setPath } from './entity'
+import { memoize } from './memoize'
 import { fieldValue, type Row } from './row'
 import { shownOf } from './shown'
 import type { RawRow } from './statement'
@@ -19,12 +20,12 @@ export function renderField(resource: Resource, row: Row, field: Field): Json {
 }
 
 /** Of a row, as listeners may have left it. */
-export const recordOfRow = onceFor((resource: Resource): ((row: Row) => JsonRecord) =>
+export const recordOfRow = memoize((resource: Resource): ((row: Row) => JsonRecord) =>
   buildRender(resource, (field) => (row) => renderField(resource, row, field)),
 )
 
 /** Of a row as the driver hands it out: the same, by less work. */
-export const recordOfRaw = onceFor((resource: Resource, dataSource: DataSource): ((raw: RawRow) => JsonRecord) =>
+export const recordOfRaw = memoize((resource: Resource, dataSource: DataSource): ((raw: RawRow) => JsonRecord) =>
   buildRender(resource, (field) => shownOf(field, resource, dataSource)),
 )
 
@@ -32,26 +33,17 @@ type Show<From> = (from: From) => Json
 
 /** Looks everything up once, since a list does it for each of its records. */
 function buildRender<From>({ record }: Resource, showOf: (field: Field) => Show<From>): (from: From) => JsonRecord {
-  const fields = record.map((field) => {
-    const [name = '', ...inner] = field.path
-    return { name, inner, show: showOf(field) }
-  })
+  const fields = record.map((field) => ({
+    path: field.path.join('.'),
+    isOwn: field.path.length === 1,
+    show: showOf(field),
+  }))
   return (from) => {
     const json: JsonRecord = {}
-    for (const { name, inner, show } of fields) {
-      if (inner.length === 0) json[name] = show(from)
-      else place(json, [name, ...inner], show(from))
+    for (const { path, isOwn, show } of fields) {
+      if (isOwn) json[path] = show(from)
+      else setPath(json, path, show(from))
     }
     return json
   }
-}
-
-function place(branch: JsonRecord, [name = '', ...rest]: readonly string[], value: Json): void {
-  if (rest.length === 0) {
-    branch[name] = value
-    return
-  }
-  const inner = (branch[name] ?? {}) as JsonRecord
-  branch[name] = inner
-  place(inner, rest, value)
 }

@@ -2,12 +2,12 @@ import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Field } from '../schema/field'
-import { onceFor } from '../schema/once-for'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 import { compile, gather, statementOf } from './compile'
 import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
+import { memoize } from './memoize'
 import { columnSql, type Row, toParameter, toValues } from './row'
 import { execute } from './statement'
 
@@ -36,7 +36,7 @@ export async function requireReferences(
 }
 
 /** The foreign keys that the database watches, and whether there are no others. */
-const watchedReferences = onceFor((resource: Resource, dataSource: DataSource) => {
+const watchedReferences = memoize((resource: Resource, dataSource: DataSource) => {
   const { isTextLoose } = dialectOf(dataSource)
   const isWatched = ({ constrained, columns }: Field): boolean =>
     constrained && !(isTextLoose && columns.some(({ kind }) => kind.operators.includes('like')))
@@ -79,23 +79,27 @@ function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {
 
 async function isThere(session: Session, field: Field, key: readonly unknown[]): Promise<boolean> {
   const { dataSource } = session
-  const values = field.columns.map((column, index) => toParameter(dataSource, column, key[index]))
+  const { values, bind } = gather()
+  const names = field.columns.map((column, index) => bind(toParameter(dataSource, column, key[index])))
   const statement = statementOf(field, 'whether it is there', () =>
-    compile(dataSource, referred(dataSource, field), values.length),
+    compile(dataSource, referred(dataSource, field, names), values.length),
   )
   const { rows } = await execute(session, statement, values)
   return rows.length > 0
 }
 
-/** The record that a foreign key refers to. */
-function referred(dataSource: DataSource, { relation, columns }: Field): SelectQueryBuilder<ObjectLiteral> {
-  const { bind } = gather()
+/** The record that a foreign key refers to. @param names of the key's values */
+function referred(
+  dataSource: DataSource,
+  { relation, columns }: Field,
+  names: readonly string[],
+): SelectQueryBuilder<ObjectLiteral> {
   const target = relation?.inverseEntityMetadata.target ?? ''
   const builder = dataSource.createQueryBuilder(target, 'r').select('1', '0')
-  for (const stored of columns) {
+  for (const [index, stored] of columns.entries()) {
     const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
     const column = columnSql(dataSource, referenced, 'r')
-    builder.andWhere(dialectOf(dataSource).equalsAny(column, stored.kind, [bind(undefined)]))
+    builder.andWhere(dialectOf(dataSource).equalsAny(column, stored.kind, [names[index] ?? '']))
   }
   return builder.limit(1)
 }

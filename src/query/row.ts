@@ -1,11 +1,11 @@
 import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
 import type { ColumnMetadata } from '../schema/metadata'
-import { onceFor } from '../schema/once-for'
 import type { Resource } from '../schema/registry'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import { textOperators } from '../value/kind'
 import { dialectOf } from './dialect-of'
+import { memoize } from './memoize'
 import type { RawRow } from './statement'
 
 /** The values of one row, in the order of `resource.row` or `entityRow`, as TypeORM hands them to entities. */
@@ -20,7 +20,7 @@ export function fieldValue(resource: Resource, row: Row, field: Field): unknown 
 }
 
 /** Where a row has the columns of a field. */
-export const positionsOf = onceFor(({ columns }: Field, { row }: Resource): readonly number[] =>
+export const positionsOf = memoize(({ columns }: Field, { row }: Resource): readonly number[] =>
   columns.map((column) => row.indexOf(column)),
 )
 
@@ -72,7 +72,7 @@ export class UnreadableError extends Error {
 }
 
 /** Reads back what {@link selection} has named. What it returns throws {@link UnreadableError}. */
-export const readerOf = onceFor((columns: readonly ReadColumn[], dataSource: DataSource): ((raw: RawRow) => Row) => {
+export const readerOf = memoize((columns: readonly ReadColumn[], dataSource: DataSource): ((raw: RawRow) => Row) => {
   const readers = columns.map((column) => valueReader(column, dataSource))
   return (raw) => readers.map((read, index) => read(raw[index]))
 })

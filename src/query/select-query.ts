@@ -1,17 +1,20 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { type Exists, type Join, type Order, rootAlias, type Scope, type SelectPlan } from '../plan/plan'
+import { type Exists, type Join, type Order, rootAlias, type SelectPlan } from '../plan/plan'
 import { dialectOf } from './dialect-of'
 import { placeSelection } from './keyset'
 import { columnSql, selection } from './row'
 
-/** What the scopes of a plan ask, as SQL. */
-export type Asked = ReadonlyMap<Scope, readonly string[]>
+/** The conditions of a plan as SQL: its own, and those of each `exists`. */
+export interface Asked {
+  readonly own: readonly string[]
+  readonly exists: readonly (readonly string[])[]
+}
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
 /** All of a plan but how many rows. */
-export function selectQuery(dataSource: DataSource, plan: SelectPlan, asked: Asked, behind?: string): Builder {
-  const builder = askedQuery(dataSource, plan, asked, behind)
+export function selectQuery(dataSource: DataSource, plan: SelectPlan, asked: Asked): Builder {
+  const builder = askedQuery(dataSource, plan, asked)
   addColumns(dataSource, builder, plan)
   return builder
 }
@@ -20,16 +23,10 @@ export function selectQuery(dataSource: DataSource, plan: SelectPlan, asked: Ask
  * The rows of a page by a detour: what is passed over on the way to it need not be carried along, or sorted, as a whole.
  * @param tail which page
  */
-export function deepQuery(
-  dataSource: DataSource,
-  plan: SelectPlan,
-  asked: Asked,
-  behind: string | undefined,
-  tail: string,
-): Builder {
+export function deepQuery(dataSource: DataSource, plan: SelectPlan, asked: Asked, tail: string): Builder {
   const { resource, ordering } = plan
   const keys = resource.key.columns.map((column) => columnSql(dataSource, column, rootAlias))
-  const inner = askedQuery(dataSource, plan, asked, behind)
+  const inner = askedQuery(dataSource, plan, asked)
   for (const [index, key] of keys.entries()) inner.addSelect(key, `k${index}`)
   const { driver } = dataSource
   const same = keys.map((key, index) => `${driver.escape('page')}.${driver.escape(`k${index}`)} = ${key}`)
@@ -43,11 +40,10 @@ export function deepQuery(
 }
 
 /** What a plan asks, in its order, without columns. */
-function askedQuery(dataSource: DataSource, plan: SelectPlan, asked: Asked, behind: string | undefined): Builder {
+function askedQuery(dataSource: DataSource, plan: SelectPlan, { own, exists }: Asked): Builder {
   const builder = dataSource.createQueryBuilder(plan.resource.metadata.target, rootAlias).select([])
-  askScope(dataSource, builder, plan, plan.joins, asked)
-  if (behind !== undefined) builder.andWhere(behind)
-  for (const one of plan.exists) askExists(dataSource, builder, one, asked)
+  askScope(dataSource, builder, plan.joins, own)
+  for (const [index, one] of plan.exists.entries()) askExists(dataSource, builder, one, exists[index] ?? [])
   addOrdering(dataSource, builder, plan.ordering)
   return builder
 }
@@ -66,19 +62,24 @@ function addOrdering(dataSource: DataSource, builder: Builder, ordering: readonl
   }
 }
 
-function askScope(dataSource: DataSource, builder: Builder, scope: Scope, joins: readonly Join[], asked: Asked): void {
+function askScope(
+  dataSource: DataSource,
+  builder: Builder,
+  joins: readonly Join[],
+  conditions: readonly string[],
+): void {
   for (const join of joins) {
     const { condition, parameters } = ofItsType(dataSource, join)
     builder.leftJoin(`${join.from}.${join.relation.propertyPath}`, join.alias, condition, parameters)
   }
-  for (const condition of asked.get(scope) ?? []) builder.andWhere(condition)
+  for (const condition of conditions) builder.andWhere(condition)
 }
 
 /**
  * The records for which there are others at the end of a relation. It starts at the record itself once more, since TypeORM knows
  * how to follow any relation from there, and does not depend on the row outside: the database answers it once.
  */
-function askExists(dataSource: DataSource, outer: Builder, exists: Exists, asked: Asked): void {
+function askExists(dataSource: DataSource, outer: Builder, exists: Exists, conditions: readonly string[]): void {
   const { driver } = dataSource
   const { alias, from, relation } = exists.first
   const again = `${alias}_of`
@@ -86,7 +87,7 @@ function askExists(dataSource: DataSource, outer: Builder, exists: Exists, asked
   const names = primaryColumns.map(({ databaseName }) => driver.escape(databaseName))
   const keyOf = (owner: string): string => names.map((name) => `${driver.escape(owner)}.${name}`).join(', ')
   const builder = dataSource.createQueryBuilder(target, again).select(keyOf(again))
-  askScope(dataSource, builder, exists, [{ alias, from: again, relation }, ...exists.joins], asked)
+  askScope(dataSource, builder, [{ alias, from: again, relation }, ...exists.joins], conditions)
   outer.andWhere(`(${keyOf(from)}) IN (${builder.getQuery()})`, builder.getParameters())
 }
 

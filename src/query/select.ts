@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import type { Join, Scope, SelectPlan } from '../plan/plan'
+import type { Join, ListPlan, Scope, SelectPlan } from '../plan/plan'
 import { planItem } from '../plan/select-plan'
 import type { Resource } from '../schema/registry'
 import { type Bind, compile, gather, statementOf } from './compile'
@@ -11,24 +11,17 @@ import { type Row, readerOf } from './row'
 import { type Asked, deepQuery, selectQuery } from './select-query'
 import { execute, type RawRow } from './statement'
 
-/** Runs the plan as one statement. Rows come as they are stored: no listener has seen them. */
-export async function readRows(session: Session, plan: SelectPlan): Promise<readonly Row[]> {
-  const rows = await readRaw(session, plan)
-  return rows.map(readerOf(plan.resource[plan.columns], session.dataSource))
-}
-
-/** As {@link readRows}, as the driver hands them out. */
-export async function readRaw(session: Session, plan: SelectPlan): Promise<readonly RawRow[]> {
+/** Runs the plan as one statement. Rows come as the driver hands them out. */
+export async function readRaw(session: Session, plan: ListPlan): Promise<readonly RawRow[]> {
   const { dataSource } = session
   const { values, bind } = gather()
   const asked = askAll(dataSource, plan, bind)
-  const behind = behindSql(dataSource, plan, bind)
-  const tail = plan.page === undefined ? '' : ` LIMIT ${bind(plan.page.limit)} OFFSET ${bind(plan.page.offset)}`
-  const isDeep = dialectOf(dataSource).seeksKeysFirst && (plan.page?.offset ?? 0) >= deep
-  const statement = statementOf(plan.resource, shapeOf(plan, asked, behind, isDeep), () =>
+  const tail = ` LIMIT ${bind(plan.limit)} OFFSET ${bind(plan.offset)}`
+  const isDeep = dialectOf(dataSource).seeksKeysFirst && plan.offset >= deep
+  const statement = statementOf(plan.resource, shapeOf(plan, asked, isDeep), () =>
     isDeep
-      ? compile(dataSource, deepQuery(dataSource, plan, asked, behind, tail), values.length)
-      : compile(dataSource, selectQuery(dataSource, plan, asked, behind), values.length, tail),
+      ? compile(dataSource, deepQuery(dataSource, plan, asked, tail), values.length)
+      : compile(dataSource, selectQuery(dataSource, plan, asked), values.length, tail),
   )
   return (await execute(session, statement, values)).rows
 }
@@ -59,33 +52,30 @@ export async function readRawItem(
   const { dataSource } = session
   const { values, bind } = gather()
   const plan = planItem(resource, key, columns)
-  const conditions = plan.conditions.map((condition) => conditionSql(condition, dataSource, bind))
-  const statement = statementOf(resource, `${locks ? 'lock' : 'read'} ${columns} ${conditions}`, () => {
-    const builder = selectQuery(dataSource, plan, new Map([[plan, conditions]]))
+  const asked = askAll(dataSource, plan, bind)
+  const statement = statementOf(resource, `${locks ? 'lock' : 'read'} ${columns} ${asked.own}`, () => {
+    const builder = selectQuery(dataSource, plan, asked)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })
   return (await execute(session, statement, values)).rows[0]
 }
 
 function askAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): Asked {
-  const ask = (scope: Scope): [Scope, readonly string[]] => [
-    scope,
-    scope.conditions.map((condition) => conditionSql(condition, dataSource, bind)),
-  ]
-  return new Map([ask(plan), ...plan.exists.map(ask)])
+  const toSql = ({ conditions }: Scope): readonly string[] =>
+    conditions.map((condition) => conditionSql(condition, dataSource, bind))
+  const behind = behindSql(dataSource, plan, bind)
+  const own = toSql(plan)
+  return { own: behind === undefined ? own : [...own, behind], exists: plan.exists.map(toSql) }
 }
 
-/** All that the text of a plan's statement depends on. Its conditions are SQL already, with names in place of values. */
-function shapeOf(plan: SelectPlan, asked: Asked, behind: string | undefined, isDeep: boolean): string {
-  const { columns, page, start, joins, exists, ordering } = plan
+/** All that the text of a list's statement depends on. Its conditions are SQL already, with names in place of values. */
+function shapeOf({ start, joins, exists, ordering }: ListPlan, asked: Asked, isDeep: boolean): string {
   const joined = (join: Join): string => `${join.alias} ${join.from}.${join.relation.propertyPath}`
   return JSON.stringify([
-    columns,
-    page !== undefined,
+    'list',
     start !== undefined,
-    behind,
     isDeep,
-    [...asked.values()],
+    asked,
     joins.map(joined),
     exists.map(({ first, joins: inner }) => [first, ...inner].map(joined)),
     ordering.map(({ column, descending }) => [column.column.databaseName, descending]),

@@ -1,10 +1,10 @@
 import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
-import { onceFor } from '../schema/once-for'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 import type { Json } from '../value/kind'
 import { dialectOf } from './dialect-of'
+import { memoize } from './memoize'
 import { fromValues, positionsOf, valueReader } from './row'
 import type { RawRow } from './statement'
 
@@ -24,7 +24,7 @@ export function shownOf(field: Field, resource: Resource, dataSource: DataSource
 }
 
 /** What such a row holds for a field: as `fieldValue` says it of one that was read. */
-export const storedValueOf = onceFor(
+export const storedValueOf = memoize(
   (field: Field, resource: Resource, dataSource: DataSource): ((raw: RawRow) => unknown) => {
     const positions = positionsOf(field, resource)
     const readers = field.columns.map((column) => valueReader(column, dataSource))
@@ -39,7 +39,9 @@ function shownColumn(column: StoredColumn, { kind }: Field, dataSource: DataSour
   const read = valueReader(column, dataSource)
   const isPlain = column.valueColumn.transformer === undefined
   const shown = isPlain ? dialectOf(dataSource).shown?.(column) : undefined
+  const isFlag = isPlain && kind.boolean === true
   return (raw) => {
+    if (isFlag && (raw === 1 || raw === 0)) return raw === 1
     const known = shown?.(raw)
     if (known !== undefined) return known
     const value = read(raw) ?? null

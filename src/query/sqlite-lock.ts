@@ -5,10 +5,10 @@
  * turns: docs/explanations/sqlite-lock.md has a program that shows it, and the report to TypeORM.
  */
 import type { DataSource, Driver, QueryRunner } from 'typeorm'
-import { isOurs } from './signature'
 import type { PreparedStatement } from './sqlite-connection'
 import { guard, type SqliteDriver, type SqliteRunner } from './sqlite-runner'
 import { newTurns, type SqliteLock, takeAll } from './sqlite-turns'
+import { isOurs } from './statement-comment'
 import { scopeTransactions } from './transaction-scope'
 
 /** How long, in milliseconds, a statement or transaction waits for the connection. */

@@ -1,7 +1,7 @@
 import { type Driver, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm'
-import { isOurs } from './signature'
 import { type Connection, hasEnded, type PreparedStatement, rollBackPast } from './sqlite-connection'
 import { acquire, type Give, type SqliteLock, SqliteLockError, takeOne } from './sqlite-turns'
+import { isOurs } from './statement-comment'
 import { currentScope, inScope } from './transaction-scope'
 
 /** What TypeORM's driver for SQLite has besides its interface. */

@@ -2,8 +2,9 @@ import { checkedColumns } from './constraint'
 import type { Dialect, Failure } from './dialect'
 import { globPattern } from './glob'
 
-/** Of a day that every month has: of others it takes a calendar to say that there are such. */
-const storedDateTime = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8]) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{3})?$/
+/** Of a day that its month has in every year. */
+const storedDateTime =
+  /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?$/
 
 /** A date-time is stored in UTC as it is shown, but for its fraction. */
 const shownDateTime = (value: unknown): string | undefined =>

@@ -12,7 +12,7 @@ export interface ListRequest {
   readonly limit: number
   /** The first is 1. */
   readonly page: number
-  /** The token of `after`, empty for none; undefined where pages are counted. */
+  /** The token of `after`, empty for the first page; undefined where it was not sent. */
   readonly after: string | undefined
   /** The other parameters as sent, for the links to other pages: `published=true&ordering=id`. */
   readonly others: string
@@ -46,7 +46,7 @@ export function parseListRequest(
   }
   const single = (name: string): string | undefined => readSingle(pairs, name, errors)
   const limit = readCount('limit', single('limit'), limits.page.max, errors) ?? limits.page.default
-  const reach = ` (pages reach ${limits.depth} records deep; go further by filtering)`
+  const reach = ` (pages reach ${limits.depth} records deep; go further by filtering, or by following links from after=)`
   const after = takesAfter ? single('after') : undefined
   // Behind a token pages are not counted.
   const last = after ? longestCount : Math.floor(limits.depth / limit)
@@ -64,6 +64,7 @@ export function parseListRequest(
   }
 }
 
+/** Of the nine digits that a count may have. */
 const longestCount = 999_999_999
 
 function readPairs(querystring: string, limits: Limits): readonly Pair[] {

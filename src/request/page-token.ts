@@ -6,7 +6,7 @@ export type PlaceValue = string | number | boolean | null
 /** Where a page begins: behind or before a place in the order. */
 export interface PageStart {
   readonly direction: 'after' | 'before'
-  /** The values of the sort columns; none for the end of the list. */
+  /** The values of the sort columns; none for the end that the direction leads from. */
   readonly place: readonly PlaceValue[] | undefined
 }
 
@@ -55,7 +55,8 @@ function toStart(content: unknown): PageStart | undefined {
   return { direction, place: place.length === 0 ? undefined : place }
 }
 
-function isPlaceValue(value: unknown): value is PlaceValue {
+/** Whether JSON gives it back as it is. */
+export function isPlaceValue(value: unknown): value is PlaceValue {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value)
 }
 

@@ -9,9 +9,10 @@ export interface Page {
   readonly previous: PageLink | undefined
 }
 
-/** @property after the token of keyset paging; undefined where pages are counted */
+/** Where a link leads. */
 export interface PageLink {
   readonly page: number
+  /** The token of keyset paging; undefined where the page is found by its number. */
   readonly after: string | undefined
 }
 

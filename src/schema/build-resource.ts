@@ -1,10 +1,11 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
+import type { ResourceOptions } from '../resource'
 import { buildFields, fieldsOfRecord } from './build-fields'
 import { buildRule } from './build-rule'
 import type { MountContext } from './context'
 import type { Field } from './field'
-import { lifecycleOf } from './lifecycle'
+import { type Lifecycle, lifecycleOf } from './lifecycle'
 import { findOwner } from './owner'
 import { fieldColumns, isColumnNamed, isNamed, propertyOf } from './property'
 import type { Registration } from './registration'
@@ -28,10 +29,6 @@ export function buildResource(registration: Registration, context: MountContext,
   if (typeof (options.requireIfMatch ?? false) !== 'boolean') {
     report(`"requireIfMatch" must be true or false, not ${JSON.stringify(options.requireIfMatch)}`)
   }
-  const { paging = 'pages' } = options
-  if (paging !== 'pages' && paging !== 'keyset') {
-    report(`"paging" must be "pages" or "keyset", not ${JSON.stringify(paging)}`)
-  }
   checkProperties(registration, context, report)
   const { shown, hidden } = buildFields(registration, context, report)
   const rule = buildRule(registration, context, report)
@@ -44,12 +41,7 @@ export function buildResource(registration: Registration, context: MountContext,
   ]
   const entityRow = lifecycle.load || lifecycle.write || validate !== undefined ? wholeRow(row, metadata, context) : row
   const inputs = [...hidden.filter((field) => field.insertable), ...record]
-  const takesAfter = !namesOf(record).has('after')
-  if (paging === 'keyset' && !takesAfter) {
-    report(
-      `"paging" is "keyset", whose parameter "after" is a field of it too: give the field another name with "rename"`,
-    )
-  }
+  const fields = namesOf(record)
   const [key] = record
   if (key === undefined || rule === undefined) return undefined
   return {
@@ -62,7 +54,7 @@ export function buildResource(registration: Registration, context: MountContext,
     record,
     row: lifecycle.load ? entityRow : row,
     entityRow,
-    fields: namesOf(record),
+    fields,
     inputs: new Map(inputs.map((field) => [field.name, field])),
     embedded: new Set(inputs.flatMap(({ path }) => prefixesOf(path))),
     relations: buildRelations(registration),
@@ -72,11 +64,31 @@ export function buildResource(registration: Registration, context: MountContext,
     },
     owner,
     requireIfMatch: options.requireIfMatch === true,
-    paging,
-    takesAfter,
+    ...buildPaging(options, fields, lifecycle, report),
     validate,
     lifecycle,
   }
+}
+
+function buildPaging(
+  { paging = 'pages' }: ResourceOptions,
+  fields: Resource['fields'],
+  lifecycle: Lifecycle,
+  report: Report,
+): Pick<Resource, 'paging' | 'takesAfter'> {
+  if (paging !== 'pages' && paging !== 'keyset') {
+    report(`"paging" must be "pages" or "keyset", not ${JSON.stringify(paging)}`)
+  }
+  const takesAfter = !fields.has('after')
+  if (paging === 'keyset' && !takesAfter) {
+    report(
+      '"paging" is "keyset", whose parameter "after" is a field of it too: give the field another name with "rename"',
+    )
+  }
+  if (paging === 'keyset' && lifecycle.load) {
+    report('"paging" is "keyset", whose tokens would tell what listeners of loading may hide')
+  }
+  return { paging, takesAfter }
 }
 
 /** A row as the entity that TypeORM would hand out has it: behind it every other column that TypeORM selects by itself. */

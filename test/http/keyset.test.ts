@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import Koa from 'koa'
-import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
+import { AfterLoad, Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
 import { anonymous, mountResources, Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { openWorld, type World } from '../world/world'
@@ -26,6 +26,27 @@ class Step {
   @Column() after!: number
 }
 
+/** What a token tells must not be more than what is shown. */
+@Entity()
+@Resource({ auth: open })
+class Card {
+  @PrimaryGeneratedColumn() id!: number
+  @Column('varchar', {
+    transformer: { to: (number: string) => number, from: (number: string) => `****${number.slice(-4)}` },
+  })
+  number!: string
+}
+
+@Entity()
+@Resource({ auth: open })
+class Masked {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() secret!: string
+  @AfterLoad() mask(): void {
+    this.secret = '***'
+  }
+}
+
 interface Page {
   readonly meta: { readonly page: number; readonly next: string; readonly previous: string }
   readonly objects: readonly { readonly id: string }[]
@@ -34,12 +55,14 @@ interface Page {
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Event, Step],
+    entities: [Event, Step, Card, Masked],
     seed: async (source) => {
       const events = ['Lisbon', 'Rome, the city', 'Ö'].flatMap((place) =>
         [1, 2, 3].map((number) => ({ place, number, title: number === 2 ? null : 'same', story: 'x'.repeat(number) })),
       )
       await source.getRepository(Event).insert(events)
+      await source.getRepository(Card).insert([{ number: '11112222' }, { number: '33334444' }])
+      await source.getRepository(Masked).insert([{ secret: 'first' }, { secret: 'second' }])
       await source.getRepository(Step).insert([{ after: 1 }, { after: 2 }])
     },
   })
@@ -85,6 +108,20 @@ test('pages before the first and behind the last are empty, and lead back', asyn
   expect([past.objects, past.meta.next]).toEqual([[], ''])
   const last = await page(past.meta.previous)
   expect(last.objects.map(({ id }) => id)).toEqual((await walk('/api/event/')).slice(-4))
+  expect(last.meta.next).toBe('')
+})
+
+test.each(['card/?ordering=number&limit=1&after=', 'masked/?ordering=secret&limit=1&after=', 'masked/?limit=1&after='])(
+  'what is stored otherwise than it is shown is in no token: %s',
+  async (path) => {
+    const { meta } = await page(`/api/${path}`)
+    expect(meta.next).toMatch(/&page=2$/)
+    expect((await page(meta.next)).objects).toHaveLength(1)
+  },
+)
+
+test('by a column that is shown as it is stored, a resource with others is paged by keyset', async () => {
+  expect((await page('/api/card/?limit=1&after=')).meta.next).toMatch(/&page=2&after=[\w-]+$/)
 })
 
 test('texts that no link holds are paged by number', async () => {
