@@ -7,7 +7,7 @@ import { readerOf } from '../query/row'
 import { readRaw } from '../query/select'
 import type { RawRow } from '../query/statement'
 import type { ListRequest } from '../request/list-request'
-import type { PageStart } from '../request/page-token'
+import type { PageStart, PlaceValue } from '../request/page-token'
 import type { Page, PageLink } from '../response/envelope'
 import type { Service } from './service'
 
@@ -23,9 +23,10 @@ export async function fetchPage(
   const hasMore = found.length > request.limit
   const rows = hasMore ? found.slice(0, request.limit) : found
   const inOrder = start?.direction === 'before' ? rows.toReversed() : rows
-  const links =
-    start === undefined ? countedLinks(request, hasMore) : keysetLinks(service, plan, start, request, inOrder, hasMore)
-  return { records: await renderRows(session, plan, inOrder), ...links }
+  const records = await renderRows(session, plan, inOrder)
+  if (start === undefined) return { records, ...countedLinks(request, hasMore) }
+  const ends = [inOrder[0], inOrder.at(-1)].map((row) => row && placeOf(plan, row))
+  return { records, ...keysetLinks(service, start, request, { isEmpty: inOrder.length === 0, ends, hasMore }) }
 }
 
 type Links = Pick<Page, 'next' | 'previous'>
@@ -37,28 +38,32 @@ function countedLinks({ page }: ListRequest, hasMore: boolean): Links {
   }
 }
 
+/** What links lead on from: the places of the first and the last row, and whether there is one row more. */
+interface Ends {
+  readonly isEmpty: boolean
+  readonly ends: readonly (readonly PlaceValue[] | undefined)[]
+  readonly hasMore: boolean
+}
+
 /** One row more tells of a next page; read backwards, of a previous one. */
 function keysetLinks(
   { pageTokens, limits }: Service,
-  plan: ListPlan,
   { direction, place, order }: KeysetStart,
   { page }: ListRequest,
-  rows: readonly RawRow[],
-  hasMore: boolean,
+  { isEmpty, ends: [first, last], hasMore }: Ends,
 ): Links {
   const isBackwards = direction === 'before'
-  const linkTo = (to: PageStart['direction'], row: RawRow | undefined): PageLink => {
-    const from = row && placeOf(plan, row)
+  const linkTo = (to: PageStart['direction'], from: readonly PlaceValue[] | undefined): PageLink => {
     const token = pageTokens.write({ direction: to, place: from }, order)
     // Texts that are sorted by may have any length, and no link holds them.
-    const isTold = (row === undefined || from !== undefined) && token.length <= limits.parameterValue
+    const isTold = (isEmpty || from !== undefined) && token.length <= limits.parameterValue
     return { page: to === 'after' ? page + 1 : Math.max(page - 1, 1), after: isTold ? token : undefined }
   }
   const hasNext = isBackwards ? place !== undefined : hasMore
   const hasPrevious = isBackwards ? hasMore : place !== undefined || page > 1
   return {
-    next: hasNext ? linkTo('after', rows.at(-1)) : undefined,
-    previous: hasPrevious ? linkTo('before', rows[0]) : undefined,
+    next: hasNext ? linkTo('after', last) : undefined,
+    previous: hasPrevious ? linkTo('before', first) : undefined,
   }
 }
 

@@ -41,7 +41,9 @@ export type Ask = (sql: string) => Promise<readonly Readonly<Record<string, unkn
 export interface PlaceSpelling {
   /** The column as it is read, nothing of it lost. */
   readonly read: string
-  /** The column as it is compared, in the order in which it is sorted. */
+  /** What it is sorted by. */
+  readonly sorted: string
+  /** What is compared, in the same order. */
   readonly compared: string
   /** What it is compared with, from the placeholder of what was read. */
   readonly bound: (placeholder: string) => string
@@ -80,6 +82,8 @@ export interface Dialect {
   readonly isTextLoose: boolean
   /** Whether the database makes an index for each foreign key constraint. */
   readonly indexesReferences: boolean
+  /** Whether an INSERT spells the defaults of columns, for want of a word for them. */
+  readonly spellsDefaults: boolean
   /** Which statements can return what they have written. */
   readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
   /** What is dangerous in the settings of a data source, in sentences. */

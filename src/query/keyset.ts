@@ -4,7 +4,7 @@ import { isPlaceValue, type PlaceValue } from '../request/page-token'
 import type { Bind } from './compile'
 import type { PlaceSpelling } from './dialect'
 import { dialectOf } from './dialect-of'
-import { columnSql } from './row'
+import { columnSql, mayBeNull } from './row'
 import type { RawRow } from './statement'
 
 /** What a list by keyset reads of each row behind its columns: where it stands in the order. */
@@ -14,11 +14,16 @@ export function placeSelection(dataSource: DataSource, plan: SelectPlan): readon
   return plan.ordering.map((order, index) => [spell(dataSource, order).read, String(width + index)])
 }
 
-/** Where a row stands in the order of its plan; undefined where SQLite holds bytes in a column of another type. */
-export function placeOf({ resource, columns, ordering }: SelectPlan, raw: RawRow): readonly PlaceValue[] | undefined {
-  const width = resource[columns].length
-  const place = ordering.map((_, index) => raw[width + index] ?? null)
+/** Where a row stands in the order of its plan; undefined where JSON cannot say it. */
+export function placeOf(plan: SelectPlan, raw: RawRow): readonly PlaceValue[] | undefined {
+  const width = plan.resource[plan.columns].length
+  const place = plan.ordering.map((_, index) => raw[width + index] ?? null)
   return place.every(isPlaceValue) ? place : undefined
+}
+
+/** What a list by keyset is sorted by: what places are compared by. */
+export function sortedSql(dataSource: DataSource, order: Order): string {
+  return spell(dataSource, order).sorted
 }
 
 /** Asks for the rows behind the place where the plan begins, in its order; undefined for all. */
@@ -54,7 +59,7 @@ function stepSql(dataSource: DataSource, order: Order, value: PlaceValue, bind: 
   const limit = bound(bind(value))
   if (!descending) return { behind: `${compared} > ${limit}`, notBefore: `${compared} >= ${limit}` }
   const orNull = (condition: string): string =>
-    column.column.isNullable ? `(${condition} OR ${compared} IS NULL)` : condition
+    mayBeNull(column) ? `(${condition} OR ${compared} IS NULL)` : condition
   return { behind: orNull(`${compared} < ${limit}`), notBefore: orNull(`${compared} <= ${limit}`) }
 }
 

@@ -2,6 +2,7 @@ import type { EntityMetadata } from 'typeorm'
 import { singleKind } from '../value/number'
 import { checkedColumns, uniqueColumns } from './constraint'
 import type { Dialect, Failure } from './dialect'
+import { mysqlPlace } from './mysql-place'
 
 /** Text as it is, whatever the collation of its column takes to be the same. */
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
@@ -31,11 +32,6 @@ const unavailable: ReadonlySet<number> = new Set([
 const driversOwn =
   /connection is (in closed state|closed)|pool is closed|queue limit reached|no connections available|enqueue/i
 
-const castAs =
-  (type: string) =>
-  (placeholder: string): string =>
-    `CAST(${placeholder} AS ${type})`
-
 /** MySQL, MariaDB. */
 export const mysql: Dialect = {
   // By the column first, which can use an index; then exactly.
@@ -60,21 +56,7 @@ export const mysql: Dialect = {
   },
   readBack: (_, value) => value,
   shown: undefined,
-  place: ({ kind, valueColumn }, column) => {
-    const plain = { compared: column, bound: (placeholder: string) => placeholder }
-    const type = String(valueColumn.type)
-    // Sorted by their number, compared by their text.
-    if (type === 'enum' || type === 'simple-enum') return { ...plain, read: `${column} + 0`, compared: `${column} + 0` }
-    if (type === 'bit') return { ...plain, read: `CAST(${column} + 0 AS CHAR)`, bound: castAs('UNSIGNED') }
-    if (type === 'float' || type === 'double' || type === 'real') return { ...plain, read: `${column} + 0e0` }
-    // A number and a text would be compared as doubles.
-    const read = `CAST(${column} AS CHAR)`
-    if (kind.wide) return { ...plain, read, bound: castAs(valueColumn.unsigned ? 'UNSIGNED' : 'SIGNED') }
-    if (['decimal', 'numeric', 'dec', 'fixed'].includes(type)) {
-      return { ...plain, read, bound: castAs(`DECIMAL(65, ${valueColumn.scale ?? 0})`) }
-    }
-    return kind.wide === false ? { ...plain, read: column } : { ...plain, read }
-  },
+  place: mysqlPlace,
   sayNulls: false,
   seeksKeysFirst: true,
   sharesConnection: false,
@@ -82,6 +64,7 @@ export const mysql: Dialect = {
   lockTable: (table) => `SELECT 1 FROM ${table} FOR UPDATE`,
   isTextLoose: true,
   indexesReferences: true,
+  spellsDefaults: false,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
   dangersOf: async (options) => {
     const { enableQueryTimeout, replication } = options as {

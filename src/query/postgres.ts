@@ -34,13 +34,19 @@ export const postgres: Dialect = {
   readBack: (_, value) => value,
   shown: undefined,
   // Its own spelling of a value is exact, and a parameter is read as what it is compared with.
-  place: (_, column) => ({ read: `${column}::text`, compared: column, bound: (placeholder) => placeholder }),
+  place: (_, column) => ({
+    read: `${column}::text`,
+    sorted: column,
+    compared: column,
+    bound: (placeholder) => placeholder,
+  }),
   sayNulls: true,
   seeksKeysFirst: false,
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   isTextLoose: false,
   indexesReferences: false,
+  spellsDefaults: false,
   returning: () => true,
   dangersOf: async (options, ask) => {
     const { query_timeout } = Object('extra' in options && options.extra) as { readonly query_timeout?: unknown }

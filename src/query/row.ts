@@ -43,6 +43,11 @@ export function columnSql({ driver }: DataSource, { column }: ReadColumn, alias?
   return owner === undefined ? name : `${owner}.${name}`
 }
 
+/** Whether a column may be null, as far as anybody has said: of what is computed nobody has. */
+export function mayBeNull({ column }: ReadColumn): boolean {
+  return column.isNullable || column.isVirtualProperty || column.entityMetadata.tableType === 'view'
+}
+
 /** What TypeORM binds for a value of this column: its transformer applied, dates and booleans as the driver stores them. */
 export function toParameter(dataSource: DataSource, { valueColumn }: StoredColumn, value: unknown): unknown {
   return dialectOf(dataSource).bound(value, dataSource.driver.preparePersistentValue(value, valueColumn))

@@ -1,8 +1,8 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { type Exists, type Join, type Order, rootAlias, type SelectPlan } from '../plan/plan'
+import { type Exists, type Join, rootAlias, type SelectPlan } from '../plan/plan'
 import { dialectOf } from './dialect-of'
-import { placeSelection } from './keyset'
-import { columnSql, selection } from './row'
+import { placeSelection, sortedSql } from './keyset'
+import { columnSql, mayBeNull, selection } from './row'
 
 /** The conditions of a plan as SQL: its own, and those of each `exists`. */
 export interface Asked {
@@ -24,7 +24,7 @@ export function selectQuery(dataSource: DataSource, plan: SelectPlan, asked: Ask
  * @param tail which page
  */
 export function deepQuery(dataSource: DataSource, plan: SelectPlan, asked: Asked, tail: string): Builder {
-  const { resource, ordering } = plan
+  const { resource } = plan
   const keys = resource.key.columns.map((column) => columnSql(dataSource, column, rootAlias))
   const inner = askedQuery(dataSource, plan, asked)
   for (const [index, key] of keys.entries()) inner.addSelect(key, `k${index}`)
@@ -35,7 +35,7 @@ export function deepQuery(dataSource: DataSource, plan: SelectPlan, asked: Asked
   const builder = dataSource.createQueryBuilder().select([]).from<ObjectLiteral>(`(${inner.getQuery()}${tail})`, 'page')
   builder.leftJoin(resource.metadata.target, rootAlias, same.join(' AND '), inner.getParameters())
   addColumns(dataSource, builder, plan)
-  addOrdering(dataSource, builder, ordering)
+  addOrdering(dataSource, builder, plan)
   return builder
 }
 
@@ -44,7 +44,7 @@ function askedQuery(dataSource: DataSource, plan: SelectPlan, { own, exists }: A
   const builder = dataSource.createQueryBuilder(plan.resource.metadata.target, rootAlias).select([])
   askScope(dataSource, builder, plan.joins, own)
   for (const [index, one] of plan.exists.entries()) askExists(dataSource, builder, one, exists[index] ?? [])
-  addOrdering(dataSource, builder, plan.ordering)
+  addOrdering(dataSource, builder, plan)
   return builder
 }
 
@@ -54,11 +54,13 @@ function addColumns(dataSource: DataSource, builder: Builder, plan: SelectPlan):
     builder.addSelect(expression, name)
 }
 
-function addOrdering(dataSource: DataSource, builder: Builder, ordering: readonly Order[]): void {
+function addOrdering(dataSource: DataSource, builder: Builder, { ordering, start }: SelectPlan): void {
   const { sayNulls } = dialectOf(dataSource)
-  for (const { column, descending } of ordering) {
-    const nulls = sayNulls && column.column.isNullable ? (descending ? 'NULLS LAST' : 'NULLS FIRST') : undefined
-    builder.addOrderBy(columnSql(dataSource, column, rootAlias), descending ? 'DESC' : 'ASC', nulls)
+  for (const order of ordering) {
+    const { column, descending } = order
+    const sql = start === undefined ? columnSql(dataSource, column, rootAlias) : sortedSql(dataSource, order)
+    const nulls = sayNulls && mayBeNull(column) ? (descending ? 'NULLS LAST' : 'NULLS FIRST') : undefined
+    builder.addOrderBy(sql, descending ? 'DESC' : 'ASC', nulls)
   }
 }
 

@@ -78,6 +78,6 @@ function shapeOf({ start, joins, exists, ordering }: ListPlan, asked: Asked, isD
     asked,
     joins.map(joined),
     exists.map(({ first, joins: inner }) => [first, ...inner].map(joined)),
-    ordering.map(({ column, descending }) => [column.column.databaseName, descending]),
+    ordering.map(({ column: { column }, descending }) => [column.propertyPath, column.databaseName, descending]),
   ])
 }

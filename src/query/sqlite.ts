@@ -35,18 +35,25 @@ export const sqlite: Dialect = {
       ? Number(value)
       : value,
   shown: ({ valueColumn: { type } }) => (type === 'datetime' || type === Date ? shownDateTime : undefined),
-  // A column may hold values of every type: each is bound as the type that it is stored as.
-  place: ({ kind }, column) => ({
-    read: kind.wide ? `CAST(${column} AS TEXT)` : column,
-    compared: column,
-    bound: (placeholder) => (kind.wide ? `CAST(${placeholder} AS INTEGER)` : placeholder),
-  }),
+  // Integers as text, since a double does not hold all of them: compared with a column of numbers, a text is one again. Not with
+  // what is computed.
+  place: ({ column: { isVirtualProperty, entityMetadata } }, column) => {
+    const isComputed = isVirtualProperty || entityMetadata.tableType === 'view'
+    const exact = `CASE WHEN typeof(${column}) = 'integer' THEN CAST(${column} AS TEXT) ELSE ${column} END`
+    return {
+      read: isComputed ? column : exact,
+      sorted: column,
+      compared: column,
+      bound: (placeholder) => placeholder,
+    }
+  },
   sayNulls: false,
   seeksKeysFirst: true,
   sharesConnection: true,
   lockTable: undefined,
   isTextLoose: false,
   indexesReferences: false,
+  spellsDefaults: true,
   returning: () => true,
   dangersOf: async (_, ask) => {
     const [setting] = await ask('PRAGMA foreign_keys')

@@ -3,7 +3,7 @@ import type { DataSource, ObjectLiteral } from 'typeorm'
 import type { Target } from '../plan/plan'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
-import { endOfReferences, type ReadColumn, type StoredColumn } from '../schema/stored-column'
+import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import { type Bind, compile, gather, statementOf } from './compile'
 import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
@@ -11,6 +11,7 @@ import { type ColumnValue, columnValues, setPath } from './entity'
 import { columnSql, fieldValue, fromValues, type Row, readerOf, selection, toParameter, toValues } from './row'
 import { readItem } from './select'
 import { executeWrite } from './statement'
+import { spelledDefaults, toValueSet } from './value-set'
 
 /** Inserts one record. @returns it as it is stored: from the statement itself, where the database can return it */
 export async function insertValues(session: Session, resource: Resource, entity: ObjectLiteral): Promise<Row> {
@@ -21,7 +22,10 @@ export async function insertValues(session: Session, resource: Resource, entity:
   const returned = !canReturn ? [] : isTable(row) ? row : key.columns
   const { values, bind } = gather()
   const { set, shape } = toValueSet(dataSource, columnValues(metadata, entity), bind)
-  const statement = statementOf(resource, shape && `INSERT ${shape}`, () => {
+  const defaults = spelledDefaults(dataSource, metadata, entity)
+  for (const [column, text] of defaults) setPath(set, column.propertyPath, () => text)
+  const spelled = defaults.map(([{ propertyPath }, text]) => [propertyPath, text])
+  const statement = statementOf(resource, shape && `INSERT ${shape}${JSON.stringify(spelled)}`, () => {
     const columns = insertedColumns(metadata.columns)
     const builder = dataSource.createQueryBuilder().insert().into(metadata.target, columns).values(set)
     return compile(dataSource, builder.updateEntity(false), values.length, returning(dataSource, returned))
@@ -122,52 +126,6 @@ function giveKey({ driver }: DataSource, { metadata }: Resource, entity: ObjectL
 function keyOf({ key }: Resource, entity: ObjectLiteral, raw: unknown): readonly unknown[] {
   const { insertId } = Object(raw) as { readonly insertId?: unknown }
   return key.columns.map(({ column }) => column.getEntityValue(entity) ?? insertId)
-}
-
-/** What TypeORM's builders take, and what the text they make of it depends on; undefined where it is the values. */
-interface ValueSet {
-  readonly set: ObjectLiteral
-  readonly shape: string | undefined
-}
-
-/** Values by property, a foreign key in place of the entity it refers to. */
-function toValueSet(dataSource: DataSource, values: readonly ColumnValue[], bind: Bind): ValueSet {
-  const set: ObjectLiteral = {}
-  const names: string[] = []
-  let isBound = true
-  for (const [column, value] of values) {
-    const stored = toStored(dataSource, column, value)
-    if (stored === undefined) continue
-    if (isBindable(dataSource, column, stored)) {
-      const name = bind(stored)
-      setPath(set, pathOf(column), () => name)
-    } else {
-      isBound = false
-      setPath(set, pathOf(column), value)
-    }
-    names.push(column.databaseName)
-  }
-  return { set, shape: isBound ? JSON.stringify(names) : undefined }
-}
-
-/** What the database stores for a value. */
-function toStored({ driver }: DataSource, column: ColumnMetadata, value: unknown): unknown {
-  if (typeof value === 'function') return value
-  const end = endOfReferences(column)
-  // TypeORM does not apply the transformer of the key to a foreign key.
-  const isForeign = end !== column && end.transformer !== undefined && column.transformer === undefined
-  return driver.preparePersistentValue(isForeign ? driver.preparePersistentValue(value, end) : value, column)
-}
-
-/** Whether the value alone stands for it in SQL: TypeORM writes functions around some, and SQL that a listener has given as it is. */
-function isBindable({ driver }: DataSource, { type }: ColumnMetadata, value: unknown): boolean {
-  return typeof value !== 'function' && type !== 'jsonb' && !driver.spatialTypes.includes(type)
-}
-
-function pathOf(column: ColumnMetadata): string {
-  const { relationMetadata: relation, referencedColumn } = column
-  const isOfSeveral = column.isVirtual && relation !== undefined && relation.joinColumns.length > 1
-  return isOfSeveral ? `${relation.propertyPath}.${referencedColumn?.propertyName}` : column.propertyPath
 }
 
 /** The record must still have this key and this owner when the statement runs. */

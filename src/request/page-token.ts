@@ -38,9 +38,9 @@ export function buildPageTokens(secret: string | undefined): PageTokens {
       return `${seal(content, order)}${content}`
     },
     read: (token, order) => {
-      const [given, content] = [token.slice(0, sealLength), token.slice(sealLength)]
-      const own = seal(content, order)
-      if (given.length !== own.length || !timingSafeEqual(Buffer.from(given), Buffer.from(own))) return undefined
+      const content = token.slice(sealLength)
+      const [given, own] = [Buffer.from(token.slice(0, sealLength)), Buffer.from(seal(content, order))]
+      if (given.length !== own.length || !timingSafeEqual(given, own)) return undefined
       return toStart(parseJson(Buffer.from(content, 'base64url').toString()))
     },
   }
@@ -57,7 +57,7 @@ function toStart(content: unknown): PageStart | undefined {
 
 /** Whether JSON gives it back as it is. */
 export function isPlaceValue(value: unknown): value is PlaceValue {
-  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
+  return typeof value === 'number' ? Number.isFinite(value) : value === null || /^(string|boolean)$/.test(typeof value)
 }
 
 function parseJson(text: string): unknown {

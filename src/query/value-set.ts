@@ -1,0 +1,65 @@
+import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
+import type { ColumnMetadata } from '../schema/metadata'
+import { endOfReferences } from '../schema/stored-column'
+import type { Bind } from './compile'
+import { dialectOf } from './dialect-of'
+import { type ColumnValue, setPath } from './entity'
+
+/** What TypeORM's builders take, and what the text they make of it depends on; undefined where it is the values. */
+export interface ValueSet {
+  readonly set: ObjectLiteral
+  readonly shape: string | undefined
+}
+
+/** Values by property, a foreign key in place of the entity it refers to. */
+export function toValueSet(dataSource: DataSource, values: readonly ColumnValue[], bind: Bind): ValueSet {
+  const set: ObjectLiteral = {}
+  const names: string[] = []
+  let isBound = true
+  for (const [column, value] of values) {
+    const stored = toStored(dataSource, column, value)
+    if (stored === undefined) continue
+    if (isBindable(dataSource, column, stored)) {
+      const name = bind(stored)
+      setPath(set, pathOf(column), () => name)
+    } else {
+      isBound = false
+      setPath(set, pathOf(column), value)
+    }
+    names.push(column.databaseName)
+  }
+  return { set, shape: isBound ? JSON.stringify(names) : undefined }
+}
+
+/** What the database stores for a value. */
+function toStored({ driver }: DataSource, column: ColumnMetadata, value: unknown): unknown {
+  if (typeof value === 'function') return value
+  const end = endOfReferences(column)
+  // TypeORM does not apply the transformer of the key to a foreign key.
+  const isForeign = end !== column && end.transformer !== undefined && column.transformer === undefined
+  return driver.preparePersistentValue(isForeign ? driver.preparePersistentValue(value, end) : value, column)
+}
+
+/** Whether the value alone stands for it in SQL: TypeORM writes functions around some, and SQL that a listener has given as it is. */
+function isBindable({ driver }: DataSource, { type }: ColumnMetadata, value: unknown): boolean {
+  return typeof value !== 'function' && type !== 'jsonb' && !driver.spatialTypes.includes(type)
+}
+
+function pathOf(column: ColumnMetadata): string {
+  const { relationMetadata: relation, referencedColumn } = column
+  const isOfSeveral = column.isVirtual && relation !== undefined && relation.joinColumns.length > 1
+  return isOfSeveral ? `${relation.propertyPath}.${referencedColumn?.propertyName}` : column.propertyPath
+}
+
+/** Defaults that a function makes, which TypeORM has SQLite's INSERT spell: each time anew, since it may make another one. */
+export function spelledDefaults(
+  dataSource: DataSource,
+  metadata: EntityMetadata,
+  entity: ObjectLiteral,
+): readonly (readonly [ColumnMetadata, string])[] {
+  if (!dialectOf(dataSource).spellsDefaults) return []
+  return metadata.columns
+    .filter((column) => typeof column.default === 'function' && column.isInsert)
+    .filter((column) => column.getEntityValue(entity) === undefined)
+    .map((column) => [column, String(dataSource.driver.normalizeDefault(column))])
+}
