@@ -89,3 +89,5 @@ chart.setOption({
 })
 mkdirSync(dirname(picture), { recursive: true })
 writeFileSync(picture, chart.renderToSVGString())
+// Its timers would keep the process.
+chart.dispose()
