@@ -31,6 +31,8 @@ export interface MountedResource {
   readonly rule: string
   /** The field that holds the owner, with `ownerField`. */
   readonly owner?: string
+  /** What TypeORM's entities are made for, which takes longer: listeners and subscribers of loading or writing, a tree. */
+  readonly entities?: readonly ('load' | 'write')[]
 }
 
 /** What `mountResources` has mounted. */
@@ -115,12 +117,15 @@ function buildService(
 }
 
 function describe(resource: Resource, base: string): MountedResource {
-  const { name, record, rule, owner } = resource
+  const { name, record, rule, owner, lifecycle, metadata } = resource
+  const isWritten = lifecycle.write || metadata.treeType !== undefined
+  const entities = [...(lifecycle.load ? ['load' as const] : []), ...(isWritten ? ['write' as const] : [])]
   return {
     name,
     path: `${base}/${name}/`,
     fields: record.map((field) => field.name),
     rule: ruleTitle(rule),
     ...(owner === undefined ? {} : { owner: owner.name }),
+    ...(entities.length === 0 ? {} : { entities }),
   }
 }

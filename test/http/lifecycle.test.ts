@@ -355,3 +355,13 @@ test('twenty writes beside each other are all heard of, and all stored', async (
   expect(replies.map(({ status }) => status)).toEqual(names.map(() => 201))
   expect((await get('account?name__like=n%25&limit=100')).json()).toMatchObject({ objects: { length: 20 } })
 })
+
+test('what is mounted says for which resources entities are made', () => {
+  const slower = Object.fromEntries(world.mounted.resources.map(({ name, entities }) => [name, entities]))
+  expect(slower).toMatchObject({
+    author: undefined,
+    article: ['write'],
+    memo: ['load', 'write'],
+    account: expect.arrayContaining(['write']),
+  })
+})
