@@ -24,7 +24,7 @@ const connections = 32
 /** Different requests of one kind of work. */
 const variants = 500
 /** In seconds. */
-export const windowLength = Number(process.env['BENCH_WINDOW'] ?? 1)
+export const windowLength = Number(process.env['BENCH_WINDOW'] ?? 0.5)
 
 export async function measure({ running, work, name }: Series, seconds: number): Promise<Window> {
   const { origin, usage } = running

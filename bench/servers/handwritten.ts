@@ -1,4 +1,8 @@
-/** What somebody who knows SQL writes by hand for this one table: the answers of the service byte by byte, and nothing more. */
+/**
+ * What somebody who knows SQL writes by hand for this one table: the answers of the service byte by byte, their headers too, and
+ * nothing more.
+ */
+import { hash } from 'node:crypto'
 
 /** Runs one statement, prepared once for each text. */
 export type Ask = (sql: string, values: readonly unknown[]) => Promise<readonly Row[]> | readonly Row[]
@@ -20,6 +24,8 @@ export interface Spelling {
   /** The placeholder of the value at this place, from 1. */
   readonly at: (place: number) => string
   readonly dateTime: (stored: unknown) => string
+  /** In milliseconds since 1970. */
+  readonly instant: (stored: unknown) => number
   readonly boolean: (value: boolean) => unknown
 }
 
@@ -28,14 +34,27 @@ const columnsOfNote = columns.replace(/"(?=\w+")/g, 'n."').replace('AS n."', 'AS
 
 export class BadRequest extends Error {}
 
-export interface Notes {
-  readonly list: (query: URLSearchParams) => Promise<unknown>
-  readonly read: (id: string) => Promise<unknown>
-  readonly create: (body: Readonly<Record<string, unknown>>) => Promise<{ readonly id: number }>
-  readonly update: (id: string, body: Readonly<Record<string, unknown>>) => Promise<unknown>
+/** What goes back: JSON, and what its headers say of it. */
+export interface Answer {
+  readonly json: string
+  readonly headers: Readonly<Record<string, string>>
 }
 
-export function handwrittenNotes({ ask, at, dateTime, boolean }: Spelling): Notes {
+export interface Notes {
+  readonly list: (query: URLSearchParams) => Promise<Answer>
+  readonly read: (id: string) => Promise<Answer>
+  readonly create: (body: Readonly<Record<string, unknown>>) => Promise<Answer>
+  readonly update: (id: string, body: Readonly<Record<string, unknown>>) => Promise<Answer>
+}
+
+const headers = {
+  'Content-Type': 'application/json; charset=utf-8',
+  'Cache-Control': 'no-cache',
+  'X-Content-Type-Options': 'nosniff',
+  Vary: 'Authorization',
+}
+
+export function handwrittenNotes({ ask, at, dateTime, instant, boolean }: Spelling): Notes {
   const toRecord = (row: Row) => ({
     id: row.id,
     title: row.title,
@@ -45,6 +64,12 @@ export function handwrittenNotes({ ask, at, dateTime, boolean }: Spelling): Note
     created: dateTime(row.created),
     author_id: row.author_id,
   })
+  const tagged = ([row]: readonly Row[]): Answer => {
+    if (row === undefined) throw new BadRequest('there is no such note')
+    const json = JSON.stringify(toRecord(row))
+    const tag = hash('sha256', `${json} ${instant(row.created)}`, 'base64url').slice(0, 22)
+    return { json, headers: { ...headers, ETag: `"${tag}"` } }
+  }
   return {
     list: async (query) => {
       const values: unknown[] = []
@@ -71,19 +96,16 @@ export function handwrittenNotes({ ask, at, dateTime, boolean }: Spelling): Note
         values,
       )
       const link = (to: number): string => `/api/note/?${[...others, `limit=${limit}`, `page=${to}`].join('&')}`
-      return {
-        meta: {
-          model: 'note',
-          page,
-          next: rows.length > limit ? link(page + 1) : '',
-          previous: page > 1 ? link(page - 1) : '',
-        },
-        objects: rows.slice(0, limit).map(toRecord),
+      const meta = {
+        model: 'note',
+        page,
+        next: rows.length > limit ? link(page + 1) : '',
+        previous: page > 1 ? link(page - 1) : '',
       }
+      return { json: JSON.stringify({ meta, objects: rows.slice(0, limit).map(toRecord) }), headers }
     },
     read: async (id) => {
-      const [row] = await ask(`SELECT ${columns} FROM "notes" WHERE "id" = ${at(1)}`, [Number(id)])
-      return row && toRecord(row)
+      return tagged(await ask(`SELECT ${columns} FROM "notes" WHERE "id" = ${at(1)}`, [Number(id)]))
     },
     create: async ({ title, body, score, published, author_id }) => {
       if (typeof title !== 'string' || typeof body !== 'string') throw new BadRequest('title and body are texts')
@@ -91,15 +113,14 @@ export function handwrittenNotes({ ask, at, dateTime, boolean }: Spelling): Note
       if (typeof published !== 'boolean') throw new BadRequest('published is true or false')
       const places = [1, 2, 3, 4, 5].map(at).join(', ')
       const sql = `INSERT INTO "notes" ("title", "body", "score", "published", "authorId") VALUES (${places}) RETURNING ${columns}`
-      const [row] = await ask(sql, [title, body, score, boolean(published), author_id])
-      if (row === undefined) throw new Error('nothing was inserted')
-      return toRecord(row)
+      const rows = await ask(sql, [title, body, score, boolean(published), author_id])
+      const answer = tagged(rows)
+      return { ...answer, headers: { ...answer.headers, Location: `/api/note/${rows[0]?.id}/` } }
     },
     update: async (id, { title, score }) => {
       if (typeof title !== 'string' || !Number.isInteger(score)) throw new BadRequest('a title and a score')
       const sql = `UPDATE "notes" SET "title" = ${at(1)}, "score" = ${at(2)} WHERE "id" = ${at(3)} RETURNING ${columns}`
-      const [row] = await ask(sql, [title, score, Number(id)])
-      return row && toRecord(row)
+      return tagged(await ask(sql, [title, score, Number(id)]))
     },
   }
 }

@@ -3,27 +3,23 @@ import Router from '@koa/router'
 import Koa from 'koa'
 import bodyParser from 'koa-bodyparser'
 import { serve } from '../serve'
-import { BadRequest, handwrittenNotes } from './handwritten'
+import { type Answer, BadRequest, handwrittenNotes } from './handwritten'
 import { openSpelling } from './spellings'
 
 serve(() => {
   const notes = handwrittenNotes(openSpelling())
   const router = new Router()
   const bodyOf = (request: object): Readonly<Record<string, unknown>> => Object(Object(request).body)
-  router.get('/api/note/', async (context) => {
-    context.body = await notes.list(new URLSearchParams(context.querystring))
-  })
-  router.get('/api/note/:id/', async (context) => {
-    context.body = await notes.read(String(context['params'].id))
-  })
-  router.post('/api/note/', async (context) => {
-    const record = await notes.create(bodyOf(context.request))
-    context.status = 201
-    context.set('Location', `/api/note/${record.id}/`)
-    context.body = record
-  })
+  const give = (context: Koa.Context, { json, headers }: Answer, status = 200): void => {
+    context.status = status
+    context.set(headers)
+    context.body = json
+  }
+  router.get('/api/note/', async (context) => give(context, await notes.list(new URLSearchParams(context.querystring))))
+  router.get('/api/note/:id/', async (context) => give(context, await notes.read(String(context['params'].id))))
+  router.post('/api/note/', async (context) => give(context, await notes.create(bodyOf(context.request)), 201))
   router.put('/api/note/:id/', async (context) => {
-    context.body = await notes.update(String(context['params'].id), bodyOf(context.request))
+    give(context, await notes.update(String(context['params'].id), bodyOf(context.request)))
   })
   const app = new Koa()
   app.use(async (context, next) => {

@@ -25,6 +25,7 @@ function openSqlite(): Spelling {
     },
     at: () => '?',
     dateTime: (stored) => String(stored).slice(0, 19),
+    instant: (stored) => Date.parse(`${String(stored).replace(' ', 'T')}Z`),
     boolean: Number,
   }
 }
@@ -40,6 +41,7 @@ function openPostgres(): Spelling {
     },
     at: (place) => `$${place}`,
     dateTime: (stored) => (stored as Date).toISOString().slice(0, 19).replace('T', ' '),
+    instant: (stored) => (stored as Date).getTime(),
     boolean: (value) => value,
   }
 }
