@@ -12,6 +12,7 @@ export {
 } from './access/rule'
 export type { FaultEvent, RefusalEvent, RequestEvent, StatementEvent } from './diagnostics'
 export { ConfigError } from './errors'
+export type { ApiInfo } from './openapi/document'
 export { DatabaseError } from './query/fault'
 export { lockSqlite, type SqliteLockOptions } from './query/sqlite-lock'
 export { SqliteLockError } from './query/sqlite-turns'

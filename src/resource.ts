@@ -8,6 +8,8 @@ type PathOf<Property extends string> = Property | `${Property}.${string}`
 export interface ResourceOptions<Property extends string = string, Renamed extends string = Property> {
   /** The name in the path. Default: the entity's name in lower case. */
   readonly name?: string
+  /** What a record is, for those who read the API's description. Default: the comment of `@Entity({ comment })`. */
+  readonly description?: string
   /**
    * Properties that no answer, filter, ordering or error of this service shows. They can still be written. A relation to many
    * that is named cannot be followed by filters. Of an embedded entity all, as `profile`, or some, as `profile.phone`.

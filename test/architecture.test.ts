@@ -12,9 +12,12 @@ const rows: readonly (readonly string[])[] = [
   ['plan'],
   ['query'],
   ['response'],
+  ['openapi'],
   ['pipeline'],
   ['site'],
-  ['index.ts'],
+  ['index.ts', 'cli.ts'],
+  // In other people's programs: it imports nothing of the service.
+  ['client'],
 ]
 
 const source = resolve(__dirname, '../src')
@@ -38,7 +41,7 @@ const importsOf = (file: string): readonly Import[] => {
 const ownImports = (file: string): readonly string[] =>
   importsOf(file)
     .filter(({ from }) => from.startsWith('.'))
-    .map(({ from }) => `${relative(source, resolve(source, dirname(file), from))}.ts`)
+    .map(({ from }) => `${relative(source, resolve(source, dirname(file), from.replace(/\.ts$/, '')))}.ts`)
 
 const importers = (name: string, valuesOnly: boolean): readonly string[] =>
   files.filter((file) => importsOf(file).some(({ from, typeOnly }) => from === name && !(valuesOnly && typeOnly)))
@@ -72,6 +75,13 @@ test('typeorm is imported as a value in schema and query only, koa as a value no
     'site/answer.ts',
     'site/koa.ts',
     'site/mount.ts',
+    'site/page.ts',
     'site/payload.ts',
   ])
+})
+
+test('the client imports nothing but itself', () => {
+  const imported = files.filter((file) => rowOf(file) === rows.length - 1).flatMap((file) => importsOf(file))
+  expect(imported.filter(({ from }) => !from.startsWith('./'))).toEqual([])
+  expect(imported.length).toBeGreaterThan(0)
 })

@@ -35,6 +35,8 @@ export interface Rule {
   readonly title?: string
   /** False for a rule that lets nobody write. Default: true. */
   readonly writes?: boolean
+  /** `'public'` for a rule that lets everybody read, for the API's description. Default: unknown. */
+  readonly read?: 'public'
   /** What `@UserAccount` must provide for the rule to work. */
   readonly needs?: 'users' | 'admins'
 }
@@ -46,7 +48,11 @@ export interface ReadAccess {
 
 /** Only reading, by anybody. The default rule (spec.md, Authentication). */
 export function readOnlyRule(): Rule {
-  return withDescription(({ reads }) => (reads ? anonymous : null), { title: 'read-only', writes: false })
+  return withDescription(({ reads }) => (reads ? anonymous : null), {
+    title: 'read-only',
+    writes: false,
+    read: 'public',
+  })
 }
 
 /** Every user of the site, by HTTP Basic (spec.md, Authentication). */
@@ -65,13 +71,14 @@ export function adminRule({ read }: ReadAccess = {}): Rule {
   return withReadAccess(rule, read, { title: 'admin', needs: 'admins' })
 }
 
-type Description = Pick<Rule, 'title' | 'writes' | 'needs'>
+type Description = Pick<Rule, 'title' | 'writes' | 'needs' | 'read'>
 
 function withReadAccess(rule: Rule, read: 'public' | undefined, description: Description): Rule {
   if (read !== undefined && read !== 'public') throw new TypeError(`"read" is "public" or left out, not ${read}`)
   if (read === undefined) return withDescription(rule, description)
   return withDescription((request) => (request.reads ? anonymous : rule(request)), {
     ...description,
+    read,
     title: `${description.title}, public reading`,
   })
 }

@@ -17,6 +17,11 @@ export function answerJson(status: number, body: string, headers: Answer['header
   return { status, headers: { 'Content-Type': json, ...headers }, body }
 }
 
+/** A page or a part of one, which may be kept as long as its tag is asked for. @param type its media type, with its charset */
+export function answerText(type: string, body: string, headers: Answer['headers']): Answer {
+  return { status: 200, headers: { 'Content-Type': type, 'Cache-Control': 'no-cache', ...headers }, body }
+}
+
 export function answerEmpty(headers: Answer['headers'] = {}): Answer {
   return { status: 204, headers, body: '' }
 }

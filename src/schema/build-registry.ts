@@ -2,7 +2,7 @@ import type { DataSource, EntityMetadata } from 'typeorm'
 import type { Rule } from '../access/rule'
 import { ConfigError } from '../errors'
 import { buildResource } from './build-resource'
-import { checkRule } from './build-rule'
+import { checkNeeds, checkRule } from './build-rule'
 import { supportedDatabases } from './column-kind'
 import { collectAccounts, collectRegistrations, type ResourceRegistration, type UserRegistration } from './registration'
 import type { Registry, Resource } from './registry'
@@ -12,6 +12,8 @@ export interface RegistryOptions {
   readonly defaultAuth: Rule
   readonly resources: readonly ResourceRegistration[]
   readonly users: UserRegistration | undefined
+  /** Who may read the description; false for nobody. */
+  readonly openapi: Rule | false
 }
 
 /**
@@ -21,7 +23,7 @@ export interface RegistryOptions {
  */
 export function buildRegistry(
   dataSource: DataSource,
-  { defaultAuth, resources: named, users }: RegistryOptions,
+  { defaultAuth, resources: named, users, openapi }: RegistryOptions,
   mistakes: readonly string[],
 ): Registry {
   const found = [...mistakes]
@@ -31,6 +33,9 @@ export function buildRegistry(
   const before = found.length
   const accounts = collectAccounts(dataSource, users, report)
   const hasUsers = accounts !== undefined || found.length > before
+  if (openapi !== false && checkRule('openapi', openapi, report)) {
+    checkNeeds(openapi, { accounts, hasUsers }, (mistake) => report(`"openapi": ${mistake}`))
+  }
   if (registrations.length === 0 && found.length === 0) {
     report('no entity of the data source is a resource: put @Resource() on one')
   }

@@ -26,6 +26,9 @@ export function buildResource(registration: Registration, context: MountContext,
   if (!namePattern.test(name)) {
     report(`"${name}" cannot be a name in a path; give one of small letters, digits, "-" and "_" as option "name"`)
   }
+  if (typeof (options.description ?? '') !== 'string') {
+    report(`"description" must be a text, not ${JSON.stringify(options.description)}`)
+  }
   if (typeof (options.requireIfMatch ?? false) !== 'boolean') {
     report(`"requireIfMatch" must be true or false, not ${JSON.stringify(options.requireIfMatch)}`)
   }
@@ -46,6 +49,7 @@ export function buildResource(registration: Registration, context: MountContext,
   if (key === undefined || rule === undefined) return undefined
   return {
     name,
+    description: options.description ?? metadata.comment,
     metadata,
     rule,
     // The rows of a view are those of other tables.

@@ -18,7 +18,7 @@ export function buildRule({ options }: Registration, context: MountContext, repo
 }
 
 /** Whether the value of an option is a rule that was made as it must be. */
-export function checkRule(option: 'auth' | 'defaultAuth', rule: Rule, report: Report): boolean {
+export function checkRule(option: 'auth' | 'defaultAuth' | 'openapi', rule: Rule, report: Report): boolean {
   if (typeof rule !== 'function') {
     report(`"${option}" must be a rule, as userRule() or a function that answers with the principal`)
     return false
@@ -28,7 +28,12 @@ export function checkRule(option: 'auth' | 'defaultAuth', rule: Rule, report: Re
   return true
 }
 
-function checkNeeds(rule: Rule, { accounts, hasUsers }: MountContext, report: Report): void {
+/** Whether the site has the users that a rule asks for. */
+export function checkNeeds(
+  rule: Rule,
+  { accounts, hasUsers }: Pick<MountContext, 'accounts' | 'hasUsers'>,
+  report: Report,
+): void {
   if (rule.needs !== undefined && !hasUsers) {
     report(`its rule (${ruleTitle(rule)}) needs users; put @UserAccount on their entity or give the option "users"`)
   } else if (rule.needs === 'admins' && accounts !== undefined && accounts.admin === undefined) {

@@ -22,6 +22,7 @@ export interface Registration<Options = ResourceOptions> {
 const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, true>> = {
   entity: true,
   name: true,
+  description: true,
   exclude: true,
   rename: true,
   readOnly: true,

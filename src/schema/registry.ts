@@ -11,6 +11,8 @@ import type { Validate } from './validation'
 export interface Resource {
   /** The name in the path, `meta.model`. */
   readonly name: string
+  /** What a record is, in the application's own words. */
+  readonly description: string | undefined
   readonly metadata: EntityMetadata
   readonly rule: Rule
   /** Whether records can be written at all. */

@@ -3,6 +3,7 @@ import { publish, type Trace } from '../diagnostics'
 import { ApiError, refusals, unavailable } from '../errors'
 import { handle } from '../pipeline/handle'
 import type { ResourceRequest, Service } from '../pipeline/service'
+import type { Session } from '../query/connection'
 import { toLoggable, troubleOf } from '../query/fault'
 import { type Answer, answerFault, answerRefusal } from '../response/answer'
 
@@ -11,7 +12,8 @@ export async function answer(service: Service, request: ResourceRequest, serverT
   const { context, session } = request
   const { trace } = session
   const start = trace === undefined ? 0 : performance.now()
-  const answered = await handle(service, request).catch((error: unknown) => answerError(request, error))
+  const failing = { context, session, resource: request.resource.name }
+  const answered = await handle(service, request).catch((error: unknown) => answerError(failing, error))
   send(context, answered)
   if (trace === undefined) return
   const milliseconds = performance.now() - start
@@ -26,10 +28,16 @@ function timingOf({ statements, milliseconds }: Trace, total: number): string {
   return `db;dur=${milliseconds.toFixed(1)};desc="${statements} SQL", total;dur=${total.toFixed(1)}`
 }
 
-function answerError(
-  { context, resource: { name: resource }, method, session }: ResourceRequest,
-  error: unknown,
-): Answer {
+/** What has failed: a request on a resource, or on a page, which has a name in small letters too. */
+export interface Failing {
+  readonly context: Context
+  readonly session: Session
+  readonly resource: string
+}
+
+/** The answer to a refusal or a fault. @throws what is for Koa to answer */
+export function answerError({ context, session, resource }: Failing, error: unknown): Answer {
+  const { method } = context
   if (error instanceof ApiError) {
     const { code } = error
     publish('refusal', { resource, method, code, status: refusals[code].status })

@@ -1,15 +1,18 @@
+import { unavailable } from '../errors'
 import { type Session, within, withRunner } from '../query/connection'
 import { dialectOf } from '../query/dialect-of'
 import { hasReplicas } from '../query/replica'
+import { answerHealthy, answerRefusal } from '../response/answer'
+import type { Page } from './page'
 
 /** `warn` where a replica does not answer: what it was asked, the primary is. */
-export type Health = 'pass' | 'warn' | 'fail'
+type Health = 'pass' | 'warn' | 'fail'
 
 /** How long the database may take to say that it is there, in milliseconds. */
 const patience = 2000
 
 /** Asks whether the database answers. */
-export function buildHealth(session: Session): () => Promise<Health> {
+function buildHealth(session: Session): () => Promise<Health> {
   const asksPrimary = buildQuestion(session)
   const asksReplica = hasReplicas(session.dataSource) ? buildQuestion({ ...session, replica: true }) : asksPrimary
   return async () => {
@@ -37,4 +40,13 @@ async function answers(session: Session): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/** Says whether the database answers, and nothing else. */
+export function healthPage(session: Session): Page {
+  const ask = buildHealth(session)
+  return async ({ service }) => {
+    const health = service === undefined ? 'fail' : await ask()
+    return health === 'fail' ? answerRefusal(unavailable('the database does not answer')) : answerHealthy(health)
+  }
 }

@@ -3,9 +3,9 @@ import { channels } from '../diagnostics'
 import { unavailable } from '../errors'
 import type { ResourceRequest, Service } from '../pipeline/service'
 import type { Session } from '../query/connection'
-import { answerHealthy, answerRefusal } from '../response/answer'
-import { answer, send } from './answer'
-import type { Health } from './health'
+import { answerRefusal } from '../response/answer'
+import { answer, answerError, send } from './answer'
+import type { Pages } from './page'
 import { readPayload } from './payload'
 
 /** What is mounted. */
@@ -15,8 +15,8 @@ export interface Site {
   readonly session: Session
   /** What the database has been scanned for; undefined until the data source is initialized. */
   readonly service: () => Service | undefined
-  /** Whether the database answers; undefined where nobody may ask. */
-  readonly health: (() => Promise<Health>) | undefined
+  /** What can be read besides resources. */
+  readonly pages: Pages
   readonly serverTiming: boolean
 }
 
@@ -25,19 +25,21 @@ export interface Site {
  * is taken as it was sent: `%73ecret` is not the resource `secret`. What is not ours is left untouched for the next.
  */
 export function buildMiddleware(site: Site): Middleware {
-  const { base } = site
-  const ours = new RegExp(`^${base.replaceAll('.', '\\.')}/([^/]+)(?:/([^/]+))?/?$`)
+  const { base, pages } = site
+  const ours = new RegExp(`^${base.replaceAll('.', '\\.')}(?:/([^/]+)(?:/([^/]+))?)?/?$`)
   return async (context, next) => {
     const target = targetOf(context)
     const query = target.indexOf('?')
     const [path, name = '', segment] = ours.exec(query < 0 ? target : target.slice(0, query)) ?? []
     if (path === undefined) return next()
-    if (name === 'health' && segment === undefined && site.health && isGet(context)) {
-      const health = site.service() === undefined ? 'fail' : await site.health()
-      const isWell = health !== 'fail'
-      return send(context, isWell ? answerHealthy(health) : answerRefusal(unavailable('the database does not answer')))
-    }
     const service = site.service()
+    const page = isGet(context) ? pages.get(path.slice(base.length).replace(/\/$/, '')) : undefined
+    if (page !== undefined) {
+      const failing = { context, session: site.session, resource: name }
+      const asked = { context, service, root: `${mountPoint(context)}${base}` }
+      return send(context, await run(() => page(asked)).catch((error: unknown) => answerError(failing, error)))
+    }
+    if (name === '') return next()
     if (service === undefined) return send(context, answerRefusal(unavailable('the database is not connected')))
     const resource = service.resources.get(name)
     if (resource === undefined) return next()
@@ -59,6 +61,11 @@ export function buildMiddleware(site: Site): Middleware {
 function sessionOf({ session, serverTiming }: Site, resource: string): Session {
   const isTraced = serverTiming || channels.request.hasSubscribers || channels.statement.hasSubscribers
   return isTraced ? { ...session, trace: { resource, statements: 0, rows: 0, milliseconds: 0 } } : session
+}
+
+/** So that what is thrown at once is a rejection too. */
+async function run<T>(work: () => T | Promise<T>): Promise<T> {
+  return work()
 }
 
 function isGet({ method }: Context): boolean {

@@ -1,4 +1,5 @@
-import { type Rule, readOnlyRule } from '../access/rule'
+import { anonymous, type Rule, readOnlyRule } from '../access/rule'
+import type { ApiInfo } from '../openapi/document'
 import { defaultLimits, type Limits, type PageLimits, type RequestLimits } from '../request/limits'
 import type { ResourceRegistration, UserRegistration } from '../schema/registration'
 
@@ -25,6 +26,18 @@ export interface MountOptions {
   readonly sqliteLock?: boolean
   /** Whether `GET {prefix}/health/` says if the database answers (200) or not (503), to everybody. Default: false. */
   readonly health?: boolean
+  /**
+   * Whether `GET {prefix}/openapi.json` describes what is mounted, and `GET {prefix}/` lists it; a rule says who may read that.
+   * Default: true, everybody.
+   */
+  readonly openapi?: boolean | Rule
+  /** What the description says of the whole: title, version, description, contact, license. */
+  readonly info?: ApiInfo
+  /**
+   * Whether a browser finds a page to look at records at `{prefix}/`, and Swagger UI at `{prefix}/docs/`. Default: true, with
+   * `openapi`.
+   */
+  readonly explorer?: boolean
   /** Whether answers say in `Server-Timing` what they have cost. Default: false. */
   readonly serverTiming?: boolean
   /** What `@UserAccount` says, for an entity that carries no decorator. */
@@ -35,12 +48,14 @@ export interface MountOptions {
 
 /** The options with their defaults. */
 export interface MountSettings
-  extends Required<Omit<MountOptions, 'prefix' | 'limit' | 'limits' | 'users' | 'pagingSecret'>> {
+  extends Required<Omit<MountOptions, 'prefix' | 'limit' | 'limits' | 'users' | 'pagingSecret' | 'openapi'>> {
   /** The prefix without a slash at its end. */
   readonly base: string
   readonly limits: Limits
   readonly users: UserRegistration | undefined
   readonly pagingSecret: string | undefined
+  /** Who may read the description; false for nobody. */
+  readonly openapi: Rule | false
 }
 
 /** Fills in what was left out. @param options checked */
@@ -52,6 +67,9 @@ export function withDefaults(options: MountOptions): MountSettings {
     sqliteLock = true,
     health = false,
     serverTiming = false,
+    openapi = true,
+    info = {},
+    explorer = true,
     pagingSecret,
   } = options
   const { max = 1000, default: size = Math.min(20, max) } = limit
@@ -66,9 +84,14 @@ export function withDefaults(options: MountOptions): MountSettings {
     waitLimit,
     sqliteLock,
     health,
+    openapi: openapi === true ? everybody : openapi,
+    info,
+    explorer,
     serverTiming,
   }
 }
+
+const everybody: Rule = () => anonymous
 
 /** What was not left out. */
 function given<Options extends object>(options: Options = {} as Options): Options {

@@ -16,9 +16,9 @@ import { buildPageTokens } from '../request/page-token'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
 import type { Resource } from '../schema/registry'
 import { checkOptions } from './check-options'
-import { buildHealth } from './health'
 import { buildMiddleware } from './koa'
 import { type MountOptions, type MountSettings, withDefaults } from './mount-options'
+import { buildPages, takenNames } from './pages'
 
 /** One resource as it was mounted. */
 export interface MountedResource {
@@ -71,9 +71,9 @@ export function mountResources<State, Custom>(
     // Nothing depends on it.
     warnOfSettings(session).catch(() => undefined)
   })
-  const health = settings.health ? buildHealth(session) : undefined
+  const pages = buildPages(settings, session)
   const current = (): typeof service => (dataSource.isInitialized ? service : undefined)
-  app.use(buildMiddleware({ base, session, service: current, health, serverTiming }))
+  app.use(buildMiddleware({ base, session, service: current, pages, serverTiming }))
   return {
     get resources() {
       return [...(service?.resources.values() ?? [])].map((resource) => describe(resource, base))
@@ -99,17 +99,11 @@ function whenInitialized(dataSource: DataSource, forget: () => void, build: () =
   if (dataSource.isInitialized) build()
 }
 
-function buildService(
-  dataSource: DataSource,
-  { base, health, limits, allowedOrigins, pagingSecret, ...options }: MountSettings,
-  mistakes: readonly string[],
-): Service {
-  const { resources, accounts } = buildRegistry(dataSource, options, mistakes)
-  if (health && resources.has('health')) {
-    throw new ConfigError([
-      `"health" is the path ${base}/health/, and a resource has that name: give it another "name"`,
-    ])
-  }
+function buildService(dataSource: DataSource, settings: MountSettings, mistakes: readonly string[]): Service {
+  const { limits, allowedOrigins, pagingSecret } = settings
+  const { resources, accounts } = buildRegistry(dataSource, settings, mistakes)
+  const taken = takenNames(settings).filter(({ name }) => resources.has(name))
+  if (taken.length > 0) throw new ConfigError(taken.map(({ mistake }) => mistake))
   const { concurrentPasswords, queuedPasswords } = limits
   const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, concurrentPasswords, queuedPasswords)
   const authenticate = buildAuthenticate(passwords, accounts && buildAccountLookup(accounts))

@@ -1,4 +1,5 @@
 import { type Json, type Kind, nullOperators, refuse } from './kind'
+import { orNull } from './schema'
 
 /** A PostgreSQL array of values of one kind. */
 export function arrayKind(member: Kind): Kind {
@@ -16,6 +17,8 @@ export function arrayKind(member: Kind): Kind {
   }
   return {
     description,
+    schema: { type: 'array', items: orNull(member.schema) },
+    ...(member.written && { written: { type: 'array', items: orNull(member.written) } }),
     operators: nullOperators,
     fromText: () => refuse('compared by "is" only'),
     fromJson: (json) => (Array.isArray(json) ? json.map(fromMember) : refuse(description)),

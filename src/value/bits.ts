@@ -6,6 +6,7 @@ export function bitKind(minimum: number, maximum: number): Kind {
   const description = maximum === Number.POSITIVE_INFINITY ? 'bits, as "101"' : `${count} bits, as "101"`
   return textualKind({
     description,
+    schema: { type: 'string', pattern: '^[01]*$', examples: ['101'] },
     operators: equalityOperators,
     fromText: (text) =>
       /^[01]*$/.test(text) && text.length >= minimum && text.length <= maximum ? text : refuse(description),

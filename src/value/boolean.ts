@@ -9,6 +9,7 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 
 export const booleanKind: Kind = {
   description: 'true or false',
+  schema: { type: 'boolean' },
   operators: equalityOperators,
   boolean: true,
   fromText: (text) => truths.get(text.toLowerCase()) ?? refuse('true or false (or 1 or 0)'),

@@ -18,6 +18,7 @@ export function compositeKind(parts: readonly Kind[]): Kind {
   const isKey = parts.every((part) => part.inPath !== undefined)
   return textualKind({
     description,
+    schema: { type: 'string' },
     operators: equalityOperators,
     ...(isKey ? { inPath: /./ } : {}),
     fromText,

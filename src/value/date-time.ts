@@ -80,6 +80,12 @@ function buildDateTimeKind(description: string, read: (text: string) => Date | u
   return temporalKind(
     {
       description,
+      schema: {
+        type: 'string',
+        pattern: String.raw`^([+-]\d{6}|\d{4})-\d\d-\d\d \d\d:\d\d:\d\d$`,
+        examples: ['2024-02-29 10:20:30'],
+      },
+      written: { type: 'string', pattern: String.raw`^\d{4}-\d\d-\d\d([T ].*)?$`, examples: ['2024-02-29 10:20:30'] },
       // A database may hold what names no instant: SQLite any text, PostgreSQL `infinity`.
       toJson: (value) =>
         value instanceof Date && !Number.isNaN(value.getTime()) ? renderDateTime(value) : String(value),
@@ -103,6 +109,7 @@ export function dateKindFrom(firstYear: number): Kind {
   return temporalKind(
     {
       description: `a date${from}, as "2024-02-29"`,
+      schema: { type: 'string', format: 'date', examples: ['2024-02-29'] },
       inPath: /^\d{4}-\d\d-\d\d$/,
       // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well. PostgreSQL has dates as `0044-03-15 BC` too.
       toJson: (value) =>
@@ -122,6 +129,8 @@ export const dateKind = dateKindFrom(1)
 export const timeKind = temporalKind(
   {
     description: 'a time of day, as "10:20:30"',
+    schema: { type: 'string', pattern: String.raw`^\d\d:\d\d:\d\d`, examples: ['10:20:30'] },
+    written: { type: 'string', pattern: String.raw`^\d\d:\d\d(:\d\d)?$`, examples: ['10:20:30'] },
     // Databases may hold a fraction of the second too.
     toJson: (value) => String(value).replace(/\.\d+$/, ''),
     end: (value) => {

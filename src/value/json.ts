@@ -1,4 +1,5 @@
 import { type Json, type Kind, nullOperators, refuse } from './kind'
+import { enumSchema } from './schema'
 import { isStorable } from './text'
 
 /** Kinds that are asked only whether they are null never read a text. */
@@ -19,6 +20,7 @@ function isStorableJson(json: unknown, depth: number): boolean {
 /** Any JSON. */
 export const jsonKind: Kind = {
   description: `JSON at most ${maximumDepth} levels deep, without NUL characters, lone surrogates and numbers beyond 1.8e308`,
+  schema: {},
   operators: nullOperators,
   fromText,
   fromJson: (json) => (isStorableJson(json, maximumDepth) ? json : refuse(jsonKind.description)),
@@ -28,6 +30,7 @@ export const jsonKind: Kind = {
 /** TypeORM's `simple-array`: texts, stored in one column with commas between them. */
 export const simpleArrayKind: Kind = {
   description: 'an array of texts that are not empty and hold no comma',
+  schema: { type: 'array', items: { type: 'string' }, examples: [['one', 'two']] },
   operators: nullOperators,
   fromText,
   fromJson: (json) => (Array.isArray(json) && json.every(isMember) ? json : refuse(simpleArrayKind.description)),
@@ -45,6 +48,7 @@ export function setKind(members: readonly (string | number)[]): Kind {
     Array.isArray(json) && json.every((one) => members.includes(one)) && new Set(json).size === json.length
   return {
     description,
+    schema: { type: 'array', items: enumSchema(members), uniqueItems: true },
     operators: nullOperators,
     fromText,
     fromJson: (json) => (isSet(json) ? json : refuse(description)),
@@ -55,6 +59,7 @@ export function setKind(members: readonly (string | number)[]): Kind {
 /** PostgreSQL's `hstore` as an object. */
 export const hstoreKind: Kind = {
   description: 'an object whose values are texts or null',
+  schema: { type: 'object', additionalProperties: { type: ['string', 'null'] }, examples: [{ colour: 'red' }] },
   operators: nullOperators,
   fromText,
   fromJson: (json) => {
@@ -71,6 +76,7 @@ export const hstoreKind: Kind = {
 /** PostgreSQL's `cube`: the numbers of a point. */
 export const numbersKind: Kind = {
   description: 'an array of numbers',
+  schema: { type: 'array', items: { type: 'number' }, examples: [[1, 2.5]] },
   operators: nullOperators,
   fromText,
   fromJson: (json) => {

@@ -3,6 +3,11 @@ import { ValueError } from '../errors'
 /** What can stand in a JSON document. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
+/** A schema of JSON Schema, draft 2020-12, which OpenAPI 3.1 takes as it is. */
+export interface JsonSchema {
+  readonly [keyword: string]: Json
+}
+
 /** The comparison operators of the specification ("Query parameters of the list endpoint"). */
 export const operatorNames = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'is', 'like', 'ilike'] as const
 export type OperatorName = (typeof operatorNames)[number]
@@ -19,6 +24,10 @@ export const textOperators: readonly OperatorName[] = operatorNames
 export interface Kind {
   /** "an integer from 1 to 9": completes the sentence "must be …". */
   readonly description: string
+  /** What a record shows, and what a body gives. Of numbers and texts the shown may be more, where others write to the table too. */
+  readonly schema: JsonSchema
+  /** What a body or a filter may give, where that is another. */
+  readonly written?: JsonSchema
   readonly operators: readonly OperatorName[]
   /** How a key of this kind is spelt in a path. A kind without it cannot be a key. */
   readonly inPath?: RegExp

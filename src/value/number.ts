@@ -1,4 +1,4 @@
-import { type Json, type Kind, orderOperators, refuse, textualKind } from './kind'
+import { type Json, type JsonSchema, type Kind, orderOperators, refuse, textualKind } from './kind'
 
 /** The least and the greatest value of a column, both included. */
 export interface IntegerRange {
@@ -25,6 +25,7 @@ export function integerKind(range: IntegerRange): Kind {
   }
   return {
     description,
+    schema: wide ? wideSchema : { type: 'integer', minimum: Number(range.min), maximum: Number(range.max) },
     operators: orderOperators,
     wide,
     // Databases take `1abc`, `1.0` and ` 1 ` for 1; a path does not.
@@ -41,6 +42,9 @@ export function integerKind(range: IntegerRange): Kind {
   }
 }
 
+/** A number, or a text of digits where no number of JavaScript holds it (D12). */
+const wideSchema: JsonSchema = { type: ['integer', 'string'], format: 'int64', pattern: String.raw`^-?\d+$` }
+
 function isSafe(value: bigint): boolean {
   return value >= safeRange.min && value <= safeRange.max
 }
@@ -52,6 +56,7 @@ function integerToJson(value: unknown): Json {
 
 export const floatKind: Kind = {
   description: 'a number',
+  schema: { type: 'number' },
   operators: orderOperators,
   fromText: (text) => {
     const number = /^-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
@@ -115,6 +120,7 @@ export function decimalKind({ whole, fraction, significant }: DecimalShape): Kin
   }
   return textualKind({
     description,
+    schema: { type: 'string', format: 'decimal', examples: ['12.5'] },
     operators: orderOperators,
     fromText: check,
     toJson: (value) => (typeof value === 'number' ? renderDecimal(value, fraction, significant) : String(value)),

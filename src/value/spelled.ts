@@ -1,11 +1,24 @@
 import { isIP } from 'node:net'
-import { equalityOperators, type Kind, nullOperators, orderOperators, refuse, textualKind } from './kind'
+import {
+  equalityOperators,
+  type JsonSchema,
+  type Kind,
+  nullOperators,
+  orderOperators,
+  refuse,
+  textualKind,
+} from './kind'
 import { isStorable } from './text'
 
 /** A kind that PostgreSQL or MariaDB spells as text, which is checked here as far as its form goes. */
-function spelledKind(description: string, isForm: (text: string) => boolean, operators = orderOperators): Kind {
+function spelledKind(
+  description: string,
+  isForm: (text: string) => boolean,
+  operators = orderOperators,
+  schema: JsonSchema = { type: 'string' },
+): Kind {
   const fromText = (text: string): string => (isStorable(text) && isForm(text) ? text : refuse(description))
-  return textualKind({ description, operators, fromText, toJson: String })
+  return textualKind({ description, schema, operators, fromText, toJson: String })
 }
 
 export const networkKind = spelledKind('an IP address, with /bits for a network', (text) => {
@@ -16,7 +29,10 @@ export const networkKind = spelledKind('an IP address, with /bits for a network'
 
 /** An address of this version of the Internet Protocol. */
 export function addressKind(version: 4 | 6): Kind {
-  return spelledKind(`an IPv${version} address`, (text) => isIP(text) === version)
+  return spelledKind(`an IPv${version} address`, (text) => isIP(text) === version, orderOperators, {
+    type: 'string',
+    format: `ipv${version}`,
+  })
 }
 
 export const macAddressKind = spelledKind('a MAC address, as "08:00:2b:01:02:03"', (text) =>

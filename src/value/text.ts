@@ -1,4 +1,5 @@
 import { equalityOperators, type Kind, refuse, textOperators, textualKind } from './kind'
+import { enumSchema } from './schema'
 
 /** Text that every database can store: no NUL (PostgreSQL refuses it), no half of a surrogate pair. */
 export function isStorable(text: string): boolean {
@@ -21,6 +22,11 @@ export function textKind(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0)
   const isTooLong = (text: string): boolean => text.length > maximum && [...text].length > maximum
   return {
     description,
+    schema: {
+      type: 'string',
+      ...(maximum < Number.POSITIVE_INFINITY && { maxLength: maximum }),
+      ...(minimum > 0 && { minLength: minimum }),
+    },
     operators: textOperators,
     inPath: segment,
     fromText,
@@ -37,6 +43,7 @@ const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 /** A UUID in the form of RFC 9562, as it is stored: a database that keeps it as text minds the case. */
 export const uuidKind: Kind = textualKind({
   description: 'a UUID, as 01890a5d-ac96-774b-bcce-b302099a8057',
+  schema: { type: 'string', format: 'uuid', examples: ['01890a5d-ac96-774b-bcce-b302099a8057'] },
   operators: equalityOperators,
   inPath: uuid,
   fromText: (text) => (uuid.test(text) ? text : refuse(uuidKind.description)),
@@ -49,6 +56,7 @@ export function enumKind(members: readonly (string | number)[]): Kind {
   const byText = new Map(members.map((member) => [String(member), member]))
   return {
     description,
+    schema: enumSchema(members),
     operators: equalityOperators,
     inPath: segment,
     fromText: (text) => byText.get(text) ?? refuse(description),

@@ -102,6 +102,7 @@ function anyKind(designType: unknown, column: Kind | undefined): Kind {
   const stored = designType === undefined || designType === Object ? column : undefined
   return {
     description: 'JSON',
+    schema: {},
     operators: stored?.operators ?? nullOperators,
     ...(stored?.inPath && { inPath: stored.inPath }),
     fromText: (text) => (stored === undefined ? refuse('compared by "is" only') : stored.fromText(text)),

@@ -57,6 +57,9 @@ const ask = ({ line, as, headers, body }: Generated): Promise<Reply> =>
 /** The canonical path and the one without its last slash (D1). A path has neither `#` nor `\`. */
 const ours = new RegExp(`^/api/(${resources.join('|')})(/[^/?#\\\\]+)?/?(\\?|$)`)
 const isOurs = (target: string): boolean => ours.test(target)
+/** What is read besides records: it has forms of its own, and other tests. */
+const page = /^\/api(\/|\/docs\/?|\/openapi\.json\/?)?(\?|$)/
+const isPage = (method: string, target: string): boolean => ['GET', 'HEAD'].includes(method) && page.test(target)
 
 /** The answers of each status, to see that the requests come as far as they should. */
 const statuses = new Map<string, number>()
@@ -71,10 +74,11 @@ function faultsOf({ line }: Generated, reply: Reply): readonly string[] {
   const { status, headers, text } = reply
   const answer = text + JSON.stringify(headers)
   const isBusy = status === 503 && headers['retry-after'] !== undefined
+  const isKnown = isOurs(target) || (status === 404 && ['Not Found', ''].includes(text))
   return [
     ...(status >= 500 && !isBusy ? [`a fault: ${status} ${text}`] : []),
     ...canaries.filter((canary) => answer.includes(canary)).map((canary) => `shows ${canary}`),
-    ...(isOurs(target) || (status === 404 && ['Not Found', ''].includes(text)) ? [] : [`not ours: ${status} ${text}`]),
+    ...(isKnown || isPage(method, target) ? [] : [`not ours: ${status} ${text}`]),
     ...(isOurs(target) && method !== 'HEAD' ? formFaults(reply) : []),
   ]
 }

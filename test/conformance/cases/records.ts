@@ -33,7 +33,7 @@ export const recordScenarios: readonly Scenario[] = [
   ]),
   ...each('D1 a path that names no resource is not ours', [
     { request: 'GET /api/nothing/', status: 404, text: 'Not Found' },
-    { request: 'GET /api/', status: 404, text: 'Not Found' },
+    { request: 'POST /api/', status: 404, text: 'Not Found' },
     { request: 'GET /', status: 404, text: 'Not Found' },
     { request: 'GET /api/Note/', status: 404, text: 'Not Found' },
     { request: 'GET /API/note/', status: 404, text: 'Not Found' },

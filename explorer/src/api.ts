@@ -1,0 +1,100 @@
+/** One request to the service, as the page shows it. */
+export interface Request {
+  readonly method: string
+  /** Behind the mount: `/city/?limit=5`. */
+  readonly path: string
+  readonly body?: unknown
+}
+
+export interface Credentials {
+  readonly username: string
+  readonly password: string
+}
+
+/** What is wrong with one field. */
+export interface FieldError {
+  readonly field: string
+  readonly message: string
+}
+
+/** An answer that is no success, in words. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly errors: readonly FieldError[],
+  ) {
+    super(message)
+  }
+}
+
+/** The path of the mount: `/api`. */
+export const root = document.body.dataset['root'] ?? ''
+
+export interface Reply {
+  readonly json: unknown
+  readonly tag: string | null
+}
+
+/** @throws {Refused} */
+export async function send(
+  { method, path, body }: Request,
+  credentials: Credentials | undefined,
+  tag?: string | null,
+): Promise<Reply> {
+  const headers = {
+    Accept: 'application/json',
+    ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    ...(credentials && { Authorization: basic(credentials) }),
+    ...(tag && { 'If-Match': tag }),
+  }
+  // Without its own sign-in window: the page has one.
+  const options = {
+    method,
+    headers,
+    credentials: 'omit',
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  } as const
+  const response = await fetch(root + path, options).catch(() => {
+    throw new Refused(0, 'The service cannot be reached.', [])
+  })
+  if (!response.ok) throw await refusalOf(response)
+  const json = response.status === 204 ? undefined : await response.json()
+  return { json, tag: response.headers.get('ETag') }
+}
+
+async function refusalOf(response: Response): Promise<Refused> {
+  const text = await response.text()
+  if (response.status === 401) return new Refused(401, 'Sign in to do this.', [])
+  try {
+    const { title, detail, errors = [] } = JSON.parse(text)
+    return new Refused(response.status, detail === undefined ? String(title) : `${title}: ${detail}`, errors)
+  } catch {
+    return new Refused(response.status, `The service has answered ${response.status}.`, [])
+  }
+}
+
+/** RFC 7617, in UTF-8. */
+function basic({ username, password }: Credentials): string {
+  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${username}:${password}`)))}`
+}
+
+export function urlOf({ path }: Request): string {
+  return `${location.origin}${root}${path}`
+}
+
+/** The request as a line for a shell. The password is asked for. */
+export function curlOf(request: Request, credentials: Credentials | undefined): string {
+  const { method, body } = request
+  return [
+    'curl',
+    ...(credentials ? ['-u', quote(credentials.username)] : []),
+    ...(method === 'GET' ? [] : ['-X', method]),
+    ...(body === undefined ? [] : ['-H', quote('Content-Type: application/json'), '-d', quote(JSON.stringify(body))]),
+    quote(urlOf(request)),
+  ].join(' ')
+}
+
+function quote(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

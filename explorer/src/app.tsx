@@ -1,0 +1,166 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { type Credentials, type Refused, type Request, root, send } from './api'
+import { Form } from './form'
+import { List } from './list'
+import { type Model, type OpenApi, type Resource, readModel, title } from './model'
+import { RecordView } from './record'
+import { RequestBar } from './request-bar'
+import { links, type Route, useRoute } from './route'
+import { type Session, SessionContext, type User } from './session'
+import { SignIn } from './sign-in'
+
+export function App() {
+  const [model, setModel] = useState<Model>()
+  const [error, setError] = useState<Refused>()
+  const [user, setUser] = useState<User>()
+  const [isSigningIn, setSigningIn] = useState(false)
+  const [request, setRequest] = useState<Request>({ method: 'GET', path: '/' })
+  useEffect(() => {
+    send({ method: 'GET', path: '/openapi.json' }, user).then(
+      ({ json }) => {
+        setError(undefined)
+        setModel(readModel(json as OpenApi))
+      },
+      (refused: Refused) => setError(refused),
+    )
+  }, [user])
+  const signIn = async (credentials: Credentials): Promise<void> => {
+    const { json } = await send({ method: 'GET', path: '/-/session' }, credentials)
+    setUser({ ...credentials, id: Object(json).id })
+    setSigningIn(false)
+  }
+  const session = useMemo(
+    () => model && { model, user, askToSignIn: () => setSigningIn(true), note: setRequest },
+    [model, user],
+  )
+  return (
+    <>
+      <Header
+        title={model?.title ?? 'API'}
+        user={user}
+        onSignIn={() => setSigningIn(true)}
+        onSignOut={() => setUser(undefined)}
+      />
+      {isSigningIn && <SignIn onSignIn={signIn} onClose={() => setSigningIn(false)} />}
+      {error && !model && (
+        <p role="alert" class="notice">
+          {error.message}
+        </p>
+      )}
+      {session && <Shell session={session} request={request} />}
+    </>
+  )
+}
+
+interface HeaderProps {
+  readonly title: string
+  readonly user: User | undefined
+  readonly onSignIn: () => void
+  readonly onSignOut: () => void
+}
+
+function Header({ title: name, user, onSignIn, onSignOut }: HeaderProps) {
+  return (
+    <header class="top">
+      <button type="button" class="skip" onClick={skipToContent}>
+        Skip to the content
+      </button>
+      <a class="brand" href="#/">
+        {name}
+      </a>
+      <span class="spring" />
+      <a href={`${root}/docs/`}>Reference</a>
+      {user ? (
+        <>
+          <span class="user">{user.username}</span>
+          <button type="button" onClick={onSignOut}>
+            Sign out
+          </button>
+        </>
+      ) : (
+        <button type="button" onClick={onSignIn}>
+          Sign in
+        </button>
+      )}
+    </header>
+  )
+}
+
+/** No link, since the fragment of the address says where the page is. */
+function skipToContent(): void {
+  document.querySelector<HTMLElement>('h1')?.focus()
+}
+
+function Shell({ session, request }: { readonly session: Session; readonly request: Request }) {
+  const route = useRoute()
+  const { resources, title: name } = session.model
+  const resource = resources.get(route.resource)
+  useFocusOnHeading(route, name)
+  return (
+    <SessionContext.Provider value={session}>
+      <div class="shell">
+        <nav aria-label="Resources">
+          <ul>
+            {[...resources.keys()].map((one) => (
+              <li key={one}>
+                <a href={links.list(one)} aria-current={one === route.resource ? 'page' : undefined}>
+                  {one}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <section class="content">
+          {resource ? (
+            <View key={viewKey(route)} resource={resource} route={route} />
+          ) : (
+            <Start route={route} model={session.model} />
+          )}
+        </section>
+      </div>
+      <RequestBar request={request} />
+    </SessionContext.Provider>
+  )
+}
+
+/** What keeps its state while only the query changes. */
+function viewKey({ resource, id, form }: Route): string {
+  return JSON.stringify([resource, id, form])
+}
+
+function View({ resource, route }: { readonly resource: Resource; readonly route: Route }) {
+  const { id, form, query } = route
+  if (form === 'create') return <Form resource={resource} initial={query} />
+  if (id === undefined) return <List resource={resource} query={query} />
+  if (form === 'update') return <Form resource={resource} id={id} />
+  return <RecordView resource={resource} id={id} />
+}
+
+function Start({ route, model }: { readonly route: Route; readonly model: Model }) {
+  return (
+    <>
+      <h1 tabIndex={-1}>{route.resource === '' ? model.title : `There is no ${route.resource} here`}</h1>
+      <p>Choose what to look at.</p>
+      <ul class="cards">
+        {[...model.resources.values()].map(({ name, description, fields }) => (
+          <li key={name}>
+            <a href={links.list(name)}>{name}</a>
+            <p>{description}</p>
+            <p class="quiet">{fields.map((field) => title(field.name)).join(', ')}</p>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** Who goes somewhere by the keyboard, or hears the page, is told where he is. */
+function useFocusOnHeading(route: Route, name: string): void {
+  const isFirst = useRef(true)
+  const { resource, id, form } = route
+  useEffect(() => {
+    document.title = [resource, id, form === 'create' ? 'new' : form && 'edit'].filter(Boolean).concat(name).join(' · ')
+    if (!isFirst.current) document.querySelector<HTMLElement>('h1')?.focus()
+    isFirst.current = false
+  }, [resource, id, form, name])
+}

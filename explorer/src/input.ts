@@ -1,0 +1,36 @@
+import { type Schema, typesOf } from './model'
+
+/** What an input holds for a value. */
+export function textOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return typeof value === 'object' ? JSON.stringify(value, null, 2) : String(value)
+}
+
+/**
+ * The value that a text in an input stands for. What cannot be one is sent as it is, so that the service says what is wrong, as it
+ * does of everything else.
+ */
+export function parseInput(schema: Schema, text: string): unknown {
+  const types = typesOf(schema)
+  const member = schema.enum?.find((one) => String(one) === text)
+  if (member !== undefined) return member
+  if (types.includes('boolean')) return text === 'true' ? true : text === 'false' ? false : text
+  if (types.includes('integer') || types.includes('number')) return parseNumber(text)
+  if (types.includes('string')) return text
+  return parseJson(text)
+}
+
+/** Not one of more digits than a number holds. */
+function parseNumber(text: string): number | string {
+  const number = Number(text)
+  const isExact = !Number.isInteger(number) || Number.isSafeInteger(number)
+  return text.trim() !== '' && Number.isFinite(number) && isExact ? number : text
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

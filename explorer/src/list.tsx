@@ -1,0 +1,162 @@
+import { Filters } from './filters'
+import { labelKey, useLabels } from './labels'
+import { type Field, type Resource, title, typesOf, valueAt } from './model'
+import { Problem } from './problem'
+import { go, links } from './route'
+import { useRead } from './session'
+import { Value } from './value'
+
+interface ListProps {
+  readonly resource: Resource
+  readonly query: URLSearchParams
+}
+
+interface Page {
+  readonly meta: { readonly page: number; readonly next: string; readonly previous: string }
+  readonly objects: readonly { readonly id: unknown }[]
+}
+
+const none: readonly { readonly id: unknown }[] = []
+
+/** A page of records: filters, sorting and paging are in the address. */
+export function List({ resource, query }: ListProps) {
+  const { name, description, creates } = resource
+  const text = String(query)
+  const loaded = useRead(`/${name}/${text === '' ? '' : `?${text}`}`)
+  const page = loaded.state === 'done' ? (loaded.reply.json as Page) : undefined
+  const records = page?.objects ?? none
+  return (
+    <>
+      <div class="heading">
+        <h1 tabIndex={-1}>{name}</h1>
+        {creates && <CreateLink resource={resource} query={query} />}
+      </div>
+      <p class="quiet">{description}</p>
+      <Filters resource={resource} query={query} />
+      {loaded.state === 'failed' && <Problem error={loaded.error} />}
+      <Table resource={resource} query={query} records={records} isBusy={loaded.state === 'loading'} />
+      {page && <Pager resource={resource} query={query} page={page} />}
+    </>
+  )
+}
+
+/** What is filtered by is what a new record begins with. */
+function CreateLink({ resource, query }: ListProps) {
+  const { creates = [], name } = resource
+  const known = [...query].filter(([field]) => creates.some((one) => one.name === field))
+  return (
+    <a class="button" href={links.create(name, new URLSearchParams(known))}>
+      New {name}
+    </a>
+  )
+}
+
+interface TableProps extends ListProps {
+  readonly records: readonly { readonly id: unknown }[]
+  readonly isBusy: boolean
+}
+
+function Table({ resource, query, records, isBusy }: TableProps) {
+  const { fields, name } = resource
+  const labels = useLabels(records, fields)
+  const labelOf = ({ schema, path }: Field, record: unknown): string | undefined =>
+    labels.get(labelKey(schema['x-resource'] ?? '', valueAt(record, path)))
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
+    <section class="table" tabIndex={0} aria-label={`Records of ${name}`} aria-busy={isBusy}>
+      <table>
+        <thead>
+          <tr>
+            {fields.map((field) => (
+              <SortableHeader key={field.name} field={field} resource={resource} query={query} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {records.map((record) => (
+            <tr key={String(record.id)}>
+              {fields.map((field) => (
+                <td key={field.name} class={isNumber(field) ? 'number' : undefined}>
+                  {field.name === 'id' ? (
+                    <a href={links.record(name, record.id)} aria-label={`${name} ${String(record.id)}`}>
+                      {String(record.id)}
+                    </a>
+                  ) : (
+                    <Value field={field} value={valueAt(record, field.path)} label={labelOf(field, record)} />
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!isBusy && records.length === 0 && <p class="empty">No records.</p>}
+    </section>
+  )
+}
+
+function isNumber({ schema }: Field): boolean {
+  const isKey = schema['x-resource'] !== undefined
+  return !isKey && typesOf(schema).some((type) => type === 'integer' || type === 'number')
+}
+
+interface HeaderProps extends ListProps {
+  readonly field: Field
+}
+
+/** A click sorts from the least, the next from the greatest, the third no more. */
+function SortableHeader({ field, resource, query }: HeaderProps) {
+  const { name } = field
+  const ordering = query.get('ordering')
+  const direction = ordering === name ? 'ascending' : ordering === `-${name}` ? 'descending' : undefined
+  const label = title(name)
+  if (!resource.orderings.has(name)) return <th scope="col">{label}</th>
+  const sort = (): void => {
+    const next = new URLSearchParams(query)
+    next.delete('page')
+    if (direction === 'descending') next.delete('ordering')
+    else next.set('ordering', direction === undefined ? name : `-${name}`)
+    go(links.list(resource.name, next))
+  }
+  return (
+    <th scope="col" aria-sort={direction ?? 'none'} class={isNumber(field) ? 'number' : undefined}>
+      <button type="button" onClick={sort} title={field.schema.description ?? ''}>
+        {label}
+        <span aria-hidden="true">{direction === 'ascending' ? ' ▲' : direction === 'descending' ? ' ▼' : ''}</span>
+      </button>
+    </th>
+  )
+}
+
+function Pager({ resource, query, page }: ListProps & { readonly page: Page }) {
+  const { name, limits } = resource
+  const { meta } = page
+  const lead = (path: string): string => links.list(name, path.slice(path.indexOf('?') + 1))
+  const limit = query.get('limit') ?? String(limits.default)
+  const sizes = [...new Set([5, 10, 20, 50, 100, limits.default, Number(limit)])].filter((size) => size <= limits.max)
+  const resize = (event: Event): void => {
+    const next = new URLSearchParams(query)
+    next.delete('page')
+    next.set('limit', (event.currentTarget as HTMLSelectElement).value)
+    go(links.list(name, next))
+  }
+  return (
+    <nav class="pager" aria-label="Pages">
+      {meta.previous === '' ? <span class="quiet">Previous</span> : <a href={lead(meta.previous)}>Previous</a>}
+      <span>Page {meta.page}</span>
+      {meta.next === '' ? <span class="quiet">Next</span> : <a href={lead(meta.next)}>Next</a>}
+      <label class="inline">
+        Records of a page
+        <select value={limit} onChange={resize}>
+          {sizes
+            .toSorted((one, other) => one - other)
+            .map((size) => (
+              <option key={size} value={size}>
+                {size}
+              </option>
+            ))}
+        </select>
+      </label>
+    </nav>
+  )
+}

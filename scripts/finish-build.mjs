@@ -1,0 +1,17 @@
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+
+// The client is of ES modules, for browsers too; the service is of CommonJS.
+writeFileSync('dist/client/package.json', '{ "type": "module", "sideEffects": false }\n')
+
+// As much of Swagger UI as a page needs: its own package is seven times as large, and reports who installs it.
+mkdirSync('dist/web/docs', { recursive: true })
+for (const file of [
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'swagger-ui-bundle.js.LICENSE.txt',
+  'LICENSE',
+  'NOTICE',
+]) {
+  copyFileSync(`node_modules/swagger-ui-dist/${file}`, `dist/web/docs/${file}`)
+}
+copyFileSync('explorer/swagger/start.js', 'dist/web/docs/start.js')

@@ -1,0 +1,62 @@
+import type { Limits } from '../request/limits'
+import type { Resource } from '../schema/registry'
+import type { JsonSchema } from '../value/kind'
+import { resourcePaths } from './operations'
+import { problemSchema, usedResponses } from './responses'
+import { resourceSchemas } from './schemas'
+
+/** What the description says of the whole service: members of OpenAPI's Info Object, each of which may be left out. */
+export interface ApiInfo {
+  /** Default: `REST service`. */
+  readonly title?: string
+  /** Of the application's API. Default: `1.0.0`. */
+  readonly version?: string
+  /** CommonMark. */
+  readonly description?: string
+  readonly contact?: { readonly name?: string; readonly url?: string; readonly email?: string }
+  readonly license?: { readonly name: string; readonly url?: string; readonly identifier?: string }
+}
+
+/** What is described. */
+export interface DescribedSite {
+  readonly resources: Iterable<Resource>
+  readonly limits: Limits
+  readonly info: ApiInfo
+  /** The path before the resources' names: `/api`. */
+  readonly base: string
+}
+
+/**
+ * The description of what is mounted, as the text of an OpenAPI 3.1 document: of what is hidden it has only what may be written.
+ */
+export function renderOpenApi({ resources, limits, info, base }: DescribedSite): string {
+  const all = [...resources]
+  const paths = JSON.stringify(Object.fromEntries(all.flatMap((resource) => resourcePaths(resource, limits))))
+  const components: JsonSchema = {
+    schemas: { Problem: problemSchema, ...Object.fromEntries(all.flatMap(resourceSchemas)) },
+    responses: usedResponses(paths),
+    ...(paths.includes('"basic"') && { securitySchemes: { basic: { type: 'http', scheme: 'basic' } } }),
+  }
+  const tags = all.map(({ name, description }) => ({ name, description: description ?? `Records of ${name}.` }))
+  const head = {
+    openapi: '3.1.0',
+    info: { ...defaultInfo, ...info },
+    servers: [{ url: base === '' ? '/' : base }],
+    tags,
+  }
+  return `${JSON.stringify(head).slice(0, -1)},"paths":${paths},"components":${JSON.stringify(components)}}`
+}
+
+/** What is the same for every list. */
+const guide =
+  'A list is filtered by `field=value` and `field__operator=value`; a name may follow relations, as `author__username`. A filter ' +
+  'given twice means any of its values for `eq`, `in`, `is`, `like` and `ilike`, all of them for the others. Texts with commas in ' +
+  'an `in` list stand in double quotes.'
+
+/** An Info Object has a title and a version, and checkers want a license, with an identifier as of SPDX. */
+const defaultInfo = {
+  title: 'REST service',
+  version: '1.0.0',
+  license: { name: 'Not stated', identifier: 'LicenseRef-Not-Stated' },
+  description: guide,
+}

@@ -1,0 +1,121 @@
+import type { Rule } from '../access/rule'
+import type { Limits } from '../request/limits'
+import type { Resource } from '../schema/registry'
+import type { Json, JsonSchema } from '../value/kind'
+import { idParameter, ifMatchParameter, ifNoneMatchParameter, listParameters } from './parameters'
+import { type ErrorStatus, errorResponses } from './responses'
+import { createOf, listOf, schemaRef, updateOf } from './schemas'
+
+/** A Path Item Object of OpenAPI. */
+export type PathItem = JsonSchema
+
+/** The paths of one resource: its collection and its items, without the last slash (D1), which checkers of documents do not like. */
+export function resourcePaths(resource: Resource, limits: Limits): readonly (readonly [string, PathItem])[] {
+  const { name, writable } = resource
+  const item = {
+    parameters: [idParameter(resource)],
+    get: readOperation(resource),
+    ...(writable && {
+      put: updateOperation(resource, 'update', 'Change'),
+      patch: updateOperation(resource, 'patch', 'Change'),
+      delete: deleteOperation(resource),
+    }),
+  }
+  return [
+    [`/${name}`, { get: listOperation(resource, limits), ...(writable && { post: createOperation(resource) }) }],
+    [`/${name}/{id}`, item],
+  ]
+}
+
+function listOperation(resource: Resource, limits: Limits): JsonSchema {
+  return operation(resource, 'list', `List ${resource.name} records`, {
+    parameters: listParameters(resource, limits),
+    responses: { '200': json('A page of records', listOf(resource.name)), ...errors(resource, 'read', [400]) },
+  })
+}
+
+function createOperation(resource: Resource): JsonSchema {
+  const headers = { ...etag, Location: text('Path of the record') }
+  return operation(resource, 'create', `Create a ${resource.name}`, {
+    requestBody: body(createOf(resource.name)),
+    responses: {
+      '201': { ...json('The record that was created', resource.name), headers },
+      ...errors(resource, 'write', [400, 403, 409, 413, 415]),
+    },
+  })
+}
+
+function readOperation(resource: Resource): JsonSchema {
+  return operation(resource, 'read', `Read a ${resource.name}`, {
+    parameters: [ifNoneMatchParameter, ifMatchParameter(false)],
+    responses: {
+      '200': { ...json('The record', resource.name), headers: etag },
+      '304': { description: 'The record is as If-None-Match says' },
+      ...errors(resource, 'read', [404, 412]),
+    },
+  })
+}
+
+function updateOperation(resource: Resource, id: string, verb: string): JsonSchema {
+  return operation(resource, id, `${verb} a ${resource.name}`, {
+    description: 'Only the fields that are given are changed.',
+    parameters: [ifMatchParameter(resource.requireIfMatch)],
+    requestBody: body(updateOf(resource.name)),
+    responses: {
+      '200': { ...json('The whole record, as it is now', resource.name), headers: etag },
+      ...errors(resource, 'write', [400, 403, 404, 409, 412, 413, 415, ...required(resource)]),
+    },
+  })
+}
+
+function deleteOperation(resource: Resource): JsonSchema {
+  return operation(resource, 'delete', `Delete a ${resource.name}`, {
+    parameters: [ifMatchParameter(resource.requireIfMatch)],
+    responses: {
+      '204': { description: 'The record is gone' },
+      ...errors(resource, 'write', [403, 404, 409, 412, ...required(resource)]),
+    },
+  })
+}
+
+const required = ({ requireIfMatch }: Resource): readonly ErrorStatus[] => (requireIfMatch ? [428] : [])
+
+function operation({ name, rule }: Resource, id: string, summary: string, rest: JsonSchema): JsonSchema {
+  const isReading = id === 'list' || id === 'read'
+  return { operationId: `${name}.${id}`, summary, tags: [name], security: securityOf(rule, isReading), ...rest }
+}
+
+/** Credentials that are needed, or that a rule of the application's own may want. */
+function securityOf(rule: Rule, isReading: boolean): Json {
+  if (isReading && rule.read === 'public') return []
+  return rule.needs === undefined ? [{}, { basic: [] }] : [{ basic: [] }]
+}
+
+function errors({ rule }: Resource, way: 'read' | 'write', statuses: readonly ErrorStatus[]): JsonSchema {
+  const isOpen = way === 'read' && rule.read === 'public'
+  return errorResponses([...statuses, ...(isOpen ? [] : [401 as const]), 503])
+}
+
+const etag = { ETag: text('Strong validator of the record (RFC 9110)') }
+
+function text(description: string): JsonSchema {
+  return { description, schema: { type: 'string' } }
+}
+
+function json(description: string, schema: string): JsonSchema {
+  return { description, content: { 'application/json': { schema: schemaRef(schema) } } }
+}
+
+/** A body as JSON, or as a form whose field `data` holds it (spec.md, Endpoints, rule 1). */
+function body(name: string): JsonSchema {
+  const data = { type: 'string', contentMediaType: 'application/json', contentSchema: schemaRef(name) }
+  const form = { schema: { type: 'object', properties: { data }, required: ['data'] } }
+  return {
+    required: true,
+    content: {
+      'application/json': { schema: schemaRef(name) },
+      'application/x-www-form-urlencoded': form,
+      'multipart/form-data': form,
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import { refusals } from '../errors'
+import type { JsonSchema } from '../value/kind'
+import { schemaRef } from './schemas'
+
+/** The statuses of refusals. */
+export type ErrorStatus = (typeof refusals)[keyof typeof refusals]['status']
+
+/** Refers to the answers of refusals, in the order of their statuses. */
+export function errorResponses(statuses: readonly ErrorStatus[]): JsonSchema {
+  const sorted = statuses.toSorted((one, other) => one - other)
+  return Object.fromEntries(sorted.map((status) => [status, { $ref: `#/components/responses/${status}` }]))
+}
+
+/** The refusals that the text of a document refers to, by status. */
+export function usedResponses(text: string): JsonSchema {
+  const statuses = new Set(Object.values(refusals).map(({ status }) => status))
+  const used = [...statuses].filter((status) => text.includes(`#/components/responses/${status}"`))
+  return Object.fromEntries(used.toSorted((one, other) => one - other).map((status) => [status, response(status)]))
+}
+
+function response(status: ErrorStatus): JsonSchema {
+  const titles = Object.values(refusals)
+    .filter((refusal) => refusal.status === status)
+    .map(({ title }) => title)
+  const description = titles.join('; ')
+  if (status === 401) return { description, ...loginRequired }
+  const retry = { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer' } } }
+  return {
+    description,
+    ...(status === 503 && { headers: retry }),
+    content: { 'application/problem+json': { schema: schemaRef('Problem') } },
+  }
+}
+
+/** The one answer of a refused login (spec.md, Authentication, rule 1). */
+const loginRequired: JsonSchema = {
+  headers: { 'WWW-Authenticate': { schema: { type: 'string', examples: ['Basic realm="Login Required"'] } } },
+  content: { 'text/html': { schema: { type: 'string', const: 'Authentication failed' } } },
+}
+
+/** RFC 9457 (D5). Resources are named in small letters. */
+export const problemSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    type: { type: 'string', examples: ['urn:typeorm-resources:bad-values'] },
+    title: { type: 'string', examples: [refusals['bad-values'].title] },
+    status: { type: 'integer', examples: [400] },
+    detail: { type: 'string', examples: ['score must be an integer from 1 to 5'] },
+    errors: {
+      type: 'array',
+      description: 'Every fault of the request.',
+      items: {
+        type: 'object',
+        properties: { field: { type: 'string' }, message: { type: 'string' } },
+        required: ['field', 'message'],
+        examples: [{ field: 'score', message: 'must be an integer from 1 to 5' }],
+      },
+    },
+  },
+  required: ['type', 'title', 'status', 'detail'],
+}

@@ -1,0 +1,177 @@
+import { mayBeNull } from '../query/row'
+import type { Field } from '../schema/field'
+import type { Resource } from '../schema/registry'
+import type { Json, JsonSchema, Kind } from '../value/kind'
+import { orNull } from '../value/schema'
+import { exampleOf } from './examples'
+
+/** The name of a schema among the components. No resource has a point in its name. */
+export type SchemaName = string
+
+export const listOf = (name: string): SchemaName => `${name}.list`
+export const createOf = (name: string): SchemaName => `${name}.create`
+export const updateOf = (name: string): SchemaName => `${name}.update`
+
+/** Refers to a schema among the components. */
+export function schemaRef(name: SchemaName): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** The schemas of one resource: a record, a page of them, and what a POST and a PUT give where there are any. */
+export function resourceSchemas(resource: Resource): readonly (readonly [SchemaName, JsonSchema])[] {
+  const { name, writable } = resource
+  const schemas: [SchemaName, JsonSchema][] = [
+    [name, recordSchema(resource)],
+    [listOf(name), listSchema(resource)],
+  ]
+  if (writable) schemas.push([createOf(name), createSchema(resource)], [updateOf(name), updateSchema(resource)])
+  return schemas
+}
+
+/** A record as every answer shows it (spec.md, Record representation). */
+function recordSchema(resource: Resource): JsonSchema {
+  const { record, description, owner } = resource
+  const members = record.map((field): Member => {
+    const isNullable = field.columns.some(mayBeNull)
+    const schema = describe(resource, field, field.kind.schema, isNullable)
+    return { path: field.path, required: true, schema: isWritable(resource, field) ? schema : readOnly(schema) }
+  })
+  return {
+    ...objectSchema(members),
+    ...(description !== undefined && { description }),
+    ...(owner !== undefined && record.includes(owner) && { 'x-owner': owner.name }),
+  }
+}
+
+/** The envelope of a list (spec.md, Collection envelope). */
+function listSchema({ name }: Resource): JsonSchema {
+  const link = 'Path of that page; empty where there is none.'
+  const meta = {
+    model: { type: 'string', const: name },
+    page: { type: 'integer', minimum: 1 },
+    next: { type: 'string', description: link },
+    previous: { type: 'string', description: link },
+  }
+  return {
+    type: 'object',
+    properties: {
+      meta: { type: 'object', properties: meta, required: Object.keys(meta) },
+      objects: { type: 'array', items: schemaRef(name) },
+    },
+    required: ['meta', 'objects'],
+  }
+}
+
+/** The body of a POST: what may be given, hidden fields too (D13), and what must be. */
+function createSchema(resource: Resource): JsonSchema {
+  const { owner, inputs } = resource
+  const members = [...inputs.values()].filter(({ insertable }) => insertable)
+  return closedObject(
+    members.map((field) => ({
+      path: field.path,
+      required: field.required && field !== owner,
+      schema: inputSchema(resource, field, field !== owner, defaultOf(field)),
+    })),
+  )
+}
+
+/** The body of a PUT: any of the fields. Those that cannot be changed may be sent back as they were read (D9). */
+function updateSchema(resource: Resource): JsonSchema {
+  const { owner, inputs } = resource
+  return closedObject(
+    [...inputs.values()].map((field) => ({
+      path: field.path,
+      required: false,
+      schema: inputSchema(resource, field, field.updatable && field !== owner),
+    })),
+  )
+}
+
+function isWritable({ writable, owner }: Resource, field: Field): boolean {
+  return writable && field !== owner && (field.insertable || field.updatable)
+}
+
+function inputSchema(resource: Resource, field: Field, isOpen: boolean, initial?: Json): JsonSchema {
+  const schema = describe(resource, field, writtenSchema(field.kind), field.nullable)
+  const isHidden = !resource.record.includes(field)
+  return {
+    ...(isOpen ? schema : readOnly(schema)),
+    ...(isHidden && { writeOnly: true }),
+    ...(field.password && { format: 'password' }),
+    ...(initial !== undefined && { default: initial }),
+  }
+}
+
+/** What a body or a filter gives for a value. */
+export function writtenSchema({ written, schema }: Kind): JsonSchema {
+  return written ?? schema
+}
+
+/** Says of a value what the application says of its column, or else what its kind is; where it leads, and an example. */
+function describe(resource: Resource, field: Field, schema: JsonSchema, isNullable: boolean): JsonSchema {
+  const comment = field.columns.map(({ column }) => column.comment).find((text) => text !== undefined && text !== '')
+  const related = field.relation && resource.related(field.relation)
+  const example = exampleOf(field, schema)
+  return {
+    ...(isNullable ? orNull(schema) : schema),
+    description: comment ?? sentence(field.kind.description),
+    ...(example !== undefined && { examples: [example] }),
+    ...(related !== undefined && { 'x-resource': related.name }),
+  }
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
+function readOnly(schema: JsonSchema): JsonSchema {
+  return { ...schema, readOnly: true }
+}
+
+/** What a POST that leaves the field out gets, where that is always the same. */
+function defaultOf({ columns: [first], kind }: Field): Json | undefined {
+  if (first === undefined) return undefined
+  const { column } = first
+  const value: unknown = column.getEntityValue(column.entityMetadata.create()) ?? column.default
+  const isPlain = ['string', 'number', 'boolean'].includes(typeof value)
+  if (!isPlain || column.transformer !== undefined) return undefined
+  try {
+    return kind.toJson(kind.fromJson(value))
+  } catch {
+    // A default as SQL, which is no value of the kind.
+    return undefined
+  }
+}
+
+/** A value of an object, or of one within it. */
+interface Member {
+  readonly path: readonly string[]
+  readonly required: boolean
+  readonly schema: JsonSchema
+}
+
+/** Embedded entities are objects within it. */
+function objectSchema(members: readonly Member[]): JsonSchema {
+  const groups = new Map<string, Member[]>()
+  for (const member of members) {
+    const [name = ''] = member.path
+    groups.set(name, [...(groups.get(name) ?? []), member])
+  }
+  const properties = [...groups].map(([name, group]): [string, JsonSchema] => {
+    const within = group.filter(({ path }) => path.length > 1)
+    const [first] = group
+    if (within.length === 0) return [name, first?.schema ?? {}]
+    return [name, objectSchema(within.map((member) => ({ ...member, path: member.path.slice(1) })))]
+  })
+  const required = [...groups].filter(([, group]) => group.some((member) => member.required)).map(([name]) => name)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 && { required }),
+  }
+}
+
+/** Fields that are not known are refused (D7). */
+function closedObject(members: readonly Member[]): JsonSchema {
+  return { ...objectSchema(members), additionalProperties: false }
+}

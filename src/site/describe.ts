@@ -1,0 +1,30 @@
+import type { DataSource } from 'typeorm'
+import { ConfigError } from '../errors'
+import { renderOpenApi } from '../openapi/document'
+import { buildRegistry, checkDataSource } from '../schema/build-registry'
+import { checkOptions } from './check-options'
+import { type MountOptions, withDefaults } from './mount-options'
+import { takenNames } from './pages'
+
+/**
+ * The OpenAPI document that a mount with these options would serve. The data source need not be connected: only its metadata is
+ * looked at.
+ * @throws {ConfigError} with all mistakes at once
+ */
+export async function describeDataSource(dataSource: DataSource, options: MountOptions): Promise<string> {
+  const { usable, mistakes } = checkOptions(options)
+  const unsupported = checkDataSource(dataSource)
+  if (unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
+  if (!dataSource.isInitialized) await buildMetadata(dataSource)
+  const settings = withDefaults(usable)
+  const { resources } = buildRegistry(dataSource, settings, mistakes)
+  const taken = takenNames(settings).filter(({ name }) => resources.has(name))
+  if (taken.length > 0) throw new ConfigError(taken.map(({ mistake }) => mistake))
+  return renderOpenApi({ ...settings, resources: resources.values() })
+}
+
+/** What `initialize()` does once it is connected. */
+async function buildMetadata(dataSource: DataSource): Promise<void> {
+  const { buildMetadatas } = dataSource as unknown as { readonly buildMetadatas: () => Promise<void> }
+  await buildMetadatas.call(dataSource)
+}

@@ -1,0 +1,68 @@
+import { userRule } from '../access/rule'
+import type { Session } from '../query/connection'
+import { answerJson, withCaching } from '../response/answer'
+import { assetPage, htmlPage } from './asset'
+import { type DescriptionOptions, requireReader } from './description'
+import type { Page, Pages } from './page'
+
+/** The page to look at records and to change them. Its files are under a name that no resource can have. */
+export function explorerPages(session: Session): Pages {
+  return new Map([
+    ['/-/explorer.js', assetPage('explorer.js')],
+    ['/-/explorer.css', assetPage('explorer.css')],
+    ['/-/session', sessionPage(session)],
+  ])
+}
+
+/** Says to who signs in whose credentials these are, so that the page knows what is the user's own. */
+function sessionPage(session: Session): Page {
+  const user = userRule()
+  return async (request) => {
+    const { principal } = await requireReader({ rule: user, session }, request)
+    return withCaching(answerJson(200, JSON.stringify({ id: principal.id })), false)
+  }
+}
+
+const explorer = htmlPage(
+  (root) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${root}/-/explorer.css">
+</head>
+<body data-root="${root}">
+<main id="explorer"></main>
+<script type="module" src="${root}/-/explorer.js"></script>
+</body>
+</html>
+`,
+)
+
+/**
+ * What a mount begins with: the page for a browser, the list of resources for a program.
+ * @param hasExplorer whether there is a page
+ */
+export function rootPage(access: Omit<DescriptionOptions, 'info'>, hasExplorer: boolean): Page {
+  const list: Page = async (request) => {
+    const { service } = await requireReader(access, request)
+    const { root } = request
+    const listed = [...service.resources.values()].map(({ name, description }) => ({
+      name,
+      path: `${root}/${name}/`,
+      description,
+    }))
+    return withCaching(answerJson(200, JSON.stringify({ resources: listed, openapi: `${root}/openapi.json` })), false)
+  }
+  if (!hasExplorer) return list
+  return async (request) => {
+    const { context } = request
+    const isBrowser = context.accepts('json', 'html') === 'html'
+    const answer = await (isBrowser ? explorer : list)(request)
+    context.vary('Accept')
+    return answer
+  }
+}

@@ -1,0 +1,319 @@
+import Ajv2020 from 'ajv/dist/2020'
+import addFormats from 'ajv-formats'
+import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm'
+import { City, Country, entities, Language, User, Visit } from '../../sample/entities'
+import { hashPassword } from '../../src'
+import { type Reply, type SendOptions, send } from '../client'
+import { openWorld, type World } from '../world/world'
+
+/** The parts of an OpenAPI document that are looked at. */
+interface Document {
+  readonly openapi: string
+  readonly servers: readonly { readonly url: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>
+    readonly responses: Readonly<Record<string, Answer>>
+  }
+}
+
+interface Schema {
+  readonly properties: Readonly<Record<string, { readonly writeOnly?: boolean; readonly readOnly?: boolean }>>
+  readonly required?: readonly string[]
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly parameters: readonly Parameter[]
+  readonly responses: Readonly<Record<string, Answer>>
+  readonly security: readonly object[]
+}
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
+interface Answer {
+  readonly $ref?: string
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>
+  readonly headers?: Readonly<Record<string, unknown>>
+}
+
+let world: World
+let document: Document
+let ajv: Ajv2020
+
+beforeAll(async () => {
+  world = await openWorld({ entities, seed })
+  document = (await send(world.url, 'GET /api/openapi.json')).json() as Document
+  ajv = new Ajv2020({ strict: false, allErrors: true })
+  addFormats(ajv)
+  ajv.addFormat('decimal', true).addFormat('password', true)
+  ajv.addSchema({ ...document, $id: 'openapi' })
+})
+afterAll(() => world.close())
+
+async function seed(dataSource: DataSource): Promise<void> {
+  const save = (entity: EntityTarget<ObjectLiteral>, row: object): Promise<unknown> =>
+    dataSource.getRepository(entity).save(dataSource.getRepository(entity).create(row))
+  const portuguese = await save(Language, { id: 1, code: 'por', name: 'Portuguese' })
+  const place = { region: 'Europe', subregion: 'Southern Europe', landlocked: false }
+  const spain = {
+    id: 1,
+    code: 'ESP',
+    name: 'Spain',
+    capital: 'Madrid',
+    area: 505_992,
+    ...place,
+    languages: [],
+    borders: [],
+  }
+  await save(Country, spain)
+  const portugal = { id: 2, code: 'PRT', name: 'Portugal', capital: null, area: 92_090.5, ...place }
+  await save(Country, { ...portugal, languages: [portuguese], borders: [spain] })
+  await save(City, {
+    id: 1,
+    name: 'Lisbon',
+    population: 545_796,
+    latitude: 38.72,
+    longitude: -9.14,
+    country: { id: 2 },
+  })
+  for (const [index, username] of ['ann', 'bob'].entries()) {
+    const password = await hashPassword(username)
+    await save(User, { id: index + 1, username, password, email: `${username}@example.org`, admin: username === 'ann' })
+  }
+  for (const id of [1, 2, 3]) {
+    await save(Visit, { id, note: `Visit ${id}`, rating: id, city: { id: 1 }, user: { id: id === 3 ? 1 : 2 } })
+  }
+}
+
+/** Asks, and checks the answer against what the document says of it. */
+async function ask(operationId: string, path: string, options: SendOptions = {}): Promise<Reply> {
+  const [method = '', operation] = find(operationId)
+  const reply = await send(world.url, `${method.toUpperCase()} ${document.servers[0]?.url}${path}`, options)
+  const answer = operation?.responses[String(reply.status)]
+  const name = `${operationId} ${path}: ${reply.status} ${reply.text}`
+  expect({ name, described: answer !== undefined }).toEqual({ name, described: true })
+  const { $ref } = answer ?? {}
+  const described = $ref === undefined ? answer : document.components.responses[$ref.split('/').at(-1) ?? '']
+  for (const header of Object.keys(described?.headers ?? {}))
+    expect(reply.headers).toHaveProperty([header.toLowerCase()])
+  if (described?.content === undefined) {
+    expect(reply.text).toBe('')
+    return reply
+  }
+  const [type = ''] = String(reply.headers['content-type']).split(';')
+  expect(Object.keys(described.content)).toEqual([type])
+  const schema = `openapi#/${[...pointer(operationId, method, reply.status, $ref), 'content', type, 'schema'].map(inPointer).join('/')}`
+  const validate = ajv.getSchema(schema)
+  validate?.(type === 'text/html' ? reply.text : reply.json())
+  expect({ name, errors: validate?.errors }).toEqual({ name, errors: null })
+  return reply
+}
+
+/** Where the document has an answer. */
+function pointer(operationId: string, method: string, status: number, $ref: string | undefined): readonly string[] {
+  if ($ref !== undefined) return $ref.slice(2).split('/')
+  const path = Object.entries(document.paths).find(([, item]) => item[method]?.operationId === operationId)?.[0] ?? ''
+  return ['paths', path, method, 'responses', String(status)]
+}
+
+const inPointer = (part: string): string => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))
+
+function find(operationId: string): readonly [string, Operation | undefined] {
+  for (const item of Object.values(document.paths)) {
+    for (const [method, operation] of Object.entries(item)) {
+      if (operation.operationId === operationId) return [method, operation]
+    }
+  }
+  return ['', undefined]
+}
+
+const names = ['language', 'country', 'city', 'user', 'visit']
+const readers: Readonly<Record<string, SendOptions>> = { user: { as: 'ann' }, visit: { as: 'bob' } }
+
+test('every resource is in it, and nothing else', () => {
+  expect(document.openapi).toBe('3.1.0')
+  expect(Object.keys(document.paths)).toEqual(names.flatMap((name) => [`/${name}`, `/${name}/{id}`]))
+})
+
+test('what can only be read has no writes', () => {
+  expect(Object.keys(document.paths['/language'] ?? {})).toEqual(['get'])
+  expect(Object.keys(document.components.schemas).filter((name) => name.startsWith('language'))).toEqual([
+    'language',
+    'language.list',
+  ])
+})
+
+test('excluded fields are in what is written, and there alone', () => {
+  const { schemas } = document.components
+  for (const name of ['password', 'email']) {
+    expect(schemas['user.create']?.properties[name]).toMatchObject({ writeOnly: true })
+    expect(schemas['user.update']?.properties[name]).toMatchObject({ writeOnly: true })
+  }
+  const { 'user.create': create, 'user.update': update, ...others } = schemas
+  const rest = JSON.stringify({ ...document, components: { ...document.components, schemas: others } })
+  expect(rest).not.toMatch(/password|email/)
+})
+
+test('what must be given, what cannot be, and what is left out', () => {
+  const { schemas } = document.components
+  expect(schemas['city.create']?.required).toEqual(['name', 'population', 'latitude', 'longitude', 'country_id'])
+  expect(schemas['visit.create']?.required).toEqual(['rating', 'city_id'])
+  expect(schemas['visit.create']?.properties).toMatchObject({
+    note: { type: 'string', maxLength: 500, default: '' },
+    rating: { type: 'integer', minimum: -32_768, maximum: 32_767 },
+    user_id: { readOnly: true, 'x-resource': 'user' },
+  })
+  expect(schemas['visit.create']?.properties).not.toHaveProperty('id')
+  expect(schemas['visit.update']?.properties).toMatchObject({ id: { readOnly: true } })
+  expect(schemas['country']?.properties).toMatchObject({ capital: { type: ['string', 'null'], maxLength: 60 } })
+})
+
+test('the order, the page and its bounds', () => {
+  const { parameters = [] } = find('country.list')[1] ?? {}
+  const schemaOf = (name: string): unknown => parameters.find((one) => one.name === name)?.schema
+  expect(schemaOf('ordering')).toMatchObject({
+    items: { enum: expect.arrayContaining(['name', '-name', 'id', '-id']) },
+  })
+  expect(schemaOf('limit')).toEqual({ type: 'integer', minimum: 1, maximum: 1000, default: 20 })
+  expect(schemaOf('page')).toMatchObject({ minimum: 1 })
+  const filters = parameters.map(({ name }) => name)
+  expect(filters).toEqual(
+    expect.arrayContaining(['name__ilike', 'landlocked__is', 'languages__code', 'borders__area__gte']),
+  )
+  expect(filters).not.toContain('landlocked__lt')
+  const visits = find('visit.list')[1]?.parameters.map(({ name }) => name)
+  expect(visits).toEqual(
+    expect.arrayContaining(['city__country__region', 'city__country__region__like', 'user__username']),
+  )
+  expect(visits).not.toContain('user__email')
+})
+
+test('who may ask', () => {
+  expect(find('city.list')[1]?.security).toEqual([])
+  expect(find('city.create')[1]?.security).toEqual([{ basic: [] }])
+  expect(find('visit.list')[1]?.security).toEqual([{ basic: [] }])
+})
+
+/** A value that a parameter's own schema takes. */
+function valueFor({ schema }: Parameter): string {
+  const { type, enum: members, items, minimum, examples, pattern, format } = schema
+  if (type === 'array') return valueFor({ name: '', in: '', schema: items as Parameter['schema'] })
+  if (Array.isArray(members)) return String(members[0])
+  if (Array.isArray(examples)) return String(examples[0])
+  if (type === 'boolean') return 'true'
+  if (type === 'integer' || type === 'number') return String(Math.max(Number(minimum ?? 1), 1))
+  if (pattern !== undefined || format !== undefined) return '2024-02-29'
+  return 'a'
+}
+
+test.each(names)('a list of %s takes every parameter that it has', async (name) => {
+  const { parameters = [] } = find(`${name}.list`)[1] ?? {}
+  expect(parameters.length).toBeGreaterThan(20)
+  for (const parameter of parameters) {
+    const value = parameter.name === 'after' ? '' : valueFor(parameter)
+    const path = `/${name}?${parameter.name}=${encodeURIComponent(value)}`
+    const reply = await ask(`${name}.list`, path, readers[name])
+    expect({ path, status: reply.status, text: reply.text }).toMatchObject({ path, status: 200 })
+  }
+})
+
+test.each(names)('%s is read as described', async (name) => {
+  const reader = readers[name] ?? {}
+  const { headers } = await ask(`${name}.read`, `/${name}/1`, reader)
+  await ask(`${name}.read`, `/${name}/1`, { ...reader, headers: { 'If-None-Match': String(headers['etag']) } })
+  await ask(`${name}.read`, `/${name}/1`, { ...reader, headers: { 'If-Match': '"other"' } })
+  await ask(`${name}.read`, `/${name}/99`, reader)
+  await ask(`${name}.list`, `/${name}?nope=1`, reader)
+  if (reader.as !== undefined) await ask(`${name}.list`, `/${name}`)
+})
+
+/** A record to create, and a change of one, as the document has them. */
+const writes: readonly { name: string; as: string; other: string; body: object; change: object; wrong: object }[] = [
+  {
+    name: 'country',
+    as: 'ann',
+    other: 'bob',
+    body: {
+      code: 'FRA',
+      name: 'France',
+      region: 'Europe',
+      subregion: 'Western Europe',
+      area: 551_695,
+      landlocked: false,
+      capital: null,
+    },
+    change: { capital: 'Paris' },
+    wrong: { area: 'large' },
+  },
+  {
+    name: 'city',
+    as: 'ann',
+    other: 'bob',
+    body: { name: 'Porto', population: 231_800, latitude: 41.16, longitude: -8.63, country_id: 2 },
+    change: { population: 231_962 },
+    wrong: { country_id: 77 },
+  },
+  {
+    name: 'user',
+    as: 'ann',
+    other: 'bob',
+    body: { username: 'eve', password: 'eve', email: 'eve@example.org' },
+    change: { active: false },
+    wrong: { username: 5 },
+  },
+  {
+    name: 'visit',
+    as: 'bob',
+    other: 'ann',
+    body: { rating: 5, city_id: 1, visited: '2024-02-29 10:20:30' },
+    change: { note: 'Again' },
+    wrong: { rating: 70_000 },
+  },
+]
+
+const fits = (schema: string, body: object): unknown => {
+  const validate = ajv.compile({ $ref: `openapi#/components/schemas/${schema}` })
+  return validate(body) ? 'fits' : validate.errors
+}
+
+test.each(writes)('$name is written as described', async ({ name, as, other, body, change, wrong }) => {
+  expect(fits(`${name}.create`, body)).toBe('fits')
+  expect(fits(`${name}.update`, change)).toBe('fits')
+  await ask(`${name}.create`, `/${name}`, { body })
+  await ask(`${name}.create`, `/${name}`, { as, body: {} })
+  await ask(`${name}.create`, `/${name}`, { as, body: { ...body, nope: 1 } })
+  expect(fits(`${name}.create`, { ...body, nope: 1 })).not.toBe('fits')
+  await ask(`${name}.create`, `/${name}`, { as, body, headers: { Origin: 'https://evil.example' } })
+  await ask(`${name}.create`, `/${name}`, { as, body: 'a', headers: { 'Content-Type': 'text/csv' } })
+  await ask(`${name}.create`, `/${name}`, { as, body: { text: 'x'.repeat(1_100_000) } })
+  const created = await ask(`${name}.create`, `/${name}`, { as, body })
+  expect(created.status).toBe(201)
+  const { id } = created.json() as { readonly id: number }
+  const path = `/${name}/${id}`
+  // What a client has read it can send back (D9).
+  expect(fits(`${name}.update`, created.json() as object)).toBe('fits')
+  for (const operation of [`${name}.update`, `${name}.patch`]) {
+    expect((await ask(operation, path, { as, body: change })).status).toBe(200)
+    await ask(operation, path, { as, body: wrong })
+    await ask(operation, path, { body: change })
+    await ask(operation, path, { as: other, body: change })
+    await ask(operation, path, { as, body: change, headers: { 'If-Match': '"other"' } })
+    await ask(operation, `/${name}/99`, { as, body: change })
+  }
+  await ask(`${name}.delete`, path)
+  await ask(`${name}.delete`, path, { as: other })
+  await ask(`${name}.delete`, path, { as, headers: { 'If-Match': '"other"' } })
+  expect((await ask(`${name}.delete`, path, { as })).status).toBe(204)
+  await ask(`${name}.delete`, path, { as })
+})
+
+test('a conflict is described', async () => {
+  const twin = { code: 'PRT', name: 'Twin', region: 'x', subregion: 'x', area: 1, landlocked: true }
+  expect((await ask('country.create', '/country', { as: 'ann', body: twin })).status).toBe(409)
+  expect((await ask('country.delete', '/country/2', { as: 'ann' })).status).toBe(409)
+})
