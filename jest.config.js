@@ -31,6 +31,13 @@ module.exports = {
   reporters: ['default', '<rootDir>/test/leg-reporter.js'],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/*.test.ts', '<rootDir>/test/unit/**/*.test.ts'] },
+    // What people see, in Chromium.
+    {
+      ...common,
+      displayName: 'browser',
+      testMatch: ['<rootDir>/test/browser/*.test.ts'],
+      globals: { testLeg: { name: 'browser', driver: 'better-sqlite3' } },
+    },
     // What goes wrong, on servers of its own. SQLite's one connection is a matter of TypeORM's drivers.
     { ...common, displayName: 'faults', testMatch: ['<rootDir>/test/faults/*.test.ts'] },
     {

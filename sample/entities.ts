@@ -16,7 +16,7 @@ import { adminRule, Resource, UserAccount } from 'typeorm-resources'
 
 /** The default rule: everybody reads, nobody writes. */
 @Entity()
-@Resource()
+@Resource({ description: 'Languages that are official somewhere.' })
 export class Language {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 3, unique: true }) code!: string
@@ -24,7 +24,7 @@ export class Language {
 }
 
 @Entity()
-@Resource({ auth: adminRule({ read: 'public' }) })
+@Resource({ auth: adminRule({ read: 'public' }), description: 'Countries with their languages and neighbours.' })
 export class Country {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 3, unique: true }) code!: string
@@ -32,15 +32,14 @@ export class Country {
   @Column({ type: 'varchar', length: 60, nullable: true }) capital!: string | null
   @Column({ length: 20 }) region!: string
   @Column({ length: 40 }) subregion!: string
-  /** Square kilometres. */
-  @Column({ type: 'double precision' }) area!: number
+  @Column({ type: 'double precision', comment: 'In square kilometres.' }) area!: number
   @Column() landlocked!: boolean
   @ManyToMany(() => Language) @JoinTable() languages!: Language[]
   @ManyToMany(() => Country) @JoinTable() borders!: Country[]
 }
 
 @Entity()
-@Resource({ auth: adminRule({ read: 'public' }) })
+@Resource({ auth: adminRule({ read: 'public' }), description: 'Cities and towns of the countries.' })
 export class City {
   @PrimaryGeneratedColumn() id!: number
   @Index() @Column({ length: 80 }) name!: string
@@ -66,11 +65,11 @@ export class User {
 @Entity()
 // Unquoted, since double quotes make a string on MySQL; TypeORM leaves it out there, and server.ts adds it.
 @Check('rating BETWEEN 1 AND 5')
-@Resource({ ownerField: 'user' })
+@Resource({ ownerField: 'user', description: 'Who has been where, and how it was.' })
 export class Visit {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 500, default: '' }) note!: string
-  @Column({ type: 'smallint' }) rating!: number
+  @Column({ type: 'smallint', comment: 'From 1 to 5.' }) rating!: number
   @Column() visited: Date = new Date()
   @Index() @ManyToOne(() => User, { nullable: false }) user!: Relation<User>
   @Index() @ManyToOne(() => City, { nullable: false }) city!: Relation<City>

@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   await listen(server)
   const dataSource = await openDatabase(process.argv.includes('--reset'))
   const app = new Koa()
-  const mounted = mountResources(app, dataSource)
+  const mounted = mountResources(app, dataSource, { info: { title: 'Places of the world' } })
   answer = app.callback()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(server, dataSource))
   print(mounted)

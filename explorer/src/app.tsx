@@ -110,13 +110,13 @@ function Shell({ session, request }: { readonly session: Session; readonly reque
             ))}
           </ul>
         </nav>
-        <section class="content">
+        <main class="content">
           {resource ? (
             <View key={viewKey(route)} resource={resource} route={route} />
           ) : (
             <Start route={route} model={session.model} />
           )}
-        </section>
+        </main>
       </div>
       <RequestBar request={request} />
     </SessionContext.Provider>

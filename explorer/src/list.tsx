@@ -3,7 +3,7 @@ import { labelKey, useLabels } from './labels'
 import { type Field, type Resource, title, typesOf, valueAt } from './model'
 import { Problem } from './problem'
 import { go, links } from './route'
-import { useRead } from './session'
+import { useRead, useSession } from './session'
 import { Value } from './value'
 
 interface ListProps {
@@ -42,7 +42,15 @@ export function List({ resource, query }: ListProps) {
 
 /** What is filtered by is what a new record begins with. */
 function CreateLink({ resource, query }: ListProps) {
-  const { creates = [], name } = resource
+  const { user, askToSignIn } = useSession()
+  const { creates = [], name, writesNeedUser } = resource
+  if (writesNeedUser && user === undefined) {
+    return (
+      <button type="button" onClick={askToSignIn}>
+        Sign in to add one
+      </button>
+    )
+  }
   const known = [...query].filter(([field]) => creates.some((one) => one.name === field))
   return (
     <a class="button" href={links.create(name, new URLSearchParams(known))}>

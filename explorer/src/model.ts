@@ -16,6 +16,8 @@ export interface Resource {
   readonly creates: readonly Field[] | undefined
   readonly updates: readonly Field[] | undefined
   readonly deletes: boolean
+  /** Whether nobody changes anything without signing in. */
+  readonly writesNeedUser: boolean
   /** The field that names who may change a record. */
   readonly owner: string | undefined
   /** Foreign keys of other resources that lead here. */
@@ -68,11 +70,17 @@ interface Parameter {
   readonly schema: Schema
 }
 
+interface Operation {
+  readonly parameters?: readonly Parameter[]
+  /** What a request shows of its user, in other ways; one that is empty is none. */
+  readonly security?: readonly object[]
+}
+
 interface PathItem {
-  readonly get?: { readonly parameters?: readonly Parameter[] }
-  readonly post?: unknown
-  readonly put?: unknown
-  readonly delete?: unknown
+  readonly get?: Operation
+  readonly post?: Operation
+  readonly put?: Operation
+  readonly delete?: Operation
 }
 
 export interface OpenApi {
@@ -114,6 +122,7 @@ export function readModel({ info, tags, paths, components: { schemas } }: OpenAp
       creates: collection?.post === undefined ? undefined : fieldsOf(`${name}.create`),
       updates: item?.put === undefined ? undefined : fieldsOf(`${name}.update`),
       deletes: item?.delete !== undefined,
+      writesNeedUser: [collection?.post, item?.put, item?.delete].some(needsUser),
       owner: schemas[name]?.['x-owner'],
       referrers: all.flatMap((other) =>
         other.fields
@@ -125,6 +134,10 @@ export function readModel({ info, tags, paths, components: { schemas } }: OpenAp
     return [name, resource]
   })
   return { title: info.title, resources: new Map(resources) }
+}
+
+function needsUser({ security = [] }: Operation = {}): boolean {
+  return security.length > 0 && security.every((way) => Object.keys(way).length > 0)
 }
 
 function fieldsIn({ properties = {}, required = [] }: Schema, path: readonly string[] = []): readonly Field[] {

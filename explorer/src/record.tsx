@@ -88,13 +88,13 @@ function Actions({ resource, id, record }: RecordProps & { readonly record: unkn
   const { user, askToSignIn, note } = useSession()
   const [isAsking, setAsking] = useState(false)
   const [error, setError] = useState<Refused>()
-  const { name, owner, updates, deletes } = resource
+  const { name, owner, updates, deletes, writesNeedUser } = resource
   if (!updates && !deletes) return null
   if (user !== undefined && owner !== undefined) {
     const owned = valueAt(record, owner.split('__'))
     if (String(owned) !== String(user.id)) return <p class="quiet">Only its owner may change it.</p>
   }
-  if (user === undefined && owner !== undefined) {
+  if (user === undefined && writesNeedUser) {
     return (
       <button type="button" onClick={askToSignIn}>
         Sign in to change it

@@ -21,7 +21,10 @@ export function Value({ field, value, label, whole = false }: ValueProps) {
   if (value === null || value === undefined) return <span class="quiet">null</span>
   if (target !== undefined && model.resources.has(target)) {
     return (
-      <a href={links.record(target, value)} aria-label={`${title(field.name)} ${label ?? String(value)}`}>
+      <a
+        href={links.record(target, value)}
+        aria-label={[title(field.name), label, String(value)].filter(Boolean).join(' ')}
+      >
         {label === undefined ? String(value) : <Label id={value} text={label} />}
       </a>
     )

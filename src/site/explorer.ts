@@ -35,7 +35,7 @@ const explorer = htmlPage(
 <link rel="stylesheet" href="${root}/-/explorer.css">
 </head>
 <body data-root="${root}">
-<main id="explorer"></main>
+<div id="explorer"></div>
 <script type="module" src="${root}/-/explorer.js"></script>
 </body>
 </html>

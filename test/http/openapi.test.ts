@@ -1,9 +1,8 @@
 import Ajv2020 from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
-import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm'
-import { City, Country, entities, Language, User, Visit } from '../../sample/entities'
-import { hashPassword } from '../../src'
+import { entities } from '../../sample/entities'
 import { type Reply, type SendOptions, send } from '../client'
+import { seedSample } from '../world/sample'
 import { openWorld, type World } from '../world/world'
 
 /** The parts of an OpenAPI document that are looked at. */
@@ -46,7 +45,7 @@ let document: Document
 let ajv: Ajv2020
 
 beforeAll(async () => {
-  world = await openWorld({ entities, seed })
+  world = await openWorld({ entities, seed: seedSample })
   document = (await send(world.url, 'GET /api/openapi.json')).json() as Document
   ajv = new Ajv2020({ strict: false, allErrors: true })
   addFormats(ajv)
@@ -54,41 +53,6 @@ beforeAll(async () => {
   ajv.addSchema({ ...document, $id: 'openapi' })
 })
 afterAll(() => world.close())
-
-async function seed(dataSource: DataSource): Promise<void> {
-  const save = (entity: EntityTarget<ObjectLiteral>, row: object): Promise<unknown> =>
-    dataSource.getRepository(entity).save(dataSource.getRepository(entity).create(row))
-  const portuguese = await save(Language, { id: 1, code: 'por', name: 'Portuguese' })
-  const place = { region: 'Europe', subregion: 'Southern Europe', landlocked: false }
-  const spain = {
-    id: 1,
-    code: 'ESP',
-    name: 'Spain',
-    capital: 'Madrid',
-    area: 505_992,
-    ...place,
-    languages: [],
-    borders: [],
-  }
-  await save(Country, spain)
-  const portugal = { id: 2, code: 'PRT', name: 'Portugal', capital: null, area: 92_090.5, ...place }
-  await save(Country, { ...portugal, languages: [portuguese], borders: [spain] })
-  await save(City, {
-    id: 1,
-    name: 'Lisbon',
-    population: 545_796,
-    latitude: 38.72,
-    longitude: -9.14,
-    country: { id: 2 },
-  })
-  for (const [index, username] of ['ann', 'bob'].entries()) {
-    const password = await hashPassword(username)
-    await save(User, { id: index + 1, username, password, email: `${username}@example.org`, admin: username === 'ann' })
-  }
-  for (const id of [1, 2, 3]) {
-    await save(Visit, { id, note: `Visit ${id}`, rating: id, city: { id: 1 }, user: { id: id === 3 ? 1 : 2 } })
-  }
-}
 
 /** Asks, and checks the answer against what the document says of it. */
 async function ask(operationId: string, path: string, options: SendOptions = {}): Promise<Reply> {

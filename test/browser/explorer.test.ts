@@ -1,0 +1,340 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
+import { send } from '../client'
+import type { World } from '../world/world'
+import { barriers, Visitor } from './browser'
+import { longText, openPlaces } from './places'
+
+/** What somebody does with the page at the mount's path, who sees or hears it and has read nothing. */
+
+let world: World
+let visitor: Visitor
+let page: Page
+
+beforeAll(async () => {
+  world = await openPlaces()
+  visitor = await Visitor.arrive()
+})
+afterEach(async () => expect(await visitor.finish()).toEqual([]))
+afterAll(async () => {
+  await visitor.leave()
+  await world.close()
+})
+
+async function open(fragment = '', options?: BrowserContextOptions): Promise<void> {
+  page = await visitor.open(`${world.url}/api/${fragment}`, options)
+}
+
+const link = (name: string): Locator => page.getByRole('link', { name, exact: true })
+const button = (name: string): Locator => page.getByRole('button', { name, exact: true })
+const heading = (name: string | RegExp): Locator => page.getByRole('heading', { level: 1, name })
+const resource = (name: string): Locator =>
+  page.getByRole('navigation', { name: 'Resources' }).getByRole('link', { name, exact: true })
+const request = (): Locator => page.getByRole('region', { name: 'Request' })
+
+/** The texts of a column, once the list has come. */
+async function column(name: string): Promise<readonly string[]> {
+  await page.locator('[aria-busy=false]').waitFor()
+  const headers = await page.getByRole('columnheader').allInnerTexts()
+  const index = headers.findIndex((text) => text.replace(/ [▲▼]$/, '') === name)
+  return page.locator(`tbody td:nth-child(${index + 1})`).allInnerTexts()
+}
+
+/** Waits until a column begins with these texts, which a list that is on its way does not yet. */
+async function expectColumn(name: string, texts: readonly string[]): Promise<void> {
+  await page
+    .locator('tbody')
+    .getByText(texts[0] ?? '', { exact: true })
+    .first()
+    .waitFor()
+  expect((await column(name)).slice(0, texts.length)).toEqual(texts)
+}
+
+async function signIn(username: string, password = username): Promise<void> {
+  await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Sign in' })
+  await dialog.getByLabel('User name').fill(username)
+  await dialog.getByLabel('Password').fill(password)
+  await dialog.getByRole('button', { name: 'Sign in' }).click()
+}
+
+async function addFilter(field: string, comparison: string, value: string): Promise<void> {
+  const adder = button('Add a filter')
+  if ((await adder.getAttribute('aria-expanded')) === 'false') await adder.click()
+  await page.getByRole('combobox', { name: 'Field' }).selectOption(field)
+  await page.getByRole('combobox', { name: 'Comparison' }).selectOption(comparison)
+  await page.getByLabel('Value', { exact: true }).fill(value)
+  await button('Filter').click()
+}
+
+test('a resource is picked, and its records are a table', async () => {
+  await open()
+  await heading('Places').waitFor()
+  await resource('country').click()
+  await heading('country').waitFor()
+  await expectColumn('name', ['Spain', 'Portugal', 'Japan'])
+  expect(await resource('country').getAttribute('aria-current')).toBe('page')
+})
+
+test('a click on a column sorts from the least, another from the greatest, a third no more', async () => {
+  await open('#/city')
+  await expectColumn('name', ['Lisbon', 'Berlin'])
+  const header = page.getByRole('columnheader', { name: 'population' })
+  const click = (): Promise<void> => header.getByRole('button').click()
+  await click()
+  await expectColumn('name', ['Village 0', 'Village 1'])
+  expect(await header.getAttribute('aria-sort')).toBe('ascending')
+  await click()
+  await expectColumn('name', ['Tokyo', 'Berlin'])
+  expect(await header.getAttribute('aria-sort')).toBe('descending')
+  await click()
+  await expectColumn('name', ['Lisbon', 'Berlin'])
+})
+
+test('filters by field, comparison and value, through relations too, each taken away by itself', async () => {
+  await open('#/city')
+  await addFilter('population', '≥', '2000000')
+  await expectColumn('name', ['Berlin', 'Madrid', 'Rome', 'Paris', 'Tokyo'])
+  await addFilter('country › region', '=', 'Asia')
+  await expectColumn('name', ['Tokyo'])
+  expect(await column('name')).toEqual(['Tokyo'])
+  await button('Remove the filter population ≥ 2000000').click()
+  await button('Remove the filter country › region = Asia').click()
+  await expectColumn('name', ['Lisbon', 'Berlin'])
+})
+
+test('what the service says of a wrong filter is shown', async () => {
+  await open('#/city')
+  await addFilter('population', '>', 'many')
+  await page.getByRole('alert').filter({ hasText: 'population' }).waitFor()
+})
+
+test('the next page, the one before, and records of a page', async () => {
+  await open('#/city?ordering=population')
+  await expectColumn('name', ['Village 0'])
+  await link('Next').click()
+  await page.getByText('Page 2').waitFor()
+  await expectColumn('name', ['Village 20'])
+  await link('Previous').click()
+  await expectColumn('name', ['Village 0'])
+  await page.getByRole('combobox', { name: 'Records of a page' }).selectOption('5')
+  await page.getByText('Village 5', { exact: true }).waitFor({ state: 'detached' })
+  expect(await column('name')).toHaveLength(5)
+})
+
+test('a record is opened, its foreign key followed, and who refers to it found', async () => {
+  await open('#/city')
+  await link('city 1').click()
+  await heading('city 1 Lisbon').waitFor()
+  await link('country_id Portugal 2').click()
+  await heading('country 2 Portugal').waitFor()
+  await link('city by country_id').click()
+  await expectColumn('name', ['Lisbon', 'Village 0'])
+})
+
+test('who signs in with a wrong password is told, and sees his own with the right one', async () => {
+  await open('#/visit')
+  await page.getByRole('alert').filter({ hasText: 'Sign in to do this.' }).waitFor()
+  await signIn('bob', 'wrong')
+  await page.getByRole('alert').filter({ hasText: 'those of no user' }).waitFor()
+  await page.getByRole('dialog').getByLabel('Password').fill('bob')
+  await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click()
+  await expectColumn('note', ['Visit 1', 'Visit 2'])
+  await button('Sign out').click()
+  await page.getByRole('alert').filter({ hasText: 'Sign in to do this.' }).waitFor()
+})
+
+test('a record is created, changed and deleted, and what is refused is said beside its field', async () => {
+  await open('#/city/1')
+  await signIn('bob')
+  await link('New visit').click()
+  await heading('New visit').waitFor()
+  expect(await page.getByRole('textbox', { name: 'city_id' }).inputValue()).toBe('1')
+  await page.getByLabel('rating').fill('many')
+  await button('Create').click()
+  await page.getByText('rating must be', { exact: false }).waitFor()
+  expect(await page.getByLabel('rating').getAttribute('aria-invalid')).toBe('true')
+  await page.getByLabel('rating').fill('4')
+  await page.getByLabel('note').fill('By tram')
+  await button('Create').click()
+  await heading(/^visit \d+/).waitFor()
+  await page.getByText('By tram').waitFor()
+  await link('Edit').click()
+  await page.getByLabel('note').fill('By tram and on foot')
+  await button('Save').click()
+  await page.getByText('By tram and on foot').waitFor()
+  const id = new URL(page.url()).hash.split('/').at(-1)
+  await button('Delete').click()
+  await button('Delete for good').click()
+  await heading('visit').waitFor()
+  expect((await send(world.url, `GET /api/visit/${id}/`, { as: 'bob' })).status).toBe(404)
+})
+
+test('nothing is offered that the rule or the owner does not allow', async () => {
+  await open('#/language/1')
+  await heading('language 1 Portuguese').waitFor()
+  expect(await page.getByRole('link', { name: /^(Edit|New)/ }).count()).toBe(0)
+  await page.goto(`${world.url}/api/#/city/1`)
+  await button('Sign in to change it').waitFor()
+  await signIn('bob')
+  await page.goto(`${world.url}/api/#/visit/3`)
+  await page.getByText('Only its owner may change it.').waitFor()
+  expect(await button('Delete').count()).toBe(0)
+})
+
+test('a null is shown, kept and set', async () => {
+  await open('#/country/2')
+  await signIn('ann')
+  await link('Edit').click()
+  const isNull = page.getByLabel('null for capital')
+  expect(await isNull.isChecked()).toBe(true)
+  await page.getByLabel('capital', { exact: true }).fill('Lisbon')
+  await button('Save').click()
+  await page.getByText('Lisbon', { exact: true }).waitFor()
+  await link('Edit').click()
+  await isNull.check()
+  await button('Save').click()
+  await page.locator('dl').getByText('null').waitFor()
+})
+
+test('the URL and the curl line of what is shown are in view, and are copied', async () => {
+  await open('#/city?country__region=Asia')
+  await expectColumn('name', ['Tokyo'])
+  const url = `${world.url}/api/city/?country__region=Asia`
+  await request().getByText(url, { exact: true }).waitFor()
+  const { height } = page.viewportSize() ?? { height: 0 }
+  const box = await button('Copy the curl line').boundingBox()
+  expect(box && box.y + box.height).toBeLessThanOrEqual(height)
+  const copied = async (name: string): Promise<string> => {
+    await button(name).click()
+    await request().getByRole('status').filter({ hasText: 'copied' }).first().waitFor()
+    return page.evaluate('navigator.clipboard.readText()')
+  }
+  expect(await copied('Copy the URL')).toBe(url)
+  const line = await copied('Copy the curl line')
+  expect(line).toMatch(/^curl '/)
+  // Not waited for in one go, since the service answers in this process.
+  const { stdout: answer } = await promisify(execFile)('bash', ['-c', `${line} -s`])
+  expect(JSON.parse(answer).objects).toMatchObject([{ name: 'Tokyo' }])
+})
+
+test('a deep link leads to the same place, and the back button back from it', async () => {
+  await open('#/city?country__region=Europe&ordering=-population&limit=5')
+  await expectColumn('name', ['Berlin', 'Madrid', 'Rome', 'Paris', 'Hamburg'])
+  await link('city 2').click()
+  await heading('city 2 Berlin').waitFor()
+  await link('country_id Germany 4').click()
+  await heading('country 4 Germany').waitFor()
+  await page.goBack()
+  await heading('city 2 Berlin').waitFor()
+  await page.goBack()
+  await expectColumn('name', ['Berlin', 'Madrid', 'Rome', 'Paris', 'Hamburg'])
+  await page.reload()
+  await expectColumn('name', ['Berlin', 'Madrid', 'Rome', 'Paris', 'Hamburg'])
+})
+
+test('the keyboard does it all: go, sort, open, sign in', async () => {
+  const press = async (locator: Locator): Promise<void> => {
+    for (let step = 0; step < 60; step++) {
+      if ((await locator.and(page.locator(':focus')).count()) === 1) return page.keyboard.press('Enter')
+      await page.keyboard.press('Tab')
+    }
+    throw new Error(`the keyboard does not reach ${locator}`)
+  }
+  await open()
+  await resource('city').waitFor()
+  await press(resource('city'))
+  await heading('city').waitFor()
+  // Whoever goes somewhere is at its heading then, and not at the start of the page.
+  await page.locator('h1:focus').waitFor()
+  await press(page.getByRole('columnheader', { name: 'name' }).getByRole('button'))
+  await expectColumn('name', ['Berlin'])
+  await press(link('city 2'))
+  await heading('city 2 Berlin').waitFor()
+  await press(button('Sign in to change it'))
+  await page.getByLabel('User name').and(page.locator(':focus')).waitFor()
+  await page.keyboard.type('ann')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('ann')
+  await page.keyboard.press('Enter')
+  await link('Edit').waitFor()
+})
+
+const views: readonly (readonly [string, string])[] = [
+  ['the start', ''],
+  ['a list', '#/city?population__gte=100'],
+  ['a record', '#/city/1'],
+  ['a form', '#/tale/+'],
+  ['a refusal', '#/visit'],
+]
+const looks: readonly BrowserContextOptions[] = [
+  { colorScheme: 'light' },
+  { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+]
+
+test.each(looks)('axe finds nothing: $colorScheme', async (look) => {
+  const found: Record<string, readonly string[]> = {}
+  for (const [name, fragment] of views) {
+    await open(fragment, look)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+    if (name === 'a list') await button('Add a filter').click()
+    found[name] = await barriers(page)
+  }
+  await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click()
+  found['signing in'] = await barriers(page)
+  expect(found).toEqual(Object.fromEntries(Object.keys(found).map((name) => [name, []])))
+})
+
+test('a text of 10,000 characters is cut in a table and whole in its record', async () => {
+  await open('#/tale')
+  await page.getByText(/^A word and then.*…$/).waitFor()
+  await link('tale 1').click()
+  await page.locator('dd .whole').last().waitFor()
+  expect((await page.locator('dd .whole').last().innerText()).length).toBe(longText.length)
+  await requireNoOverflow()
+})
+
+test('a hundred fields stay in the window: the table scrolls, the page does not', async () => {
+  await open('#/wide')
+  await expectColumn('field99', ['value 99'])
+  await requireNoOverflow()
+  await link('wide 1').click()
+  await heading('wide 1').waitFor()
+  expect(await page.locator('dt').count()).toBe(101)
+  await link('Edit').click()
+  await page.getByLabel('field99', { exact: true }).fill('changed')
+  await button('Save').click()
+  await page.getByText('changed', { exact: true }).waitFor()
+})
+
+async function requireNoOverflow(): Promise<void> {
+  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+}
+
+test('a stranger finds the five largest cities of Europe, signs in, adds a visit to one, and copies its curl line', async () => {
+  await open()
+  await resource('city').click()
+  await addFilter('country › region', '=', 'Europe')
+  await page.getByRole('columnheader', { name: 'population' }).getByRole('button').click()
+  await page.getByRole('columnheader', { name: 'population' }).getByRole('button').click()
+  await page.getByRole('combobox', { name: 'Records of a page' }).selectOption('5')
+  await expectColumn('name', ['Berlin', 'Madrid', 'Rome', 'Paris', 'Hamburg'])
+  await link('city 4').click()
+  await heading('city 4 Rome').waitFor()
+  await signIn('bob')
+  await link('New visit').click()
+  await page.getByLabel('rating').fill('5')
+  await button('Create').click()
+  await heading(/^visit \d+/).waitFor()
+  await button('Copy the curl line').click()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^curl -u bob .*\/api\/visit\/\d+\/$/)
+})
+
+test('the reference shows every operation, without another origin', async () => {
+  page = await visitor.open(`${world.url}/api/docs/`)
+  await page.getByText('Places').first().waitFor()
+  await page.locator('.opblock-summary-path').getByText('city', { exact: false }).first().waitFor()
+  expect(await page.locator('.opblock').count()).toBeGreaterThan(20)
+})

@@ -1,0 +1,67 @@
+import { Column, type DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import { City, Country, entities } from '../../sample/entities'
+import { seedSample } from '../world/sample'
+import { openWorld, type World } from '../world/world'
+
+const everybody = (): { id: null } => ({ id: null })
+
+/** More fields than any window is wide. */
+@Entity()
+@Resource({ auth: everybody })
+class Wide {
+  @PrimaryGeneratedColumn() id!: number
+}
+for (let index = 0; index < 100; index++) {
+  Column({ type: 'varchar', length: 20, default: `value ${index}` })(Wide.prototype, `field${index}`)
+}
+
+/** A text of more lines than any window is high. */
+@Entity()
+@Resource({ auth: everybody })
+class Tale {
+  @PrimaryGeneratedColumn() id!: number
+  @Column('text') text!: string
+}
+
+export const longText = 'A word and then another. '.repeat(400)
+
+const countries: readonly (readonly [number, string, string, string])[] = [
+  [3, 'JPN', 'Japan', 'Asia'],
+  [4, 'DEU', 'Germany', 'Europe'],
+  [5, 'ITA', 'Italy', 'Europe'],
+  [6, 'FRA', 'France', 'Europe'],
+]
+
+/** Name, people and country. The five largest of Europe are the first five. */
+const cities: readonly (readonly [string, number, number])[] = [
+  ['Berlin', 3_426_354, 4],
+  ['Madrid', 3_255_944, 1],
+  ['Rome', 2_318_895, 5],
+  ['Paris', 2_138_551, 6],
+  ['Hamburg', 1_739_117, 4],
+  ['Tokyo', 8_336_599, 3],
+  ...Array.from({ length: 24 }, (_, index): [string, number, number] => [`Village ${index}`, 100 + index, 2]),
+]
+
+/** The sample's resources with enough in them to look at, and two that do not fit a window. */
+export function openPlaces(): Promise<World> {
+  return openWorld({
+    entities: [...entities, Wide, Tale],
+    mount: { info: { title: 'Places' } },
+    seed: async (dataSource: DataSource) => {
+      await seedSample(dataSource)
+      const rest = { subregion: 'Somewhere', area: 1000, landlocked: false, capital: null }
+      await dataSource
+        .getRepository(Country)
+        .insert(countries.map(([id, code, name, region]) => ({ id, code, name, region, ...rest })))
+      await dataSource.getRepository(City).insert(
+        cities.map(([name, population, country], index) => {
+          return { id: 2 + index, name, population, latitude: 1, longitude: 2, country: { id: country } }
+        }),
+      )
+      await dataSource.getRepository(Wide).insert({})
+      await dataSource.getRepository(Tale).insert({ text: longText })
+    },
+  })
+}
