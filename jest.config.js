@@ -30,7 +30,11 @@ module.exports = {
   testTimeout: 30_000,
   reporters: ['default', '<rootDir>/test/leg-reporter.js'],
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/*.test.ts', '<rootDir>/test/unit/**/*.test.ts'] },
+    {
+      ...common,
+      displayName: 'unit',
+      testMatch: ['', 'cli/', 'unit/'].map((folder) => `<rootDir>/test/${folder}*.test.ts`),
+    },
     // What people see, in Chromium.
     {
       ...common,

@@ -44,7 +44,15 @@ async function main(): Promise<void> {
   const document = JSON.parse(await describeDataSource(dataSource, options))
   const text = `${JSON.stringify(document, null, 2)}\n`
   if (values.output === undefined) process.stdout.write(text)
-  else writeFileSync(values.output, text)
+  else write(values.output, text)
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text)
+  } catch (error) {
+    throw new CommandError(`${file} cannot be written: ${messageOf(error)}`, 1)
+  }
 }
 
 function parse() {
@@ -97,7 +105,8 @@ const loaders = ['@swc-node/register', 'ts-node/register/transpile-only', 'tsx/c
 async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   const path = resolve(file)
   if (!existsSync(path)) throw new CommandError(`There is no file ${file}`, 1)
-  if (!/\.[cm]?ts$/.test(path)) return import(pathToFileURL(path).href)
+  const { href } = pathToFileURL(path)
+  if (!/\.[cm]?ts$/.test(path)) return import(href)
   const requireFrom = createRequire(path)
   const loader = loaders.find((name) => canResolve(requireFrom, name))
   if (loader === undefined) {

@@ -211,9 +211,12 @@ test.each<[string, object, readonly string[]]>([
       waitLimit: 2 ** 31,
       sqliteLock: null,
       health: 'yes',
+      openapi: 'public',
+      info: { title: 5 },
+      explorer: 'no',
       defaultAuth: 'user',
       users: null,
-      resources: [{ entity: Tag, requireIfMatch: 'yes', paging: 'pages by key' }],
+      resources: [{ entity: Tag, requireIfMatch: 'yes', paging: 'pages by key', description: 5 }],
     } as unknown as MountOptions,
     [
       '"prefix" must be a path as "/api", not null',
@@ -224,10 +227,14 @@ test.each<[string, object, readonly string[]]>([
       '"waitLimit" must be milliseconds from 1 to 2147483647, not 2147483648',
       '"sqliteLock" must be true or false, not null',
       '"health" must be true or false, not "yes"',
+      '"openapi" must be true, false or a rule, as userRule(), not "public"',
+      '"info" must be { title, version, description, contact, license }, of which the first three are texts, not {"title":5}',
+      '"explorer" must be true or false, not "no"',
       '"defaultAuth" must be a rule, as userRule(), not "user"',
       '"users" must be { entity, … }, not null',
       '"requireIfMatch" must be true or false, not "yes"',
       '"paging" must be "pages" or "keyset", not "pages by key"',
+      '"description" must be a text, not 5',
     ],
   ],
   [
@@ -329,6 +336,30 @@ test.each<[string, object, readonly string[]]>([
     'a default rule that was not called',
     { defaultAuth: readOnlyRule, resources: [{ entity: Tag }] },
     ['call it: readOnlyRule()'],
+  ],
+  [
+    'a description for users where there are none',
+    { openapi: userRule(), resources: [{ entity: Tag }] },
+    ['"openapi": its rule (user) needs users'],
+  ],
+  [
+    'a rule of the description that was not called',
+    { openapi: readOnlyRule, resources: [{ entity: Tag }] },
+    ['"openapi" is readOnlyRule itself; call it: readOnlyRule()'],
+  ],
+  [
+    'resources with names of pages',
+    {
+      health: true,
+      resources: [
+        { entity: Tag, name: 'docs' },
+        { entity: Note, name: 'health' },
+      ],
+    },
+    [
+      '"health" is the path /api/health/, and a resource has that name: give it another "name", or mount with "health" left out',
+      '"docs" is the path /api/docs/, and a resource has that name: give it another "name", or mount with { explorer: false }',
+    ],
   ],
   ['a rule that is no function', { resources: [{ entity: Tag, auth: 'user' }] }, ['"auth" must be a rule']],
   [
@@ -454,6 +485,9 @@ test('options that are given as undefined have their defaults', async () => {
     'health',
     'users',
     'pagingSecret',
+    'openapi',
+    'info',
+    'explorer',
   ] as const
   const nothing = Object.fromEntries(names.map((name) => [name, undefined]))
   const limits = { filters: undefined } as object

@@ -40,11 +40,16 @@ export function renderOpenApi({ resources, limits, info, base }: DescribedSite):
   const tags = all.map(({ name, description }) => ({ name, description: description ?? `Records of ${name}.` }))
   const head = {
     openapi: '3.1.0',
-    info: { ...defaultInfo, ...info },
+    info: { ...defaultInfo, ...given(info) },
     servers: [{ url: base === '' ? '/' : base }],
     tags,
   }
   return `${JSON.stringify(head).slice(0, -1)},"paths":${paths},"components":${JSON.stringify(components)}}`
+}
+
+/** What is left out may be there, and undefined. */
+function given(info: ApiInfo): ApiInfo {
+  return Object.fromEntries(Object.entries(info).filter(([, value]) => value !== undefined))
 }
 
 /** What is the same for every list. */

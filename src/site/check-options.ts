@@ -23,7 +23,7 @@ const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
   sqliteLock: flag,
   health: flag,
   openapi: ['true, false or a rule, as userRule()', (value) => ['boolean', 'function'].includes(typeof value)],
-  info: ['{ title, version, description, contact, license }', isObject],
+  info: ['{ title, version, description, contact, license }, of which the first three are texts', isInfo],
   explorer: flag,
   serverTiming: flag,
   users: ['{ entity, … }', isObject],
@@ -80,6 +80,14 @@ function checkOrigins(origins: readonly unknown[], report: (mistake: string) => 
     const own = typeof origin === 'string' && URL.canParse(origin) ? new URL(origin).origin : 'https://example.org'
     if (origin !== own) report(`"allowedOrigins" has ${show(origin)}; an origin is scheme and host, as "${own}"`)
   }
+}
+
+function isInfo(value: unknown): boolean {
+  const { title, version, description, contact, license, ...others } = Object(value)
+  const texts = [title, version, description].filter((text) => text !== undefined)
+  const objects = [contact, license].filter((part) => part !== undefined)
+  const isEmpty = Object.keys(others).length === 0
+  return isObject(value) && isEmpty && texts.every((text) => typeof text === 'string') && objects.every(isObject)
 }
 
 function isCount(value: unknown): boolean {

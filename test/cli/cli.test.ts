@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { entities } from '../../sample/entities'
+import { send } from '../client'
+import { openWorld } from '../world/world'
+
+/** The command, as it is installed. */
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const { version } = JSON.parse(readFileSync(resolve(__dirname, '../../package.json'), 'utf8'))
+const command = resolve(__dirname, '../../dist/cli.js')
+const run = (...words: readonly string[]): Promise<Ended> =>
+  new Promise((done) => {
+    execFile('node', [command, ...words], { cwd: __dirname, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+      done({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+    })
+  })
+
+const cases: readonly (readonly [string, number, string])[] = [
+  ['', 2, 'Which command?\n\nUsage: typeorm-resources openapi <data-source>'],
+  ['swagger', 2, '"swagger" is no command; there is: openapi\n\nUsage:'],
+  ['openapi', 2, 'Which data source?\n\nUsage:'],
+  ['openapi data-source.js more', 2, '"more" is one argument too many\n\nUsage:'],
+  ['openapi --colour', 2, "Unknown option '--colour'"],
+  ['openapi nothing.js', 1, 'There is no file nothing.js'],
+  ['openapi options.js', 1, 'options.js exports no DataSource of TypeORM'],
+  ['openapi two.js', 1, 'two.js exports 2 DataSources; give a file with one'],
+  ['openapi data-source.js --options nothing.js', 1, 'There is no file nothing.js'],
+  ['openapi data-source.js --options wrong-options.js', 1, '"prefx" is no option'],
+  ['openapi data-source.js -o no/such/folder.json', 1, 'no/such/folder.json cannot be written'],
+]
+test.each(cases)('typeorm-resources %s: code %i', async (line, code, told) => {
+  const ended = await run(...line.split(' ').filter(Boolean))
+  expect(ended).toEqual({ code, stdout: '', stderr: expect.stringContaining(told) })
+  // What the user has done wrong is no matter of ours, and has no stack.
+  expect(ended.stderr).not.toMatch(/^ +at /m)
+})
+
+test.each(['-h', '--help', 'openapi --help'])('%s prints what there is', async (line) => {
+  const ended = await run(...line.split(' '))
+  expect(ended).toEqual({ code: 0, stdout: expect.stringMatching(/^Usage: .*--output.*\n$/s), stderr: '' })
+})
+
+test.each(['-v', '--version'])('%s prints the version', async (line) => {
+  expect(await run(line)).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+})
+
+test.each(['data-source.js', 'later.mjs'])('the document of %s is the one that a mount serves', async (file) => {
+  const { code, stdout, stderr } = await run('openapi', file)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const world = await openWorld({ entities })
+  const served = (await send(world.url, 'GET /api/openapi.json')).json()
+  await world.close()
+  expect(JSON.parse(stdout)).toEqual(served)
+})
+
+test('options are those of a mount, and the document goes where it is wanted', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'resources-'))
+  const output = join(folder, 'openapi.json')
+  expect(await run('openapi', 'data-source.js', '--options', 'options.js', '-o', output)).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: '',
+  })
+  const text = readFileSync(output, 'utf8')
+  rmSync(folder, { recursive: true })
+  expect(JSON.parse(text)).toMatchObject({ servers: [{ url: '/v1' }], info: { title: 'Places', version: '2.0.0' } })
+  expect(text.endsWith('}\n')).toBe(true)
+})
+
+test('TypeScript without what compiles it is told what to install', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'resources-'))
+  writeFileSync(join(folder, 'data-source.ts'), 'export const dataSource: unknown = 1\n')
+  const ended = await run('openapi', join(folder, 'data-source.ts'))
+  rmSync(folder, { recursive: true })
+  expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('npm install --save-dev @swc-node/register') })
+})

@@ -1,0 +1,3 @@
+import source from './data-source.js'
+
+export default Promise.resolve(source.dataSource)

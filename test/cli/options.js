@@ -1,0 +1,1 @@
+module.exports = { prefix: '/v1', info: { title: 'Places', version: '2.0.0' } }

@@ -1,0 +1,4 @@
+const { dataSource } = require('./data-source')
+const { DataSource } = require('typeorm')
+
+module.exports = { one: dataSource, other: new DataSource(dataSource.options) }

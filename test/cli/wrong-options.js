@@ -1,0 +1,1 @@
+module.exports = { prefx: '/v1', health: 'yes' }
