@@ -28,10 +28,26 @@ async function main(): Promise<void> {
   const initialize = await timed(() => dataSource.initialize())
   const resources = others.map((entity) => ({ entity }))
   const mount = await timed(() => mountResources(app, dataSource, { defaultAuth: () => anonymous, resources }))
+  for (const count of [50, 100, 200, 298]) {
+    const prefix = `/of${count}`
+    mountResources(app, dataSource, { prefix, defaultAuth: () => anonymous, resources: resources.slice(0, count) })
+  }
   const server = app.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const get = async (path: string): Promise<void> => void (await (await fetch(`${origin}${path}`)).text())
+  const get = async (path: string): Promise<void> => {
+    const answer = await fetch(`${origin}${path}`)
+    await answer.text()
+    if (!answer.ok) throw new Error(`${path} is answered with ${answer.status}`)
+  }
+
+  const descriptions: string[] = []
+  // The first for what is compiled by then, and not by us.
+  for (const count of [50, 50, 100, 200, 298]) {
+    const written = await timed(() => get(`/of${count}/openapi.json`))
+    const again = await timed(() => get(`/of${count}/openapi.json`))
+    descriptions.push(`${count + 2} entities ${written} ms, again ${again} ms`)
+  }
 
   await get('/api/note/?limit=1000')
   const delay = monitorEventLoopDelay({ resolution: 1 })
@@ -51,6 +67,7 @@ async function main(): Promise<void> {
     }
   }
   console.log(`300 entities: TypeORM's initialize ${initialize} ms, mountResources ${mount} ms`)
+  console.log(`openapi.json: ${descriptions.slice(1).join('; ')}`)
   console.log(`limit=1000: the event loop waits ${(delay.max / 1e6).toFixed(1)} ms at most, this client in its process`)
   console.log(`10,000 shapes: heap after each thousand, MiB: ${memory.join(' ')}`)
   server.close()

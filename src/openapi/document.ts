@@ -1,8 +1,8 @@
 import type { Limits } from '../request/limits'
 import type { Resource } from '../schema/registry'
 import type { JsonSchema } from '../value/kind'
-import { resourcePaths } from './operations'
-import { problemSchema, usedResponses } from './responses'
+import { resourcePaths, statusesIn } from './operations'
+import { problemSchema, responsesOf } from './responses'
 import { resourceSchemas } from './schemas'
 
 /** What the description says of the whole service: members of OpenAPI's Info Object, each of which may be left out. */
@@ -31,20 +31,23 @@ export interface DescribedSite {
  */
 export function renderOpenApi({ resources, limits, info, base }: DescribedSite): string {
   const all = [...resources]
-  const paths = JSON.stringify(Object.fromEntries(all.flatMap((resource) => resourcePaths(resource, limits))))
+  const paths = Object.fromEntries(all.flatMap((resource) => resourcePaths(resource, limits)))
+  const statuses = statusesIn(Object.values(paths))
   const components: JsonSchema = {
     schemas: { Problem: problemSchema, ...Object.fromEntries(all.flatMap(resourceSchemas)) },
-    responses: usedResponses(paths),
-    ...(paths.includes('"basic"') && { securitySchemes: { basic: { type: 'http', scheme: 'basic' } } }),
+    responses: responsesOf(statuses),
+    // Whoever is asked for credentials is refused without.
+    ...(statuses.has('401') && { securitySchemes: { basic: { type: 'http', scheme: 'basic' } } }),
   }
   const tags = all.map(({ name, description }) => ({ name, description: description ?? `Records of ${name}.` }))
-  const head = {
+  return JSON.stringify({
     openapi: '3.1.0',
     info: { ...defaultInfo, ...given(info) },
     servers: [{ url: base === '' ? '/' : base }],
     tags,
-  }
-  return `${JSON.stringify(head).slice(0, -1)},"paths":${paths},"components":${JSON.stringify(components)}}`
+    paths,
+    components,
+  })
 }
 
 /** What is left out may be there, and undefined. */

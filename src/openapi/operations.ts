@@ -27,6 +27,12 @@ export function resourcePaths(resource: Resource, limits: Limits): readonly (rea
   ]
 }
 
+/** Every status that an operation of theirs may answer with. */
+export function statusesIn(items: readonly PathItem[]): ReadonlySet<string> {
+  const operations = items.flatMap((item) => Object.values(item) as readonly JsonSchema[])
+  return new Set(operations.flatMap(({ responses }) => Object.keys(Object(responses))))
+}
+
 function listOperation(resource: Resource, limits: Limits): JsonSchema {
   return operation(resource, 'list', `List ${resource.name} records`, {
     parameters: listParameters(resource, limits),

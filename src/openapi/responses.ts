@@ -11,11 +11,11 @@ export function errorResponses(statuses: readonly ErrorStatus[]): JsonSchema {
   return Object.fromEntries(sorted.map((status) => [status, { $ref: `#/components/responses/${status}` }]))
 }
 
-/** The refusals that the text of a document refers to, by status. */
-export function usedResponses(text: string): JsonSchema {
-  const statuses = new Set(Object.values(refusals).map(({ status }) => status))
-  const used = [...statuses].filter((status) => text.includes(`#/components/responses/${status}"`))
-  return Object.fromEntries(used.toSorted((one, other) => one - other).map((status) => [status, response(status)]))
+/** What operations refer to, by status. @param used statuses, those of successes too */
+export function responsesOf(used: ReadonlySet<string>): JsonSchema {
+  const statuses = [...new Set(Object.values(refusals).map(({ status }) => status))]
+  const refused = statuses.filter((status) => used.has(String(status))).toSorted((one, other) => one - other)
+  return Object.fromEntries(refused.map((status) => [status, response(status)]))
 }
 
 function response(status: ErrorStatus): JsonSchema {
