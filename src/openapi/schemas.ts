@@ -114,7 +114,7 @@ function describe(resource: Resource, field: Field, schema: JsonSchema, isNullab
   const example = exampleOf(field, schema)
   return {
     ...(isNullable ? orNull(schema) : schema),
-    description: comment ?? sentence(field.kind.description),
+    description: comment ?? (related ? `The id of a ${related.name}.` : sentence(field.kind.description)),
     ...(example !== undefined && { examples: [example] }),
     ...(related !== undefined && { 'x-resource': related.name }),
   }
