@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import * as library from 'typeorm-resources'
 
 const root = resolve(__dirname, '..')
@@ -33,4 +35,10 @@ test('the built package by require and by import', () => {
   expect(run('module', `import { ${list} } from "typeorm-resources"; console.log([${list}].length)`)).toBe(
     String(names.length),
   )
+})
+
+test('the page to explore is less than 100 kB, as it is sent', () => {
+  const sent = ['js', 'css'].map((type) => gzipSync(readFileSync(resolve(root, `dist/web/explorer.${type}`))).length)
+  expect(Math.min(...sent)).toBeGreaterThan(1000)
+  expect(sent.reduce((sum, size) => sum + size)).toBeLessThan(100_000)
 })
