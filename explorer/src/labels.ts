@@ -8,6 +8,9 @@ export type Labels = ReadonlyMap<string, string>
 
 export const labelKey = (resource: string, id: unknown): string => `${resource} ${String(id)}`
 
+/** An id of several columns has commas, which a list does not take without quotes. */
+const member = (id: string): string => (/[",]/.test(id) ? `"${id.replaceAll('"', '""')}"` : id)
+
 /** What the records that foreign keys name are called, where they may be read: one request for each resource. */
 export function useLabels(records: readonly unknown[], fields: readonly Field[]): Labels {
   const { model, user } = useSession()
@@ -26,7 +29,7 @@ export function useLabels(records: readonly unknown[], fields: readonly Field[])
       const resource = model.resources.get(name)
       const label = resource && labelField(resource)
       if (label === undefined) return
-      const asked = new URLSearchParams({ id__in: [...ids].join(), limit: String(ids.size) })
+      const asked = new URLSearchParams({ id__in: [...ids].map(member).join(), limit: String(ids.size) })
       const { json } = await send({ method: 'GET', path: `/${name}/?${asked}` }, user)
       const { objects } = json as { readonly objects: readonly { readonly id: unknown }[] }
       const found = objects.map((one): [string, string] => [labelKey(name, one.id), String(valueAt(one, label.path))])

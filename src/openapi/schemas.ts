@@ -98,7 +98,8 @@ function inputSchema(resource: Resource, field: Field, isOpen: boolean, initial?
     ...(isOpen ? schema : readOnly(schema)),
     ...(isHidden && { writeOnly: true }),
     ...(field.password && { format: 'password' }),
-    ...(initial !== undefined && { default: initial }),
+    // What a hidden field begins with, it mostly still holds.
+    ...(initial !== undefined && !isHidden && { default: initial }),
   }
 }
 

@@ -1,9 +1,16 @@
 import Ajv2020 from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { anonymous, Resource } from 'typeorm-resources'
 import { entities } from '../../sample/entities'
 import { type Reply, type SendOptions, send } from '../client'
 import { seedSample } from '../world/sample'
 import { openWorld, type World } from '../world/world'
+
+class Inner {
+  @Column({ default: 'plain' }) kind!: string
+  @Column({ default: 'initial-note' }) note!: string
+}
 
 /** The parts of an OpenAPI document that are looked at. */
 interface Document {
@@ -121,6 +128,32 @@ test('excluded fields are in what is written, and there alone', () => {
   const { 'user.create': create, 'user.update': update, ...others } = schemas
   const rest = JSON.stringify({ ...document, components: { ...document.components, schemas: others } })
   expect(rest).not.toMatch(/password|email/)
+})
+
+@Entity()
+@Resource({ exclude: ['grade', 'token', 'inner.note'] })
+class Sealed {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ default: 7 }) grade!: number
+  @Column({ default: 'initial-secret' }) token!: string
+  @Column(() => Inner) inner!: Inner
+}
+
+test('what a hidden field begins with is told nowhere', async () => {
+  const sealed = await openWorld({ entities: [Sealed], mount: { defaultAuth: () => anonymous } })
+  const { text, json } = await send(sealed.url, 'GET /api/openapi.json')
+  await sealed.close()
+  expect(text).not.toMatch(/initial-secret|initial-note/)
+  const { schemas } = (json() as Document).components
+  expect(schemas['sealed.create']?.properties).toMatchObject({
+    grade: expect.not.objectContaining({ default: 7 }),
+    token: { writeOnly: true },
+    inner: { properties: { note: { writeOnly: true }, kind: { default: 'plain' } } },
+  })
+  expect(schemas['sealed']?.properties).toEqual({
+    id: expect.anything(),
+    inner: { type: 'object', properties: { kind: expect.anything() }, required: ['kind'] },
+  })
 })
 
 test('what must be given, what cannot be, and what is left out', () => {
