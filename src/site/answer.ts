@@ -6,6 +6,7 @@ import type { ResourceRequest, Service } from '../pipeline/service'
 import type { Session } from '../query/connection'
 import { toLoggable, troubleOf } from '../query/fault'
 import { type Answer, answerFault, answerRefusal } from '../response/answer'
+import type { Page, PageRequest } from './page'
 
 /** Answers one request on a resource. @param serverTiming whether the answer says what it has cost */
 export async function answer(service: Service, request: ResourceRequest, serverTiming: boolean): Promise<void> {
@@ -21,6 +22,11 @@ export async function answer(service: Service, request: ResourceRequest, serverT
   const { statements, rows } = trace
   const { method, resource } = request
   publish('request', { resource: resource.name, method, status: answered.status, milliseconds, statements, rows })
+}
+
+/** Answers one request for what is no resource. */
+export async function answerPage(page: Page, request: PageRequest, failing: Failing): Promise<void> {
+  send(request.context, await page(request).catch((error: unknown) => answerError(failing, error)))
 }
 
 /** In milliseconds (W3C, Server Timing). */

@@ -14,7 +14,7 @@ const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=ut
 export function assetPage(name: `${string}.${keyof typeof types}`): Page {
   const type = name.endsWith('.css') ? types.css : types.js
   let text: string | undefined
-  return ({ context }) => {
+  return async ({ context }) => {
     text ??= readFileSync(join(folder, name), 'utf8')
     const tag = tagOf(text)
     if (!holdsIfNoneMatch(context.headers['if-none-match'], tag)) return answerNotModified(tag)
@@ -24,7 +24,7 @@ export function assetPage(name: `${string}.${keyof typeof types}`): Page {
 
 /** A page of HTML that may load and ask what is of our own origin, and nothing else (W3C, Content Security Policy). */
 export function htmlPage(render: (root: string) => string): Page {
-  return ({ root }) =>
+  return async ({ root }) =>
     answerText('text/html; charset=utf-8', render(escapeHtml(root)), { 'Content-Security-Policy': policy })
 }
 

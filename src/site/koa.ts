@@ -4,7 +4,7 @@ import { unavailable } from '../errors'
 import type { ResourceRequest, Service } from '../pipeline/service'
 import type { Session } from '../query/connection'
 import { answerRefusal } from '../response/answer'
-import { answer, answerError, send } from './answer'
+import { answer, answerPage, send } from './answer'
 import type { Pages } from './page'
 import { readPayload } from './payload'
 
@@ -25,7 +25,7 @@ export interface Site {
  * is taken as it was sent: `%73ecret` is not the resource `secret`. What is not ours is left untouched for the next.
  */
 export function buildMiddleware(site: Site): Middleware {
-  const { base, pages } = site
+  const { base } = site
   const ours = new RegExp(`^${base.replaceAll('.', '\\.')}(?:/([^/]+)(?:/([^/]+))?)?/?$`)
   return async (context, next) => {
     const target = targetOf(context)
@@ -33,16 +33,10 @@ export function buildMiddleware(site: Site): Middleware {
     const [path, name = '', segment] = ours.exec(query < 0 ? target : target.slice(0, query)) ?? []
     if (path === undefined) return next()
     const service = site.service()
-    const page = isGet(context) ? pages.get(path.slice(base.length).replace(/\/$/, '')) : undefined
-    if (page !== undefined) {
-      const failing = { context, session: site.session, resource: name }
-      const asked = { context, service, root: `${mountPoint(context)}${base}` }
-      return send(context, await run(() => page(asked)).catch((error: unknown) => answerError(failing, error)))
+    const resource = service?.resources.get(name)
+    if (service === undefined || resource === undefined) {
+      return answerOther(site, context, path.slice(base.length).replace(/\/$/, ''), next)
     }
-    if (name === '') return next()
-    if (service === undefined) return send(context, answerRefusal(unavailable('the database is not connected')))
-    const resource = service.resources.get(name)
-    if (resource === undefined) return next()
     const request: ResourceRequest = {
       resource,
       segment,
@@ -58,14 +52,22 @@ export function buildMiddleware(site: Site): Middleware {
   }
 }
 
+/** Answers for what is no resource, or not yet. @param path behind the mount's, without a slash at its end */
+async function answerOther(site: Site, context: Context, path: string, next: () => Promise<unknown>): Promise<void> {
+  const { base, session, pages } = site
+  const service = site.service()
+  const page = isGet(context) ? pages.get(path) : undefined
+  if (page !== undefined) {
+    const asked = { context, service, root: `${mountPoint(context)}${base}` }
+    return answerPage(page, asked, { context, session, resource: path.slice(1) })
+  }
+  if (path === '' || service !== undefined) return void (await next())
+  send(context, answerRefusal(unavailable('the database is not connected')))
+}
+
 function sessionOf({ session, serverTiming }: Site, resource: string): Session {
   const isTraced = serverTiming || channels.request.hasSubscribers || channels.statement.hasSubscribers
   return isTraced ? { ...session, trace: { resource, statements: 0, rows: 0, milliseconds: 0 } } : session
-}
-
-/** So that what is thrown at once is a rejection too. */
-async function run<T>(work: () => T | Promise<T>): Promise<T> {
-  return work()
 }
 
 function isGet({ method }: Context): boolean {

@@ -12,7 +12,7 @@ export interface PageRequest {
 }
 
 /** Answers GET and HEAD at its path. */
-export type Page = (request: PageRequest) => Answer | Promise<Answer>
+export type Page = (request: PageRequest) => Promise<Answer>
 
 /** By the path behind the mount's, without a slash at its end: `/health`; empty for the mount itself. */
 export type Pages = ReadonlyMap<string, Page>
