@@ -82,11 +82,12 @@ function targetOf({ url, originalUrl }: Context): string {
   return /^[^?]*\\|#/.test(originalUrl) ? '' : withoutOrigin(url)
 }
 
-/** The part of the path that the application has taken off before us, as `koa-mount` does. */
-function mountPoint({ originalUrl, url }: Context): string {
-  if (originalUrl === url) return ''
+/** The part of the path that was taken off before us: by Express, which calls it `baseUrl`, before Koa, then as `koa-mount` does. */
+function mountPoint({ originalUrl, url, req }: Context): string {
+  const { baseUrl = '' } = req as { readonly baseUrl?: string }
+  if (originalUrl === url) return baseUrl
   const [whole, rest] = [withoutOrigin(originalUrl), withoutOrigin(url)]
-  return whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : ''
+  return whole.endsWith(rest) ? baseUrl + whole.slice(0, whole.length - rest.length) : baseUrl
 }
 
 /** A request target in absolute form names scheme and host too. */

@@ -3,7 +3,7 @@ import getRawBody from 'raw-body'
 import { ApiError } from '../errors'
 import type { Payload } from '../request/body'
 
-/** What body parsers leave on Koa's request. */
+/** What body parsers leave on Koa's request, and those of Express on Node's. */
 interface ParsedRequest {
   readonly body?: unknown
   readonly rawBody?: unknown
@@ -15,7 +15,7 @@ interface ParsedRequest {
  */
 export async function readPayload(context: Context, limit: number): Promise<Payload> {
   const contentType = context.get('Content-Type')
-  const { body, rawBody } = context.request as ParsedRequest
+  const { body, rawBody } = ('body' in context.request ? context.request : context.req) as ParsedRequest
   const encoding = context.get('Content-Encoding').toLowerCase()
   if (encoding !== '' && encoding !== 'identity') {
     throw new ApiError('unsupported-media-type', `the content encoding ${encoding} is not read; send the body as it is`)
