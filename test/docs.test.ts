@@ -1,10 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { refusals } from '../src/errors'
 import { defaultLimits } from '../src/request/limits'
 import { freePort, send } from './client'
+import { type Command, programsOf, read, root } from './documents'
 import { documentedRows } from './http/types/document'
 import { mariadbTypes } from './http/types/mariadb'
 import { postgresTypes } from './http/types/postgres'
@@ -13,39 +14,24 @@ import { differences } from './tables/differences'
 import { keysOfTwo } from './tables/keys'
 import { toManyFilters } from './tables/relations'
 
-const root = resolve(__dirname, '..')
 const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...markdownIn('docs')]
-const read = (page: string): string => readFileSync(join(root, page), 'utf8')
 
 function markdownIn(folder: string): readonly string[] {
   const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
   return files.filter((file) => file.endsWith('.md')).map((file) => join(folder, file))
 }
 
-/** The blocks of one language on a page, in their order. */
-function blocks(page: string, language: 'ts' | 'console'): readonly string[] {
-  return [...read(page).matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, block = '']) => block)
-}
-
-/** A command of a `console` block, and what it must print; `…` stands for anything. */
-interface Command {
-  readonly line: string
-  readonly expected: string
-}
-
-function commands(page: string): readonly Command[] {
-  return blocks(page, 'console')
-    .join('')
-    .split(/^\$ /m)
-    .slice(1)
-    .map((text) => {
-      const [line = '', ...expected] = text.trimEnd().split('\n')
-      return { line, expected: expected.join('\n') }
-    })
-}
-
-const programs = pages.filter((page) => blocks(page, 'ts').length > 0)
-const aboutSample = pages.filter((page) => !programs.includes(page) && commands(page).length > 0)
+/** Each page with what stands on it; a file that others import is no program of its own. */
+const all = pages.map((page, index) => [page, index, programsOf(page)] as const)
+const programs = all.flatMap(([page, index, files]) =>
+  files
+    .filter(({ text, commands }) => text !== '' && commands.length > 0)
+    .map((program) => [page, program.name, program, index] as const),
+)
+const aboutSample = all.flatMap(([page, , files]) => {
+  const commands = files.filter(({ text }) => text === '').flatMap((program) => program.commands)
+  return commands.length > 0 ? [[page, commands] as const] : []
+})
 
 /** Inside the project, so that its own name can be imported. */
 const folder = join(root, 'test', '.docs')
@@ -55,10 +41,12 @@ const running: ChildProcess[] = []
 jest.setTimeout(60_000)
 beforeAll(() => {
   rmSync(folder, { recursive: true, force: true })
-  for (const [index, page] of programs.entries()) {
+  for (const [, index, files] of all) {
     mkdirSync(join(folder, 'src', String(index)), { recursive: true })
-    const program = blocks(page, 'ts').join('').replace('listen(3000,', "listen(Number(process.env['PORT']),")
-    writeFileSync(join(folder, 'src', String(index), 'main.mts'), program)
+    for (const { name, text } of files.filter((file) => file.text !== '')) {
+      const program = text.replace('listen(3000,', "listen(Number(process.env['PORT']),")
+      writeFileSync(join(folder, 'src', String(index), `${name}.mts`), program)
+    }
   }
   const compilerOptions = {
     noEmit: false,
@@ -70,7 +58,7 @@ beforeAll(() => {
   }
   writeFileSync(
     join(folder, 'tsconfig.json'),
-    JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['src/*/main.mts'] }),
+    JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['src/*/*.mts'] }),
   )
   execFileSync('npx', ['tsc', '-p', folder], { cwd: root, stdio: 'inherit' })
 })
@@ -99,12 +87,10 @@ async function serve(script: string): Promise<number> {
   throw new Error(`${script} does not answer`)
 }
 
-function checkCommands(page: string, port: number, program = ''): void {
-  for (const { line, expected } of commands(page)) {
-    const printed = execFileSync('sh', ['-c', line.replaceAll(':3000', `:${port}`).replace('main.mjs', program)], {
-      encoding: 'utf8',
-      stdio: 'pipe',
-    })
+function checkCommands(commands: readonly Command[], port: number, program = ''): void {
+  for (const { line, expected } of commands) {
+    const command = line.replaceAll(':3000', `:${port}`).replace('main.mjs', program)
+    const printed = execFileSync('sh', ['-c', command], { cwd: data, encoding: 'utf8', stdio: 'pipe' })
     const pattern = expected
       .split('…')
       .map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
@@ -116,17 +102,13 @@ function checkCommands(page: string, port: number, program = ''): void {
   }
 }
 
-test.each(programs.map((page, index) => [page, index] as const))(
-  'the program of %s answers as it says',
-  async (page, index) => {
-    const program = join(folder, 'out', String(index), 'main.mjs')
-    const isServer = blocks(page, 'ts').join('').includes('listen(3000,')
-    checkCommands(page, isServer ? await serve(program) : 0, program)
-  },
-)
+test.each(programs)('%s: the program %s answers as it says', async (_page, _name, { name, text, commands }, index) => {
+  const program = join(folder, 'out', String(index), `${name}.mjs`)
+  checkCommands(commands, text.includes('listen(3000,') ? await serve(program) : 0, program)
+})
 
-test.each(aboutSample)('the sample answers as %s says', async (page) => {
-  checkCommands(page, await serve(join(root, 'sample/dist/main.js')))
+test.each(aboutSample)('the sample answers as %s says', async (_, commands) => {
+  checkCommands(commands, await serve(join(root, 'sample/dist/main.js')))
 })
 
 test.each(pages)('the links of %s lead somewhere', (page) => {
