@@ -1,10 +1,8 @@
-import { once } from 'node:events'
-import { gzipSync } from 'node:zlib'
 import express, { type RequestHandler } from 'express'
 import Koa from 'koa'
 import mount from 'koa-mount'
 import { type MountOptions, mountResources, type Principal, type Rule } from 'typeorm-resources'
-import { type Reply, type SendOptions, send } from './client'
+import { handlerOf, visit } from './express-site'
 import { entities } from './world/entities'
 import { openWorld, seedWorld, type World } from './world/world'
 
@@ -14,29 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** The service, as Node's handler of requests. */
-function handler(options: MountOptions = {}): RequestHandler {
-  const api = new Koa()
-  mountResources(api, world.dataSource, options)
-  return api.callback()
-}
-
-type Ask = (line: string, options?: SendOptions) => Promise<Reply>
-
-/** Serves an Express site for one test. */
-async function visit(setUp: (site: express.Express) => void, test: (ask: Ask) => Promise<void>): Promise<void> {
-  const site = express()
-  setUp(site)
-  const server = site.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
-  try {
-    await test((line, options) => send(`http://127.0.0.1:${port}`, line, options))
-  } finally {
-    server.close()
-  }
-}
+const handler = (options?: MountOptions): RequestHandler => handlerOf(world.dataSource, options)
 
 const nested = (): express.Router => express.Router().use('/b', handler({ prefix: '' }))
 const behindKoaMount = (): RequestHandler => {
@@ -87,52 +63,6 @@ describe.each(places)('an Express site with the service %s', (_, setUp, root) =>
     }))
 })
 
-const json = '{"title":"é + & = %","author_id":2,"extra":{"a":[1]}}'
-const form = 'application/x-www-form-urlencoded'
-
-const parsers: readonly (readonly [string, RequestHandler[]])[] = [
-  ['no body parser', []],
-  ['express.json and express.urlencoded', [express.json(), express.urlencoded()]],
-  ['express.raw', [express.raw({ type: '*/*' })]],
-]
-
-describe.each(parsers)('D6 behind %s', (_, before) => {
-  const post = async (type: string, body: string | Buffer, more: Readonly<Record<string, string>> = {}) => {
-    let reply: Reply | undefined
-    const setUp = (site: express.Express): unknown => site.use('/api', ...before, handler({ prefix: '' }))
-    await visit(setUp, async (ask) => {
-      reply = await ask('POST /api/note/', { as: 'bob', headers: { 'Content-Type': type, ...more }, body })
-    })
-    return reply
-  }
-
-  test.each([
-    ['JSON', 'application/json', json],
-    ['a form', form, `data=${encodeURIComponent(json)}`],
-    [
-      'a multipart form',
-      'multipart/form-data; boundary=b',
-      `--b\r\nContent-Disposition: form-data; name="data"\r\n\r\n${json}\r\n--b--\r\n`,
-    ],
-  ])('%s', async (_what, type, body) => {
-    const reply = await post(type, body)
-    expect([reply?.status, reply?.json()]).toMatchObject([201, { title: 'é + & = %', extra: { a: [1] } }])
-  })
-
-  test.each([
-    ['an array', 'application/json', '[1]', 400],
-    ['a form without data', form, 'title=x', 400],
-    ['text', 'text/plain', json, 415],
-  ])('%s is refused', async (_what, type, body, status) => {
-    expect((await post(type, body))?.status).toBe(status)
-  })
-
-  test('a compressed body is refused, though the parser has unpacked it', async () => {
-    const reply = await post('application/json', gzipSync(json), { 'Content-Encoding': 'gzip' })
-    expect([reply?.status, reply?.json()]).toMatchObject([415, { detail: expect.stringContaining('gzip') }])
-  })
-})
-
 test('a rule finds the user that Express knows of', () =>
   visit(
     (site) => {
@@ -152,3 +82,36 @@ test('a rule finds the user that Express knows of', () =>
       expect([await statusFor('bob'), await statusFor('eve')]).toEqual([200, 401])
     },
   ))
+
+test('headers that Express has set are kept, and Vary is completed', () =>
+  visit(
+    (site) => {
+      site.use((_request, response, next) => {
+        response.set('X-Own', 'yes').vary('Origin')
+        next()
+      })
+      site.use('/api', handler({ prefix: '' }))
+    },
+    async (ask) => {
+      const { headers } = await ask('GET /api/note/1/')
+      expect([headers['x-own'], headers.vary]).toEqual(['yes', 'Origin, Authorization'])
+    },
+  ))
+
+test.each([
+  [true, 201],
+  [false, 403],
+])('behind a proxy, with trust proxy in Express and api.proxy %s, a write of our own page is %i', (proxy, status) =>
+  visit(
+    (site) => {
+      const api = new Koa({ proxy })
+      mountResources(api, world.dataSource, { prefix: '' })
+      site.set('trust proxy', true).use('/api', api.callback())
+    },
+    async (ask) => {
+      const headers = { Origin: 'https://own.example.org', 'X-Forwarded-Host': 'own.example.org' }
+      const made = await ask('POST /api/note/', { as: 'bob', headers, body: { title: 'x', author_id: 1 } })
+      expect(made.status).toBe(status)
+    },
+  ),
+)
