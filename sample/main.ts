@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import Koa from 'koa'
 import type { DataSource } from 'typeorm'
 import { closeGracefully, type Mounted, mountResources } from 'typeorm-resources'
+import { adminPage } from './admin-page'
 import { openDatabase } from './database'
 import { accounts } from './import'
 import { tour } from './tour'
@@ -9,20 +10,25 @@ import { UserError } from './user-error'
 
 const port = Number(process.env['PORT'] || 3000)
 const url = `http://127.0.0.1:${port}`
+const options = ['--reset', '--admin']
 
 async function main(): Promise<void> {
-  const [option] = process.argv.slice(2).filter((argument) => argument !== '--reset')
-  if (option !== undefined) throw new UserError(`${option} is no option; options: --reset`)
+  const [option] = process.argv.slice(2).filter((argument) => !options.includes(argument))
+  if (option !== undefined) throw new UserError(`${option} is no option; options: ${options.join(', ')}`)
+  const admin = process.argv.includes('--admin') ? adminPage() : undefined
   // The port first: nobody's running sample loses its database to another's --reset.
   let answer: RequestListener = (_request, response) => response.writeHead(503, { 'Retry-After': '5' }).end()
   const server = createServer((request, response) => answer(request, response))
   await listen(server)
   const dataSource = await openDatabase(process.argv.includes('--reset'))
   const app = new Koa()
+  if (admin) app.use(admin)
   const mounted = mountResources(app, dataSource, { info: { title: 'Places of the world' } })
   answer = app.callback()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(server, dataSource))
   print(mounted)
+  if (admin) console.log(`\nreact-admin over it: ${url}/admin/`)
+  console.log('\nCtrl-C stops the server.')
 }
 
 function listen(server: Server): Promise<void> {
@@ -55,7 +61,6 @@ function print({ resources }: Mounted): void {
   )
   console.log('\nTry')
   for (const { title, curl, answer } of tour(url)) console.log(`  # ${title}: ${answer}\n  ${curl}`)
-  console.log('\nCtrl-C stops the server.')
 }
 
 main().catch((error: unknown) => {

@@ -1,7 +1,9 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 
-// The client is of ES modules, for browsers too; the service is of CommonJS.
-writeFileSync('dist/client/package.json', '{ "type": "module", "sideEffects": false }\n')
+// The client and the data providers are ES modules, for browsers too; the service is CommonJS.
+for (const folder of ['client', 'admin']) {
+  writeFileSync(`dist/${folder}/package.json`, '{ "type": "module", "sideEffects": false }\n')
+}
 
 // As much of Swagger UI as a page needs: its own package is seven times as large, and reports who installs it.
 mkdirSync('dist/web/docs', { recursive: true })

@@ -1,0 +1,91 @@
+import { type ClientOptions, createClient, type ResourceError } from '../client/index.ts'
+
+export type Identifier = string | number
+export type Values = Readonly<Record<string, unknown>>
+/** A record as it comes: its fields are known to the application alone. */
+export type Item = Values & { readonly id: Identifier }
+
+export interface ListRequest {
+  readonly ordering?: string | undefined
+  readonly limit?: number | undefined
+  readonly page?: number | undefined
+  readonly after?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+interface WriteRequest {
+  readonly ifMatch?: string | undefined
+}
+interface ItemPage {
+  readonly meta: { readonly next: string; readonly previous: string }
+  readonly objects: readonly Item[]
+}
+
+/** A resource of the client whose entity is not known. */
+export interface Collection {
+  readonly list: (filters: Values, request: ListRequest) => Promise<ItemPage>
+  readonly all: (filters: Values, request: ListRequest) => AsyncIterable<Item>
+  readonly get: (id: Identifier, request: Pick<ListRequest, 'signal'>) => Promise<Item>
+  readonly create: (values: Values) => Promise<Item>
+  readonly update: (id: Identifier, values: Values, request?: WriteRequest) => Promise<Item>
+  readonly delete: (id: Identifier, request?: WriteRequest) => Promise<void>
+}
+/** By the name of the resource. */
+export type CollectionOf = (resource: string) => Collection
+
+export function collectionsOf(baseUrl: string, options: ClientOptions): CollectionOf {
+  const client = createClient(baseUrl, options) as unknown as Readonly<Record<string, Collection>>
+  return (resource) => client[resource] as Collection
+}
+
+/** Records of one request where many are asked for: far from the service's limits, 500 ids and pages of 1,000. */
+const many = 100
+/** Characters of the ids in a request: a parameter may have 2,048. */
+const characters = 2000
+
+/** The records of ids, by as few requests as their number and length allow; none for an id that there is not. */
+export async function fetchMany(
+  { list }: Collection,
+  ids: readonly Identifier[],
+  signal: AbortSignal | undefined,
+): Promise<readonly Item[]> {
+  const pages = await Promise.all(chunksOf(ids).map((some) => list({ id__in: some }, { limit: some.length, signal })))
+  return pages.flatMap(({ objects }) => objects)
+}
+
+function chunksOf(ids: readonly Identifier[]): readonly (readonly Identifier[])[] {
+  const chunks: Identifier[][] = []
+  let used = 0
+  for (const id of new Set(ids)) {
+    // As a member of a list at its longest, with quotes and comma.
+    const length = encodeURIComponent(`${JSON.stringify(String(id))},`).length
+    const last = chunks.at(-1)
+    const fits = last !== undefined && last.length < many && used + length <= characters
+    if (fits) last.push(id)
+    else chunks.push([id])
+    used = fits ? used + length : length
+  }
+  return chunks
+}
+
+/** Every record of a list, page by page. */
+export async function fetchAll({ all }: Collection, filters: Values, request: ListRequest): Promise<readonly Item[]> {
+  const items: Item[] = []
+  for await (const item of all(filters, { ...request, limit: many, after: '' })) items.push(item)
+  return items
+}
+
+/** What is wrong with each field, by its name; the first where it is more. */
+export function fieldErrorsOf({ errors }: ResourceError): Readonly<Record<string, string>> {
+  return Object.fromEntries(errors.toReversed().map(({ field, message }) => [field, message]))
+}
+
+/** The service's name of a field that the libraries write with dots: `country.region`. */
+export function keyOf(field: string): string {
+  return field.replaceAll('.', '__')
+}
+
+/** An ordering: `-population`. */
+export function orderingOf(fields: readonly { readonly field: string; readonly order: string }[]): string | undefined {
+  const keys = fields.map(({ field, order }) => (order.toLowerCase() === 'desc' ? '-' : '') + keyOf(field))
+  return keys.length > 0 ? keys.join() : undefined
+}
