@@ -16,8 +16,9 @@ const rows: readonly (readonly string[])[] = [
   ['pipeline'],
   ['site'],
   ['index.ts', 'cli.ts'],
-  // In other people's programs: it imports nothing of the service.
+  // In other people's programs: they import nothing of the service.
   ['client'],
+  ['admin'],
 ]
 
 const source = resolve(__dirname, '../src')
@@ -80,8 +81,11 @@ test('typeorm is imported as a value in schema and query only, koa as a value no
   ])
 })
 
-test('the client imports nothing but itself', () => {
-  const imported = files.filter((file) => rowOf(file) === rows.length - 1).flatMap((file) => importsOf(file))
-  expect(imported.filter(({ from }) => !from.startsWith('./'))).toEqual([])
+test.each([
+  ['client', /^\.\//],
+  ['admin', /^\.(\.\/client\/index\.ts$|\/)/],
+])('%s, for other programs, imports nothing of the service and no package', (room, allowed) => {
+  const imported = files.filter((file) => file.startsWith(`${room}/`)).flatMap((file) => importsOf(file))
+  expect(imported.filter(({ from }) => !allowed.test(from))).toEqual([])
   expect(imported.length).toBeGreaterThan(0)
 })

@@ -74,6 +74,11 @@ export async function fetchAll({ all }: Collection, filters: Values, request: Li
   return items
 }
 
+/** What is wrong, for people: the service's text of a 401 is for programs. */
+export function messageOf({ status, message }: ResourceError): string {
+  return status === 401 ? 'Only some users may do this: sign in as one of them' : message
+}
+
 /** What is wrong with each field, by its name; the first where it is more. */
 export function fieldErrorsOf({ errors }: ResourceError): Readonly<Record<string, string>> {
   return Object.fromEntries(errors.toReversed().map(({ field, message }) => [field, message]))

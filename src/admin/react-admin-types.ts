@@ -29,6 +29,8 @@ export interface ReferenceParams extends ListParams {
 }
 export interface ListResult<Item> {
   data: Item[]
+  /** Known on the last page alone. */
+  total?: number
   pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean }
 }
 

@@ -6,6 +6,7 @@ import {
   fieldErrorsOf,
   type Identifier,
   keyOf,
+  messageOf,
   orderingOf,
   type Values,
 } from './collection.ts'
@@ -23,15 +24,16 @@ export class HttpError extends Error {
   /** `{ errors: { rating: 'must be …', root: { serverError: 'rating must be …' } } }` */
   readonly body: { readonly errors: Readonly<Record<string, unknown>> }
   constructor(refusal: ResourceError) {
-    super(refusal.message, { cause: refusal })
+    super(messageOf(refusal), { cause: refusal })
     this.status = refusal.status
-    this.body = { errors: { ...fieldErrorsOf(refusal), root: { serverError: refusal.message } } }
+    this.body = { errors: { ...fieldErrorsOf(refusal), root: { serverError: this.message } } }
   }
 }
 
 /**
  * A data provider for react-admin 5. Filters are named as the service names them (`population__gte`); an array means `in`, null
- * means `is=null`, nested values are a path, and `name__contains` is the provider's own. Lists have `pageInfo` and no `total`, since the service does not count. An update
+ * means `is=null`, nested values are a path, and `name__contains` is the provider's own. Lists have `pageInfo`; the service does not count, so `total` is
+ * known on the last page alone. An update
  * sends the fields that have changed, with `If-Match` where the record was edited as it had been read.
  * @param baseUrl where the service is mounted: `/api`
  * @throws {HttpError} by every method, for an answer that is no success
@@ -52,10 +54,10 @@ function buildReads(collectionOf: CollectionOf, seen: Seen): Pick<DataProvider, 
     const place = pagination && { limit: pagination.perPage, page: pagination.page }
     const request = { ordering: orderingOf(sort ? [sort] : []), ...place, signal }
     const { objects, meta } = await told(collectionOf(resource).list({ ...filtersOf(filter), ...more }, request))
-    return {
-      data: objects as never[],
-      pageInfo: { hasNextPage: meta.next !== '', hasPreviousPage: meta.previous !== '' },
-    }
+    const pageInfo = { hasNextPage: meta.next !== '', hasPreviousPage: meta.previous !== '' }
+    const { page = 1, perPage = 0 } = pagination ?? {}
+    const isEnd = !pageInfo.hasNextPage && (objects.length > 0 || page === 1)
+    return { data: objects as never[], pageInfo, ...(isEnd && { total: (page - 1) * perPage + objects.length }) }
   }
   return {
     getList: (resource, params) => list(resource, params),

@@ -6,6 +6,7 @@ import {
   fetchMany,
   fieldErrorsOf,
   type Identifier,
+  messageOf,
   orderingOf,
   type Values,
 } from './collection.ts'
@@ -21,7 +22,7 @@ export class HttpError extends Error {
   /** `{ rating: 'must be …' }` */
   readonly errors: Readonly<Record<string, string>>
   constructor(refusal: ResourceError) {
-    super(refusal.message, { cause: refusal })
+    super(messageOf(refusal), { cause: refusal })
     this.statusCode = refusal.status
     this.errors = fieldErrorsOf(refusal)
   }

@@ -2,7 +2,7 @@ import { Column, type DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm
 import { Resource } from 'typeorm-resources'
 import { City, Country, entities } from '../../sample/entities'
 import { seedSample } from '../world/sample'
-import { openWorld, type World } from '../world/world'
+import { openWorld, type World, type WorldOptions } from '../world/world'
 
 const everybody = (): { id: null } => ({ id: null })
 
@@ -44,9 +44,13 @@ const cities: readonly (readonly [string, number, number])[] = [
   ...Array.from({ length: 24 }, (_, index): [string, number, number] => [`Village ${index}`, 100 + index, 2]),
 ]
 
-/** The sample's resources with enough in them to look at, and two that do not fit a window. */
-export function openPlaces(): Promise<World> {
+/**
+ * The sample's resources with enough in them to look at, and two that do not fit a window.
+ * @param before middleware of the application, before the service
+ */
+export function openPlaces(before: WorldOptions['before'] = () => {}): Promise<World> {
   return openWorld({
+    before,
     entities: [...entities, Wide, Tale],
     mount: { info: { title: 'Places' } },
     seed: async (dataSource: DataSource) => {

@@ -61,7 +61,7 @@ function VisitForm() {
         <AutocompleteInput label="City" filterToQuery={containsName} />
       </ReferenceInput>
       <NumberInput source="rating" />
-      <TextInput source="note" multiline fullWidth />
+      <TextInput source="note" multiline />
       <DateTimeInput source="visited" label="Visited (UTC)" format={shownUtc} parse={sentUtc} />
     </SimpleForm>
   )

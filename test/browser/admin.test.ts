@@ -1,0 +1,171 @@
+import { execFileSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
+import { adminPage } from '../../sample/admin-page'
+import type { World } from '../world/world'
+import { Visitor } from './browser'
+import { openPlaces } from './places'
+
+/** What somebody does with the react-admin application over the sample (sample/admin). */
+
+const root = resolve(__dirname, '../..')
+let world: World
+let visitor: Visitor
+let page: Page
+
+/** With its packages, where they are not installed. */
+beforeAll(async () => {
+  const env = { ...process.env, NODE_ENV: 'production' }
+  execFileSync('npm', ['run', '--silent', 'admin:build'], { cwd: root, stdio: 'inherit', env })
+  world = await openPlaces((app) => app.use(adminPage(resolve(root, 'sample/admin/dist'))))
+  visitor = await Visitor.arrive()
+}, 300_000)
+afterEach(async () => expect(await visitor?.finish()).toEqual([]))
+afterAll(async () => {
+  await visitor?.leave()
+  await world?.close()
+})
+
+const button = (name: string): Locator => page.getByRole('button', { name, exact: true })
+const field = (name: string): Locator => page.getByLabel(name, { exact: true })
+const notice = (text: string | RegExp): Locator => page.getByRole('alert').getByText(text)
+const option = (name: string): Locator => page.getByRole('option', { name, exact: true })
+
+/** Signs in, on the page of a path of the application. */
+async function open(username: string, path: string, options?: BrowserContextOptions): Promise<void> {
+  page = await visitor.open(`${world.url}/admin/#${path}`, options)
+  await page.getByRole('textbox', { name: 'Username' }).fill(username)
+  await page.getByRole('textbox', { name: 'Password' }).fill(username)
+  await button('Sign in').click()
+  await page.getByRole('button', { name: 'Profile' }).waitFor()
+}
+
+/** Waits until the cells of a column are these. */
+async function expectColumn(index: number, texts: readonly string[]): Promise<void> {
+  const cells = page.locator(`tbody tr td:nth-child(${index})`)
+  const deadline = Date.now() + 8000
+  let shown: readonly string[] = []
+  while (Date.now() < deadline) {
+    shown = await cells.allInnerTexts()
+    if (shown.join('\n') === texts.join('\n')) return
+    await page.waitForTimeout(50)
+  }
+  expect(shown).toEqual(texts)
+}
+
+const largest = ['Tokyo', 'Berlin', 'Madrid', 'Rome', 'Paris', 'Hamburg', 'Lisbon', 'Village 23']
+
+test('a wrong password is told, and the right one lets in', async () => {
+  page = await visitor.open(`${world.url}/admin/`)
+  await page.getByRole('textbox', { name: 'Username' }).fill('bob')
+  await page.getByRole('textbox', { name: 'Password' }).fill('wrong')
+  await button('Sign in').click()
+  await notice('The username or the password is wrong').waitFor()
+  await page.getByRole('textbox', { name: 'Password' }).fill('bob')
+  await button('Sign in').click()
+  await page.getByRole('button', { name: 'Profile' }).getByText('bob').waitFor()
+})
+
+test('a list shows records, and the names of what they refer to', async () => {
+  await open('bob', '/city')
+  await expectColumn(1, [...largest, 'Village 22', 'Village 21'])
+  await expectColumn(3, ['Japan', 'Germany', 'Spain', 'Italy', 'France', 'Germany', ...Array(4).fill('Portugal')])
+})
+
+test('filters: a part of the name, a number, a field of the reference', async () => {
+  await open('bob', '/city')
+  await field('Name').fill('LIS')
+  await expectColumn(1, ['Lisbon'])
+  await field('Name').fill('')
+  await button('Add filter').click()
+  await page.getByRole('menuitemcheckbox', { name: 'Population at least' }).click()
+  await field('Population at least').fill('2000000')
+  await expectColumn(1, ['Tokyo', 'Berlin', 'Madrid', 'Rome', 'Paris'])
+  await button('Add filter').click()
+  await page.getByRole('menuitemcheckbox', { name: 'Region' }).click()
+  await field('Region').click()
+  await option('Asia').click()
+  await expectColumn(1, ['Tokyo'])
+})
+
+test('a click on a column sorts by it, another the other way', async () => {
+  await open('bob', '/country')
+  await expectColumn(1, ['France', 'Germany', 'Italy', 'Japan', 'Portugal', 'Spain'])
+  await page.getByText('Area', { exact: true }).click()
+  await expectColumn(4, ['1,000', '1,000', '1,000', '1,000', '92,090.5', '505,992'])
+  await page.getByText('Area', { exact: true }).click()
+  await expectColumn(4, ['505,992', '92,090.5', '1,000', '1,000', '1,000', '1,000'])
+})
+
+test('pages go on while there are more, and count on the last', async () => {
+  await open('bob', '/city')
+  await page.getByText('1-10 of more than 10').waitFor()
+  for (const range of ['11-20 of more than 20', '21-30 of more than 30', '31-31 of 31']) {
+    await button('Go to next page').click()
+    await page.getByText(range, { exact: true }).waitFor()
+  }
+  await expectColumn(1, ['Village 0'])
+  await button('Go to previous page').click()
+  await page.getByText('21-30 of more than 30').waitFor()
+})
+
+test('a record is edited, and only what has changed is sent', async () => {
+  await open('bob', '/visit/1')
+  const sent = page.waitForRequest((request) => request.method() === 'PUT')
+  await field('Note').fill('Rain, and then sun')
+  await button('Save').click()
+  const request = await sent
+  expect(request.postDataJSON()).toEqual({ note: 'Rain, and then sun' })
+  expect(await request.headerValue('If-Match')).toMatch(/^"/)
+  await page.getByRole('cell', { name: 'Rain, and then sun' }).waitFor()
+})
+
+test('a reference is chosen by a part of its name, and a time is UTC wherever one is', async () => {
+  await open('bob', '/visit/create', { timezoneId: 'America/New_York', locale: 'en-US' })
+  await field('City').fill('amb')
+  await option('Hamburg').click()
+  await field('Rating').fill('4')
+  await field('Visited (UTC)').fill('2025-05-17T09:30')
+  await button('Save').click()
+  await page.getByText('5/17/2025, 5:30:00 AM').waitFor()
+  const [visit] = await world.sql('SELECT "visited", "cityId" FROM "visit" WHERE "rating" = 4')
+  expect(visit).toMatchObject({ visited: expect.stringContaining('2025-05-17 09:30:00'), cityId: 6 })
+})
+
+test('what refers to a record is a list of its own, with pages', async () => {
+  await open('bob', '/country/2')
+  await expectColumn(1, ['Lisbon', 'Village 23', 'Village 22', 'Village 21', 'Village 20'])
+  await button('Go to next page').click()
+  await expectColumn(1, ['Village 19', 'Village 18', 'Village 17', 'Village 16', 'Village 15'])
+})
+
+test('a refused value has its message beside the field', async () => {
+  await open('bob', '/visit/2')
+  await field('Rating').fill('99999')
+  await button('Save').click()
+  await page.locator('p', { hasText: /must be|32,?767/ }).waitFor()
+  await notice(/rating/).waitFor()
+  expect(await field('Rating').getAttribute('aria-invalid')).toBe('true')
+})
+
+test("a write on somebody else's record is refused in the server's words", async () => {
+  await open('bob', '/visit/3')
+  await field('Note').fill('Mine')
+  await button('Save').click()
+  await notice(/belongs|owner|other/).waitFor()
+  expect(await world.sql('SELECT "note" FROM "visit" WHERE "id" = 3')).toEqual([{ note: 'Visit 3' }])
+})
+
+test('what only administrators may read is refused without signing anybody out', async () => {
+  await open('bob', '/user')
+  await notice('Only some users may do this').waitFor()
+  await page.getByRole('menuitem', { name: 'Cities' }).click()
+  await expectColumn(1, [...largest, 'Village 22', 'Village 21'])
+})
+
+test('an administrator changes a city', async () => {
+  await open('ann', '/city/1')
+  await field('Population').fill('545800')
+  await button('Save').click()
+  await page.getByRole('cell', { name: '545,800' }).waitFor()
+})

@@ -1,0 +1,211 @@
+import { createBasicAuth, createDataProvider, type DataProvider, HttpError } from '../../src/admin/react-admin'
+import { User } from '../world/entities'
+import { openWorld, type World } from '../world/world'
+
+interface Item {
+  readonly id: string | number
+  readonly [field: string]: unknown
+}
+
+let world: World
+let provider: DataProvider
+/** Requests since the last look: method, path and query as they read, If-Match and body where they have them. */
+const requests: string[] = []
+
+const recording: typeof fetch = (input, init) => {
+  const ifMatch = new Headers(init?.headers).has('If-Match') ? ' If-Match' : ''
+  const path = decodeURIComponent(String(input).slice(`${world.url}/api`.length)).replaceAll('+', ' ')
+  requests.push(`${init?.method} ${path}${ifMatch}${init?.body === undefined ? '' : ` ${init.body}`}`)
+  return fetch(input, init)
+}
+const as = (username: string): DataProvider =>
+  createDataProvider(`${world.url}/api`, { username, password: username, fetch: recording })
+
+beforeAll(async () => {
+  world = await openWorld()
+  provider = as('bob')
+})
+beforeEach(() => void requests.splice(0))
+afterAll(() => world.close())
+
+const ids = (items: readonly Item[]): readonly unknown[] => items.map(({ id }) => id)
+const refusalOf = (work: Promise<unknown>): Promise<HttpError> =>
+  work.then(
+    () => {
+      throw new Error('it was not refused')
+    },
+    (error: HttpError) => error,
+  )
+
+test.each([
+  ['names of the service', { score__gte: 9 }, [8, 9, 10]],
+  ['several, which all hold', { score__gte: 9, published: true }, [8, 10]],
+  ['an array as in', { id: [1, 3] }, [1, 3]],
+  ['an array by its operator', { id__in: [1, 3] }, [1, 3]],
+  ['an array with commas and quotes in it', { title: ['a,b', 'x"y'] }, [8, 9]],
+  ['null as is null', { rank: null, score__gte: 9 }, [8, 9]],
+  ['nested values as a path', { author: { username: 'ann' }, score: 5 }, [1, 3]],
+  ['dots as a path', { 'author.username': 'ann', score: 5 }, [1, 3]],
+  ['nested values with operators', { author: { username__like: 'an%' }, score: 5 }, [1, 3]],
+  ['contains, whatever the case', { title__contains: 'ALPH' }, [1]],
+  ['contains, by its letters', { title__contains: '100%' }, [7]],
+  ['a date', { created__lt: new Date('2024-01-01T00:00:00Z') }, [7]],
+  ['what is undefined not at all', { score: 8, title: undefined }, [4]],
+])('filters: %s', async (_, filter, expected) => {
+  const { data } = await provider.getList<Item>('note', { filter })
+  expect(ids(data)).toEqual(expected)
+})
+
+test.each([
+  ['ascending', { field: 'score', order: 'ASC' }, [5, 6]],
+  ['descending', { field: 'score', order: 'DESC' }, [10, 8]],
+  ['by id', { field: 'id', order: 'DESC' }, [10, 9]],
+] as const)('sort: %s', async (_, sort, expected) => {
+  const { data } = await provider.getList<Item>('note', { sort, pagination: { page: 1, perPage: 2 } })
+  expect(ids(data)).toEqual(expected)
+})
+
+test.each([
+  [1, [1, 2, 3, 4], { hasNextPage: true, hasPreviousPage: false }],
+  [2, [5, 6, 7, 8], { hasNextPage: true, hasPreviousPage: true }],
+  [3, [9, 10], { hasNextPage: false, hasPreviousPage: true }, 10],
+  [4, [], { hasNextPage: false, hasPreviousPage: true }],
+])(
+  'page %d knows its neighbours, and the total if it is the last, by one request',
+  async (page, expected, pageInfo, total?: number) => {
+    const { data, ...rest } = await provider.getList<Item>('note', { pagination: { page, perPage: 4 } })
+    expect(ids(data)).toEqual(expected)
+    expect(rest).toEqual({ pageInfo, total })
+    expect(requests).toEqual([`GET /note/?limit=4&page=${page}`])
+  },
+)
+
+test.each([
+  ['by the name of the field', 'author_id', {}, [10, 7]],
+  ['by the name of the relation', 'author', {}, [10, 7]],
+  ['with filters, of which the reference wins', 'author_id', { author_id: 2, score: 5 }, [3, 1]],
+])('records that refer to another: %s', async (_, target, filter, expected) => {
+  const sort = { field: 'id', order: 'DESC' } as const
+  const params = { target, id: 1, filter, sort, pagination: { page: 1, perPage: 2 } }
+  expect(ids((await provider.getManyReference<Item>('note', params)).data)).toEqual(expected)
+})
+
+test('one record', async () => {
+  expect(await provider.getOne('note', { id: 4 })).toMatchObject({ data: { id: 4, title: 'delta' } })
+})
+
+test('many records are one request, each once, without those that there are not', async () => {
+  const { data } = await provider.getMany<Item>('note', { ids: [3, 1, 3, 99] })
+  expect(ids(data)).toEqual([1, 3])
+  expect(requests).toEqual(['GET /note/?id__in=3,1,99&limit=3'])
+})
+
+test('many records by no ids are no request', async () => {
+  expect(await provider.getMany('note', { ids: [] })).toEqual({ data: [] })
+  expect(requests).toEqual([])
+})
+
+test('many records by a text key', async () => {
+  expect(await provider.getMany('language', { ids: ['fra', 'eng'] })).toMatchObject({
+    data: [{ name: 'English' }, { name: 'French' }],
+  })
+})
+
+test.each([
+  ['numbers', 'note', Array.from({ length: 250 }, (_, index) => index + 1), 3],
+  ['UUIDs', 'word', Array.from({ length: 100 }, () => crypto.randomUUID()), 3],
+] as const)('more ids than one request holds are asked for by several: %s', async (_, resource, many, expected) => {
+  await provider.getMany(resource, { ids: many })
+  expect(requests).toHaveLength(expected)
+})
+
+test('a record is created, changed and deleted', async () => {
+  const { data } = await provider.create<Item>('note', { data: { title: 'new', author_id: 2 } })
+  expect(data).toMatchObject({ title: 'new', score: 0 })
+  const edited = { ...data, score: 4, rank: null }
+  const updated = await provider.update<Item>('note', { id: data.id, data: edited, previousData: data })
+  expect(updated.data).toEqual(edited)
+  expect(await provider.delete('note', { id: data.id, previousData: updated.data })).toEqual(updated)
+  expect(requests.slice(1)).toEqual([`PUT /note/${data.id}/ If-Match {"score":4}`, `DELETE /note/${data.id}/ If-Match`])
+})
+
+test('a write on what has changed since it was read is refused', async () => {
+  const { data } = await provider.create<Item>('note', { data: { title: 'two', author_id: 2 } })
+  await as('ann').update('note', { id: data.id, data: { score: 1 } })
+  const change = { id: data.id, data: { ...data, score: 2 }, previousData: data }
+  expect(await refusalOf(provider.update('note', change))).toMatchObject({ status: 412 })
+  expect(await refusalOf(provider.delete('note', change))).toMatchObject({ status: 412 })
+})
+
+test('a write on what is known from a list alone is sent without If-Match', async () => {
+  const { data } = await provider.getList<Item>('note', { filter: { id: 1 } })
+  const [note = { id: 0 }] = data
+  await as('ann').update('note', { id: 1, data: { ...note, rank: 3 }, previousData: note })
+  expect(requests.at(-1)).toBe('PUT /note/1/ {"rank":3}')
+})
+
+test('many are changed and deleted, each by a request', async () => {
+  const made = await Promise.all(
+    ['x', 'y'].map((title) => provider.create<Item>('note', { data: { title, author_id: 2 } })),
+  )
+  const many = made.map(({ data }) => data.id)
+  expect(await provider.updateMany('note', { ids: many, data: { published: true } })).toEqual({ data: many })
+  expect((await provider.getMany<Item>('note', { ids: many })).data.map(({ published }) => published)).toEqual([
+    true,
+    true,
+  ])
+  expect(await provider.deleteMany('note', { ids: many })).toEqual({ data: many })
+})
+
+test('of many the first refusal is told once all are done', async () => {
+  const { data } = await provider.create<Item>('note', { data: { title: 'z', author_id: 2 } })
+  const error = await refusalOf(provider.updateMany('note', { ids: [9999, data.id], data: { score: 77 } }))
+  expect(error.status).toBe(404)
+  expect((await provider.getOne<Item>('note', { id: data.id })).data['score']).toBe(77)
+})
+
+const write = { title: 'a title of more than twenty', score: 'five', author_id: 99 }
+test.each<readonly [name: string, work: () => Promise<unknown>, status: number, fields: readonly string[]]>([
+  ['values of a create', () => provider.create('note', { data: write }), 400, ['title', 'score', 'author_id']],
+  ['values of an update', () => provider.update('note', { id: 1, data: write }), 400, ['title', 'score', 'author_id']],
+  ['what is missing', () => provider.create('note', { data: {} }), 400, ['title', 'author_id']],
+  ['a filter', () => provider.getList('note', { filter: { nope: 1 } }), 400, ['nope']],
+  ['a record that there is not', () => provider.getOne('note', { id: 999 }), 404, []],
+  ['a record of somebody else', () => provider.update('message', { id: 1, data: { message: 'x' } }), 403, []],
+  ['a resource that is not for this user', () => provider.getList('user', {}), 401, []],
+])('a refusal says what is wrong with which field: %s', async (_, work, status, fields) => {
+  const error = await refusalOf(work())
+  expect(error).toBeInstanceOf(HttpError)
+  expect(error.status).toBe(status)
+  expect(Object.keys(error.body.errors).toSorted()).toEqual([...fields, 'root'].toSorted())
+  expect(error.body.errors['root']).toEqual({ serverError: error.message })
+  for (const field of fields) expect(error.body.errors[field]).toEqual(expect.any(String))
+})
+
+test('a request is aborted by its signal', async () => {
+  const signal = AbortSignal.abort()
+  await expect(provider.getList('note', { signal })).rejects.toMatchObject({ name: 'AbortError' })
+})
+
+test('who signs in is known, and his credentials are sent', async () => {
+  const { authProvider, fetch: send } = createBasicAuth(`${world.url}/api`)
+  const own = createDataProvider(`${world.url}/api`, { fetch: send })
+  await expect(authProvider.checkAuth()).rejects.toThrow('Nobody has signed in')
+  await expect(own.getList('message', {})).rejects.toMatchObject({ status: 401 })
+  await expect(authProvider.login({ username: 'bob', password: 'no' })).rejects.toThrow('password is wrong')
+  await authProvider.login({ username: 'bob', password: 'bob' })
+  await authProvider.checkAuth()
+  expect(await authProvider.getIdentity()).toEqual({ id: 2, fullName: 'bob' })
+  expect((await own.getList('message', {})).data).toHaveLength(3)
+  await authProvider.logout()
+  await expect(authProvider.checkAuth()).rejects.toThrow('Nobody has signed in')
+})
+
+test('a 401 ends the session where the credentials are good no more, and not where they are', async () => {
+  const { authProvider } = createBasicAuth(`${world.url}/api`)
+  await authProvider.login({ username: 'Zoë', password: 'Zoë' })
+  for (const status of [401, 403, 500]) await authProvider.checkError({ status })
+  await world.dataSource.getRepository(User).update(5, { active: false })
+  await authProvider.checkError({ status: 403 })
+  await expect(authProvider.checkError({ status: 401 })).rejects.toThrow('password is wrong')
+})

@@ -1,0 +1,146 @@
+import { createDataProvider, type DataProvider, HttpError } from '../../src/admin/refine'
+import { openWorld, type World } from '../world/world'
+
+interface Item {
+  readonly id?: string | number
+  readonly [field: string]: unknown
+}
+
+let world: World
+let provider: DataProvider
+/** Methods, paths and queries since the last look. */
+const requests: string[] = []
+
+beforeAll(async () => {
+  world = await openWorld()
+  const recording: typeof fetch = (input, init) => {
+    requests.push(`${init?.method} ${decodeURIComponent(String(input).slice(`${world.url}/api`.length))}`)
+    return fetch(input, init)
+  }
+  provider = createDataProvider(`${world.url}/api`, { username: 'bob', password: 'bob', fetch: recording })
+})
+beforeEach(() => void requests.splice(0))
+afterAll(() => world.close())
+
+const ids = (items: readonly Item[]): readonly unknown[] => items.map(({ id }) => id)
+const refusalOf = (work: Promise<unknown>): Promise<HttpError> =>
+  work.then(
+    () => {
+      throw new Error('it was not refused')
+    },
+    (error: HttpError) => error,
+  )
+
+test.each<readonly [operator: string, field: string, value: unknown, expected: readonly number[]]>([
+  ['eq', 'score', 5, [1, 3]],
+  ['eqs', 'title', 'Beta', [2]],
+  ['ne', 'author_id', 1, [2, 4, 5, 6, 8, 9]],
+  ['nes', 'author_id', 2, [1, 3, 5, 6, 7, 10]],
+  ['lt', 'score', 0, [5]],
+  ['lte', 'score', 0, [5, 6]],
+  ['gt', 'score', 9, [10]],
+  ['gte', 'score', 9, [8, 9, 10]],
+  ['in', 'title', ['a,b', 'x"y'], [8, 9]],
+  ['between', 'score', [1, 3], [2, 7]],
+  ['null', 'rank', true, [1, 2, 3, 6, 7, 8, 9]],
+  ['nnull', 'rank', true, [4, 5, 10]],
+  ['contains', 'title', 'LPH', [1]],
+  ['contains', 'title', '100%', [7]],
+  ['containss', 'title', 'BET', []],
+  ['startswith', 'title', 'b', [2]],
+  ['startswiths', 'title', 'b', []],
+  ['endswith', 'title', 'TA', [2, 4]],
+  ['endswiths', 'title', 'ta', [2, 4]],
+  ['eq', 'author.username', 'ann', [1, 3, 7, 10]],
+])('filter: %s of %s with %j', async (operator, field, value, expected) => {
+  const { data, total } = await provider.getList<Item>({ resource: 'note', filters: [{ operator, field, value }] })
+  expect([ids(data), total]).toEqual([expected, expected.length])
+})
+
+test('filters all hold, those of `and` too; what is not set does not count', async () => {
+  const inner = { operator: 'and', value: [{ field: 'published', operator: 'eq', value: true }] }
+  const filters = [
+    { field: 'score', operator: 'gte', value: 9 },
+    inner,
+    { field: 'title', operator: 'eq', value: undefined },
+  ]
+  expect(ids((await provider.getList<Item>({ resource: 'note', filters })).data)).toEqual([8, 10])
+})
+
+test.each([
+  ['or', [{ operator: 'or', value: [] }], 'the service has no filter by "or"; operators: and, eq,'],
+  ['ncontains', [{ operator: 'ncontains', field: 'title', value: 'x' }], 'no filter by "ncontains"'],
+  [
+    'one operator twice',
+    [1, 2].map((value) => ({ operator: 'ne', field: 'score', value })),
+    'there are two filters score__ne: the service takes one',
+  ],
+])('a filter that the service cannot be asked is refused before it is sent: %s', async (_, filters, message) => {
+  await expect(provider.getList({ resource: 'note', filters })).rejects.toThrow(message)
+  expect(requests).toEqual([])
+})
+
+test('sorters are an ordering, the first first', async () => {
+  const sorters = [
+    { field: 'score', order: 'desc' },
+    { field: 'title', order: 'asc' },
+  ] as const
+  const { data } = await provider.getList<Item>({ resource: 'note', sorters, pagination: { pageSize: 3 } })
+  expect(ids(data)).toEqual([10, 8, 9])
+  expect(requests).toEqual(['GET /note/?ordering=-score,title&limit=3&page=1'])
+})
+
+test.each([
+  [1, [1, 2, 3, 4], 5],
+  [2, [5, 6, 7, 8], 9],
+  [3, [9, 10], 10],
+  [4, [], 12],
+])('page %d: the total is one more than was seen, as long as there is a next page', async (page, expected, total) => {
+  const pagination = { currentPage: page, pageSize: 4 }
+  const list = await provider.getList<Item>({ resource: 'note', pagination })
+  expect([ids(list.data), list.total]).toEqual([expected, total])
+})
+
+test.each(['off', 'client'] as const)('without pages the whole list is read: %s', async (mode) => {
+  const { data, total } = await provider.getList({ resource: 'note', pagination: { mode, pageSize: 2 } })
+  expect([data.length, total]).toEqual([10, 10])
+})
+
+test('one record, and many by one request', async () => {
+  expect(await provider.getOne({ resource: 'note', id: 4 })).toMatchObject({ data: { id: 4, title: 'delta' } })
+  expect(ids((await provider.getMany<Item>({ resource: 'note', ids: [3, 1] })).data)).toEqual([1, 3])
+  expect(requests).toEqual(['GET /note/4/', 'GET /note/?id__in=3,1&limit=2'])
+})
+
+test('a record is created, changed and deleted', async () => {
+  const { data } = await provider.create<Item>({ resource: 'note', variables: { title: 'new', author_id: 2 } })
+  const { id = 0 } = data
+  expect(data).toMatchObject({ title: 'new' })
+  const sent = { ...data, score: 4 }
+  expect(await provider.update({ resource: 'note', id, variables: sent })).toMatchObject({ data: { score: 4 } })
+  expect(await provider.deleteOne({ resource: 'note', id })).toEqual({ data: { id } })
+  expect((await refusalOf(provider.getOne({ resource: 'note', id }))).statusCode).toBe(404)
+})
+
+const variables = { title: 'a title of more than twenty', score: 'five', author_id: 99 }
+test.each<readonly [name: string, work: () => Promise<unknown>, status: number, fields: readonly string[]]>([
+  ['a create', () => provider.create({ resource: 'note', variables }), 400, ['author_id', 'score', 'title']],
+  ['an update', () => provider.update({ resource: 'note', id: 1, variables }), 400, ['author_id', 'score', 'title']],
+  ['of somebody else', () => provider.update({ resource: 'message', id: 1, variables: {} }), 403, []],
+  ['a delete', () => provider.deleteOne({ resource: 'message', id: 1 }), 403, []],
+  ['many that are not for this user', () => provider.getMany({ resource: 'user', ids: [1] }), 401, []],
+])('a refusal says what is wrong with which field: %s', async (_, work, status, fields) => {
+  const error = await refusalOf(work())
+  expect(error).toBeInstanceOf(HttpError)
+  expect([error.statusCode, Object.keys(error.errors).toSorted()]).toEqual([status, fields])
+  expect(error.message).not.toBe('')
+})
+
+test('a request is aborted by the signal of its query', async () => {
+  const meta = { queryContext: { signal: AbortSignal.abort() } }
+  await expect(provider.getList({ resource: 'note', meta })).rejects.toMatchObject({ name: 'AbortError' })
+})
+
+test('the URL of the service', () => {
+  expect(provider.getApiUrl()).toBe(`${world.url}/api`)
+})
