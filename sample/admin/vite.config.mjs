@@ -3,12 +3,16 @@ import { defineConfig } from 'vite'
 
 const source = resolve(import.meta.dirname, '../../src/admin')
 
-/** A page for `/admin/` of the sample: sample/admin-page.ts. */
+/** Pages for `/admin/` of the sample (sample/admin-page.ts): react-admin, and a list by Refine. */
 export default defineConfig({
   root: import.meta.dirname,
   base: '/admin/',
   // An application of its own has the package installed.
-  resolve: { alias: { 'typeorm-resources/react-admin': `${source}/react-admin.ts` } },
-  // One script, most of it react-admin's.
-  build: { target: 'es2022', chunkSizeWarningLimit: 3000 },
+  resolve: {
+    alias: {
+      'typeorm-resources/react-admin': `${source}/react-admin.ts`,
+      'typeorm-resources/refine': `${source}/refine.ts`,
+    },
+  },
+  build: { target: 'es2022', rollupOptions: { input: ['index.html', 'refine.html'] } },
 })

@@ -139,13 +139,16 @@ test('what refers to a record is a list of its own, with pages', async () => {
   await expectColumn(1, ['Village 19', 'Village 18', 'Village 17', 'Village 16', 'Village 15'])
 })
 
-test('a refused value has its message beside the field', async () => {
+test('a refused value has its message beside the field, and another is taken', async () => {
   await open('bob', '/visit/2')
   await field('Rating').fill('99999')
   await button('Save').click()
   await page.locator('p', { hasText: /must be|32,?767/ }).waitFor()
   await notice(/rating/).waitFor()
   expect(await field('Rating').getAttribute('aria-invalid')).toBe('true')
+  await field('Rating').fill('5')
+  await button('Save').click()
+  await page.getByRole('cell', { name: '5', exact: true }).waitFor()
 })
 
 test("a write on somebody else's record is refused in the server's words", async () => {
@@ -168,4 +171,17 @@ test('an administrator changes a city', async () => {
   await field('Population').fill('545800')
   await button('Save').click()
   await page.getByRole('cell', { name: '545,800' }).waitFor()
+})
+
+test('Refine, which wants totals, reads page after page to the last', async () => {
+  page = await visitor.open(`${world.url}/admin/refine.html`)
+  const items = page.getByRole('listitem')
+  await items.getByText('Rome').waitFor()
+  expect(await items.allInnerTexts()).toEqual(['Berlin', 'Madrid', 'Rome'])
+  const villages = [22, 19, 16, 13, 10, 7, 4, 1].map((number) => `Village ${number}`)
+  for (const name of ['Paris', ...villages]) {
+    await button('More').click()
+    await items.getByText(name, { exact: true }).waitFor()
+  }
+  expect(await button('More').isDisabled()).toBe(true)
 })

@@ -66,13 +66,13 @@ test.each([
 })
 
 test.each([
-  [1, [1, 2, 3, 4], { hasNextPage: true, hasPreviousPage: false }],
-  [2, [5, 6, 7, 8], { hasNextPage: true, hasPreviousPage: true }],
+  [1, [1, 2, 3, 4], { hasNextPage: true, hasPreviousPage: false }, undefined],
+  [2, [5, 6, 7, 8], { hasNextPage: true, hasPreviousPage: true }, undefined],
   [3, [9, 10], { hasNextPage: false, hasPreviousPage: true }, 10],
-  [4, [], { hasNextPage: false, hasPreviousPage: true }],
+  [4, [], { hasNextPage: false, hasPreviousPage: true }, undefined],
 ])(
   'page %d knows its neighbours, and the total if it is the last, by one request',
-  async (page, expected, pageInfo, total?: number) => {
+  async (page, expected, pageInfo, total) => {
     const { data, ...rest } = await provider.getList<Item>('note', { pagination: { page, perPage: 4 } })
     expect(ids(data)).toEqual(expected)
     expect(rest).toEqual({ pageInfo, total })
