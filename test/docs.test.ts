@@ -111,6 +111,28 @@ test.each(aboutSample)('the sample answers as %s says', async (_, commands) => {
   checkCommands(commands, await serve(join(root, 'sample/dist/main.js')))
 })
 
+/** Snippets of applications, with the file before each of which it shows parts; `…` stands for what lies between. */
+const excerpts = pages.flatMap((page) =>
+  [...read(page).matchAll(/^<!-- (\S+) -->\n\n```tsx\n(.*?)^```/gms)].map(([, file = '', text = '']) => ({
+    page,
+    file,
+    text,
+  })),
+)
+
+test.each(excerpts)('$page shows $file as it is', ({ file, text }) => {
+  let rest = read(file)
+  for (const part of text.split(/^…\n/m).filter((part) => part !== '')) {
+    expect(rest).toContain(part)
+    rest = rest.slice(rest.indexOf(part) + part.length)
+  }
+})
+
+test.each(pages)('every application of %s is of a file', (page) => {
+  const snippets = [...read(page).matchAll(/^```tsx$/gm)]
+  expect(excerpts.filter((excerpt) => excerpt.page === page)).toHaveLength(snippets.length)
+})
+
 test.each(pages)('the links of %s lead somewhere', (page) => {
   const links = [...read(page).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, link = '']) => link)
   expect(links.filter((link) => !existsSync(join(root, dirname(page), link)))).toEqual([])

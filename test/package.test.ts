@@ -42,3 +42,12 @@ test('the page to explore is less than 100 kB, as it is sent', () => {
   expect(Math.min(...sent)).toBeGreaterThan(1000)
   expect(sent.reduce((sum, size) => sum + size)).toBeLessThan(100_000)
 })
+
+test.each([
+  ['react-admin', 'HttpError,createBasicAuth,createDataProvider'],
+  ['refine', 'HttpError,createDataProvider'],
+])('the built data provider for %s by import, without its library', (entry, expected) => {
+  expect(run('module', `console.log(Object.keys(await import("typeorm-resources/${entry}")).sort().join())`)).toBe(
+    expected,
+  )
+})

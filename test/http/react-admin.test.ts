@@ -201,6 +201,13 @@ test('who signs in is known, and his credentials are sent', async () => {
   await expect(authProvider.checkAuth()).rejects.toThrow('Nobody has signed in')
 })
 
+test('a path that only users may read stands for the session', async () => {
+  const { authProvider } = createBasicAuth(`${world.url}/api/`, { check: '/message/?limit=1' })
+  await expect(authProvider.login({ username: 'bob', password: 'no' })).rejects.toThrow('password is wrong')
+  await authProvider.login({ username: 'bob', password: 'bob' })
+  expect(await authProvider.getIdentity()).toEqual({ id: 'bob', fullName: 'bob' })
+})
+
 test('a 401 ends the session where the credentials are good no more, and not where they are', async () => {
   const { authProvider } = createBasicAuth(`${world.url}/api`)
   await authProvider.login({ username: 'Zoë', password: 'Zoë' })
