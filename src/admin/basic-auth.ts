@@ -51,22 +51,21 @@ interface User {
 export function createBasicAuth(baseUrl: string, options: BasicAuthOptions = {}): BasicAuth {
   const { storage = createMemory(), check = '/-/session' } = options
   const key = `typeorm-resources ${baseUrl}`
-  const url = baseUrl.replace(/\/+$/, '') + check
   const userOf = (): User | undefined => JSON.parse(storage.getItem(key) ?? 'null') ?? undefined
+  const ask = (authorization: string): Promise<Response> =>
+    send(baseUrl.replace(/\/+$/, '') + check, undefined, authorization)
   const authProvider: AuthProvider = {
     login: async ({ username, password }) => {
       const authorization = basic(`${username}:${password}`)
-      const answer = await send(url, undefined, authorization)
-      if (!answer.ok) throw new Error(reasonOf(answer))
-      const { id = username } = (await answer.json()) as Partial<User>
-      storage.setItem(key, JSON.stringify({ id, username, authorization }))
+      const id = await idOf(await ask(authorization))
+      storage.setItem(key, JSON.stringify({ id: id ?? username, username, authorization } satisfies User))
     },
     logout: async () => storage.removeItem(key),
     checkAuth: async () => void requireUser(userOf()),
     checkError: async ({ status }) => {
       if (status !== 401) return
-      const answer = await send(url, undefined, requireUser(userOf()).authorization)
-      if (answer.status === 401) throw new Error(reasonOf(answer))
+      const answer = await ask(requireUser(userOf()).authorization)
+      if (answer.status === 401) throw new Error(unknown)
     },
     getIdentity: async () => {
       const { id, username } = requireUser(userOf())
@@ -75,6 +74,16 @@ export function createBasicAuth(baseUrl: string, options: BasicAuthOptions = {})
   }
   return { authProvider, fetch: (input, init) => send(input, init, userOf()?.authorization) }
 }
+
+/** @throws where the service does not know the user */
+async function idOf(answer: Response): Promise<Identifier | undefined> {
+  if (answer.status === 401) throw new Error(unknown)
+  if (!answer.ok) throw new Error(`The service answers ${answer.status}`)
+  const { id } = (await answer.json()) as Partial<User>
+  return id
+}
+
+const unknown = 'The username or the password is wrong'
 
 /** Without the browser's own sign-in window, which a 401 opens otherwise. */
 function send(
@@ -90,10 +99,6 @@ function send(
 function requireUser(user: User | undefined): User {
   if (user === undefined) throw new Error('Nobody has signed in')
   return user
-}
-
-function reasonOf({ status }: Response): string {
-  return status === 401 ? 'The username or the password is wrong' : `The service answers ${status}`
 }
 
 /** RFC 7617, in UTF-8. */
