@@ -115,6 +115,7 @@ async function each<Id extends Identifier>(
 function filtersOf(filter: Values = {}, path = ''): Values {
   return Object.fromEntries(
     Object.entries(filter).flatMap(([key, value]) => {
+      if (value === undefined) return []
       const name = path + keyOf(key)
       const [, text] = /^(.+)__contains$/.exec(name) ?? []
       if (text !== undefined) return [[`${text}__ilike`, containing(String(value))]]
