@@ -20,7 +20,10 @@ const common = {
       },
     ],
   },
-  moduleNameMapper: { '^typeorm-resources$': '<rootDir>/src/index.ts' },
+  moduleNameMapper: {
+    '^typeorm-resources$': '<rootDir>/src/index.ts',
+    '^typeorm-resources/client$': '<rootDir>/src/client/index.ts',
+  },
 }
 
 /** @type {import('jest').Config} */

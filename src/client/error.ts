@@ -26,17 +26,29 @@ export class ResourceError extends Error {
     message: string,
   ) {
     super(message)
-    this.errors = problem?.errors ?? []
+    this.errors = Array.isArray(problem?.errors) ? problem.errors : []
   }
 }
 
 /** Reads what an answer that is no success says. */
 export async function errorOf(response: Response): Promise<ResourceError> {
   const text = await response.text()
-  const problem = isProblem(response) ? (JSON.parse(text) as Problem) : undefined
-  return new ResourceError(response.status, problem, problem?.detail ?? (text.slice(0, 200) || response.statusText))
+  const problem = problemOf(response, text)
+  return new ResourceError(response.status, problem, problem?.detail ?? messageOf(response, text))
 }
 
-function isProblem({ headers }: Response): boolean {
-  return headers.get('Content-Type')?.startsWith('application/problem+json') === true
+/** A gateway between may answer in its own way, and break off. */
+function problemOf({ headers }: Response, text: string): Problem | undefined {
+  if (!headers.get('Content-Type')?.startsWith('application/problem+json')) return undefined
+  try {
+    const problem: Partial<Problem> = JSON.parse(text)
+    return typeof problem.detail === 'string' ? (problem as Problem) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The plain text of a 401, but not the page of a proxy. */
+function messageOf({ status, statusText }: Response, text: string): string {
+  return /^\s*(<|$)/.test(text) ? `${status} ${statusText}`.trim() : text.slice(0, 200)
 }

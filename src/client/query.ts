@@ -1,13 +1,17 @@
+import type { ListOptions } from './types.ts'
+
 /** The query string of a list, empty or with its question mark. Values that are undefined are left out. */
-export function queryOf(filters: unknown, { ordering, ...options }: { readonly [name: string]: unknown }): string {
+export function queryOf(filters: object, { ordering, limit, page, after }: ListOptions): string {
   const query = new URLSearchParams()
   const add = (name: string, value: unknown): void => {
     if (value !== undefined) query.append(name, textOf(value))
   }
-  for (const [name, value] of Object.entries(Object(filters)))
-    add(name, Array.isArray(value) ? value.map(memberOf).join() : value)
-  add('ordering', Array.isArray(ordering) ? ordering.join() : ordering)
-  for (const [name, value] of Object.entries(options)) add(name, value)
+  for (const [name, value] of Object.entries(filters)) {
+    // Parameters win over fields of their name (D15).
+    const unreserved = /^(ordering|limit|page)$/.test(name) ? `${name}__eq` : name
+    add(unreserved, Array.isArray(value) ? value.map(memberOf).join() : value)
+  }
+  for (const [name, value] of Object.entries({ ordering, limit, page, after })) add(name, value)
   const text = String(query)
   return text === '' ? '' : `?${text}`
 }

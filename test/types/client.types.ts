@@ -1,7 +1,7 @@
 /** What compiles against the typed client, and what must not: read by the compiler alone. */
 
+import { createClient, type Excluding, type FiltersOf, type RecordOf } from 'typeorm-resources/client'
 import type { City, Country, User, Visit } from '../../sample/entities'
-import { createClient, type Excluding, type RecordOf } from '../../src/client'
 
 interface Shelf {
   code: string
@@ -16,12 +16,39 @@ interface Shelf {
   describe(): string
 }
 
+enum Level {
+  Low,
+  High,
+}
+
+/** Known by its code: that it is a resource tells it from an embedded entity. */
+interface Maker {
+  code: string
+  shelves: Shelf[]
+}
+
+interface Crate {
+  id: string
+  serial: bigint
+  level: Level
+  tag: string & { readonly brand: 'tag' }
+  packed?: Date
+  maker: Maker | null
+  shelf?: Promise<Shelf>
+  owner: User
+  ownerId: number
+  meta: Record<string, string>
+  whatever: ReturnType<typeof JSON.parse>
+}
+
 const api = createClient<{
   city: City
   country: Country
   visit: Visit
   user: Excluding<User, 'password' | 'email'>
   shelf: Shelf
+  maker: Maker
+  crate: Crate
 }>('http://localhost/api', { username: 'ann', password: 'ann' })
 
 /** Whether two types are the same. */
@@ -40,11 +67,16 @@ export async function reads(): Promise<void> {
   holds<Same<(typeof visit)['visited'], string>>()
   for await (const each of api.city.all({ country__languages__code: 'por' })) holds<Same<typeof each, RecordOf<City>>>()
 
+  await api.visit.list({ city__country__borders__name: 'Spain', city__country__languages__id__in: [1] })
   await api.visit.list({ city__country__borders__name: 'Spain' }, { ordering: ['-visited', 'city_id'] })
   await api.visit.list({ city: 5, city_id__in: [1, 2], visited__gte: new Date(), user__username: 'ann' })
   await api.country.list({ landlocked: true, capital__is: 'null', landlocked__is: false })
   await api.shelf.list({ kind__in: ['oak'], weight__lt: 5, place__room: 'hall', place__since__gte: '2024-01-01' })
-  await api.shelf.list({ parts__name: 'Lisbon', sealed: false, code__like: 'A%' }, { ordering: 'weight' })
+  await api.shelf.list({ data__is: 'null', tags__is: 'not_null', id: 'A17', place__is: 'null' })
+  await api.shelf.list(
+    { parts__name: 'Lisbon', sealed: false, code__like: 'A%' },
+    { ordering: ['weight', '-place__room'] },
+  )
 
   const shelf = await api.shelf.get('A17')
   holds<Same<(typeof shelf)['weight'], number | null>>()
@@ -62,6 +94,47 @@ export async function reads(): Promise<void> {
   await api.user.list({ username__like: 'a%' }, { ordering: '-username' })
   // @ts-expect-error: it is excluded
   user.password
+}
+
+export async function crates(): Promise<void> {
+  const crate = await api.crate.get('c1')
+  holds<Same<(typeof crate)['serial'], number | string>>()
+  holds<Same<(typeof crate)['packed'], string | null>>()
+  holds<Same<(typeof crate)['maker_id'], number | string | null>>()
+  holds<Same<(typeof crate)['shelf_id'], number | string | null>>()
+  holds<Same<(typeof crate)['owner_id'], number>>()
+  // @ts-expect-error: the property of a foreign key is known as owner_id
+  crate.ownerId
+  // @ts-expect-error: a resource is no embedded entity
+  crate.maker
+  await api.crate.list({ serial__gt: 5n, level: Level.Low, level__in: [Level.High], packed__lt: '2024-01-01' })
+  await api.crate.list({ maker: 'm', maker_id__in: ['m'], maker__code__like: 'm%', maker__id: 'm', maker__is: 'null' })
+  await api.crate.list({ maker__shelves__place__room: 'hall', shelf__parts__country__name: 'Peru' })
+  await api.crate.list({ meta__is: 'null', whatever: 5, whatever__like: 'a%', tag__is: 'null' })
+  await api.crate.create({ serial: 2n ** 60n, level: Level.High, packed: null, maker_id: null, owner_id: 1 })
+  await api.crate.update('c1', crate)
+  const tag = crate.tag
+  await api.crate.list({ tag, tag__in: [tag], tag__gte: tag })
+  // @ts-expect-error: another text
+  await api.crate.list({ tag: 'free' })
+  // @ts-expect-error: what another resource hides is hidden through a relation too
+  await api.crate.list({ owner__password__like: '$%' })
+  // @ts-expect-error: members of an enumeration have no order
+  await api.crate.list({ level__gt: Level.Low })
+  // @ts-expect-error: JSON can only be null or not
+  await api.crate.list({ meta__colour: 'red' })
+}
+
+/** Filters that are put together before they are used. */
+export async function prepared(region: string | undefined, isLarge: boolean): Promise<void> {
+  const filters: FiltersOf<City> = { country__region: region }
+  await api.city.list(filters)
+  await api.city.list({ country__region: region, ...(isLarge && { population__gte: 1_000_000 }) })
+  // @ts-expect-error: a misspelt name, in what was spread
+  await api.city.list({ ...(isLarge && { populaton__gte: 1_000_000 }) })
+  // @ts-expect-error: a value of another type
+  const wrong: FiltersOf<City> = { population: region }
+  await api.city.list(wrong)
 }
 
 export async function wrong(): Promise<void> {
@@ -83,6 +156,26 @@ export async function wrong(): Promise<void> {
   await api.user.list({}, { ordering: 'password' })
   // @ts-expect-error: no such field to sort by
   await api.city.list({}, { ordering: 'size' })
+  // @ts-expect-error: an embedded entity is no field to sort by
+  await api.shelf.list({}, { ordering: 'place' })
+  // @ts-expect-error: nor is an array
+  await api.shelf.list({}, { ordering: '-tags' })
+  // @ts-expect-error: nor is a field of another resource
+  await api.city.list({}, { ordering: 'country__name' })
+  // @ts-expect-error: an operator that there is not
+  await api.city.list({ population__above: 5 })
+  // @ts-expect-error: a list of members
+  await api.city.list({ population__in: 5 })
+  // @ts-expect-error: null is asked for with `is`
+  await api.country.list({ capital: null })
+  // @ts-expect-error: arrays are not compared
+  await api.shelf.list({ tags__eq: 'a' })
+  // @ts-expect-error: four relations
+  await api.visit.list({ city__country__borders__languages__name: 'French' })
+  // @ts-expect-error: a relation to many is no field
+  await api.country.list({ languages: 5 })
+  // @ts-expect-error: filters have names
+  await api.city.list('name=Lisbon')
   // @ts-expect-error: no such resource
   await api.town.list()
   // @ts-expect-error: of another type
