@@ -1,0 +1,410 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Column, Entity, PrimaryColumn } from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  type Excluding,
+  etagOf,
+  ResourceError,
+} from 'typeorm-resources/client'
+import { keysOfTwo } from '../tables/keys'
+import { entities, type Language, type LanguageWord, type Message, type Note, type User } from '../world/entities'
+import { openWorld, seedWorld, type World } from '../world/world'
+
+@Entity()
+@Resource({ auth: () => ({ id: 1 }) })
+class Ware {
+  @PrimaryColumn({ length: 20 }) shop!: string
+  @PrimaryColumn({ length: 20 }) article!: string
+  @Column({ default: 0 }) amount!: number
+}
+
+interface Resources {
+  user: Excluding<User, 'password' | 'email'>
+  note: Excluding<Note, 'secret' | 'vault'>
+  message: Message
+  language: Language
+  word: LanguageWord
+  ware: Ware
+}
+
+let world: World
+let api: Client<Resources>
+const clientOf = (options?: ClientOptions): Client<Resources> => createClient<Resources>(`${world.url}/api/`, options)
+beforeAll(async () => {
+  world = await openWorld({ entities: [...entities, Ware], seed: seedWorld })
+  api = clientOf({ username: 'bob', password: 'bob' })
+})
+afterAll(() => world.close())
+
+/** What a promise is rejected with. */
+const refusalOf = async (promise: Promise<unknown>): Promise<ResourceError> => {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason) => reason,
+  )
+  if (error instanceof ResourceError) return error
+  throw new Error(`no refusal: ${error}`)
+}
+
+describe('list', () => {
+  const lists: readonly (readonly [
+    rule: string,
+    ask: () => Promise<{ objects: readonly { id: number }[] }>,
+    number[],
+  ])[] = [
+    ['D15 a name alone is equality', () => api.note.list({ score: 9 }), [8, 9]],
+    ['D16 operators', () => api.note.list({ score__gte: 8, score__lt: 10 }), [4, 8, 9]],
+    ['D16 a pattern', () => api.note.list({ title__ilike: 'É%' }, { ordering: 'id' }), [5, 6]],
+    ['D16 a percent sign, a star and brackets', () => api.note.list({ title: '100% a_b*?[c]' }), [7]],
+    ['D16 members with commas and quotes', () => api.note.list({ title__in: ['a,b', 'x"y', 'alpha'] }), [1, 8, 9]],
+    ['D16 the empty text as a member', () => api.note.list({ title__in: ['', 'alpha'] }), [1]],
+    ['D16 numbers as members', () => api.note.list({ id__in: [1, 3] }), [1, 3]],
+    ['D16 booleans', () => api.note.list({ published: false, published__is: false, id__lte: 5 }), [3, 5]],
+    ['D16 null', () => api.note.list({ rank__is: 'not_null' }), [4, 5, 10]],
+    ['D12 integers that no number holds', () => api.note.list({ big: '9007199254740993' }), [10]],
+    ['D11 a Date, to its millisecond', () => api.note.list({ created: new Date('2024-01-01T10:20:30.512Z') }), [1]],
+    [
+      'D11 a Date to the second stands for all of it',
+      () => api.note.list({ created: new Date('2024-01-01T10:20:30Z') }),
+      [1],
+    ],
+    ['D11 a text with an offset', () => api.note.list({ created__gt: '2024-06-01T13:59:59+02:00' }), [10]],
+    ['spec join filter', () => api.note.list({ author__username: 'Zoë' }), [5, 6]],
+    ['spec join filter through two relations', () => api.note.list({ parent__author__username: 'bob' }), [3, 10]],
+    [
+      'spec foreign keys by their ids, by both names',
+      () => api.note.list({ author: 2, author_id__in: [2, 5] }),
+      [2, 4, 8, 9],
+    ],
+    ['D15 reserved words as fields', () => api.note.list({ limit: 7, id: 4 }), [4]],
+    ['undefined is left out', () => api.note.list({ id: 4, title: undefined }), [4]],
+    ['spec ordering', () => api.note.list({ score__gte: 8 }, { ordering: '-score' }), [10, 8, 9, 4]],
+    [
+      'D20 ordering by several',
+      () => api.note.list({ score__gte: 8 }, { ordering: ['-published', 'score', '-id'] }),
+      [4, 8, 10, 9],
+    ],
+    ['spec limit and page', () => api.note.list({}, { ordering: 'id', limit: 3, page: 2 }), [4, 5, 6]],
+  ]
+  test.each(lists)('%s', async (_, ask, ids) => {
+    const { objects } = await ask()
+    expect(objects.map(({ id }) => id)).toEqual(ids)
+  })
+
+  test('spec collection envelope', async () => {
+    const { meta } = await api.note.list({ score__gte: 0 }, { limit: 2, page: 2 })
+    expect(meta).toEqual({
+      model: 'note',
+      page: 2,
+      next: '/api/note/?score__gte=0&limit=2&page=3',
+      previous: '/api/note/?score__gte=0&limit=2&page=1',
+    })
+  })
+
+  test('D16 a list of no members is refused, not left out', async () => {
+    const { status, errors } = await refusalOf(api.note.list({ id__in: [] }))
+    expect([status, errors.map(({ field }) => field)]).toEqual([400, ['id__in']])
+  })
+})
+
+describe('all', () => {
+  const walks = [
+    ['pages', { limit: 3 }],
+    ['pages, from the second on', { limit: 4, page: 2 }],
+    ['keyset', { limit: 3, after: '' }],
+    ['one page', {}],
+  ] as const
+  test.each(walks)('D21 follows next: %s', async (_, options) => {
+    const seen: number[] = []
+    for await (const { id } of api.note.all({ score__gte: 0 }, { ordering: ['score', 'id'], ...options })) seen.push(id)
+    const every = await api.note.list({ score__gte: 0 }, { ordering: ['score', 'id'] })
+    expect(seen).toEqual(every.objects.map(({ id }) => id).slice('page' in options ? 4 : 0))
+    expect(seen.length).toBeGreaterThan(4)
+  })
+
+  test('asks no further than it is read', async () => {
+    world.statements()
+    for await (const _ of clientOf().note.all({}, { limit: 2 })) break
+    expect(world.statements()).toHaveLength(1)
+  })
+})
+
+describe('records', () => {
+  test('spec record representation: what the types say is what there is', async () => {
+    const note = await api.note.get(10)
+    expect(note).toMatchObject({
+      author_id: 1,
+      parent_id: 4,
+      created: '2024-06-01 12:00:00',
+      published: true,
+      tags: ['x', 'y'],
+    })
+    expect(note).not.toHaveProperty('secret')
+    expect(await api.language.get('fra')).toEqual({ id: 'fra', code: 'fra', name: 'French' })
+  })
+
+  test('D4, D10, D11 create, update with a Date, read back, delete', async () => {
+    const made = await api.note.create({
+      title: 'made',
+      author_id: 2,
+      created: new Date('2024-02-29T10:20:30Z'),
+      secret: 'x',
+    })
+    expect(made).toMatchObject({ title: 'made', author_id: 2, created: '2024-02-29 10:20:30' })
+    expect(await api.note.update(made.id, { score: 77, parent_id: 1 })).toEqual({ ...made, score: 77, parent_id: 1 })
+    expect(await api.note.update(made.id, await api.note.get(made.id))).toMatchObject({ score: 77 })
+    expect(await api.note.delete(made.id)).toBeUndefined()
+    expect((await refusalOf(api.note.get(made.id))).status).toBe(404)
+  })
+
+  test('D12 a bigint goes as a number, or as a text where no number holds it', async () => {
+    const values = { title: 'big', author_id: 2 }
+    const wide = { ...values, big: (2n ** 60n) as unknown as string }
+    const safe = { ...values, big: 5n as unknown as string }
+    const notes = [await api.note.create(wide), await api.note.create(safe)]
+    expect(notes.map(({ big }) => big)).toEqual(['1152921504606846976', 5])
+    for (const { id } of notes) await api.note.delete(id)
+  })
+
+  test.each(keysOfTwo)('a key of two, %s and %s, is %s', async (shop, article, id) => {
+    const made = await api.ware.create({ shop, article })
+    expect(made.id).toBe(id)
+    expect(await api.ware.get(made.id)).toEqual(made)
+    expect((await api.ware.list({ id: made.id })).objects).toEqual([made])
+    await api.ware.delete(made.id)
+  })
+
+  test.each(['', '.', '..'])('an id that would lead to another path is no record: "%s"', async (id) => {
+    world.statements()
+    expect((await refusalOf(api.language.get(id))).status).toBe(404)
+    expect((await refusalOf(api.note.delete(id))).status).toBe(404)
+    expect(world.statements()).toEqual([])
+  })
+
+  test('RFC 9110 ifMatch: the second of two writers is refused', async () => {
+    const { id } = await api.note.create({ title: 'tagged', author_id: 2 })
+    const read = await api.note.get(id)
+    const changed = await api.note.update(id, { score: 1 }, { ifMatch: etagOf(read) })
+    const late = await refusalOf(api.note.update(id, { score: 2 }, { ifMatch: etagOf(read) }))
+    expect([late.status, late.problem?.type]).toEqual([412, 'urn:typeorm-resources:precondition-failed'])
+    expect((await refusalOf(api.note.delete(id, { ifMatch: etagOf(read) }))).status).toBe(412)
+    await api.note.delete(id, { ifMatch: etagOf(changed) })
+    const [listed] = (await api.note.list({}, { limit: 1 })).objects
+    expect(listed && etagOf(listed)).toBeUndefined()
+  })
+})
+
+describe('errors', () => {
+  test('D5 every fault of the values, by field', async () => {
+    const { status, problem, errors, message } = await refusalOf(
+      api.note.create({ title: 'x'.repeat(21), score: 1.5, author_id: 2 }),
+    )
+    expect(errors.map(({ field }) => field).toSorted()).toEqual(['score', 'title'])
+    expect([status, problem?.status, problem?.type]).toEqual([400, 400, 'urn:typeorm-resources:bad-values'])
+    expect(message).toBe(problem?.detail)
+  })
+
+  test('spec 401 is plain text', async () => {
+    const wrong = clientOf({ username: 'bob', password: 'wrong' })
+    const refusals = [refusalOf(clientOf().note.create({ title: 'a' })), refusalOf(wrong.note.delete(1))]
+    for (const error of await Promise.all(refusals))
+      expect(error).toMatchObject({ status: 401, problem: undefined, errors: [], message: 'Authentication failed' })
+  })
+
+  test('D23, D2 admins read what others do not; a conflict is 409', async () => {
+    expect((await refusalOf(api.user.list())).status).toBe(401)
+    const admin = clientOf({ username: 'ann', password: 'ann' })
+    expect((await admin.user.list({ username: 'Zoë' })).objects).toMatchObject([{ id: 5 }])
+    expect((await refusalOf(admin.user.create({ username: 'bob', password: 'b' }))).status).toBe(409)
+  })
+
+  test('RFC 7617 credentials in UTF-8', async () => {
+    const { id } = await clientOf({ username: 'Zoë', password: 'Zoë' }).note.create({ title: 'z', author_id: 5 })
+    await api.note.delete(id)
+  })
+
+  test('D13 a hidden field is none: the type says it, and the service too', async () => {
+    // @ts-expect-error: it is excluded
+    const { errors } = await refusalOf(api.note.list({ secret: 'x' }))
+    expect(errors).toMatchObject([{ field: 'secret' }])
+  })
+
+  test('a name that is no resource answers as Koa does', async () => {
+    // @ts-expect-error: no such resource
+    expect(await refusalOf(api.nothing.list())).toMatchObject({ status: 404, problem: undefined, message: 'Not Found' })
+  })
+
+  test('headers in place of its own, of any case; a fetch of the application', async () => {
+    const authorization = `Basic ${btoa('bob:bob')}`
+    const urls: string[] = []
+    const custom = clientOf({
+      username: 'nobody',
+      headers: { authorization },
+      fetch: (url, request) => {
+        urls.push(String(url))
+        return fetch(url, request)
+      },
+    })
+    const { id } = await custom.note.create({ title: 'h', author_id: 2 })
+    await custom.note.delete(id)
+    expect(urls).toEqual([`${world.url}/api/note/`, `${world.url}/api/note/${id}/`])
+  })
+
+  test('a client that is awaited is no promise', async () => {
+    expect(await Promise.resolve(api)).toBe(api)
+  })
+})
+
+describe('behind what answers in its place', () => {
+  let server: Server
+  let methods: string[]
+  const answers: RequestListener[] = []
+  /** Answers one request after the other in these ways, then as the service. */
+  const serve = async (...next: RequestListener[]): Promise<Client<Resources>> => {
+    methods = []
+    answers.splice(0, answers.length, ...next)
+    return createClient<Resources>(`http://127.0.0.1:${(server.address() as AddressInfo).port}/api`, {
+      username: 'bob',
+      password: 'bob',
+    })
+  }
+  beforeAll(async () => {
+    const service = world.app.callback()
+    server = createServer((request, response) => {
+      methods.push(request.method ?? '')
+      const answer = answers.shift() ?? service
+      answer(request, response)
+    })
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  })
+  afterAll(() => new Promise((closed) => server.close(closed)))
+
+  const busy =
+    (retryAfter: string | undefined, status = 503): RequestListener =>
+    (_, response) => {
+      const headers = { 'Content-Type': 'text/plain', ...(retryAfter !== undefined && { 'Retry-After': retryAfter }) }
+      response.writeHead(status, headers).end('busy')
+    }
+  const soon = (): string => new Date(Date.now() + 1500).toUTCString()
+
+  test.each([
+    ['seconds', () => '0'],
+    ['an HTTP date', soon],
+    ['a date that is past', () => 'Wed, 21 Oct 2015 07:28:00 GMT'],
+  ])('503 with Retry-After as %s is sent again', async (_, retryAfter) => {
+    const client = await serve(busy(retryAfter()), busy(retryAfter()))
+    expect(await client.note.get(1)).toMatchObject({ title: 'alpha' })
+    expect(methods).toEqual(['GET', 'GET', 'GET'])
+  })
+
+  test('waits as long as it is told', async () => {
+    const client = await serve(busy('1'))
+    const start = performance.now()
+    await client.note.get(1)
+    expect(performance.now() - start).toBeGreaterThan(990)
+  })
+
+  test('PUT and DELETE are sent again, with what they send', async () => {
+    const { id } = await api.note.create({ title: 'again', author_id: 2 })
+    const client = await serve(busy('0'))
+    expect(await client.note.update(id, { score: 5 })).toMatchObject({ id, score: 5 })
+    answers.push(busy('0'))
+    await client.note.delete(id)
+    expect(methods).toEqual(['PUT', 'PUT', 'DELETE', 'DELETE'])
+  })
+
+  const refused: readonly (readonly [
+    string,
+    RequestListener,
+    (client: Client<Resources>) => Promise<unknown>,
+    number,
+  ])[] = [
+    ['a POST, which may have been carried out', busy('0'), (client) => client.note.create({ title: 'a' }), 503],
+    ['no Retry-After', busy(undefined), (client) => client.note.get(1), 503],
+    ['one that nobody can read', busy('soon'), (client) => client.note.get(1), 503],
+    ['one of more than 30 seconds', busy('31'), (client) => client.note.get(1), 503],
+    ['another status', busy('0', 429), (client) => client.note.get(1), 429],
+  ]
+  test.each(refused)('is not sent again: %s', async (_, answer, ask, status) => {
+    const client = await serve(answer)
+    expect(await refusalOf(ask(client))).toMatchObject({ status, message: 'busy' })
+    expect(methods).toHaveLength(1)
+  })
+
+  test('gives up after two retries', async () => {
+    const client = await serve(busy('0'), busy('0'), busy('0'))
+    expect((await refusalOf(client.note.get(1))).status).toBe(503)
+    expect(methods).toHaveLength(3)
+  })
+
+  const say =
+    (status: number, type: string, text: string): RequestListener =>
+    (_, response) =>
+      void response.writeHead(status, { 'Content-Type': type }).end(text)
+  const problem = 'application/problem+json'
+  test.each([
+    ['a page of a proxy', say(502, 'text/html', '<html>…</html>'), 502, '502 Bad Gateway'],
+    ['nothing', say(500, 'text/plain', ''), 500, '500 Internal Server Error'],
+    ['a long text', say(500, 'text/plain', 'x'.repeat(9999)), 500, 'x'.repeat(200)],
+    ['a problem that breaks off', say(400, problem, '{"detail":'), 400, '{"detail":'],
+    ['a problem that is none', say(400, problem, 'null'), 400, 'null'],
+    ['a problem of another make', say(400, problem, '{"detail":"no","errors":{"a":[]}}'), 400, 'no'],
+  ])('an error is told whatever it is: %s', async (_, answer, status, message) => {
+    const client = await serve(answer)
+    expect(await refusalOf(client.note.get(1))).toMatchObject({ status, message, errors: [] })
+  })
+
+  test('a success that is no JSON is an error: another address', async () => {
+    const client = await serve(say(200, 'text/html', '<html>'))
+    expect(await refusalOf(client.note.get(1))).toMatchObject({
+      status: 200,
+      message: expect.stringMatching(/\/api\/note\/1\/ answered with what is no JSON/),
+    })
+  })
+
+  test('D21 follows next under another path than the service knows', async () => {
+    const port = (server.address() as AddressInfo).port
+    const client = createClient<Resources>(`http://127.0.0.1:${port}/site/api`)
+    const onward: RequestListener = (request, response) => {
+      request.url = request.url?.replace('/site', '') ?? ''
+      world.app.callback()(request, response)
+    }
+    await serve(onward, onward, onward)
+    const seen: string[] = []
+    for await (const { title } of client.note.all({ id__lte: 5 }, { limit: 2 })) seen.push(title)
+    expect(seen).toHaveLength(5)
+  })
+
+  test('aborts what is under way, and throws the reason', async () => {
+    const control = new AbortController()
+    const client = await serve(() => control.abort(new Error('enough')))
+    await expect(client.note.get(1, { signal: control.signal })).rejects.toThrow('enough')
+  })
+
+  test.each([
+    ['before the answer ends', (control: AbortController) => control.abort(new Error('enough'))],
+    ['while it waits', (control: AbortController) => void setTimeout(() => control.abort(new Error('enough')), 100)],
+  ])('aborts the wait for a retry: %s', async (_, abort) => {
+    const control = new AbortController()
+    const client = await serve((request, response) => {
+      busy('20')(request, response)
+      abort(control)
+    })
+    const start = performance.now()
+    await expect(client.note.list({}, { signal: control.signal })).rejects.toThrow('enough')
+    expect(performance.now() - start).toBeLessThan(5_000)
+    expect(methods).toHaveLength(1)
+  })
+
+  test('aborts a walk through all pages', async () => {
+    const control = new AbortController()
+    const walk = async (): Promise<void> => {
+      for await (const _ of api.note.all({}, { limit: 1, signal: control.signal })) control.abort(new Error('enough'))
+    }
+    await expect(walk()).rejects.toThrow('enough')
+  })
+})
