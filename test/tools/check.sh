@@ -9,3 +9,6 @@ node ../../dist/cli.js openapi data-source.ts --output out/openapi.json
 redocly lint out/openapi.json --extends recommended --max-problems 20
 openapi-typescript out/openapi.json --output out/openapi.ts
 tsc -p .
+# The typed client, under a TypeScript before 7, and in an editor.
+tsc -p ../types/tsconfig.client.json
+node completions.mjs
