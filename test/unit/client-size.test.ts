@@ -1,0 +1,28 @@
+import { execFileSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
+
+/** A bundle of the whole client, as a page that uses it has it. */
+const bundle = `
+  import { build } from 'vite'
+  const { output } = await build({
+    configFile: false,
+    logLevel: 'silent',
+    build: {
+      write: false,
+      target: 'es2022',
+      modulePreload: false,
+      rollupOptions: { input: 'src/client/index.ts', preserveEntrySignatures: 'strict' },
+    },
+  })
+  if (output.length !== 1) throw new Error('more than one file')
+  process.stdout.write(output[0].code)`
+
+test('the client is less than 4 kB, gzipped', () => {
+  const cwd = resolve(__dirname, '../..')
+  const code = execFileSync(process.execPath, ['--input-type=module', '-e', bundle], { cwd, encoding: 'utf8' })
+  expect(code).toMatch(/export\s*\{.*createClient.*\}/s)
+  expect(code).not.toContain('import')
+  expect(gzipSync(code).length).toBeLessThan(4096)
+  expect(gzipSync(code).length).toBeGreaterThan(1000)
+})
