@@ -84,7 +84,7 @@ function quartiles(values: readonly number[]): readonly [number, number, number]
   return [quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75)]
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
 

@@ -20,10 +20,11 @@ export type HiddenBy<Resource> = Resource extends { readonly [excluded]: { reado
   : never
 
 /** What the resource of an entity hides, where it is one of these: holds for joins into it too (D13). */
-export type HiddenIn<Entity, Resources> = HiddenOf<
-  Entity,
-  Extract<Resources[keyof Resources], { readonly [excluded]: unknown }>
->
+export type HiddenIn<Entity, Resources> = HiddenOf<Entity, Hiding<Resources>>
+/** Those of the resources that hide something. The compiler keeps what a conditional type was, but not what was looked up. */
+type Hiding<Resources> = Resources extends unknown
+  ? Extract<Resources[keyof Resources], { readonly [excluded]: unknown }>
+  : never
 type HiddenOf<Entity, Resource> = Resource extends { readonly [excluded]: { readonly entity: infer Other } }
   ? [Entity, Keyed<Other>] extends [Keyed<Other>, Entity]
     ? HiddenBy<Resource>
@@ -47,30 +48,32 @@ interface Identified {
   readonly id: unknown
 }
 /** Entities whose key has another name: that they are resources tells them from embedded ones. */
-type Keyless<Resources> = {
-  readonly [Name in keyof Resources]: ClassOf<Resources[Name]> extends Identified ? never : ClassOf<Resources[Name]>
-}[keyof Resources]
+type Keyless<Resources> = Resources extends unknown
+  ? {
+      readonly [Name in keyof Resources]: ClassOf<Resources[Name]> extends Identified ? never : ClassOf<Resources[Name]>
+    }[keyof Resources]
+  : never
 
 /** What a property is: a column or an embedded entity, a relation to one or to many records, or nothing that a client can see. */
-type Role<Value, Resources> = [Value] extends [never]
-  ? 'none'
+type Role<Value, Resources> = [Value] extends [Scalar]
+  ? [Value] extends [never]
+    ? 'none'
+    : 'field'
   : unknown extends Value
     ? 'field'
-    : [Value] extends [Scalar]
-      ? 'field'
-      : RoleOf<Given<Value>, Resources>
+    : RoleOf<Given<Value>, Resources>
 type RoleOf<Value, Resources> = [Value] extends [Scalar]
   ? 'field'
-  : [Value] extends [Callable | Binary]
-    ? 'none'
+  : [Value] extends [Identified | Keyless<Resources>]
+    ? 'one'
     : [Value] extends [readonly (infer Member)[]]
       ? [unknown] extends [Member]
         ? 'field'
         : [Given<Member>] extends [Identified | Keyless<Resources>]
           ? 'many'
           : 'field'
-      : [Value] extends [Identified | Keyless<Resources>]
-        ? 'one'
+      : [Value] extends [Callable | Binary]
+        ? 'none'
         : 'field'
 
 /** What the property of a name is, where there is one. `authorId` beside `author` is the foreign key, known as `author_id`. */

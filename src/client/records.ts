@@ -1,4 +1,4 @@
-import type { Callable, EntityOf, Given, KeyOf, NamesOf, NullOf, Scalar } from './entity.ts'
+import type { Callable, EntityOf, Given, KeyOf, NullOf, RoleAt, Scalar } from './entity.ts'
 
 /** What stands for a value in JSON: a date-time is the text `YYYY-MM-DD HH:MM:SS`. */
 export type Shown<Value> = unknown extends Value
@@ -34,19 +34,28 @@ type ReferenceOf<Value> = KeyOf<Given<Value>> | NullOf<Value>
 
 /** A record as the service shows it: `country` is `country_id`, and what is excluded is not there. */
 export type RecordOf<Resource, Resources = { readonly resource: Resource }> = RecordIn<EntityOf<Resource>, Resources>
-type RecordIn<Entity, Resources> = Flat<
-  { readonly [Name in NamesOf<Entity, 'field', Resources>]: Shown<Entity[Name]> } & {
-    readonly [Name in NamesOf<Entity, 'one', Resources> as `${Name}_id`]: ReferenceOf<Entity[Name]>
-  }
->
+type RecordIn<Entity, Resources> = {
+  readonly [Name in keyof Entity & string as JsonName<Name, RoleAt<Entity, Name, Resources>>]: RoleAt<
+    Entity,
+    Name,
+    Resources
+  > extends 'one'
+    ? ReferenceOf<Entity[Name]>
+    : Shown<Entity[Name]>
+}
 
 /** What a create or an update gives: what is excluded can be written. The service says what is missing. */
 export type ValuesOf<Resource, Resources = { readonly resource: Resource }> = ValuesIn<EntityOf<Resource>, Resources>
-type ValuesIn<Entity, Resources> = Flat<
-  { readonly [Name in NamesOf<Entity, 'field', Resources, never>]?: Sent<Entity[Name]> } & {
-    readonly [Name in NamesOf<Entity, 'one', Resources, never> as `${Name}_id`]?: ReferenceOf<Entity[Name]>
-  }
->
+type ValuesIn<Entity, Resources> = {
+  readonly [Name in keyof Entity & string as JsonName<Name, RoleAt<Entity, Name, Resources, never>>]?: RoleAt<
+    Entity,
+    Name,
+    Resources,
+    never
+  > extends 'one'
+    ? ReferenceOf<Entity[Name]>
+    : Sent<Entity[Name]>
+}
 
-/** As one object, which an editor shows better than parts of one. */
-type Flat<Value> = { [Name in keyof Value]: Value[Name] }
+/** How JSON calls a property, by its role. */
+type JsonName<Name extends string, Role> = Role extends 'field' ? Name : Role extends 'one' ? `${Name}_id` : never
