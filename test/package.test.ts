@@ -51,3 +51,9 @@ test.each([
     expected,
   )
 })
+
+test('the built client by import, and by require, which Node 20.19 does for ES modules', () => {
+  const client = 'ResourceError,createClient,etagOf'
+  expect(run('module', 'console.log(Object.keys(await import("typeorm-resources/client")).sort().join())')).toBe(client)
+  expect(run('commonjs', 'console.log(Object.keys(require("typeorm-resources/client")).sort().join())')).toBe(client)
+})
