@@ -30,9 +30,7 @@ export function createClient<Resources>(baseUrl: string, options: ClientOptions 
   const send = buildSend(options)
   const base = baseUrl.replace(/\/+$/, '')
   return new Proxy({} as Client<Resources>, {
-    get: (_, name) =>
-      // An awaited client is no promise.
-      typeof name === 'string' && name !== 'then' ? resourceClient(`${base}/${name}/`, send) : undefined,
+    get: (_, name) => (typeof name === 'string' ? resourceClient(`${base}/${name}/`, send) : undefined),
   })
 }
 

@@ -81,6 +81,7 @@ describe('list', () => {
       [2, 4, 8, 9],
     ],
     ['D15 reserved words as fields', () => api.note.list({ limit: 7, id: 4 }), [4]],
+    ['D15 reserved words as fields, of another value', () => api.note.list({ limit: 8, id: 4 }), []],
     ['undefined is left out', () => api.note.list({ id: 4, title: undefined }), [4]],
     ['spec ordering', () => api.note.list({ score__gte: 8 }, { ordering: '-score' }), [10, 8, 9, 4]],
     [
@@ -352,6 +353,7 @@ describe('behind what answers in its place', () => {
     ['a long text', say(500, 'text/plain', 'x'.repeat(9999)), 500, 'x'.repeat(200)],
     ['a problem that breaks off', say(400, problem, '{"detail":'), 400, '{"detail":'],
     ['a problem that is none', say(400, problem, 'null'), 400, 'null'],
+    ['a problem whose detail is no text', say(400, problem, '{"detail":5}'), 400, '{"detail":5}'],
     ['a problem of another make', say(400, problem, '{"detail":"no","errors":{"a":[]}}'), 400, 'no'],
   ])('an error is told whatever it is: %s', async (_, answer, status, message) => {
     const client = await serve(answer)
@@ -398,6 +400,17 @@ describe('behind what answers in its place', () => {
     await expect(client.note.list({}, { signal: control.signal })).rejects.toThrow('enough')
     expect(performance.now() - start).toBeLessThan(5_000)
     expect(methods).toHaveLength(1)
+  })
+
+  test('does not wait when it was aborted just before', async () => {
+    const control = new AbortController()
+    const answer = async (): Promise<Response> => {
+      control.abort(new Error('enough'))
+      return new Response(null, { status: 503, headers: { 'Retry-After': '20' } })
+    }
+    const start = performance.now()
+    await expect(clientOf({ fetch: answer }).note.get(1, { signal: control.signal })).rejects.toThrow('enough')
+    expect(performance.now() - start).toBeLessThan(5_000)
   })
 
   test('aborts a walk through all pages', async () => {
