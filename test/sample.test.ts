@@ -38,6 +38,9 @@ test.each(ways)('the sample on $name imports, prints, answers its curl lines as 
     expect([title, statusOf(curl)]).toEqual([title, answer.slice(0, 3)])
   }
 
+  const asked = execFileSync(process.execPath, [join(root, 'sample/dist/client.mjs'), first.url], { encoding: 'utf8' })
+  expect(asked).toMatch(/^Moscow 10381222\nLondon (.*\n){3,}\d+ \d{4}-\d\d-\d\d /)
+
   for (const [path, body] of creations) {
     expect((await send(first.url, `POST /api/${path}/`, { headers: ann, body })).status).toBe(201)
   }

@@ -15,7 +15,7 @@ const requests: string[] = []
 const recording: typeof fetch = (input, init) => {
   const ifMatch = new Headers(init?.headers).has('If-Match') ? ' If-Match' : ''
   const path = decodeURIComponent(String(input).slice(`${world.url}/api`.length)).replaceAll('+', ' ')
-  requests.push(`${init?.method} ${path}${ifMatch}${init?.body === undefined ? '' : ` ${init.body}`}`)
+  requests.push(`${init?.method} ${path}${ifMatch}${init?.body ? ` ${init.body}` : ''}`)
   return fetch(input, init)
 }
 const as = (username: string): DataProvider =>
