@@ -64,8 +64,10 @@ function listSchema({ name }: Resource): JsonSchema {
 
 /** The body of a POST: what may be given, hidden fields too (D13), and what must be. */
 function createSchema(resource: Resource): JsonSchema {
-  const { owner, inputs } = resource
-  const members = [...inputs.values()].filter(({ insertable }) => insertable)
+  const { owner, inputs, record } = resource
+  const isShown = (field: Field): boolean => record.includes(field)
+  // A hidden owner is given by nobody.
+  const members = [...inputs.values()].filter((field) => field.insertable && (field !== owner || isShown(field)))
   return closedObject(
     members.map((field) => ({
       path: field.path,
@@ -75,14 +77,19 @@ function createSchema(resource: Resource): JsonSchema {
   )
 }
 
-/** The body of a PUT: any of the fields. Those that cannot be changed may be sent back as they were read (D9). */
+/**
+ * The body of a PUT: any of the fields. Those that cannot be changed may be sent back as they were read (D9), which what is hidden
+ * never was.
+ */
 function updateSchema(resource: Resource): JsonSchema {
-  const { owner, inputs } = resource
+  const { owner, inputs, record } = resource
+  const isOpen = (field: Field): boolean => field.updatable && field !== owner
+  const members = [...inputs.values()].filter((field) => isOpen(field) || record.includes(field))
   return closedObject(
-    [...inputs.values()].map((field) => ({
+    members.map((field) => ({
       path: field.path,
       required: false,
-      schema: inputSchema(resource, field, field.updatable && field !== owner),
+      schema: inputSchema(resource, field, isOpen(field)),
     })),
   )
 }
@@ -133,9 +140,11 @@ function readOnly(schema: JsonSchema): JsonSchema {
 function defaultOf({ columns: [first], kind }: Field): Json | undefined {
   if (first === undefined) return undefined
   const { column } = first
-  const value: unknown = column.getEntityValue(column.entityMetadata.create()) ?? column.default
+  const make = (): unknown => column.getEntityValue(column.entityMetadata.create()) ?? column.default
+  const value = make()
   const isPlain = ['string', 'number', 'boolean'].includes(typeof value)
-  if (!isPlain || column.transformer !== undefined) return undefined
+  // A class may give each record another, as a UUID.
+  if (!isPlain || column.transformer !== undefined || make() !== value) return undefined
   try {
     return kind.toJson(kind.fromJson(value))
   } catch {
@@ -151,8 +160,8 @@ interface Member {
   readonly schema: JsonSchema
 }
 
-/** Embedded entities are objects within it. */
-function objectSchema(members: readonly Member[]): JsonSchema {
+/** Embedded entities are objects within it. @param rest what it says of itself, and of these too */
+function objectSchema(members: readonly Member[], rest: JsonSchema = {}): JsonSchema {
   const groups = new Map<string, Member[]>()
   for (const member of members) {
     const [name = ''] = member.path
@@ -162,17 +171,19 @@ function objectSchema(members: readonly Member[]): JsonSchema {
     const within = group.filter(({ path }) => path.length > 1)
     const [first] = group
     if (within.length === 0) return [name, first?.schema ?? {}]
-    return [name, objectSchema(within.map((member) => ({ ...member, path: member.path.slice(1) })))]
+    const parts = within.map((member) => ({ ...member, path: member.path.slice(1) }))
+    return [name, objectSchema(parts, rest)]
   })
   const required = [...groups].filter(([, group]) => group.some((member) => member.required)).map(([name]) => name)
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
     ...(required.length > 0 && { required }),
+    ...rest,
   }
 }
 
 /** Fields that are not known are refused (D7). */
 function closedObject(members: readonly Member[]): JsonSchema {
-  return { ...objectSchema(members), additionalProperties: false }
+  return objectSchema(members, { additionalProperties: false })
 }

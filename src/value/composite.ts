@@ -1,4 +1,4 @@
-import { equalityOperators, type Kind, refuse, textualKind } from './kind'
+import { equalityOperators, type JsonSchema, type Kind, refuse, textualKind } from './kind'
 
 /**
  * A key of several values, as one text: `a,b`, with `\,` for a comma and `\\` for a backslash in a value. Between its functions
@@ -18,12 +18,18 @@ export function compositeKind(parts: readonly Kind[]): Kind {
   const isKey = parts.every((part) => part.inPath !== undefined)
   return textualKind({
     description,
-    schema: { type: 'string' },
+    schema: { type: 'string', examples: [parts.map(({ schema }) => escapePart(exampleOf(schema))).join(',')] },
     operators: equalityOperators,
     ...(isKey ? { inPath: /./ } : {}),
     fromText,
     toJson: (value) => render(value as readonly unknown[]),
   })
+}
+
+function exampleOf({ type, examples, enum: members }: JsonSchema): string {
+  const given = examples ?? members
+  if (Array.isArray(given)) return String(given[0])
+  return type === 'string' ? 'a' : '1'
 }
 
 function escapePart(text: string): string {

@@ -27,10 +27,13 @@ export const jsonKind: Kind = {
   toJson: (value) => value as Json,
 }
 
+const manyTexts = { type: 'array', examples: [['one', 'two']] }
+
 /** TypeORM's `simple-array`: texts, stored in one column with commas between them. */
 export const simpleArrayKind: Kind = {
   description: 'an array of texts that are not empty and hold no comma',
-  schema: { type: 'array', items: { type: 'string' }, examples: [['one', 'two']] },
+  schema: { ...manyTexts, items: { type: 'string' } },
+  written: { ...manyTexts, items: { type: 'string', pattern: '^[^,]+$' } },
   operators: nullOperators,
   fromText,
   fromJson: (json) => (Array.isArray(json) && json.every(isMember) ? json : refuse(simpleArrayKind.description)),

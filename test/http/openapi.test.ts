@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import Ajv2020 from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
 import { anonymous, Resource } from 'typeorm-resources'
 import { entities } from '../../sample/entities'
 import { type Reply, type SendOptions, send } from '../client'
@@ -153,6 +154,61 @@ test('what a hidden field begins with is told nowhere', async () => {
   expect(schemas['sealed']?.properties).toEqual({
     id: expect.anything(),
     inner: { type: 'object', properties: { kind: expect.anything() }, required: ['kind'] },
+  })
+})
+
+@Entity()
+@Resource({ exclude: ['once'] })
+class Crate {
+  @PrimaryColumn() shelf!: string
+  @PrimaryColumn('int') place!: number
+  @Column('simple-array') marks!: string[]
+  @Column(() => Inner) inner!: Inner
+  @Column({ default: '', update: false }) once!: string
+  @Column('varchar') seal: string = randomUUID()
+}
+
+describe('bodies', () => {
+  let crates: World
+  let validate: Ajv2020
+  let schemas: Document['components']['schemas']
+  beforeAll(async () => {
+    crates = await openWorld({ entities: [Crate], mount: { defaultAuth: () => anonymous } })
+    const described = (await send(crates.url, 'GET /api/openapi.json')).json() as Document
+    schemas = described.components.schemas
+    validate = new Ajv2020({ strict: false }).addSchema({ ...described, $id: 'crates' })
+  })
+  afterAll(() => crates.close())
+
+  const full = { shelf: 'a', place: 1, marks: ['red'], inner: { kind: 'x' } }
+  const bodies: readonly (readonly [object, boolean])[] = [
+    [full, true],
+    [{ ...full, place: 2, once: 'x' }, true],
+    [{ ...full, place: 3, inner: { nope: 1 } }, false],
+    [{ ...full, place: 4, marks: [''] }, false],
+    [{ ...full, place: 5, marks: ['red,blue'] }, false],
+  ]
+  test.each(bodies)('%j is one of the document where it is one of the service', async (body, isOne) => {
+    const { status } = await send(crates.url, 'POST /api/crate/', { body })
+    expect(status).toBe(isOne ? 201 : 400)
+    expect(validate.validate({ $ref: 'crates#/components/schemas/crate.create' }, body)).toBe(isOne)
+  })
+
+  test('what is hidden and cannot be changed is in no change', () => {
+    expect(schemas['crate.create']?.properties).toMatchObject({ once: { writeOnly: true } })
+    expect(schemas['crate.update']?.properties).not.toHaveProperty('once')
+  })
+
+  test('a value that is another for each record is no default', () => {
+    expect(schemas['crate.create']?.properties).toMatchObject({
+      seal: expect.not.objectContaining({ default: expect.anything() }),
+    })
+  })
+
+  test('the example of a key of several values is one', async () => {
+    const id = schemas['crate']?.properties['id'] as { readonly examples: readonly string[] }
+    const [example] = id.examples
+    expect((await send(crates.url, `GET /api/crate/?id=${example}`)).status).toBe(200)
   })
 })
 
