@@ -41,10 +41,29 @@ async function main(): Promise<void> {
   if (others.length > 0) throw new CommandError(`"${others[0]}" is one argument too many\n\n${usage}`, 2)
   const dataSource = await loadDataSource(file)
   const options = values.options === undefined ? {} : await loadOptions(values.options)
-  const document = JSON.parse(await describeDataSource(dataSource, options))
+  const document = JSON.parse(await describe(dataSource, options))
   const text = `${JSON.stringify(document, null, 2)}\n`
-  if (values.output === undefined) process.stdout.write(text)
+  if (values.output === undefined) print(text)
   else write(values.output, text)
+}
+
+/** A file may hand out what it has connected, whose connections would keep the command from ending. */
+async function describe(dataSource: DataSource, options: MountOptions): Promise<string> {
+  try {
+    return await describeDataSource(dataSource, options)
+  } finally {
+    if (dataSource.isInitialized) await dataSource.destroy()
+  }
+}
+
+function print(text: string): void {
+  process.stdout.on('error', (error) => {
+    // Who reads has seen enough, as `head` has.
+    if ('code' in error && error.code === 'EPIPE') return
+    process.stderr.write(`The document cannot be printed: ${error.message}\n`)
+    process.exitCode = 1
+  })
+  process.stdout.write(text)
 }
 
 function write(file: string, text: string): void {

@@ -61,6 +61,21 @@ test.each(['data-source.js', 'later.mjs'])('the document of %s is the one that a
   expect(JSON.parse(stdout)).toEqual(served)
 })
 
+test('who reads only the beginning is no mistake', async () => {
+  const ended = await new Promise((done) => {
+    const line = `set -o pipefail; node ${command} openapi data-source.js | head -c 1`
+    execFile('bash', ['-c', line], { cwd: __dirname }, (error, stdout, stderr) =>
+      done({ code: error?.code ?? 0, stdout, stderr }),
+    )
+  })
+  expect(ended).toEqual({ code: 0, stdout: '{', stderr: '' })
+})
+
+test('a data source that comes connected is let go, and the command ends', async () => {
+  const { code, stderr } = await run('openapi', 'connected.js')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+}, 5000)
+
 test('options are those of a mount, and the document goes where it is wanted', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'resources-'))
   const output = join(folder, 'openapi.json')
