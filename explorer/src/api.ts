@@ -4,6 +4,8 @@ export interface Request {
   /** Behind the mount: `/city/?limit=5`. */
   readonly path: string
   readonly body?: unknown
+  /** Of the state of the record that is meant. */
+  readonly tag?: string | null
 }
 
 export interface Credentials {
@@ -37,11 +39,7 @@ export interface Reply {
 }
 
 /** @throws {Refused} */
-export async function send(
-  { method, path, body }: Request,
-  credentials: Credentials | undefined,
-  tag?: string | null,
-): Promise<Reply> {
+export async function send({ method, path, body, tag }: Request, credentials: Credentials | undefined): Promise<Reply> {
   const headers = {
     Accept: 'application/json',
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
@@ -59,16 +57,24 @@ export async function send(
     throw new Refused(0, 'The service cannot be reached.', [])
   })
   if (!response.ok) throw await refusalOf(response)
-  const json = response.status === 204 ? undefined : await response.json()
+  const json = response.status === 204 ? undefined : await jsonOf(response)
   return { json, tag: response.headers.get('ETag') }
+}
+
+/** @throws {Refused} for a page that somebody before the service has answered with */
+function jsonOf(response: Response): Promise<unknown> {
+  return response.json().catch(() => {
+    throw new Refused(response.status, 'The answer is not one of the service.', [])
+  })
 }
 
 async function refusalOf(response: Response): Promise<Refused> {
   const text = await response.text()
   if (response.status === 401) return new Refused(401, 'Sign in to do this.', [])
   try {
-    const { title, detail, errors = [] } = JSON.parse(text)
-    return new Refused(response.status, detail === undefined ? String(title) : `${title}: ${detail}`, errors)
+    const { title, detail, errors } = JSON.parse(text)
+    const message = detail === undefined ? String(title) : `${title}: ${detail}`
+    return new Refused(response.status, message, Array.isArray(errors) ? errors : [])
   } catch {
     return new Refused(response.status, `The service has answered ${response.status}.`, [])
   }
@@ -85,11 +91,12 @@ export function urlOf({ path }: Request): string {
 
 /** The request as a line for a shell. The password is asked for. */
 export function curlOf(request: Request, credentials: Credentials | undefined): string {
-  const { method, body } = request
+  const { method, body, tag } = request
   return [
     'curl',
     ...(credentials ? ['-u', quote(credentials.username)] : []),
     ...(method === 'GET' ? [] : ['-X', method]),
+    ...(tag ? ['-H', quote(`If-Match: ${tag}`)] : []),
     ...(body === undefined ? [] : ['-H', quote('Content-Type: application/json'), '-d', quote(JSON.stringify(body))]),
     quote(urlOf(request)),
   ].join(' ')

@@ -16,13 +16,20 @@ export function App() {
   const [isSigningIn, setSigningIn] = useState(false)
   const [request, setRequest] = useState<Request>({ method: 'GET', path: '/' })
   useEffect(() => {
+    let isCurrent = true
+    const show = (next: Model | undefined, refused?: Refused): void => {
+      if (!isCurrent) return
+      setError(refused)
+      // Whom the description is closed to sees nothing of what somebody else was told before.
+      if (next !== undefined || refused?.status === 401) setModel(next)
+    }
     send({ method: 'GET', path: '/openapi.json' }, user).then(
-      ({ json }) => {
-        setError(undefined)
-        setModel(readModel(json as OpenApi))
-      },
-      (refused: Refused) => setError(refused),
+      ({ json }) => show(readModel(json as OpenApi)),
+      (refused: Refused) => show(undefined, refused),
     )
+    return () => {
+      isCurrent = false
+    }
   }, [user])
   const signIn = async (credentials: Credentials): Promise<void> => {
     const { json } = await send({ method: 'GET', path: '/-/session' }, credentials)

@@ -1,6 +1,6 @@
 import { useId, useState } from 'preact/hooks'
 import { type FilterField, filterName, findFilter, operators, type Resource, type Schema, title } from './model'
-import { go, links } from './route'
+import { fromStart, go, links } from './route'
 
 interface FiltersProps {
   readonly resource: Resource
@@ -15,8 +15,8 @@ export function Filters({ resource, query }: FiltersProps) {
     return found ? [{ ...found, value, index }] : []
   })
   const remove = (index: number): void => {
-    const rest = [...query].filter(([name], at) => at !== index && name !== 'page')
-    go(links.list(resource.name, new URLSearchParams(rest)))
+    const rest = new URLSearchParams([...query].filter((_, at) => at !== index))
+    go(links.list(resource.name, fromStart(rest)))
   }
   return (
     <div class="filters">
@@ -53,7 +53,7 @@ function FilterForm({ resource, query }: FiltersProps) {
   const add = (event: SubmitEvent): void => {
     event.preventDefault()
     const value = String(new FormData(event.currentTarget as HTMLFormElement).get('value'))
-    const next = new URLSearchParams([...query].filter(([one]) => one !== 'page'))
+    const next = fromStart(query)
     next.append(filterName(field.name, chosen), value)
     go(links.list(resource.name, next))
   }

@@ -1,4 +1,4 @@
-import { useId, useState } from 'preact/hooks'
+import { useId, useRef, useState } from 'preact/hooks'
 import { type Refused, type Reply, send } from './api'
 import { parseInput, textOf } from './input'
 import { type Field, isNullable, type Resource, type Schema, title, typesOf, valueAt } from './model'
@@ -21,9 +21,12 @@ export function Form({ resource, id, initial }: FormProps) {
 
 function Update({ resource, id }: { readonly resource: Resource; readonly id: string }) {
   const loaded = useRead(`/${resource.name}/${encodeURIComponent(id)}/`)
+  const before = useRef<Reply>(undefined)
+  if (loaded.state === 'done') before.current ??= loaded.reply
   if (loaded.state === 'failed') return <Problem error={loaded.error} />
-  if (loaded.state === 'loading') return <h1 tabIndex={-1}>{resource.name}</h1>
-  return <Fields resource={resource} id={id} before={loaded.reply} initial={new URLSearchParams()} />
+  if (before.current === undefined) return <h1 tabIndex={-1}>{resource.name}</h1>
+  // It is read again when somebody signs in, who has perhaps typed already.
+  return <Fields resource={resource} id={id} before={before.current} initial={new URLSearchParams()} />
 }
 
 interface FieldsProps {
@@ -49,10 +52,10 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
     event.preventDefault()
     const body = bodyOf(fields, draft)
     const path = id === undefined ? `/${name}/` : `/${name}/${encodeURIComponent(id)}/`
-    const request = { method: id === undefined ? 'POST' : 'PUT', path, body }
+    const request = { method: id === undefined ? 'POST' : 'PUT', path, body, tag: before?.tag ?? null }
     note(request)
     setSending(true)
-    await send(request, user, before?.tag).then(
+    await send(request, user).then(
       ({ json }) => go(links.record(name, Object(json).id)),
       (refused: Refused) => setError(refused),
     )
@@ -124,7 +127,7 @@ interface FieldRowProps {
 function FieldRow({ field, value, stored, error, onChange }: FieldRowProps) {
   const id = useId()
   const { name, schema, required } = field
-  const shown = value === undefined ? textOf(stored ?? schema.default) : (value ?? '')
+  const shown = value === undefined ? textOf(schema, stored ?? schema.default) : (value ?? '')
   const isNull = value === null || (value === undefined && stored === null)
   return (
     <div class={error ? 'field wrong' : 'field'}>

@@ -1,9 +1,11 @@
 import { type Schema, typesOf } from './model'
 
 /** What an input holds for a value. */
-export function textOf(value: unknown): string {
+export function textOf(schema: Schema, value: unknown): string {
   if (value === undefined || value === null) return ''
-  return typeof value === 'object' ? JSON.stringify(value, null, 2) : String(value)
+  // Where there can be any JSON, a text in quotes is told from a number.
+  const isJson = typeof value === 'object' || (schema.enum === undefined && typesOf(schema).length === 0)
+  return isJson ? JSON.stringify(value, null, 2) : String(value)
 }
 
 /**

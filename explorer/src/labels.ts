@@ -11,32 +11,47 @@ export const labelKey = (resource: string, id: unknown): string => `${resource} 
 /** An id of several columns has commas, which a list does not take without quotes. */
 const member = (id: string): string => (/[",]/.test(id) ? `"${id.replaceAll('"', '""')}"` : id)
 
-/** What the records that foreign keys name are called, where they may be read: one request for each resource. */
+/** Of a request: a value of a query string may not be of any length, and UUIDs are long. */
+const mostIds = 50
+
+function parts(ids: readonly string[], size: number): readonly (readonly string[])[] {
+  return Array.from({ length: Math.ceil(ids.length / size) }, (_, index) => ids.slice(index * size, (index + 1) * size))
+}
+
+/** The ids that foreign keys name, by the resources that they lead to. */
+function idsIn(records: readonly unknown[], fields: readonly Field[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>()
+  for (const { schema, path } of fields) {
+    const target = schema['x-resource']
+    for (const id of records.map((record) => valueAt(record, path))) {
+      if (target === undefined || id === null || id === undefined) continue
+      found.set(target, (found.get(target) ?? new Set()).add(String(id)))
+    }
+  }
+  return found
+}
+
+/** What the records that foreign keys name are called, where they may be read: few requests for each resource. */
 export function useLabels(records: readonly unknown[], fields: readonly Field[]): Labels {
   const { model, user } = useSession()
   const [labels, setLabels] = useState<Labels>(new Map())
   useEffect(() => {
     let isCurrent = true
-    const wanted = new Map<string, Set<string>>()
-    for (const { schema, path } of fields) {
-      const target = schema['x-resource']
-      for (const id of records.map((record) => valueAt(record, path))) {
-        if (target === undefined || id === null || id === undefined) continue
-        wanted.set(target, (wanted.get(target) ?? new Set()).add(String(id)))
-      }
-    }
-    const read = async ([name, ids]: [string, Set<string>]): Promise<void> => {
-      const resource = model.resources.get(name)
-      const label = resource && labelField(resource)
-      if (label === undefined) return
-      const asked = new URLSearchParams({ id__in: [...ids].map(member).join(), limit: String(ids.size) })
+    const read = async (name: string, label: Field, ids: readonly string[]): Promise<void> => {
+      const asked = new URLSearchParams({ id__in: ids.map(member).join(), limit: String(ids.length) })
       const { json } = await send({ method: 'GET', path: `/${name}/?${asked}` }, user)
       const { objects } = json as { readonly objects: readonly { readonly id: unknown }[] }
       const found = objects.map((one): [string, string] => [labelKey(name, one.id), String(valueAt(one, label.path))])
       if (isCurrent) setLabels((before) => new Map([...before, ...found]))
     }
-    // Who may not read them sees the keys.
-    for (const entry of wanted) read(entry).catch(() => undefined)
+    for (const [name, ids] of idsIn(records, fields)) {
+      const resource = model.resources.get(name)
+      const label = resource && labelField(resource)
+      if (resource === undefined || label === undefined) continue
+      const some = parts([...ids], Math.min(resource.limits.max, mostIds))
+      // Who may not read them sees the keys.
+      for (const part of some) read(name, label, part).catch(() => undefined)
+    }
     return () => {
       isCurrent = false
     }

@@ -2,7 +2,7 @@ import { Filters } from './filters'
 import { labelKey, useLabels } from './labels'
 import { type Field, type Resource, title, typesOf, valueAt } from './model'
 import { Problem } from './problem'
-import { go, links } from './route'
+import { fromStart, go, links } from './route'
 import { useRead, useSession } from './session'
 import { Value } from './value'
 
@@ -120,8 +120,7 @@ function SortableHeader({ field, resource, query }: HeaderProps) {
   const label = title(name)
   if (!resource.orderings.has(name)) return <th scope="col">{label}</th>
   const sort = (): void => {
-    const next = new URLSearchParams(query)
-    next.delete('page')
+    const next = fromStart(query)
     if (direction === 'descending') next.delete('ordering')
     else next.set('ordering', direction === undefined ? name : `-${name}`)
     go(links.list(resource.name, next))
@@ -143,8 +142,7 @@ function Pager({ resource, query, page }: ListProps & { readonly page: Page }) {
   const limit = query.get('limit') ?? String(limits.default)
   const sizes = [...new Set([5, 10, 20, 50, 100, limits.default, Number(limit)])].filter((size) => size <= limits.max)
   const resize = (event: Event): void => {
-    const next = new URLSearchParams(query)
-    next.delete('page')
+    const next = fromStart(query)
     next.set('limit', (event.currentTarget as HTMLSelectElement).value)
     go(links.list(name, next))
   }

@@ -155,7 +155,7 @@ function filtersIn(parameters: readonly Parameter[]): readonly FilterField[] {
   for (const { name, schema } of parameters) {
     if (notFilters.includes(name)) continue
     const [, base = name, operator = 'eq'] = /^(.+)__([a-z]+)$/.exec(name) ?? []
-    const isOperator = operator in operators && (names.has(base) || operator === 'is' || operator === 'eq')
+    const isOperator = Object.hasOwn(operators, operator) && (names.has(base) || operator === 'is' || operator === 'eq')
     const key = isOperator ? base : name
     const field = found.get(key) ?? new Map<string, Schema>()
     field.set(isOperator ? operator : 'eq', schema)

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { type Refused, send } from './api'
+import { type Refused, type Reply, send } from './api'
 import { labelKey, useLabels } from './labels'
 import { labelField, type Resource, title, valueAt } from './model'
 import { Problem } from './problem'
@@ -27,7 +27,7 @@ export function RecordView({ resource, id }: RecordProps) {
         <h1 tabIndex={-1}>
           {name} {id} <span class="quiet">{own.slice(0, 80)}</span>
         </h1>
-        {record !== undefined && <Actions resource={resource} id={id} record={record} />}
+        {loaded.state === 'done' && <Actions resource={resource} id={id} before={loaded.reply} />}
       </div>
       <p>
         <a href={links.list(name)}>All of {name}</a>
@@ -84,14 +84,14 @@ function Referrers({ resource: { referrers }, id }: RecordProps) {
 }
 
 /** Where the rule and the owner allow. */
-function Actions({ resource, id, record }: RecordProps & { readonly record: unknown }) {
+function Actions({ resource, id, before }: RecordProps & { readonly before: Reply }) {
   const { user, askToSignIn, note } = useSession()
   const [isAsking, setAsking] = useState(false)
   const [error, setError] = useState<Refused>()
   const { name, owner, updates, deletes, writesNeedUser } = resource
   if (!updates && !deletes) return null
   if (user !== undefined && owner !== undefined) {
-    const owned = valueAt(record, owner.split('__'))
+    const owned = valueAt(before.json, owner.split('__'))
     if (String(owned) !== String(user.id)) return <p class="quiet">Only its owner may change it.</p>
   }
   if (user === undefined && writesNeedUser) {
@@ -102,7 +102,7 @@ function Actions({ resource, id, record }: RecordProps & { readonly record: unkn
     )
   }
   const remove = async (): Promise<void> => {
-    const request = { method: 'DELETE', path: `/${name}/${encodeURIComponent(id)}/` }
+    const request = { method: 'DELETE', path: `/${name}/${encodeURIComponent(id)}/`, tag: before.tag }
     note(request)
     await send(request, user).then(() => go(links.list(name)), setError)
     setAsking(false)

@@ -13,14 +13,30 @@ export interface Route {
 
 export function readRoute(fragment: string): Route {
   const [path = '', query = ''] = fragment.replace(/^#/, '').split(/\?(.*)/s)
-  const [, resource = '', id, edit] = path.split('/').map(decodeURIComponent)
-  const isNew = id === '+'
+  const [, first = '', second, edit] = path.split('/')
+  const [resource, id] = [decode(first), second && decode(second)]
+  // The id `+` is in a link as `%2B`.
+  const isNew = second === '+'
   return {
     resource,
     id: isNew || id === '' ? undefined : id,
     form: isNew ? 'create' : edit === 'edit' ? 'update' : undefined,
     query: new URLSearchParams(query),
   }
+}
+
+/** What somebody has typed need not be one. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** A query without its place in the list, for another list. */
+export function fromStart(query: URLSearchParams): URLSearchParams {
+  return new URLSearchParams([...query].filter(([name]) => name !== 'page' && name !== 'after'))
 }
 
 export const links = {

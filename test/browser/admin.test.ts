@@ -17,7 +17,7 @@ let page: Page
 beforeAll(async () => {
   const env = { ...process.env, NODE_ENV: 'production' }
   execFileSync('npm', ['run', '--silent', 'admin:build'], { cwd: root, stdio: 'inherit', env })
-  world = await openPlaces((app) => app.use(adminPage(resolve(root, 'sample/admin/dist'))))
+  world = await openPlaces({ before: (app) => void app.use(adminPage(resolve(root, 'sample/admin/dist'))) })
   visitor = await Visitor.arrive()
 }, 300_000)
 afterEach(async () => expect(await visitor?.finish()).toEqual([]))

@@ -1,5 +1,5 @@
-import { Column, type DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { Resource } from 'typeorm-resources'
+import { Column, type DataSource, Entity, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
+import { Resource, userRule } from 'typeorm-resources'
 import { City, Country, entities } from '../../sample/entities'
 import { seedSample } from '../world/sample'
 import { openWorld, type World, type WorldOptions } from '../world/world'
@@ -24,6 +24,18 @@ class Tale {
   @Column('text') text!: string
 }
 
+/** What is read by tokens and changed by tags; its keys are any texts. */
+@Entity()
+@Resource({ auth: userRule({ read: 'public' }), requireIfMatch: true, paging: 'keyset' })
+class Mark {
+  @PrimaryColumn({ type: 'varchar', length: 40 }) key!: string
+  @Column('varchar') name!: string
+  @Column('simple-json') extra!: unknown
+  @ManyToOne(() => Mark) other!: Mark | null
+}
+
+const keys = ['+', '50%', 'a/b', ...Array.from({ length: 60 }, (_, index) => `key-${'x'.repeat(30)}-${index}`)]
+
 export const longText = 'A word and then another. '.repeat(400)
 
 const countries: readonly (readonly [number, string, string, string])[] = [
@@ -44,15 +56,12 @@ const cities: readonly (readonly [string, number, number])[] = [
   ...Array.from({ length: 24 }, (_, index): [string, number, number] => [`Village ${index}`, 100 + index, 2]),
 ]
 
-/**
- * The sample's resources with enough in them to look at, and two that do not fit a window.
- * @param before middleware of the application, before the service
- */
-export function openPlaces(before: WorldOptions['before'] = () => {}): Promise<World> {
+/** The sample's resources with enough in them to look at, two that do not fit a window, and one of odd keys. */
+export function openPlaces({ mount = {}, ...others }: Pick<WorldOptions, 'mount' | 'before'> = {}): Promise<World> {
   return openWorld({
-    before,
-    entities: [...entities, Wide, Tale],
-    mount: { info: { title: 'Places' } },
+    ...others,
+    entities: [...entities, Wide, Tale, Mark],
+    mount: { info: { title: 'Places' }, ...mount },
     seed: async (dataSource: DataSource) => {
       await seedSample(dataSource)
       const rest = { subregion: 'Somewhere', area: 1000, landlocked: false, capital: null }
@@ -66,6 +75,9 @@ export function openPlaces(before: WorldOptions['before'] = () => {}): Promise<W
       )
       await dataSource.getRepository(Wide).insert({})
       await dataSource.getRepository(Tale).insert({ text: longText })
+      await dataSource
+        .getRepository(Mark)
+        .insert(keys.map((key) => ({ key, name: `Mark ${key}`, extra: '7', other: { key } })))
     },
   })
 }
