@@ -13,13 +13,19 @@ const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=ut
 /** A file of the package's own, read when it is first asked for. @param name with its folder: `docs/swagger-ui.css` */
 export function assetPage(name: `${string}.${keyof typeof types}`): Page {
   const type = name.endsWith('.css') ? types.css : types.js
-  let text: string | undefined
+  let readonly text: string; readonly tag: string | undefined
   return async ({ context }) => {
-    text ??= readFileSync(join(folder, name), 'utf8')
-    const tag = tagOf(text)
+    file ??= readAsset(name)
+    const { text, tag } = file
     if (!holdsIfNoneMatch(context.headers['if-none-match'], tag)) return answerNotModified(tag)
     return answerText(type, text, { ETag: tag })
   }
+}
+
+/** The hash of the largest takes as long as many an answer. */
+function readAsset(name: string): { readonly text: string; readonly tag: string } {
+  const text = readFileSync(join(folder, name), 'utf8')
+  return { text, tag: tagOf(text) }
 }
 
 /** A page of HTML that may load and ask what is of our own origin, and nothing else (W3C, Content Security Policy). */

@@ -12,12 +12,15 @@ import { type Answer, answerJson, answerNotModified, withCaching } from '../resp
 import { tagOf } from './asset'
 import type { Page, PageRequest } from './page'
 
-/** What the description of a mount is made with. */
-export interface DescriptionOptions {
-  /** Who may read it. */
+/** Who may read the description of a mount. */
+export interface ReaderAccess {
   readonly rule: Rule
-  readonly info: ApiInfo
   readonly session: Session
+}
+
+/** What the description of a mount is made with. */
+export interface DescriptionOptions extends ReaderAccess {
+  readonly info: ApiInfo
 }
 
 /** A text that is written once, and its validator. */
@@ -53,7 +56,7 @@ interface Reader {
  * @throws {ApiError} `unauthorized`, `unavailable`
  */
 export async function requireReader(
-  { rule, session }: Omit<DescriptionOptions, 'info'>,
+  { rule, session }: ReaderAccess,
   { service, context }: PageRequest,
 ): Promise<Reader> {
   if (service === undefined) throw unavailable('the database is not connected')

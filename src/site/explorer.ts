@@ -1,24 +1,27 @@
 import { userRule } from '../access/rule'
-import type { Session } from '../query/connection'
 import { answerJson, withCaching } from '../response/answer'
 import { assetPage, htmlPage } from './asset'
-import { type DescriptionOptions, requireReader } from './description'
+import { type ReaderAccess, requireReader } from './description'
 import type { Page, Pages } from './page'
 
 /** The page to look at records and to change them. Its files are under a name that no resource can have. */
-export function explorerPages(session: Session): Pages {
+export function explorerPages(access: ReaderAccess): Pages {
   return new Map([
     ['/-/explorer.js', assetPage('explorer.js')],
     ['/-/explorer.css', assetPage('explorer.css')],
-    ['/-/session', sessionPage(session)],
+    ['/-/session', sessionPage(access)],
   ])
 }
 
-/** Says to who signs in whose credentials these are, so that the page knows what is the user's own. */
-function sessionPage(session: Session): Page {
-  const user = userRule()
+/**
+ * Says to who signs in whose credentials these are, so that the page knows what is the user's own. To whom the description is
+ * closed, as to those who are no administrators, it does not even say that a password is right.
+ */
+function sessionPage(access: ReaderAccess): Page {
+  const user = { ...access, rule: userRule() }
   return async (request) => {
-    const { principal } = await requireReader({ rule: user, session }, request)
+    await requireReader(access, request)
+    const { principal } = await requireReader(user, request)
     return withCaching(answerJson(200, JSON.stringify({ id: principal.id })), false)
   }
 }
@@ -46,7 +49,7 @@ const explorer = htmlPage(
  * What a mount begins with: the page for a browser, the list of resources for a program.
  * @param hasExplorer whether there is a page
  */
-export function rootPage(access: Omit<DescriptionOptions, 'info'>, hasExplorer: boolean): Page {
+export function rootPage(access: ReaderAccess, hasExplorer: boolean): Page {
   const list: Page = async (request) => {
     const { service } = await requireReader(access, request)
     const { root } = request

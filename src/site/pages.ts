@@ -13,7 +13,7 @@ export function buildPages({ health, openapi, explorer, info }: MountSettings, s
   if (openapi === false) return pages
   const access = { rule: openapi, session }
   pages.set('/openapi.json', buildDescription({ ...access, info })).set('', rootPage(access, explorer))
-  return explorer ? new Map([...pages, ...docsPages(), ...explorerPages(session)]) : pages
+  return explorer ? new Map([...pages, ...docsPages(), ...explorerPages(access)]) : pages
 }
 
 /** Names of pages that a resource could have too, and what is to be said where one has. */

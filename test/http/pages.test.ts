@@ -1,7 +1,7 @@
 import Koa from 'koa'
 import mount from 'koa-mount'
 import { type DataSourceOptions, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { type MountOptions, mountResources, userRule } from 'typeorm-resources'
+import { adminRule, type MountOptions, mountResources, userRule } from 'typeorm-resources'
 import { entities } from '../../sample/entities'
 import { type Reply, type SendOptions, send } from '../client'
 import { createDataSource } from '../world/leg'
@@ -141,6 +141,12 @@ test('who has signed in is told who he is, and nobody else anything', async () =
   for (const options of [{}, { as: 'nobody' }, { headers: { Authorization: 'Basic !' } }]) {
     expect(await ask('GET /api/-/session', options)).toMatchObject({ status: 401, text: 'Authentication failed' })
   }
+})
+
+test('whom the description is closed to is not told that his password is right', async () => {
+  const ask = await open({ mount: { openapi: adminRule() } })
+  expect((await ask('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1 })
+  expect(await ask('GET /api/-/session', { as: 'bob' })).toMatchObject({ status: 401, text: 'Authentication failed' })
 })
 
 test('a site without users has a page too, where nobody signs in', async () => {
