@@ -87,9 +87,13 @@ function filterParameters(resource: Resource, limits: Limits): readonly Paramete
   return [...own, ...direct, ...toMany]
 }
 
-/** Foreign keys by the name that joins have for them. */
-function references({ record }: Resource): readonly (readonly [string, RelationMetadata])[] {
-  return record.flatMap(({ name, relation }) => (relation ? [[name.replace(/_id$/, ''), relation] as const] : []))
+/** Foreign keys by the name that joins have for them: without `_id`, unless a field has that name (D15). */
+function references({ record, fields }: Resource): readonly (readonly [string, RelationMetadata])[] {
+  return record.flatMap((field) => {
+    const { name, relation } = field
+    const short = name.replace(/_id$/, '')
+    return relation ? [[fields.get(short) === field ? short : name, relation] as const] : []
+  })
 }
 
 /** Words of the query string that are no fields (D15). */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import Ajv2020 from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
-import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
+import { Column, Entity, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
 import { anonymous, Resource } from 'typeorm-resources'
-import { entities } from '../../sample/entities'
+import { entities, User } from '../../sample/entities'
 import { type Reply, type SendOptions, send } from '../client'
 import { seedSample } from '../world/sample'
 import { openWorld, type World } from '../world/world'
@@ -210,6 +210,32 @@ describe('bodies', () => {
     const [example] = id.examples
     expect((await send(crates.url, `GET /api/crate/?id=${example}`)).status).toBe(200)
   })
+})
+
+@Entity()
+@Resource({ auth: () => anonymous, rename: { pen: 'writer' } })
+class Letter {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() pen!: string
+  @ManyToOne(() => User) writer!: User
+}
+
+@Entity()
+@Resource({ ownerField: 'keeper', exclude: ['keeper'] })
+class Diary {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => User) keeper!: User
+}
+
+test('a foreign key whose short name is that of a field is joined by its whole one; a hidden owner is in no body', async () => {
+  const letters = await openWorld({ entities: [...entities, Letter, Diary] })
+  const { text, json } = await send(letters.url, 'GET /api/openapi.json')
+  const { parameters = [] } = (json() as Document).paths['/letter']?.['get'] ?? {}
+  const joined = parameters.map(({ name }) => name).filter((name) => name.endsWith('__username'))
+  const { status } = await send(letters.url, `GET /api/letter/?${joined[0]}=ann`)
+  await letters.close()
+  expect([joined, status]).toEqual([['writer_id__username'], 200])
+  expect(text).not.toMatch(/keeper/)
 })
 
 test('what must be given, what cannot be, and what is left out', () => {
