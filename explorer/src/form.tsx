@@ -53,7 +53,7 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
     const body = bodyOf(fields, draft)
     const path = id === undefined ? `/${name}/` : `/${name}/${encodeURIComponent(id)}/`
     const request = { method: id === undefined ? 'POST' : 'PUT', path, body, tag: before?.tag ?? null }
-    note(request)
+    note({ ...request, body: bodyOf(fields, withoutPasswords(fields, draft)) })
     setSending(true)
     await send(request, user).then(
       ({ json }) => go(links.record(name, Object(json).id)),
@@ -98,6 +98,12 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
       </form>
     </>
   )
+}
+
+/** What the page shows in its request, where others may look on. */
+function withoutPasswords(fields: readonly Field[], draft: Draft): Draft {
+  const secret = fields.filter(({ name, schema }) => schema.format === 'password' && draft.get(name))
+  return new Map([...draft, ...secret.map(({ name }) => [name, '…'] as const)])
 }
 
 function bodyOf(fields: readonly Field[], draft: Draft): object {

@@ -13,7 +13,7 @@ const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=ut
 /** A file of the package's own, read when it is first asked for. @param name with its folder: `docs/swagger-ui.css` */
 export function assetPage(name: `${string}.${keyof typeof types}`): Page {
   const type = name.endsWith('.css') ? types.css : types.js
-  let readonly text: string; readonly tag: string | undefined
+  let file: { readonly text: string; readonly tag: string } | undefined
   return async ({ context }) => {
     file ??= readAsset(name)
     const { text, tag } = file

@@ -1,4 +1,5 @@
-import { userRule } from '../access/rule'
+import { adminRule, type Rule, userRule } from '../access/rule'
+import type { Service } from '../pipeline/service'
 import { answerJson, withCaching } from '../response/answer'
 import { assetPage, htmlPage } from './asset'
 import { type ReaderAccess, requireReader } from './description'
@@ -14,16 +15,22 @@ export function explorerPages(access: ReaderAccess): Pages {
 }
 
 /**
- * Says to who signs in whose credentials these are, so that the page knows what is the user's own. To whom the description is
- * closed, as to those who are no administrators, it does not even say that a password is right.
+ * Says to who signs in whose credentials these are, so that the page knows what is the user's own. Whom no rule lets in is not told
+ * that his password is right (D23).
  */
 function sessionPage(access: ReaderAccess): Page {
-  const user = { ...access, rule: userRule() }
   return async (request) => {
-    await requireReader(access, request)
-    const { principal } = await requireReader(user, request)
+    const { service } = await requireReader(access, request)
+    const { principal } = await requireReader({ ...access, rule: loginRule(service) }, request)
     return withCaching(answerJson(200, JSON.stringify({ id: principal.id })), false)
   }
+}
+
+function loginRule({ resources }: Service): Rule {
+  const rules = [...resources.values()].map(({ rule }) => rule)
+  // One of the application's own may let in whom it likes.
+  const isForUsers = rules.some(({ needs, writes }) => needs === 'users' || (needs === undefined && writes !== false))
+  return isForUsers ? userRule() : adminRule()
 }
 
 const explorer = htmlPage(

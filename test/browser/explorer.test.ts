@@ -294,6 +294,18 @@ test('an answer that is not one of the service ends no form', async () => {
   expect(await page.getByLabel('text').inputValue()).toBe('Kept')
 })
 
+test('a password that is typed is not in the curl line', async () => {
+  await open('#/user/+')
+  await signIn('ann')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByLabel('username').fill('cat')
+  await page.getByLabel('password').fill('a-typed-secret')
+  await button('Create').click()
+  await page.getByText('email is required').waitFor()
+  expect(await request().innerText()).toContain('"password":"…"')
+  expect(await request().innerText()).not.toContain('a-typed-secret')
+})
+
 test('the URL and the curl line of what is shown are in view, and are copied', async () => {
   await open('#/city?country__region=Asia')
   await expectColumn('name', ['Tokyo'])

@@ -1,8 +1,8 @@
 import Koa from 'koa'
 import mount from 'koa-mount'
-import { type DataSourceOptions, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { adminRule, type MountOptions, mountResources, userRule } from 'typeorm-resources'
-import { entities } from '../../sample/entities'
+import { type DataSource, type DataSourceOptions, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { adminRule, hashPassword, type MountOptions, mountResources, userRule } from 'typeorm-resources'
+import { entities, User } from '../../sample/entities'
 import { type Reply, type SendOptions, send } from '../client'
 import { createDataSource } from '../world/leg'
 import { seedSample } from '../world/sample'
@@ -145,6 +145,19 @@ test('who has signed in is told who he is, and nobody else anything', async () =
 
 test('whom the description is closed to is not told that his password is right', async () => {
   const ask = await open({ mount: { openapi: adminRule() } })
+  expect((await ask('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1 })
+  expect(await ask('GET /api/-/session', { as: 'bob' })).toMatchObject({ status: 401, text: 'Authentication failed' })
+})
+
+test('where all rules are for administrators, nobody else is told that his password is right', async () => {
+  const seed = async (dataSource: DataSource): Promise<void> => {
+    for (const username of ['ann', 'bob']) {
+      const password = await hashPassword(username)
+      const user = { username, password, email: `${username}@mail.example`, admin: username === 'ann' }
+      await dataSource.getRepository(User).insert(user)
+    }
+  }
+  const ask = await open({ entities: [User] }, { seed })
   expect((await ask('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1 })
   expect(await ask('GET /api/-/session', { as: 'bob' })).toMatchObject({ status: 401, text: 'Authentication failed' })
 })
