@@ -15,7 +15,7 @@ const rows: readonly (readonly string[])[] = [
   ['openapi'],
   ['pipeline'],
   ['site'],
-  ['index.ts', 'cli.ts'],
+  ['index.ts', 'cli'],
   // In other people's programs: they import nothing of the service.
   ['client'],
   ['admin'],

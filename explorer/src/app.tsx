@@ -1,8 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type Credentials, type Refused, type Request, root, send } from './api'
+import { type Credentials, type Refused, type Request, send } from './api'
+import type { OpenApi } from './document'
 import { Form } from './form'
+import { Header } from './header'
 import { List } from './list'
-import { type Model, type OpenApi, type Resource, readModel, title } from './model'
+import { type Model, type Resource, readModel, title } from './model'
 import { RecordView } from './record'
 import { RequestBar } from './request-bar'
 import { links, type Route, useRoute } from './route'
@@ -57,45 +59,6 @@ export function App() {
       {session && <Shell session={session} request={request} />}
     </>
   )
-}
-
-interface HeaderProps {
-  readonly title: string
-  readonly user: User | undefined
-  readonly onSignIn: () => void
-  readonly onSignOut: () => void
-}
-
-function Header({ title: name, user, onSignIn, onSignOut }: HeaderProps) {
-  return (
-    <header class="top">
-      <button type="button" class="skip" onClick={skipToContent}>
-        Skip to the content
-      </button>
-      <a class="brand" href="#/">
-        {name}
-      </a>
-      <span class="spring" />
-      <a href={`${root}/docs/`}>Reference</a>
-      {user ? (
-        <>
-          <span class="user">{user.username}</span>
-          <button type="button" onClick={onSignOut}>
-            Sign out
-          </button>
-        </>
-      ) : (
-        <button type="button" onClick={onSignIn}>
-          Sign in
-        </button>
-      )}
-    </header>
-  )
-}
-
-/** No link, since the fragment of the address says where the page is. */
-function skipToContent(): void {
-  document.querySelector<HTMLElement>('h1')?.focus()
 }
 
 function Shell({ session, request }: { readonly session: Session; readonly request: Request }) {

@@ -1,5 +1,7 @@
 import { useId, useState } from 'preact/hooks'
-import { type FilterField, filterName, findFilter, operators, type Resource, type Schema, title } from './model'
+import type { Schema } from './document'
+import { type FilterField, filterName, findFilter, operators } from './filter-field'
+import { type Resource, title } from './model'
 import { fromStart, go, links } from './route'
 
 interface FiltersProps {
@@ -11,7 +13,7 @@ interface FiltersProps {
 export function Filters({ resource, query }: FiltersProps) {
   const [isOpen, setOpen] = useState(false)
   const active = [...query].flatMap(([name, value], index) => {
-    const found = findFilter(resource, name)
+    const found = findFilter(resource.filters, name)
     return found ? [{ ...found, value, index }] : []
   })
   const remove = (index: number): void => {

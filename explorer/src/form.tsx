@@ -1,7 +1,8 @@
-import { useId, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { type Refused, type Reply, send } from './api'
-import { parseInput, textOf } from './input'
-import { type Field, isNullable, type Resource, type Schema, title, typesOf, valueAt } from './model'
+import { bodyOf, type Draft, withoutPasswords } from './draft'
+import { FieldRow } from './field-row'
+import { type Field, type Resource, title, valueAt } from './model'
 import { Problem } from './problem'
 import { go, links } from './route'
 import { useRead, useSession } from './session'
@@ -36,9 +37,6 @@ interface FieldsProps {
   readonly before?: Reply
   readonly initial: URLSearchParams
 }
-
-/** What is in the inputs: a text, or null. Fields that nobody has touched are not in it, and are not sent. */
-type Draft = ReadonlyMap<string, string | null>
 
 function Fields({ resource, id, before, initial }: FieldsProps) {
   const { user, note } = useSession()
@@ -98,138 +96,4 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
       </form>
     </>
   )
-}
-
-/** What the page shows in its request, where others may look on. */
-function withoutPasswords(fields: readonly Field[], draft: Draft): Draft {
-  const secret = fields.filter(({ name, schema }) => schema.format === 'password' && draft.get(name))
-  return new Map([...draft, ...secret.map(({ name }) => [name, '…'] as const)])
-}
-
-function bodyOf(fields: readonly Field[], draft: Draft): object {
-  const body: Record<string, unknown> = {}
-  for (const { name, path, schema } of fields) {
-    const text = draft.get(name)
-    if (text === undefined) continue
-    let at = body
-    for (const part of path.slice(0, -1)) {
-      at[part] ??= {}
-      at = at[part] as Record<string, unknown>
-    }
-    at[path.at(-1) ?? name] = text === null ? null : parseInput(schema, text)
-  }
-  return body
-}
-
-interface FieldRowProps {
-  readonly field: Field
-  /** Undefined while nobody has touched it. */
-  readonly value: string | null | undefined
-  readonly stored: unknown
-  readonly error: string | undefined
-  readonly onChange: (text: string | null) => void
-}
-
-function FieldRow({ field, value, stored, error, onChange }: FieldRowProps) {
-  const id = useId()
-  const { name, schema, required } = field
-  const shown = value === undefined ? textOf(schema, stored ?? schema.default) : (value ?? '')
-  const isNull = value === null || (value === undefined && stored === null)
-  return (
-    <div class={error ? 'field wrong' : 'field'}>
-      <label for={id}>
-        {title(name)}
-        {required && (
-          <span aria-hidden="true" class="required">
-            {' '}
-            required
-          </span>
-        )}
-      </label>
-      <Input
-        id={id}
-        schema={schema}
-        value={shown}
-        isRequired={required}
-        isWrong={error !== undefined}
-        onChange={onChange}
-      />
-      {isNullable(schema) && (
-        <label class="inline">
-          <input
-            type="checkbox"
-            checked={isNull}
-            onChange={(event) => onChange(event.currentTarget.checked ? null : '')}
-          />
-          null<span class="hidden"> for {title(name)}</span>
-        </label>
-      )}
-      <small id={`${id}-hint`}>{schema.description}</small>
-      {error && (
-        <p class="error" id={`${id}-error`}>
-          {title(name)} {error}
-        </p>
-      )}
-    </div>
-  )
-}
-
-interface InputProps {
-  readonly id: string
-  readonly schema: Schema
-  readonly value: string
-  readonly isRequired: boolean
-  readonly isWrong: boolean
-  readonly onChange: (text: string) => void
-}
-
-/** Texts longer than this are written in several lines. */
-const lineLength = 200
-
-function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps) {
-  const types = typesOf(schema)
-  const choices = types.includes('boolean') ? ['true', 'false'] : schema.enum?.filter((one) => one !== null).map(String)
-  const common = {
-    id,
-    value,
-    'aria-required': isRequired,
-    'aria-invalid': isWrong,
-    'aria-describedby': `${id}-hint${isWrong ? ` ${id}-error` : ''}`,
-  }
-  if (choices) {
-    return (
-      <select {...common} onChange={(event) => onChange(event.currentTarget.value)}>
-        <option value="" />
-        {choices.map((one) => (
-          <option key={one}>{one}</option>
-        ))}
-      </select>
-    )
-  }
-  const isJson = types.length === 0 || types.includes('array') || types.includes('object')
-  if (isJson || (schema.maxLength ?? 0) > lineLength || isUnbounded(schema)) {
-    return <textarea {...common} rows={4} onInput={(event) => onChange(event.currentTarget.value)} />
-  }
-  const isNumber = types.includes('integer') || types.includes('number')
-  const line = {
-    ...common,
-    onInput: (event: { currentTarget: HTMLInputElement }) => onChange(event.currentTarget.value),
-  }
-  if (schema.format === 'password') return <input {...line} type="password" autocomplete="new-password" />
-  if (schema.format === 'date') return <input {...line} type="date" />
-  return (
-    <input
-      {...line}
-      inputMode={isNumber ? 'decimal' : 'text'}
-      autocomplete="off"
-      placeholder={String(schema.examples?.[0] ?? '')}
-    />
-  )
-}
-
-/** A text of any length, unlike a date or a decimal, whose form is said. */
-function isUnbounded(schema: Schema): boolean {
-  const { maxLength, format, pattern } = schema
-  const isPlain = maxLength === undefined && format === undefined && pattern === undefined
-  return isPlain && typesOf(schema).includes('string') && schema['x-resource'] === undefined
 }

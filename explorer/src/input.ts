@@ -1,4 +1,4 @@
-import { type Schema, typesOf } from './model'
+import { type Schema, typesOf } from './document'
 
 /** What an input holds for a value. */
 export function textOf(schema: Schema, value: unknown): string {

@@ -1,6 +1,8 @@
+import { typesOf } from './document'
 import { Filters } from './filters'
 import { labelKey, useLabels } from './labels'
-import { type Field, type Resource, title, typesOf, valueAt } from './model'
+import { type Field, type Resource, title, valueAt } from './model'
+import { type PageMeta, Pager } from './pager'
 import { Problem } from './problem'
 import { fromStart, go, links } from './route'
 import { useRead, useSession } from './session'
@@ -12,7 +14,7 @@ interface ListProps {
 }
 
 interface Page {
-  readonly meta: { readonly page: number; readonly next: string; readonly previous: string }
+  readonly meta: PageMeta
   readonly objects: readonly { readonly id: unknown }[]
 }
 
@@ -35,7 +37,7 @@ export function List({ resource, query }: ListProps) {
       <Filters resource={resource} query={query} />
       {loaded.state === 'failed' && <Problem error={loaded.error} />}
       <Table resource={resource} query={query} records={records} isBusy={loaded.state === 'loading'} />
-      {page && <Pager resource={resource} query={query} page={page} />}
+      {page && <Pager resource={resource} query={query} meta={page.meta} />}
     </>
   )
 }
@@ -132,37 +134,5 @@ function SortableHeader({ field, resource, query }: HeaderProps) {
         <span aria-hidden="true">{direction === 'ascending' ? ' ▲' : direction === 'descending' ? ' ▼' : ''}</span>
       </button>
     </th>
-  )
-}
-
-function Pager({ resource, query, page }: ListProps & { readonly page: Page }) {
-  const { name, limits } = resource
-  const { meta } = page
-  const lead = (path: string): string => links.list(name, path.slice(path.indexOf('?') + 1))
-  const limit = query.get('limit') ?? String(limits.default)
-  const sizes = [...new Set([5, 10, 20, 50, 100, limits.default, Number(limit)])].filter((size) => size <= limits.max)
-  const resize = (event: Event): void => {
-    const next = fromStart(query)
-    next.set('limit', (event.currentTarget as HTMLSelectElement).value)
-    go(links.list(name, next))
-  }
-  return (
-    <nav class="pager" aria-label="Pages">
-      {meta.previous === '' ? <span class="quiet">Previous</span> : <a href={lead(meta.previous)}>Previous</a>}
-      <span>Page {meta.page}</span>
-      {meta.next === '' ? <span class="quiet">Next</span> : <a href={lead(meta.next)}>Next</a>}
-      <label class="inline">
-        Records of a page
-        <select value={limit} onChange={resize}>
-          {sizes
-            .toSorted((one, other) => one - other)
-            .map((size) => (
-              <option key={size} value={size}>
-                {size}
-              </option>
-            ))}
-        </select>
-      </label>
-    </nav>
   )
 }

@@ -1,3 +1,6 @@
+import { needsUser, type OpenApi, type Schema, typesOf } from './document'
+import { type FilterField, filtersIn } from './filter-field'
+
 /** What the page knows of the service, all of it from its OpenAPI document. */
 export interface Model {
   readonly title: string
@@ -40,71 +43,6 @@ export interface Field {
   readonly required: boolean
 }
 
-/** What a list can be filtered by: a field of its own, or one through relations, with the operators that it has. */
-export interface FilterField {
-  readonly name: string
-  readonly operators: ReadonlyMap<string, Schema>
-}
-
-export interface Schema {
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly unknown[]
-  readonly format?: string
-  readonly pattern?: string
-  readonly description?: string
-  readonly maxLength?: number
-  readonly readOnly?: boolean
-  readonly default?: unknown
-  readonly examples?: readonly unknown[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly items?: Schema
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly 'x-resource'?: string
-  readonly 'x-owner'?: string
-}
-
-interface Parameter {
-  readonly name: string
-  readonly schema: Schema
-}
-
-interface Operation {
-  readonly parameters?: readonly Parameter[]
-  /** What a request shows of its user, in other ways; one that is empty is none. */
-  readonly security?: readonly object[]
-}
-
-interface PathItem {
-  readonly get?: Operation
-  readonly post?: Operation
-  readonly put?: Operation
-  readonly delete?: Operation
-}
-
-export interface OpenApi {
-  readonly info: { readonly title: string }
-  readonly tags: readonly { readonly name: string; readonly description: string }[]
-  readonly paths: Readonly<Record<string, PathItem>>
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
-}
-
-export const operators: Readonly<Record<string, string>> = {
-  eq: '=',
-  ne: '≠',
-  lt: '<',
-  lte: '≤',
-  gt: '>',
-  gte: '≥',
-  in: 'is one of',
-  is: 'is',
-  like: 'like',
-  ilike: 'like, any case',
-}
-
-const notFilters: readonly string[] = ['ordering', 'limit', 'page', 'after']
-
 export function readModel({ info, tags, paths, components: { schemas } }: OpenApi): Model {
   const fieldsOf = (name: string): readonly Field[] | undefined => schemas[name] && fieldsIn(schemas[name])
   const all = tags.map(({ name }) => ({ name, fields: fieldsOf(name) ?? [] }))
@@ -136,10 +74,6 @@ export function readModel({ info, tags, paths, components: { schemas } }: OpenAp
   return { title: info.title, resources: new Map(resources) }
 }
 
-function needsUser({ security = [] }: Operation = {}): boolean {
-  return security.length > 0 && security.every((way) => Object.keys(way).length > 0)
-}
-
 function fieldsIn({ properties = {}, required = [] }: Schema, path: readonly string[] = []): readonly Field[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const own = [...path, name]
@@ -149,36 +83,6 @@ function fieldsIn({ properties = {}, required = [] }: Schema, path: readonly str
   })
 }
 
-function filtersIn(parameters: readonly Parameter[]): readonly FilterField[] {
-  const names = new Set(parameters.map(({ name }) => name))
-  const found = new Map<string, Map<string, Schema>>()
-  for (const { name, schema } of parameters) {
-    if (notFilters.includes(name)) continue
-    const [, base = name, operator = 'eq'] = /^(.+)__([a-z]+)$/.exec(name) ?? []
-    const isOperator = Object.hasOwn(operators, operator) && (names.has(base) || operator === 'is' || operator === 'eq')
-    const key = isOperator ? base : name
-    const field = found.get(key) ?? new Map<string, Schema>()
-    field.set(isOperator ? operator : 'eq', schema)
-    found.set(key, field)
-  }
-  return [...found].map(([name, all]) => ({ name, operators: all }))
-}
-
-/** The name of a filter in the query string. */
-export function filterName(field: string, operator: string): string {
-  return operator === 'eq' && !notFilters.includes(field) ? field : `${field}__${operator}`
-}
-
-/** What a filter of the query string is about; undefined for what the list has none of. */
-export function findFilter(resource: Resource, name: string): { field: FilterField; operator: string } | undefined {
-  for (const field of resource.filters) {
-    for (const operator of field.operators.keys()) {
-      if (filterName(field.name, operator) === name || `${field.name}__${operator}` === name) return { field, operator }
-    }
-  }
-  return undefined
-}
-
 /** `country__region` as a person reads it. */
 export function title(name: string): string {
   return name.split('__').join(' › ')
@@ -186,14 +90,6 @@ export function title(name: string): string {
 
 export function valueAt(record: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, name) => (Object(value) as Record<string, unknown>)[name], record)
-}
-
-export function typesOf({ type }: Schema): readonly string[] {
-  return type === undefined ? [] : [type].flat()
-}
-
-export function isNullable(schema: Schema): boolean {
-  return typesOf(schema).includes('null') || schema.enum?.includes(null) === true
 }
 
 /** The field that a record is best known by. */

@@ -15,7 +15,7 @@ interface Ended {
 }
 
 const { version } = JSON.parse(readFileSync(resolve(__dirname, '../../package.json'), 'utf8'))
-const command = resolve(__dirname, '../../dist/cli.js')
+const command = resolve(__dirname, '../../dist/cli/main.js')
 const run = (...words: readonly string[]): Promise<Ended> =>
   new Promise((done) => {
     execFile('node', [command, ...words], { cwd: __dirname, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {

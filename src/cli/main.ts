@@ -1,13 +1,12 @@
 #!/usr/bin/env node
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { DataSource } from 'typeorm'
-import { ConfigError } from './errors'
-import { describeDataSource } from './site/describe'
-import type { MountOptions } from './site/mount-options'
+import { ConfigError } from '../errors'
+import { describeDataSource } from '../site/describe'
+import type { MountOptions } from '../site/mount-options'
+import { CommandError, loadDataSource, loadOptions } from './load'
 
 const usage = `Usage: typeorm-resources openapi <data-source> [options]
 
@@ -19,16 +18,6 @@ Prints the OpenAPI 3.1 document of a data source's resources. Its database is no
   -h, --help            prints this
   -v, --version         prints the version
 `
-
-/** What the user has done, in a sentence; `code` is that of the process. */
-class CommandError extends Error {
-  constructor(
-    message: string,
-    readonly code: 1 | 2,
-  ) {
-    super(message)
-  }
-}
 
 async function main(): Promise<void> {
   const { values, positionals } = parse()
@@ -91,60 +80,7 @@ function parse() {
 }
 
 function version(): string {
-  return JSON.parse(readFileSync(join(__dirname, '..', 'package.json'), 'utf8')).version
-}
-
-async function loadDataSource(file: string): Promise<DataSource> {
-  const found = [...new Set(Object.values(await load(file)).flatMap((value) => [value, Object(value).default]))]
-  const dataSources = await Promise.all(found.filter((value) => isDataSource(value) || value instanceof Promise))
-  const [dataSource, ...others] = dataSources.filter(isDataSource)
-  if (dataSource === undefined) throw new CommandError(`${file} exports no DataSource of TypeORM`, 1)
-  if (others.length > 0)
-    throw new CommandError(`${file} exports ${others.length + 1} DataSources; give a file with one`, 1)
-  return dataSource
-}
-
-/** The file may have a TypeORM of its own. */
-function isDataSource(value: unknown): value is DataSource {
-  return typeof value === 'object' && value !== null && 'entityMetadatas' in value && 'buildMetadatas' in value
-}
-
-async function loadOptions(file: string): Promise<MountOptions> {
-  const loaded = await load(file)
-  const options: unknown = Object(loaded['default']).default ?? loaded['default']
-  if (typeof options !== 'object' || options === null) {
-    throw new CommandError(`${file} must have the options of mountResources as its default export`, 1)
-  }
-  return options
-}
-
-/** What compiles TypeScript as it is loaded, decorators and their metadata too; the last without these. */
-const loaders = ['@swc-node/register', 'ts-node/register/transpile-only', 'tsx/cjs']
-
-async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
-  const path = resolve(file)
-  if (!existsSync(path)) throw new CommandError(`There is no file ${file}`, 1)
-  const { href } = pathToFileURL(path)
-  if (!/\.[cm]?ts$/.test(path)) return import(href)
-  const requireFrom = createRequire(path)
-  const loader = loaders.find((name) => canResolve(requireFrom, name))
-  if (loader === undefined) {
-    throw new CommandError(
-      `${file} is TypeScript, and nothing here compiles it: npm install --save-dev ${loaders[0]}`,
-      1,
-    )
-  }
-  requireFrom(loader)
-  return requireFrom(path)
-}
-
-function canResolve({ resolve: find }: NodeJS.Require, name: string): boolean {
-  try {
-    find(name)
-    return true
-  } catch {
-    return false
-  }
+  return JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')).version
 }
 
 function messageOf(error: unknown): string {

@@ -1,0 +1,57 @@
+/** What the page reads of the OpenAPI document. */
+export interface Schema {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly format?: string
+  readonly pattern?: string
+  readonly description?: string
+  readonly maxLength?: number
+  readonly readOnly?: boolean
+  readonly default?: unknown
+  readonly examples?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly 'x-resource'?: string
+  readonly 'x-owner'?: string
+}
+
+export interface Parameter {
+  readonly name: string
+  readonly schema: Schema
+}
+
+export interface Operation {
+  readonly parameters?: readonly Parameter[]
+  /** What a request shows of its user, in other ways; one that is empty is none. */
+  readonly security?: readonly object[]
+}
+
+export interface PathItem {
+  readonly get?: Operation
+  readonly post?: Operation
+  readonly put?: Operation
+  readonly delete?: Operation
+}
+
+export interface OpenApi {
+  readonly info: { readonly title: string }
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly paths: Readonly<Record<string, PathItem>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+/** Whether an operation is nobody's without credentials. */
+export function needsUser({ security = [] }: Operation = {}): boolean {
+  return security.length > 0 && security.every((way) => Object.keys(way).length > 0)
+}
+
+export function typesOf({ type }: Schema): readonly string[] {
+  return type === undefined ? [] : [type].flat()
+}
+
+export function isNullable(schema: Schema): boolean {
+  return typesOf(schema).includes('null') || schema.enum?.includes(null) === true
+}

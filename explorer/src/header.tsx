@@ -1,0 +1,42 @@
+import { root } from './api'
+import type { User } from './session'
+
+interface HeaderProps {
+  readonly title: string
+  readonly user: User | undefined
+  readonly onSignIn: () => void
+  readonly onSignOut: () => void
+}
+
+/** Who looks, and where else to look. */
+export function Header({ title: name, user, onSignIn, onSignOut }: HeaderProps) {
+  return (
+    <header class="top">
+      <button type="button" class="skip" onClick={skipToContent}>
+        Skip to the content
+      </button>
+      <a class="brand" href="#/">
+        {name}
+      </a>
+      <span class="spring" />
+      <a href={`${root}/docs/`}>Reference</a>
+      {user ? (
+        <>
+          <span class="user">{user.username}</span>
+          <button type="button" onClick={onSignOut}>
+            Sign out
+          </button>
+        </>
+      ) : (
+        <button type="button" onClick={onSignIn}>
+          Sign in
+        </button>
+      )}
+    </header>
+  )
+}
+
+/** No link, since the fragment of the address says where the page is. */
+function skipToContent(): void {
+  document.querySelector<HTMLElement>('h1')?.focus()
+}

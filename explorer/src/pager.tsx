@@ -1,0 +1,47 @@
+import type { Resource } from './model'
+import { fromStart, go, links } from './route'
+
+/** Of a page of a list: paths of its neighbours, empty where there is none. */
+export interface PageMeta {
+  readonly page: number
+  readonly next: string
+  readonly previous: string
+}
+
+interface PagerProps {
+  readonly resource: Resource
+  readonly query: URLSearchParams
+  readonly meta: PageMeta
+}
+
+/** Leads to the pages beside this one, and chooses how long they are. */
+export function Pager({ resource, query, meta }: PagerProps) {
+  const { name, limits } = resource
+  const lead = (path: string): string => links.list(name, path.slice(path.indexOf('?') + 1))
+  const limit = query.get('limit') ?? String(limits.default)
+  const sizes = [...new Set([5, 10, 20, 50, 100, limits.default, Number(limit)])].filter((size) => size <= limits.max)
+  const resize = (event: Event): void => {
+    const next = fromStart(query)
+    next.set('limit', (event.currentTarget as HTMLSelectElement).value)
+    go(links.list(name, next))
+  }
+  return (
+    <nav class="pager" aria-label="Pages">
+      {meta.previous === '' ? <span class="quiet">Previous</span> : <a href={lead(meta.previous)}>Previous</a>}
+      <span>Page {meta.page}</span>
+      {meta.next === '' ? <span class="quiet">Next</span> : <a href={lead(meta.next)}>Next</a>}
+      <label class="inline">
+        Records of a page
+        <select value={limit} onChange={resize}>
+          {sizes
+            .toSorted((one, other) => one - other)
+            .map((size) => (
+              <option key={size} value={size}>
+                {size}
+              </option>
+            ))}
+        </select>
+      </label>
+    </nav>
+  )
+}
