@@ -36,25 +36,24 @@ export function createClient<Resources>(baseUrl: string, options: ClientOptions 
 
 /** Types are those of {@link Client}, which knows the resource. */
 function resourceClient(collection: string, send: Send): ResourceClient<unknown> {
-  const list = (query: string, signal?: AbortSignal): Promise<Page<never>> =>
-    send('GET', collection + query, undefined, signal && { signal }) as Promise<Page<never>>
-  const ask: Send = async (method, id, values, options) =>
-    send(method, `${collection}${segmentOf(id)}/`, values, options)
+  const list = (query: string, options: ListOptions): Promise<Page<never>> =>
+    send('GET', collection + query, undefined, options)
+  const itemUrl = (id: string | number): string => `${collection}${segmentOf(String(id))}/`
   return {
-    list: async (filters: object = {}, options: ListOptions = {}) => list(queryOf(filters, options), options.signal),
+    list: async (filters: object = {}, options: ListOptions = {}) => list(queryOf(filters, options), options),
     async *all(filters: object = {}, options: ListOptions = {}) {
       for (let query = queryOf(filters, options); ; ) {
-        const { meta, objects } = await list(query, options.signal)
+        const { meta, objects } = await list(query, options)
         yield* objects
         if (meta.next === '') return
         // Its path is the one that the service knows, which may be another behind a proxy.
         query = meta.next.slice(meta.next.indexOf('?'))
       }
     },
-    get: (id, options) => ask('GET', `${id}`, undefined, options) as Promise<never>,
-    create: (values, options) => send('POST', collection, values, options) as Promise<never>,
-    update: (id, values, options) => ask('PUT', `${id}`, values, options) as Promise<never>,
-    delete: (id, options) => ask('DELETE', `${id}`, undefined, options) as Promise<never>,
+    get: async (id, options) => send('GET', itemUrl(id), undefined, options),
+    create: (values, options) => send('POST', collection, values, options),
+    update: async (id, values, options) => send('PUT', itemUrl(id), values, options),
+    delete: async (id, options) => send('DELETE', itemUrl(id), undefined, options),
   }
 }
 

@@ -1,12 +1,12 @@
 import { errorOf, ResourceError } from './error.ts'
 import type { ClientOptions, WriteOptions } from './types.ts'
 
-/** Sends one request, and reads JSON where there is any. */
-export type Send = (method: string, url: string, values?: unknown, options?: WriteOptions) => Promise<unknown>
+/** Sends one request, and reads JSON where there is any; its caller knows of which type. */
+export type Send = <Answer>(method: string, url: string, values?: unknown, options?: WriteOptions) => Promise<Answer>
 
 export function buildSend({ retries = 2, fetch: ask = fetch, ...options }: ClientOptions): Send {
   const always = headersOf(options)
-  return async (method, url, values, { signal, ifMatch } = {}) => {
+  return async <Answer>(method: string, url: string, values?: unknown, { signal, ifMatch }: WriteOptions = {}) => {
     const headers = new Headers(always)
     if (values !== undefined) headers.set('Content-Type', 'application/json')
     if (ifMatch !== undefined) headers.set('If-Match', ifMatch)
@@ -14,7 +14,7 @@ export function buildSend({ retries = 2, fetch: ask = fetch, ...options }: Clien
     // A POST may have been carried out, though it was answered with 503.
     for (let left = method === 'POST' ? 0 : retries; ; left--) {
       const response = await ask(url, { method, headers, body, signal: signal ?? null })
-      if (response.ok) return read(response)
+      if (response.ok) return (await read(response)) as Answer
       const wait = response.status === 503 && left > 0 ? waitOf(response) : undefined
       if (wait === undefined) throw await errorOf(response)
       await response.body?.cancel()
