@@ -1,3 +1,4 @@
+import { basic } from '../client/basic.ts'
 import type { Identifier } from './collection.ts'
 
 /** How users sign in. */
@@ -56,7 +57,7 @@ export function createBasicAuth(baseUrl: string, options: BasicAuthOptions = {})
     send(baseUrl.replace(/\/+$/, '') + check, undefined, authorization)
   const authProvider: AuthProvider = {
     login: async ({ username, password }) => {
-      const authorization = basic(`${username}:${password}`)
+      const authorization = basic(username, password)
       const id = await idOf(await ask(authorization))
       storage.setItem(key, JSON.stringify({ id: id ?? username, username, authorization } satisfies User))
     },
@@ -99,11 +100,6 @@ function send(
 function requireUser(user: User | undefined): User {
   if (user === undefined) throw new Error('Nobody has signed in')
   return user
-}
-
-/** RFC 7617, in UTF-8. */
-function basic(credentials: string): string {
-  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(credentials)))}`
 }
 
 function createMemory(): CredentialStorage {

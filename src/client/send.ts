@@ -1,3 +1,4 @@
+import { basic } from './basic.ts'
 import { errorOf, ResourceError } from './error.ts'
 import type { ClientOptions, WriteOptions } from './types.ts'
 
@@ -25,7 +26,7 @@ export function buildSend({ retries = 2, fetch: ask = fetch, ...options }: Clien
 
 function headersOf({ username, password = '', headers = {} }: ClientOptions): Headers {
   const all = new Headers({ Accept: 'application/json' })
-  if (username !== undefined) all.set('Authorization', basic(`${username}:${password}`))
+  if (username !== undefined) all.set('Authorization', basic(username, password))
   for (const [name, value] of Object.entries(headers)) all.set(name, value)
   return all
 }
@@ -56,11 +57,6 @@ async function read(response: Response): Promise<unknown> {
   }
   if (tag !== null && typeof json === 'object' && json !== null) tags.set(json, tag)
   return json
-}
-
-/** RFC 7617, in UTF-8. */
-function basic(credentials: string): string {
-  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(credentials)))}`
 }
 
 /** Longer than that nobody waits without knowing. */
