@@ -1,4 +1,4 @@
-import { type ClientOptions, createClient, type ResourceError } from '../client/index.ts'
+import { type ClientOptions, createClient } from '../client/index.ts'
 
 export type Identifier = string | number
 export type Values = Readonly<Record<string, unknown>>
@@ -72,16 +72,6 @@ export async function fetchAll({ all }: Collection, filters: Values, request: Li
   const items: Item[] = []
   for await (const item of all(filters, { ...request, limit: many, after: '' })) items.push(item)
   return items
-}
-
-/** What is wrong, for people: the service's text of a 401 is for programs. */
-export function messageOf({ status, message }: ResourceError): string {
-  return status === 401 ? 'Only some users may do this: sign in as one of them' : message
-}
-
-/** What is wrong with each field, by its name; the first where it is more. */
-export function fieldErrorsOf({ errors }: ResourceError): Readonly<Record<string, string>> {
-  return Object.fromEntries(errors.toReversed().map(({ field, message }) => [field, message]))
 }
 
 /** The service's name of a field that the libraries write with dots: `country.region`. */

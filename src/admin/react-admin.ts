@@ -1,18 +1,17 @@
-import { type ClientOptions, ResourceError } from '../client/index.ts'
+import type { ClientOptions, ResourceError } from '../client/index.ts'
 import {
   type CollectionOf,
   collectionsOf,
   fetchMany,
-  fieldErrorsOf,
   type Identifier,
   keyOf,
-  messageOf,
   orderingOf,
   type Values,
 } from './collection.ts'
 import { changesOf, createSeen, type Seen } from './edits.ts'
 import { containing } from './pattern.ts'
 import type { DataProvider, ListParams, ListResult } from './react-admin-types.ts'
+import { fieldErrorsOf, messageOf, translateTo } from './refusal.ts'
 
 export { type BasicAuth, type BasicAuthOptions, createBasicAuth } from './basic-auth.ts'
 export type { DataProvider } from './react-admin-types.ts'
@@ -29,12 +28,13 @@ export class HttpError extends Error {
     this.body = { errors: { ...fieldErrorsOf(refusal), root: { serverError: this.message } } }
   }
 }
+const translated = translateTo(HttpError)
 
 /**
  * A data provider for react-admin 5. Filters are named as the service names them (`population__gte`); an array means `in`, null
- * means `is=null`, nested values are a path, and `name__contains` is the provider's own. Lists have `pageInfo`; the service does not count, so `total` is
- * known on the last page alone. An update
- * sends the fields that have changed, with `If-Match` where the record was edited as it had been read.
+ * means `is=null`, nested values are a path, and `name__contains` is the provider's own. Lists have `pageInfo`; the service does
+ * not count, so `total` is known on the last page alone. An update sends the fields that have changed, with `If-Match` where the
+ * record was edited as it had been read.
  * @param baseUrl where the service is mounted: `/api`
  * @throws {HttpError} by every method, for an answer that is no success
  * @example
@@ -51,9 +51,9 @@ type Reads = 'getList' | 'getManyReference' | 'getOne' | 'getMany'
 function buildReads(collectionOf: CollectionOf, seen: Seen): Pick<DataProvider, Reads> {
   const list = async (resource: string, params: ListParams, more: Values = {}): Promise<ListResult<never>> => {
     const { pagination, sort, filter, signal } = params
-    const place = pagination && { limit: pagination.perPage, page: pagination.page }
-    const request = { ordering: orderingOf(sort ? [sort] : []), ...place, signal }
-    const { objects, meta } = await told(collectionOf(resource).list({ ...filtersOf(filter), ...more }, request))
+    const ordering = orderingOf(sort ? [sort] : [])
+    const request = { ordering, limit: pagination?.perPage, page: pagination?.page, signal }
+    const { objects, meta } = await translated(collectionOf(resource).list({ ...filtersOf(filter), ...more }, request))
     const pageInfo = { hasNextPage: meta.next !== '', hasPreviousPage: meta.previous !== '' }
     const { page = 1, perPage = 0 } = pagination ?? {}
     const isEnd = !pageInfo.hasNextPage && (objects.length > 0 || page === 1)
@@ -63,11 +63,11 @@ function buildReads(collectionOf: CollectionOf, seen: Seen): Pick<DataProvider, 
     getList: (resource, params) => list(resource, params),
     getManyReference: (resource, { target, id, ...params }) => list(resource, params, { [keyOf(target)]: id }),
     getOne: async (resource, { id, signal }) => {
-      const item = await told(collectionOf(resource).get(id, { signal }))
+      const item = await translated(collectionOf(resource).get(id, { signal }))
       return { data: seen.note(resource, item) as never }
     },
     getMany: async (resource, { ids, signal }) => {
-      const items = await told(fetchMany(collectionOf(resource), ids, signal))
+      const items = await translated(fetchMany(collectionOf(resource), ids, signal))
       return { data: items as never[] }
     },
   }
@@ -76,28 +76,20 @@ function buildReads(collectionOf: CollectionOf, seen: Seen): Pick<DataProvider, 
 function buildWrites(collectionOf: CollectionOf, seen: Seen): Omit<DataProvider, Reads | 'supportAbortSignal'> {
   return {
     create: async (resource, { data }) => {
-      const item = await told(collectionOf(resource).create(data))
+      const item = await translated(collectionOf(resource).create(data))
       return { data: seen.note(resource, item) as never }
     },
     update: async (resource, { id, data, previousData }) => {
       const ifMatch = seen.tagOf(resource, id, previousData)
-      const item = await told(collectionOf(resource).update(id, changesOf(data, previousData), { ifMatch }))
+      const item = await translated(collectionOf(resource).update(id, changesOf(data, previousData), { ifMatch }))
       return { data: seen.note(resource, item) as never }
     },
     delete: async (resource, { id, previousData }) => {
-      await told(collectionOf(resource).delete(id, { ifMatch: seen.tagOf(resource, id, previousData) }))
+      await translated(collectionOf(resource).delete(id, { ifMatch: seen.tagOf(resource, id, previousData) }))
       return { data: (previousData ?? { id }) as never }
     },
     updateMany: (resource, { ids, data }) => each(ids, (id) => collectionOf(resource).update(id, data)),
     deleteMany: (resource, { ids }) => each(ids, (id) => collectionOf(resource).delete(id)),
-  }
-}
-
-async function told<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer
-  } catch (error) {
-    throw error instanceof ResourceError ? new HttpError(error) : error
   }
 }
 
@@ -106,7 +98,7 @@ async function each<Id extends Identifier>(
   ids: readonly Id[],
   work: (id: Id) => Promise<unknown>,
 ): Promise<{ data: Id[] }> {
-  const ended = await Promise.allSettled(ids.map((id) => told(work(id))))
+  const ended = await Promise.allSettled(ids.map((id) => translated(work(id))))
   const failed = ended.find((result) => result.status === 'rejected')
   if (failed) throw failed.reason
   return { data: [...ids] }

@@ -1,17 +1,16 @@
-import { type ClientOptions, ResourceError } from '../client/index.ts'
+import type { ClientOptions, ResourceError } from '../client/index.ts'
 import {
   type Collection,
   collectionsOf,
   fetchAll,
   fetchMany,
-  fieldErrorsOf,
   type Identifier,
-  messageOf,
   orderingOf,
   type Values,
 } from './collection.ts'
 import { filtersOf } from './refine-filters.ts'
 import type { DataProvider, ListParams } from './refine-types.ts'
+import { fieldErrorsOf, messageOf, translateTo } from './refusal.ts'
 
 export type { DataProvider } from './refine-types.ts'
 
@@ -27,6 +26,7 @@ export class HttpError extends Error {
     this.errors = fieldErrorsOf(refusal)
   }
 }
+const translated = translateTo(HttpError)
 
 /**
  * A data provider for Refine 5. The service does not count, so `total` is one more than has been seen while there is a next page:
@@ -40,9 +40,9 @@ export class HttpError extends Error {
 export function createDataProvider(baseUrl: string, options: ClientOptions = {}): DataProvider {
   const collectionOf = collectionsOf(baseUrl, options)
   return {
-    getList: (params) => told(list(collectionOf(params.resource), params)),
+    getList: (params) => translated(list(collectionOf(params.resource), params)),
     getMany: async ({ resource, ids, meta }) => {
-      const items = await told(fetchMany(collectionOf(resource), ids, meta?.queryContext?.signal))
+      const items = await translated(fetchMany(collectionOf(resource), ids, meta?.queryContext?.signal))
       return { data: items as never[] }
     },
     getOne: ({ resource, id, meta }) => one(collectionOf(resource).get(id, { signal: meta?.queryContext?.signal })),
@@ -73,13 +73,5 @@ async function remove(collection: Collection, id: Identifier): Promise<{ readonl
 }
 
 async function one(answer: Promise<unknown>): Promise<{ data: never }> {
-  return { data: (await told(answer)) as never }
-}
-
-async function told<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer
-  } catch (error) {
-    throw error instanceof ResourceError ? new HttpError(error) : error
-  }
+  return { data: (await translated(answer)) as never }
 }
