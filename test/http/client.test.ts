@@ -13,6 +13,7 @@ import {
 import { keysOfTwo } from '../tables/keys'
 import { entities, type Language, type LanguageWord, type Message, type Note, type User } from '../world/entities'
 import { openWorld, seedWorld, type World } from '../world/world'
+import { rejection } from './rejection'
 
 @Entity()
 @Resource({ auth: () => ({ id: 1 }) })
@@ -40,15 +41,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** What a promise is rejected with. */
-const refusalOf = async (promise: Promise<unknown>): Promise<ResourceError> => {
-  const error: unknown = await promise.then(
-    () => undefined,
-    (reason) => reason,
-  )
-  if (error instanceof ResourceError) return error
-  throw new Error(`no refusal: ${error}`)
-}
+const refusalOf = (work: Promise<unknown>): Promise<ResourceError> => rejection(work, ResourceError)
 
 describe('list', () => {
   const lists: readonly (readonly [
