@@ -66,7 +66,7 @@ export function createBasicAuth(baseUrl: string, options: BasicAuthOptions = {})
     checkError: async ({ status }) => {
       if (status !== 401) return
       const answer = await ask(requireUser(userOf()).authorization)
-      if (answer.status === 401) throw new Error(unknown)
+      if (answer.status === 401) throw new Error(wrongCredentials)
     },
     getIdentity: async () => {
       const { id, username } = requireUser(userOf())
@@ -78,13 +78,13 @@ export function createBasicAuth(baseUrl: string, options: BasicAuthOptions = {})
 
 /** @throws where the service does not know the user */
 async function idOf(answer: Response): Promise<Identifier | undefined> {
-  if (answer.status === 401) throw new Error(unknown)
+  if (answer.status === 401) throw new Error(wrongCredentials)
   if (!answer.ok) throw new Error(`The service answers ${answer.status}`)
   const { id } = (await answer.json()) as Partial<User>
   return id
 }
 
-const unknown = 'The username or the password is wrong'
+const wrongCredentials = 'The username or the password is wrong'
 
 /** Without the browser's own sign-in window, which a 401 opens otherwise. */
 function send(
