@@ -1,3 +1,5 @@
+import { basic } from '../../src/client/basic'
+
 /** One request to the service, as the page shows it. */
 export interface Request {
   readonly method: string
@@ -43,7 +45,7 @@ export async function send({ method, path, body, tag }: Request, credentials: Cr
   const headers = {
     Accept: 'application/json',
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
-    ...(credentials && { Authorization: basic(credentials) }),
+    ...(credentials && { Authorization: basic(credentials.username, credentials.password) }),
     ...(tag && { 'If-Match': tag }),
   }
   // Without its own sign-in window: the page has one.
@@ -78,11 +80,6 @@ async function refusalOf(response: Response): Promise<Refused> {
   } catch {
     return new Refused(response.status, `The service has answered ${response.status}.`, [])
   }
-}
-
-/** RFC 7617, in UTF-8. */
-function basic({ username, password }: Credentials): string {
-  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${username}:${password}`)))}`
 }
 
 export function urlOf({ path }: Request): string {

@@ -20,6 +20,7 @@ export interface Schema {
 
 export interface Parameter {
   readonly name: string
+  readonly allowEmptyValue?: boolean
   readonly schema: Schema
 }
 

@@ -19,14 +19,15 @@ export const operators: Readonly<Record<string, string>> = {
   ilike: 'like, any case',
 }
 
-const notFilters: readonly string[] = ['ordering', 'limit', 'page', 'after']
+/** Parameters that are no fields; `after` may be one, where its parameter is no token, which is empty for the first page. */
+const reserved: readonly string[] = ['ordering', 'limit', 'page']
 
 /** What the parameters of a list say of its filters. */
 export function filtersIn(parameters: readonly Parameter[]): readonly FilterField[] {
   const names = new Set(parameters.map(({ name }) => name))
   const found = new Map<string, Map<string, Schema>>()
-  for (const { name, schema } of parameters) {
-    if (notFilters.includes(name)) continue
+  for (const { name, schema, allowEmptyValue } of parameters) {
+    if (reserved.includes(name) || allowEmptyValue) continue
     const [, base = name, operator = 'eq'] = /^(.+)__([a-z]+)$/.exec(name) ?? []
     const isOperator = Object.hasOwn(operators, operator) && (names.has(base) || operator === 'is' || operator === 'eq')
     const key = isOperator ? base : name
@@ -39,7 +40,7 @@ export function filtersIn(parameters: readonly Parameter[]): readonly FilterFiel
 
 /** The name of a filter in the query string. */
 export function filterName(field: string, operator: string): string {
-  return operator === 'eq' && !notFilters.includes(field) ? field : `${field}__${operator}`
+  return operator === 'eq' && !reserved.includes(field) ? field : `${field}__${operator}`
 }
 
 /** What a filter of the query string is about; undefined for what the list has none of. */

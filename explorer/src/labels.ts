@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { memberOf } from '../../src/client/query'
 import { send } from './api'
 import { type Field, labelField, valueAt } from './model'
 import { useSession } from './session'
@@ -7,9 +8,6 @@ import { useSession } from './session'
 export type Labels = ReadonlyMap<string, string>
 
 export const labelKey = (resource: string, id: unknown): string => `${resource} ${String(id)}`
-
-/** An id of several columns has commas, which a list does not take without quotes. */
-const member = (id: string): string => (/[",]/.test(id) ? `"${id.replaceAll('"', '""')}"` : id)
 
 /** Of a request: a value of a query string may not be of any length, and UUIDs are long. */
 const mostIds = 50
@@ -38,7 +36,7 @@ export function useLabels(records: readonly unknown[], fields: readonly Field[])
   useEffect(() => {
     let isCurrent = true
     const read = async (name: string, label: Field, ids: readonly string[]): Promise<void> => {
-      const asked = new URLSearchParams({ id__in: ids.map(member).join(), limit: String(ids.length) })
+      const asked = new URLSearchParams({ id__in: ids.map(memberOf).join(), limit: String(ids.length) })
       const { json } = await send({ method: 'GET', path: `/${name}/?${asked}` }, user)
       const { objects } = json as { readonly objects: readonly { readonly id: unknown }[] }
       const found = objects.map((one): [string, string] => [labelKey(name, one.id), String(valueAt(one, label.path))])

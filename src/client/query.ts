@@ -21,7 +21,7 @@ function textOf(value: unknown): string {
 }
 
 /** In double quotes where it holds commas or quotes, or is empty (D16). */
-function memberOf(value: unknown): string {
+export function memberOf(value: unknown): string {
   const text = textOf(value)
   return text === '' || /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -42,17 +42,12 @@ export function renderOpenApi({ resources, limits, info, base }: DescribedSite):
   const tags = all.map(({ name, description }) => ({ name, description: description ?? `Records of ${name}.` }))
   return JSON.stringify({
     openapi: '3.1.0',
-    info: { ...defaultInfo, ...given(info) },
+    info: { ...defaultInfo, ...info },
     servers: [{ url: base === '' ? '/' : base }],
     tags,
     paths,
     components,
   })
-}
-
-/** What is left out may be there, and undefined. */
-function given(info: ApiInfo): ApiInfo {
-  return Object.fromEntries(Object.entries(info).filter(([, value]) => value !== undefined))
 }
 
 /** What is the same for every list. */

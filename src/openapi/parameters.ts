@@ -1,4 +1,5 @@
 import type { Limits } from '../request/limits'
+import { reserved } from '../request/list-request'
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
@@ -96,16 +97,13 @@ function references({ record, fields }: Resource): readonly (readonly [string, R
   })
 }
 
-/** Words of the query string that are no fields (D15). */
-const reserved: readonly string[] = ['ordering', 'limit', 'page']
-
 function fieldFilters(resource: Resource, prefix: string, limits: Limits): readonly Parameter[] {
   return resource.record.flatMap((field) => {
     const related = field.relation && resource.related(field.relation)
     // What could be the name of a field behind the relation is that.
     const isOperator = (name: OperatorName): boolean => !related?.fields.has(name) && !related?.relations.has(name)
     return field.kind.operators.filter(isOperator).map((operator): Parameter => {
-      const isBare = operator === 'eq' && (prefix !== '' || !reserved.includes(field.name))
+      const isBare = operator === 'eq' && (prefix !== '' || !reserved.has(field.name))
       const name = `${prefix}${field.name}${isBare ? '' : `__${operator}`}`
       return query(name, words[operator], operand(field, operator, limits))
     })

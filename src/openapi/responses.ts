@@ -5,16 +5,15 @@ import { schemaRef } from './schemas'
 /** The statuses of refusals. */
 export type ErrorStatus = (typeof refusals)[keyof typeof refusals]['status']
 
-/** Refers to the answers of refusals, in the order of their statuses. */
+/** Refers to the answers of refusals. */
 export function errorResponses(statuses: readonly ErrorStatus[]): JsonSchema {
-  const sorted = statuses.toSorted((one, other) => one - other)
-  return Object.fromEntries(sorted.map((status) => [status, { $ref: `#/components/responses/${status}` }]))
+  return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]))
 }
 
 /** What operations refer to, by status. @param used statuses, those of successes too */
 export function responsesOf(used: ReadonlySet<string>): JsonSchema {
   const statuses = [...new Set(Object.values(refusals).map(({ status }) => status))]
-  const refused = statuses.filter((status) => used.has(String(status))).toSorted((one, other) => one - other)
+  const refused = statuses.filter((status) => used.has(String(status)))
   return Object.fromEntries(refused.map((status) => [status, response(status)]))
 }
 

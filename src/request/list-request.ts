@@ -23,7 +23,8 @@ export interface Filter {
   readonly value: string
 }
 
-const reserved: ReadonlySet<string> = new Set(['ordering', 'limit', 'page'])
+/** Words of the query string that are no fields (D15). */
+export const reserved: ReadonlySet<string> = new Set(['ordering', 'limit', 'page'])
 const reservedWithAfter: ReadonlySet<string> = new Set([...reserved, 'after'])
 
 /**

@@ -4,7 +4,7 @@ import { renderOpenApi } from '../openapi/document'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
 import { checkOptions } from './check-options'
 import { type MountOptions, withDefaults } from './mount-options'
-import { takenNames } from './pages'
+import { requireFreeNames } from './pages'
 
 /**
  * The OpenAPI document that a mount with these options would serve. The data source need not be connected: only its metadata is
@@ -18,8 +18,7 @@ export async function describeDataSource(dataSource: DataSource, options: MountO
   if (!dataSource.isInitialized) await buildMetadata(dataSource)
   const settings = withDefaults(usable)
   const { resources } = buildRegistry(dataSource, settings, mistakes)
-  const taken = takenNames(settings).filter(({ name }) => resources.has(name))
-  if (taken.length > 0) throw new ConfigError(taken.map(({ mistake }) => mistake))
+  requireFreeNames(settings, resources)
   return renderOpenApi({ ...settings, resources: resources.values() })
 }
 

@@ -85,7 +85,7 @@ export function withDefaults(options: MountOptions): MountSettings {
     sqliteLock,
     health,
     openapi: openapi === true ? everybody : openapi,
-    info,
+    info: given(info),
     explorer,
     serverTiming,
   }

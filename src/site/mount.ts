@@ -18,7 +18,7 @@ import type { Resource } from '../schema/registry'
 import { checkOptions } from './check-options'
 import { buildMiddleware } from './koa'
 import { type MountOptions, type MountSettings, withDefaults } from './mount-options'
-import { buildPages, takenNames } from './pages'
+import { buildPages, requireFreeNames } from './pages'
 
 /** One resource as it was mounted. */
 export interface MountedResource {
@@ -102,8 +102,7 @@ function whenInitialized(dataSource: DataSource, forget: () => void, build: () =
 function buildService(dataSource: DataSource, settings: MountSettings, mistakes: readonly string[]): Service {
   const { limits, allowedOrigins, pagingSecret } = settings
   const { resources, accounts } = buildRegistry(dataSource, settings, mistakes)
-  const taken = takenNames(settings).filter(({ name }) => resources.has(name))
-  if (taken.length > 0) throw new ConfigError(taken.map(({ mistake }) => mistake))
+  requireFreeNames(settings, resources)
   const { concurrentPasswords, queuedPasswords } = limits
   const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, concurrentPasswords, queuedPasswords)
   const authenticate = buildAuthenticate(passwords, accounts && buildAccountLookup(accounts))

@@ -1,4 +1,6 @@
+import { ConfigError } from '../errors'
 import type { Session } from '../query/connection'
+import type { Registry } from '../schema/registry'
 import { buildDescription } from './description'
 import { docsPages } from './docs'
 import { explorerPages, rootPage } from './explorer'
@@ -16,19 +18,20 @@ export function buildPages({ health, openapi, explorer, info }: MountSettings, s
   return explorer ? new Map([...pages, ...docsPages(), ...explorerPages(access)]) : pages
 }
 
-/** Names of pages that a resource could have too, and what is to be said where one has. */
-export function takenNames({
-  base,
-  health,
-  openapi,
-  explorer,
-}: MountSettings): readonly { readonly name: string; readonly mistake: string }[] {
-  const taken = (name: string, option: string): { name: string; mistake: string } => ({
-    name,
-    mistake: `"${name}" is the path ${base}/${name}/, and a resource has that name: give it another "name", or mount with ${option}`,
-  })
-  return [
-    ...(health ? [taken('health', '"health" left out')] : []),
-    ...(explorer && openapi !== false ? [taken('docs', '{ explorer: false }')] : []),
+/** @throws {ConfigError} where a resource has the name of a page */
+export function requireFreeNames(
+  { base, health, openapi, explorer }: MountSettings,
+  resources: Registry['resources'],
+): void {
+  const taken: readonly (readonly [name: string, option: string])[] = [
+    ...(health ? [['health', '"health" left out'] as const] : []),
+    ...(explorer && openapi !== false ? [['docs', '{ explorer: false }'] as const] : []),
   ]
+  const mistakes = taken
+    .filter(([name]) => resources.has(name))
+    .map(
+      ([name, option]) =>
+        `"${name}" is the path ${base}/${name}/, and a resource has that name: give it another "name", or mount with ${option}`,
+    )
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
 }
