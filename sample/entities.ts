@@ -24,7 +24,7 @@ export class Language {
 }
 
 @Entity()
-@Resource({ auth: adminRule({ read: 'public' }), description: 'Countries with their languages and neighbours.' })
+@Resource({ auth: adminRule({ read: 'public' }), description: 'Countries of the world.' })
 export class Country {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 3, unique: true }) code!: string

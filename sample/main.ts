@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   answer = app.callback()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(server, dataSource))
   print(mounted)
-  if (admin) console.log(`\nreact-admin over it: ${url}/admin/`)
+  if (admin) console.log(`\nreact-admin over it: ${url}/admin/, Refine: ${url}/admin/refine.html`)
   console.log('\nCtrl-C stops the server.')
 }
 
@@ -59,6 +59,7 @@ function print({ resources }: Mounted): void {
   console.log(
     `\nUsers\n${accounts.map(({ username, password, admin }) => `  ${username}:${password}${admin ? ' (administrator)' : ''}`).join('\n')}`,
   )
+  console.log(`\nPages\n  ${url}/api/ to look at it and to change it\n  ${url}/api/docs/ of its OpenAPI document`)
   console.log('\nTry')
   for (const { title, curl, answer } of tour(url)) console.log(`  # ${title}: ${answer}\n  ${curl}`)
 }

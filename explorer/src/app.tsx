@@ -35,7 +35,8 @@ export function App() {
   }, [user])
   const signIn = async (credentials: Credentials): Promise<void> => {
     const { json } = await send({ method: 'GET', path: '/-/session' }, credentials)
-    setUser({ ...credentials, id: Object(json).id })
+    const { id, admin } = Object(json)
+    setUser({ ...credentials, id, admin })
     setSigningIn(false)
   }
   const session = useMemo(
@@ -66,6 +67,7 @@ function Shell({ session, request }: { readonly session: Session; readonly reque
   const { resources, title: name } = session.model
   const resource = resources.get(route.resource)
   useFocusOnHeading(route, name)
+  useFocusKept(session.user)
   return (
     <SessionContext.Provider value={session}>
       <div class="shell">
@@ -109,7 +111,7 @@ function View({ resource, route }: { readonly resource: Resource; readonly route
 function Start({ route, model }: { readonly route: Route; readonly model: Model }) {
   return (
     <>
-      <h1 tabIndex={-1}>{route.resource === '' ? model.title : `There is no ${route.resource} here`}</h1>
+      <h1 tabIndex={-1}>{route.resource === '' ? model.title : `There is no resource "${route.resource}"`}</h1>
       <p>Choose what to look at.</p>
       <ul class="cards">
         {[...model.resources.values()].map(({ name, description, fields }) => (
@@ -133,4 +135,14 @@ function useFocusOnHeading(route: Route, name: string): void {
     if (!isFirst.current) document.querySelector<HTMLElement>('h1')?.focus()
     isFirst.current = false
   }, [resource, id, form, name])
+}
+
+/** What had the focus may be gone once somebody has signed in or out. */
+function useFocusKept(user: User | undefined): void {
+  const before = useRef(user)
+  useEffect(() => {
+    const isElsewhere = document.activeElement !== null && document.activeElement !== document.body
+    if (before.current !== user && !isElsewhere) document.querySelector<HTMLElement>('h1')?.focus()
+    before.current = user
+  }, [user])
 }

@@ -28,6 +28,7 @@ export interface Operation {
   readonly parameters?: readonly Parameter[]
   /** What a request shows of its user, in other ways; one that is empty is none. */
   readonly security?: readonly object[]
+  readonly 'x-needs'?: string
 }
 
 export interface PathItem {

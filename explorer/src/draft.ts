@@ -1,4 +1,6 @@
-import { parseInput } from './input'
+import type { FieldError } from './api'
+import { isNullable } from './document'
+import { isJsonFor, isText, parseInput } from './input'
 import type { Field } from './model'
 
 /** What is in the inputs: a text, or null. Fields that nobody has touched are not in it, and are not sent. */
@@ -10,12 +12,22 @@ export function withoutPasswords(fields: readonly Field[], draft: Draft): Draft 
   return new Map([...draft, ...secret.map(({ name }) => [name, '…'] as const)])
 }
 
-/** What is sent of it. */
-export function bodyOf(fields: readonly Field[], draft: Draft): object {
+/** What is no JSON where any can be: the service would take it for a text. */
+export function faultsOf(fields: readonly Field[], draft: Draft): readonly FieldError[] {
+  const message = 'must be JSON; a text stands in double quotes'
+  return fields
+    .filter(({ name, schema }) => !isJsonFor(schema, draft.get(name)))
+    .map(({ name }) => ({ field: name, message }))
+}
+
+/** What is sent of it. An input that is empty again is no value, unless texts are: it is left out, or null in the place of one. */
+export function bodyOf(fields: readonly Field[], draft: Draft, isNew: boolean): object {
   const body: Record<string, unknown> = {}
   for (const { name, path, schema } of fields) {
-    const text = draft.get(name)
-    if (text === undefined) continue
+    const given = draft.get(name)
+    const isNothing = given === '' && !isText(schema)
+    if (given === undefined || (isNothing && isNew)) continue
+    const text = isNothing && isNullable(schema) ? null : given
     let at = body
     for (const part of path.slice(0, -1)) {
       at[part] ??= {}

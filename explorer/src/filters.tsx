@@ -9,12 +9,16 @@ interface FiltersProps {
   readonly query: URLSearchParams
 }
 
+const paging: readonly string[] = ['ordering', 'limit', 'page', 'after']
+
 /** The filters of a list, each with a button that takes it away, and a form that adds one. */
 export function Filters({ resource, query }: FiltersProps) {
   const [isOpen, setOpen] = useState(false)
   const active = [...query].flatMap(([name, value], index) => {
     const found = findFilter(resource.filters, name)
-    return found ? [{ ...found, value, index }] : []
+    // One that the service does not know is there to be taken away.
+    const words = found ? `${title(found.field.name)} ${operators[found.operator]} ${value}` : `${name} = ${value}`
+    return found || !paging.includes(name) ? [{ words, index }] : []
   })
   const remove = (index: number): void => {
     const rest = new URLSearchParams([...query].filter((_, at) => at !== index))
@@ -24,14 +28,10 @@ export function Filters({ resource, query }: FiltersProps) {
     <div class="filters">
       {active.length > 0 && (
         <ul aria-label="Filters">
-          {active.map(({ field, operator, value, index }) => (
+          {active.map(({ words, index }) => (
             <li key={index}>
-              {title(field.name)} {operators[operator]} {value}
-              <button
-                type="button"
-                onClick={() => remove(index)}
-                aria-label={`Remove the filter ${title(field.name)} ${operators[operator]} ${value}`}
-              >
+              {words}
+              <button type="button" onClick={() => remove(index)} aria-label={`Remove the filter ${words}`}>
                 ×
               </button>
             </li>
@@ -85,7 +85,7 @@ function FilterForm({ resource, query }: FiltersProps) {
           ))}
         </select>
       </label>
-      <Operand key={`${name} ${chosen}`} schema={field.operators.get(chosen) ?? {}} operator={chosen} />
+      <Operand key={name} schema={field.operators.get(chosen) ?? {}} operator={chosen} />
       <button type="submit" class="primary">
         Filter
       </button>

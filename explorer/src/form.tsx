@@ -1,6 +1,6 @@
-import { useRef, useState } from 'preact/hooks'
-import { type Refused, type Reply, send } from './api'
-import { bodyOf, type Draft, withoutPasswords } from './draft'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Refused, type Reply, send } from './api'
+import { bodyOf, type Draft, faultsOf, withoutPasswords } from './draft'
 import { FieldRow } from './field-row'
 import { type Field, type Resource, title, valueAt } from './model'
 import { Problem } from './problem'
@@ -21,7 +21,7 @@ export function Form({ resource, id, initial }: FormProps) {
 }
 
 function Update({ resource, id }: { readonly resource: Resource; readonly id: string }) {
-  const loaded = useRead(`/${resource.name}/${encodeURIComponent(id)}/`)
+  const loaded = useRead(`/${resource.name}/${encodeURIComponent(id)}/`, false)
   const before = useRef<Reply>(undefined)
   if (loaded.state === 'done') before.current ??= loaded.reply
   if (loaded.state === 'failed') return <Problem error={loaded.error} />
@@ -43,17 +43,23 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
   const [draft, setDraft] = useState<Draft>(new Map(initial))
   const [error, setError] = useState<Refused>()
   const [isSending, setSending] = useState(false)
+  const isNew = id === undefined
   const { name, creates = [], updates = [] } = resource
-  const fields = (id === undefined ? creates : updates).filter(({ schema }) => !schema.readOnly)
+  const fields = (isNew ? creates : updates).filter(({ schema }) => !schema.readOnly)
   const change = (field: Field, text: string | null): void => setDraft(new Map(draft).set(field.name, text))
+  const path = isNew ? `/${name}/` : `/${name}/${encodeURIComponent(id)}/`
+  const request = { method: isNew ? 'POST' : 'PUT', path, tag: before?.tag ?? null }
+  // What it would send, to copy before or instead.
+  useEffect(() => note({ ...request, body: bodyOf(fields, withoutPasswords(fields, draft), isNew) }), [draft])
+  // Who signs in has been told what somebody else may not do.
+  useEffect(() => setError(undefined), [user])
   const save = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
-    const body = bodyOf(fields, draft)
-    const path = id === undefined ? `/${name}/` : `/${name}/${encodeURIComponent(id)}/`
-    const request = { method: id === undefined ? 'POST' : 'PUT', path, body, tag: before?.tag ?? null }
-    note({ ...request, body: bodyOf(fields, withoutPasswords(fields, draft)) })
+    if (isSending) return
+    const faults = faultsOf(fields, draft)
+    if (faults.length > 0) return setError(new Refused(400, '', faults))
     setSending(true)
-    await send(request, user).then(
+    await send({ ...request, body: bodyOf(fields, draft, isNew) }, user).then(
       ({ json }) => go(links.record(name, Object(json).id)),
       (refused: Refused) => setError(refused),
     )
@@ -62,11 +68,11 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
   const others = error?.errors.filter((one) => !fields.some((field) => field.name === one.field)) ?? []
   return (
     <>
-      <h1 tabIndex={-1}>{id === undefined ? `New ${name}` : `Edit ${name} ${id}`}</h1>
+      <h1 tabIndex={-1}>{isNew ? `New ${name}` : `Edit ${name} ${id}`}</h1>
       {error && error.errors.length === 0 && <Problem error={error} />}
       {error && error.errors.length > 0 && (
         <div role="alert" class="notice">
-          <p>The service does not accept this. See what it says beside the fields.</p>
+          <p>This is not accepted. See what is said beside the fields.</p>
           {others.map((one) => (
             <p key={one.field}>
               {title(one.field)} {one.message}
@@ -86,10 +92,10 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
           />
         ))}
         <p class="buttons">
-          <button type="submit" class="primary" disabled={isSending}>
-            {id === undefined ? 'Create' : 'Save'}
+          <button type="submit" class="primary" aria-disabled={isSending}>
+            {isNew ? 'Create' : 'Save'}
           </button>
-          <a class="button" href={id === undefined ? links.list(name) : links.record(name, id)}>
+          <a class="button" href={isNew ? links.list(name) : links.record(name, id)}>
             Cancel
           </a>
         </p>

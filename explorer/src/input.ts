@@ -4,8 +4,22 @@ import { type Schema, typesOf } from './document'
 export function textOf(schema: Schema, value: unknown): string {
   if (value === undefined || value === null) return ''
   // Where there can be any JSON, a text in quotes is told from a number.
-  const isJson = typeof value === 'object' || (schema.enum === undefined && typesOf(schema).length === 0)
-  return isJson ? JSON.stringify(value, null, 2) : String(value)
+  return typeof value === 'object' || isAnyJson(schema) ? JSON.stringify(value, null, 2) : String(value)
+}
+
+function isAnyJson(schema: Schema): boolean {
+  return schema.enum === undefined && typesOf(schema).length === 0
+}
+
+/** Whether what is in the input of any JSON is some; nothing is, too. */
+export function isJsonFor(schema: Schema, text: string | null | undefined): boolean {
+  return !text || !isAnyJson(schema) || parseJson(text) !== text
+}
+
+/** Whether each text is a value, the empty one too: dates, decimals and their kin have a form. */
+export function isText(schema: Schema): boolean {
+  const { format = 'password', pattern, enum: members } = schema
+  return typesOf(schema).includes('string') && format === 'password' && pattern === undefined && members === undefined
 }
 
 /**

@@ -2,10 +2,11 @@ import { typesOf } from './document'
 import { Filters } from './filters'
 import { labelKey, useLabels } from './labels'
 import { type Field, type Resource, title, valueAt } from './model'
+import { NewLink } from './new-link'
 import { type PageMeta, Pager } from './pager'
 import { Problem } from './problem'
 import { fromStart, go, links } from './route'
-import { useRead, useSession } from './session'
+import { useRead } from './session'
 import { Value } from './value'
 
 interface ListProps {
@@ -22,7 +23,7 @@ const none: readonly { readonly id: unknown }[] = []
 
 /** A page of records: filters, sorting and paging are in the address. */
 export function List({ resource, query }: ListProps) {
-  const { name, description, creates } = resource
+  const { name, description } = resource
   const text = String(query)
   const loaded = useRead(`/${name}/${text === '' ? '' : `?${text}`}`)
   const page = loaded.state === 'done' ? (loaded.reply.json as Page) : undefined
@@ -31,33 +32,17 @@ export function List({ resource, query }: ListProps) {
     <>
       <div class="heading">
         <h1 tabIndex={-1}>{name}</h1>
-        {creates && <CreateLink resource={resource} query={query} />}
+        <NewLink resource={resource} initial={query} />
       </div>
       <p class="quiet">{description}</p>
       <Filters resource={resource} query={query} />
-      {loaded.state === 'failed' && <Problem error={loaded.error} />}
-      <Table resource={resource} query={query} records={records} isBusy={loaded.state === 'loading'} />
+      {loaded.state === 'failed' ? (
+        <Problem error={loaded.error} />
+      ) : (
+        <Table resource={resource} query={query} records={records} isBusy={loaded.state === 'loading'} />
+      )}
       {page && <Pager resource={resource} query={query} meta={page.meta} />}
     </>
-  )
-}
-
-/** What is filtered by is what a new record begins with. */
-function CreateLink({ resource, query }: ListProps) {
-  const { user, askToSignIn } = useSession()
-  const { creates = [], name, writesNeedUser } = resource
-  if (writesNeedUser && user === undefined) {
-    return (
-      <button type="button" onClick={askToSignIn}>
-        Sign in to add one
-      </button>
-    )
-  }
-  const known = [...query].filter(([field]) => creates.some((one) => one.name === field))
-  return (
-    <a class="button" href={links.create(name, new URLSearchParams(known))}>
-      New {name}
-    </a>
   )
 }
 

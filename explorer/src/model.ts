@@ -21,6 +21,8 @@ export interface Resource {
   readonly deletes: boolean
   /** Whether nobody changes anything without signing in. */
   readonly writesNeedUser: boolean
+  /** Whether nobody but administrators does. */
+  readonly writesNeedAdmin: boolean
   /** The field that names who may change a record. */
   readonly owner: string | undefined
   /** Foreign keys of other resources that lead here. */
@@ -51,6 +53,7 @@ export function readModel({ info, tags, paths, components: { schemas } }: OpenAp
     const parameters = collection?.get?.parameters ?? []
     const find = (wanted: string): Schema => parameters.find((one) => one.name === wanted)?.schema ?? {}
     const limit = find('limit')
+    const writes = [collection?.post, item?.put, item?.delete]
     const resource: Resource = {
       name,
       description,
@@ -60,7 +63,8 @@ export function readModel({ info, tags, paths, components: { schemas } }: OpenAp
       creates: collection?.post === undefined ? undefined : fieldsOf(`${name}.create`),
       updates: item?.put === undefined ? undefined : fieldsOf(`${name}.update`),
       deletes: item?.delete !== undefined,
-      writesNeedUser: [collection?.post, item?.put, item?.delete].some(needsUser),
+      writesNeedUser: writes.some(needsUser),
+      writesNeedAdmin: writes.some((write) => write?.['x-needs'] === 'admins'),
       owner: schemas[name]?.['x-owner'],
       referrers: all.flatMap((other) =>
         other.fields

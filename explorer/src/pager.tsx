@@ -31,7 +31,7 @@ export function Pager({ resource, query, meta }: PagerProps) {
       <span>Page {meta.page}</span>
       {meta.next === '' ? <span class="quiet">Next</span> : <a href={lead(meta.next)}>Next</a>}
       <label class="inline">
-        Records of a page
+        Records per page
         <select value={limit} onChange={resize}>
           {sizes
             .toSorted((one, other) => one - other)

@@ -1,9 +1,10 @@
-import { useMemo, useState } from 'preact/hooks'
-import { type Refused, type Reply, send } from './api'
+import { useMemo } from 'preact/hooks'
+import { Actions } from './actions'
 import { labelKey, useLabels } from './labels'
 import { labelField, type Resource, title, valueAt } from './model'
+import { NewLink } from './new-link'
 import { Problem } from './problem'
-import { go, links } from './route'
+import { links } from './route'
 import { useRead, useSession } from './session'
 import { Value } from './value'
 
@@ -30,7 +31,7 @@ export function RecordView({ resource, id }: RecordProps) {
         {loaded.state === 'done' && <Actions resource={resource} id={id} before={loaded.reply} />}
       </div>
       <p>
-        <a href={links.list(name)}>All of {name}</a>
+        <a href={links.list(name)}>All {name} records</a>
       </p>
       {loaded.state === 'failed' && <Problem error={loaded.error} />}
       {record !== undefined && (
@@ -61,75 +62,20 @@ function Referrers({ resource: { referrers }, id }: RecordProps) {
   return (
     <section aria-labelledby="referrers">
       <h2 id="referrers">What refers to it</h2>
-      <ul>
+      <ul class="referrers">
         {referrers.map(({ resource, field }) => {
           const query = new URLSearchParams({ [field]: id })
+          const own = model.resources.get(resource)
           return (
             <li key={`${resource} ${field}`}>
               <a href={links.list(resource, query)}>
                 {resource} by {title(field)}
               </a>
-              {model.resources.get(resource)?.creates && (
-                <>
-                  {' · '}
-                  <a href={links.create(resource, query)}>New {resource}</a>
-                </>
-              )}
+              {own && <NewLink resource={own} initial={query} />}
             </li>
           )
         })}
       </ul>
     </section>
-  )
-}
-
-/** Where the rule and the owner allow. */
-function Actions({ resource, id, before }: RecordProps & { readonly before: Reply }) {
-  const { user, askToSignIn, note } = useSession()
-  const [isAsking, setAsking] = useState(false)
-  const [error, setError] = useState<Refused>()
-  const { name, owner, updates, deletes, writesNeedUser } = resource
-  if (!updates && !deletes) return null
-  if (user !== undefined && owner !== undefined) {
-    const owned = valueAt(before.json, owner.split('__'))
-    if (String(owned) !== String(user.id)) return <p class="quiet">Only its owner may change it.</p>
-  }
-  if (user === undefined && writesNeedUser) {
-    return (
-      <button type="button" onClick={askToSignIn}>
-        Sign in to change it
-      </button>
-    )
-  }
-  const remove = async (): Promise<void> => {
-    const request = { method: 'DELETE', path: `/${name}/${encodeURIComponent(id)}/`, tag: before.tag }
-    note(request)
-    await send(request, user).then(() => go(links.list(name)), setError)
-    setAsking(false)
-  }
-  return (
-    <div class="buttons">
-      {updates && (
-        <a class="button" href={links.edit(name, id)}>
-          Edit
-        </a>
-      )}
-      {deletes && !isAsking && (
-        <button type="button" onClick={() => setAsking(true)}>
-          Delete
-        </button>
-      )}
-      {isAsking && (
-        <>
-          <button type="button" class="danger" onClick={remove}>
-            Delete for good
-          </button>
-          <button type="button" onClick={() => setAsking(false)}>
-            Keep
-          </button>
-        </>
-      )}
-      {error && <Problem error={error} />}
-    </div>
   )
 }

@@ -6,6 +6,7 @@ import type { Model } from './model'
 /** Who has signed in. */
 export interface User extends Credentials {
   readonly id: unknown
+  readonly admin: boolean
 }
 
 /** What every part of the page has. */
@@ -31,8 +32,8 @@ export type Loaded =
   | { readonly state: 'failed'; readonly error: Refused }
   | { readonly state: 'done'; readonly reply: Reply }
 
-/** Reads a path, again when the user changes, and notes it as what the page shows. */
-export function useRead(path: string): Loaded {
+/** Reads a path, again when the user changes. @param isNoted whether that is the request that the page shows */
+export function useRead(path: string, isNoted = true): Loaded {
   const { user, note } = useSession()
   const [loaded, setLoaded] = useState<Loaded>({ state: 'loading' })
   useEffect(() => {
@@ -41,7 +42,7 @@ export function useRead(path: string): Loaded {
     const show = (next: Loaded): void => {
       if (isCurrent) setLoaded(next)
     }
-    note(request)
+    if (isNoted) note(request)
     show({ state: 'loading' })
     send(request, user).then(
       (reply) => show({ state: 'done', reply }),
@@ -50,6 +51,6 @@ export function useRead(path: string): Loaded {
     return () => {
       isCurrent = false
     }
-  }, [path, user, note])
+  }, [path, isNoted, user, note])
   return loaded
 }

@@ -16,7 +16,7 @@ export function SignIn({ onSignIn, onClose }: SignInProps) {
     const data = new FormData(event.currentTarget as HTMLFormElement)
     const credentials = { username: String(data.get('username')), password: String(data.get('password')) }
     await onSignIn(credentials).catch(({ status, message }: Refused) =>
-      setError(status === 401 ? 'This name and password are those of no user.' : message),
+      setError(status === 401 ? 'The user name or the password is wrong.' : message),
     )
   }
   return (

@@ -52,7 +52,7 @@ export function renderOpenApi({ resources, limits, info, base }: DescribedSite):
 
 /** What is the same for every list. */
 const guide =
-  'A list is filtered by `field=value` and `field__operator=value`; a name may follow relations, as `author__username`. A filter ' +
+  'A list is filtered by `field=value` and `field__operator=value`; a name may follow relations, with two underscores between. A filter ' +
   'given twice means any of its values for `eq`, `in`, `is`, `like` and `ilike`, all of them for the others. Texts with commas in ' +
   'an `in` list stand in double quotes.'
 

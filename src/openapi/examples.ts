@@ -21,7 +21,8 @@ const texts: readonly (readonly [name: RegExp, example: string])[] = [
   [/slug/, 'a-quiet-morning'],
   [/code|sku/, 'A17'],
   [/title|subject|headline/, 'A quiet morning'],
-  [/name/, 'Ann Lee'],
+  [/(user|person|author|member|customer|employee|contact|student|reader)$|.name/, 'Ann Lee'],
+  [/name|label/, 'Example'],
 ]
 
 const numbers: readonly (readonly [name: RegExp, example: number])[] = [
@@ -32,8 +33,8 @@ const numbers: readonly (readonly [name: RegExp, example: number])[] = [
   [/population/, 545_796],
 ]
 
-/** A value that looks like a real one: by the field's name, since a schema has seldom more to go by. */
-export function exampleOf({ name, relation, path }: Field, schema: JsonSchema): Json | undefined {
+/** A value that looks like a real one: by the field's name, since a schema has seldom more to go by. @param resource its name */
+export function exampleOf(resource: string, { name, relation, path }: Field, schema: JsonSchema): Json | undefined {
   const { type, enum: members, examples, maxLength, minimum, maximum } = schema
   if (Array.isArray(members)) return members[0]
   if (Array.isArray(examples)) return examples[0]
@@ -44,7 +45,8 @@ export function exampleOf({ name, relation, path }: Field, schema: JsonSchema): 
   if (types.includes('number')) return within(find(numbers, last) ?? 12.5, minimum, maximum)
   if (type === 'boolean') return true
   if (type !== 'string') return undefined
-  const text = find(texts, last) ?? 'A few words'
+  // A name is that of what has it.
+  const text = (last === 'name' ? find(texts, resource) : undefined) ?? find(texts, last) ?? 'A few words'
   return typeof maxLength === 'number' ? text.slice(0, maxLength) : text
 }
 

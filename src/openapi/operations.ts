@@ -1,7 +1,7 @@
 import type { Rule } from '../access/rule'
 import type { Limits } from '../request/limits'
 import type { Resource } from '../schema/registry'
-import type { Json, JsonSchema } from '../value/kind'
+import type { JsonSchema } from '../value/kind'
 import { idParameter, ifMatchParameter, ifNoneMatchParameter, listParameters } from './parameters'
 import { type ErrorStatus, errorResponses } from './responses'
 import { createOf, listOf, schemaRef, updateOf } from './schemas'
@@ -88,11 +88,20 @@ const required = ({ requireIfMatch }: Resource): readonly ErrorStatus[] => (requ
 
 function operation({ name, rule }: Resource, id: string, summary: string, rest: JsonSchema): JsonSchema {
   const isReading = id === 'list' || id === 'read'
-  return { operationId: `${name}.${id}`, summary, tags: [name], security: securityOf(rule, isReading), ...rest }
+  const security = securityOf(rule, isReading)
+  const isForAdmins = rule.needs === 'admins' && security.length > 0
+  return {
+    operationId: `${name}.${id}`,
+    summary,
+    tags: [name],
+    security,
+    ...(isForAdmins && { 'x-needs': 'admins' }),
+    ...rest,
+  }
 }
 
 /** Credentials that are needed, or that a rule of the application's own may want. */
-function securityOf(rule: Rule, isReading: boolean): Json {
+function securityOf(rule: Rule, isReading: boolean): readonly JsonSchema[] {
   if (isReading && rule.read === 'public') return []
   return rule.needs === undefined ? [{}, { basic: [] }] : [{ basic: [] }]
 }

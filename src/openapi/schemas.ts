@@ -120,7 +120,7 @@ export function writtenSchema({ written, schema }: Kind): JsonSchema {
 function describe(resource: Resource, field: Field, schema: JsonSchema, isNullable: boolean): JsonSchema {
   const comment = field.columns.map(({ column }) => column.comment).find((text) => text !== undefined && text !== '')
   const related = field.relation && resource.related(field.relation)
-  const example = exampleOf(field, schema)
+  const example = exampleOf(resource.name, field, schema)
   return {
     ...(isNullable ? orNull(schema) : schema),
     description: comment ?? (related ? `The id of a ${related.name}.` : sentence(field.kind.description)),

@@ -15,14 +15,15 @@ export function explorerPages(access: ReaderAccess): Pages {
 }
 
 /**
- * Says to who signs in whose credentials these are, so that the page knows what is the user's own. Whom no rule lets in is not told
+ * Says to who signs in whose credentials these are, so that the page knows what is the user's own, and whether he is an administrator. Whom no rule lets in is not told
  * that his password is right (D23).
  */
 function sessionPage(access: ReaderAccess): Page {
   return async (request) => {
     const { service } = await requireReader(access, request)
     const { principal } = await requireReader({ ...access, rule: loginRule(service) }, request)
-    return withCaching(answerJson(200, JSON.stringify({ id: principal.id })), false)
+    const { id, admin = false } = principal
+    return withCaching(answerJson(200, JSON.stringify({ id, admin })), false)
   }
 }
 

@@ -7,6 +7,10 @@ const launchOptions = {
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-sync'],
 }
 
+/** Milliseconds that something may take to be there: much runs beside it. */
+export const patience = 20_000
+jest.setTimeout(90_000)
+
 /** A browser for the tests of a file: each has a page of its own, which must be without errors and stay at home. */
 export class Visitor {
   readonly #contexts: BrowserContext[] = []
@@ -24,7 +28,7 @@ export class Visitor {
     const { origin } = new URL(url)
     const context = await this.browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options })
     this.#contexts.push(context)
-    context.setDefaultTimeout(10_000)
+    context.setDefaultTimeout(patience)
     const page = await context.newPage()
     page.on('pageerror', (error) => this.#faults.push(error.message))
     page.on('request', (request) => {

@@ -137,7 +137,7 @@ test('with a rule, only whom it lets read learns the names of resources and fiel
 
 test('who has signed in is told who he is, and nobody else anything', async () => {
   const ask = await open()
-  expect((await ask('GET /api/-/session', { as: 'bob' })).json()).toEqual({ id: 2 })
+  expect((await ask('GET /api/-/session', { as: 'bob' })).json()).toEqual({ id: 2, admin: false })
   for (const options of [{}, { as: 'nobody' }, { headers: { Authorization: 'Basic !' } }]) {
     expect(await ask('GET /api/-/session', options)).toMatchObject({ status: 401, text: 'Authentication failed' })
   }
@@ -145,7 +145,7 @@ test('who has signed in is told who he is, and nobody else anything', async () =
 
 test('whom the description is closed to is not told that his password is right', async () => {
   const ask = await open({ mount: { openapi: adminRule() } })
-  expect((await ask('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1 })
+  expect((await ask('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1, admin: true })
   expect(await ask('GET /api/-/session', { as: 'bob' })).toMatchObject({ status: 401, text: 'Authentication failed' })
 })
 
@@ -158,7 +158,7 @@ test('where all rules are for administrators, nobody else is told that his passw
     }
   }
   const ask = await open({ entities: [User] }, { seed })
-  expect((await ask('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1 })
+  expect((await ask('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1, admin: true })
   expect(await ask('GET /api/-/session', { as: 'bob' })).toMatchObject({ status: 401, text: 'Authentication failed' })
 })
 
