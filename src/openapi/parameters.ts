@@ -1,3 +1,4 @@
+import { memoize } from '../query/memoize'
 import type { Limits } from '../request/limits'
 import { reserved } from '../request/list-request'
 import type { Field } from '../schema/field'
@@ -18,7 +19,7 @@ const words: Readonly<Record<OperatorName, string>> = {
   gte: 'at least this',
   in: 'any of these',
   is: 'null, not null, or a truth value',
-  like: 'like this pattern, in which % stands for any text and _ for any character',
+  like: 'like this pattern: % is any text, _ any character',
   ilike: 'like this pattern, whatever the case',
 }
 
@@ -71,25 +72,31 @@ export function idParameter({ key }: Resource): Parameter {
  * can be asked for too.
  */
 function filterParameters(resource: Resource, limits: Limits): readonly Parameter[] {
-  const own = fieldFilters(resource, '', limits)
-  const direct = references(resource).flatMap(([name, relation]): readonly Parameter[] => {
-    const related = resource.related(relation)
+  const through = (
+    from: Resource,
+    prefix: string,
+    [name, relation]: Reference,
+    depth: number,
+  ): readonly Parameter[] => {
+    const related = from.related(relation)
     if (related === undefined) return []
-    const further = references(related).flatMap(([next, second]) => {
-      const end = related.related(second)
-      return end === undefined ? [] : fieldFilters(end, `${name}__${next}__`, limits)
-    })
-    return [...fieldFilters(related, `${name}__`, limits), ...(limits.joinDepth > 1 ? further : [])]
-  })
-  const toMany = [...resource.relations].flatMap(([name, relation]) => {
-    const related = resource.related(relation)
-    return related === undefined ? [] : fieldFilters(related, `${name}__`, limits)
-  })
-  return [...own, ...direct, ...toMany]
+    const path = `${prefix}${name}__`
+    const further = depth > 1 ? references(related).flatMap((next) => through(related, path, next, depth - 1)) : []
+    return [...joinedFilters(related, limits).map((own) => ({ ...own, name: `${path}${own['name']}` })), ...further]
+  }
+  const depth = Math.min(2, limits.joinDepth)
+  return [
+    ...fieldFilters(resource, reserved, limits),
+    ...references(resource).flatMap((reference) => through(resource, '', reference, depth)),
+    ...[...resource.relations].flatMap((relation) => through(resource, '', relation, 1)),
+  ]
 }
 
+/** A relation, by the name that joins have for it. */
+type Reference = readonly [name: string, relation: RelationMetadata]
+
 /** Foreign keys by the name that joins have for them: without `_id`, unless a field has that name (D15). */
-function references({ record, fields }: Resource): readonly (readonly [string, RelationMetadata])[] {
+function references({ record, fields }: Resource): readonly Reference[] {
   return record.flatMap((field) => {
     const { name, relation } = field
     const short = name.replace(/_id$/, '')
@@ -97,14 +104,18 @@ function references({ record, fields }: Resource): readonly (readonly [string, R
   })
 }
 
-function fieldFilters(resource: Resource, prefix: string, limits: Limits): readonly Parameter[] {
+/** The filters of a resource behind the name of a relation, where no word is reserved. */
+const joinedFilters = memoize((resource: Resource, limits: Limits) => fieldFilters(resource, new Set(), limits))
+
+/** @param taken names that `eq` does not go without */
+function fieldFilters(resource: Resource, taken: ReadonlySet<string>, limits: Limits): readonly Parameter[] {
   return resource.record.flatMap((field) => {
     const related = field.relation && resource.related(field.relation)
     // What could be the name of a field behind the relation is that.
     const isOperator = (name: OperatorName): boolean => !related?.fields.has(name) && !related?.relations.has(name)
     return field.kind.operators.filter(isOperator).map((operator): Parameter => {
-      const isBare = operator === 'eq' && (prefix !== '' || !reserved.has(field.name))
-      const name = `${prefix}${field.name}${isBare ? '' : `__${operator}`}`
+      const isBare = operator === 'eq' && !taken.has(field.name)
+      const name = `${field.name}${isBare ? '' : `__${operator}`}`
       return query(name, words[operator], operand(field, operator, limits))
     })
   })
