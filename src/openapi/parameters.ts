@@ -67,10 +67,7 @@ export function idParameter({ key }: Resource): Parameter {
   }
 }
 
-/**
- * A filter for each field and operator; through foreign keys two relations far, and through one to many records. Longer paths
- * can be asked for too.
- */
+/** A filter for each field and operator, and through relations two far. Longer paths can be asked for too. */
 function filterParameters(resource: Resource, limits: Limits): readonly Parameter[] {
   const through = (
     from: Resource,
@@ -81,19 +78,22 @@ function filterParameters(resource: Resource, limits: Limits): readonly Paramete
     const related = from.related(relation)
     if (related === undefined) return []
     const path = `${prefix}${name}__`
-    const further = depth > 1 ? references(related).flatMap((next) => through(related, path, next, depth - 1)) : []
+    const further = depth > 1 ? relations(related).flatMap((next) => through(related, path, next, depth - 1)) : []
     return [...joinedFilters(related, limits).map((own) => ({ ...own, name: `${path}${own['name']}` })), ...further]
   }
   const depth = Math.min(2, limits.joinDepth)
   return [
     ...fieldFilters(resource, reserved, limits),
-    ...references(resource).flatMap((reference) => through(resource, '', reference, depth)),
-    ...[...resource.relations].flatMap((relation) => through(resource, '', relation, 1)),
+    ...relations(resource).flatMap((relation) => through(resource, '', relation, depth)),
   ]
 }
 
 /** A relation, by the name that joins have for it. */
 type Reference = readonly [name: string, relation: RelationMetadata]
+
+function relations(resource: Resource): readonly Reference[] {
+  return [...references(resource), ...resource.relations]
+}
 
 /** Foreign keys by the name that joins have for them: without `_id`, unless a field has that name (D15). */
 function references({ record, fields }: Resource): readonly Reference[] {
