@@ -47,26 +47,6 @@ function afterParameter({ paging }: Resource): Parameter {
   })
 }
 
-/** The `If-Match` of a write and of a read (RFC 9110). */
-export function ifMatchParameter(required: boolean): Parameter {
-  return header('If-Match', 'Only where the record still has this ETag', required)
-}
-
-export const ifNoneMatchParameter = header('If-None-Match', 'Only where the record has another ETag', false)
-
-/** The `id` of an item path. */
-export function idParameter({ key }: Resource): Parameter {
-  const { minimum, ...schema } = key.kind.schema
-  const least = minimum === undefined ? {} : { minimum: 1 }
-  return {
-    name: 'id',
-    in: 'path',
-    required: true,
-    description: 'The id of the record',
-    schema: { ...schema, ...least },
-  }
-}
-
 /** A filter for each field and operator, and through relations two far. Longer paths can be asked for too. */
 function filterParameters(resource: Resource, limits: Limits): readonly Parameter[] {
   const through = (
@@ -147,8 +127,4 @@ function list(items: JsonSchema): JsonSchema {
 
 function query(name: string, description: string, rest: { readonly [keyword: string]: Json }): Parameter {
   return { name, in: 'query', description, ...rest }
-}
-
-function header(name: string, description: string, required: boolean): Parameter {
-  return { name, in: 'header', description, required, schema: { type: 'string' } }
 }

@@ -3,6 +3,7 @@ import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import type { Json, JsonSchema, Kind } from '../value/kind'
 import { orNull } from '../value/schema'
+import { defaultOf } from './default-value'
 import { exampleOf } from './examples'
 import { closedObject, type Member, objectSchema } from './object'
 
@@ -135,21 +136,4 @@ function sentence(text: string): string {
 
 function readOnly(schema: JsonSchema): JsonSchema {
   return { ...schema, readOnly: true }
-}
-
-/** What a POST that leaves the field out gets, where that is always the same. */
-function defaultOf({ columns: [first], kind }: Field): Json | undefined {
-  if (first === undefined) return undefined
-  const { column } = first
-  const make = (): unknown => column.getEntityValue(column.entityMetadata.create()) ?? column.default
-  const value = make()
-  const isPlain = ['string', 'number', 'boolean'].includes(typeof value)
-  // A class may give each record another, as a UUID.
-  if (!isPlain || column.transformer !== undefined || make() !== value) return undefined
-  try {
-    return kind.toJson(kind.fromJson(value))
-  } catch {
-    // A default as SQL, which is no value of the kind.
-    return undefined
-  }
 }
