@@ -10,7 +10,8 @@ import { openSite, type Site } from './site'
 import { byForm, sleep, tell, until } from './time'
 import { clients, startTraffic } from './traffic'
 
-const waitLimit = 500
+// Two connections for twenty clients: long enough that nobody is refused for the sake of a slow machine.
+const waitLimit = 1_500
 const calm = byForm({ short: 500, long: 2_000 })
 
 let primary: Cluster
