@@ -13,12 +13,13 @@ export type PathItem = JsonSchema
 /** The paths of one resource: its collection and its items, without the last slash (D1), which checkers of documents do not like. */
 export function resourcePaths(resource: Resource, limits: Limits): readonly (readonly [string, PathItem])[] {
   const { name, writable } = resource
+  const update = writable && updateOperation(resource)
   const item = {
     parameters: [idParameter(resource)],
     get: readOperation(resource),
-    ...(writable && {
-      put: updateOperation(resource, 'update', 'Change'),
-      patch: updateOperation(resource, 'patch', 'Change'),
+    ...(update && {
+      put: update,
+      patch: { ...update, operationId: `${name}.patch` },
       delete: deleteOperation(resource),
     }),
   }
@@ -63,8 +64,8 @@ function readOperation(resource: Resource): JsonSchema {
   })
 }
 
-function updateOperation(resource: Resource, id: string, verb: string): JsonSchema {
-  return operation(resource, id, `${verb} a ${resource.name}`, {
+function updateOperation(resource: Resource): JsonSchema {
+  return operation(resource, 'update', `Change a ${resource.name}`, {
     description: 'Only the fields that are given are changed.',
     parameters: [ifMatchParameter(resource.requireIfMatch)],
     requestBody: body(updateOf(resource.name)),

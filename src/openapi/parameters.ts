@@ -8,7 +8,9 @@ import type { Json, JsonSchema, OperatorName } from '../value/kind'
 import { writtenSchema } from './schemas'
 
 /** A Parameter Object of OpenAPI. */
-export type Parameter = JsonSchema
+export interface Parameter extends JsonSchema {
+  readonly name: string
+}
 
 const words: Readonly<Record<OperatorName, string>> = {
   eq: 'equal to this',
@@ -59,13 +61,13 @@ function filterParameters(resource: Resource, limits: Limits): readonly Paramete
     if (related === undefined) return []
     const path = `${prefix}${name}__`
     const further = depth > 1 ? relations(related).flatMap((next) => through(related, path, next, depth - 1)) : []
-    return [...joinedFilters(related, limits).map((own) => ({ ...own, name: `${path}${own['name']}` })), ...further]
+    return [...fieldFilters(related, limits).map((own) => ({ ...own, name: `${path}${own.name}` })), ...further]
   }
   const depth = Math.min(2, limits.joinDepth)
-  return [
-    ...fieldFilters(resource, reserved, limits),
-    ...relations(resource).flatMap((relation) => through(resource, '', relation, depth)),
-  ]
+  const own = fieldFilters(resource, limits).map((filter) =>
+    reserved.has(filter.name) ? { ...filter, name: `${filter.name}__eq` } : filter,
+  )
+  return [...own, ...relations(resource).flatMap((relation) => through(resource, '', relation, depth))]
 }
 
 /** A relation, by the name that joins have for it. */
@@ -84,22 +86,18 @@ function references({ record, fields }: Resource): readonly Reference[] {
   })
 }
 
-/** The filters of a resource behind the name of a relation, where no word is reserved. */
-const joinedFilters = memoize((resource: Resource, limits: Limits) => fieldFilters(resource, new Set(), limits))
-
-/** @param taken names that `eq` does not go without */
-function fieldFilters(resource: Resource, taken: ReadonlySet<string>, limits: Limits): readonly Parameter[] {
-  return resource.record.flatMap((field) => {
+/** The filters by a resource's own fields, as they are behind the name of a relation, where no word is reserved. */
+const fieldFilters = memoize((resource: Resource, limits: Limits): readonly Parameter[] =>
+  resource.record.flatMap((field) => {
     const related = field.relation && resource.related(field.relation)
     // What could be the name of a field behind the relation is that.
     const isOperator = (name: OperatorName): boolean => !related?.fields.has(name) && !related?.relations.has(name)
-    return field.kind.operators.filter(isOperator).map((operator): Parameter => {
-      const isBare = operator === 'eq' && !taken.has(field.name)
-      const name = `${field.name}${isBare ? '' : `__${operator}`}`
+    return field.kind.operators.filter(isOperator).map((operator) => {
+      const name = operator === 'eq' ? field.name : `${field.name}__${operator}`
       return query(name, words[operator], operand(field, operator, limits))
     })
-  })
-}
+  }),
+)
 
 function operand(field: Field, operator: OperatorName, { pattern, members }: Limits): JsonSchema {
   const { examples, ...schema } = writtenSchema(field.kind)
