@@ -2,6 +2,7 @@ import type { EntityMetadata } from 'typeorm'
 import { singleKind } from '../value/number'
 import { checkedColumns, uniqueColumns } from './constraint'
 import type { Dialect, Failure } from './dialect'
+import { inList } from './in-list'
 import { mysqlPlace } from './mysql-place'
 
 /** Text as it is, whatever the collation of its column takes to be the same. */
@@ -36,9 +37,8 @@ const driversOwn =
 export const mysql: Dialect = {
   // By the column first, which can use an index; then exactly.
   equalsAny: (column, kind, values) => {
-    const list = values.join(', ')
-    const equal = `${column} IN (${list})`
-    return kind.operators.includes('like') ? `(${equal} AND ${exact(column)} IN (${list}))` : equal
+    const equal = inList(column, values)
+    return kind.operators.includes('like') ? `(${equal} AND ${inList(exact(column), values)})` : equal
   },
   matches: (column, pattern, ignoreCase, bind) => {
     const text = `CONVERT(${column} USING utf8mb4)`

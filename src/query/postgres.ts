@@ -1,5 +1,6 @@
 import { checkedColumns, uniqueColumns } from './constraint'
 import type { Dialect } from './dialect'
+import { inList } from './in-list'
 import { hasten, isOfName, newStatementNames, type PoolClient, type Pools } from './postgres-connection'
 
 /** Types that are read as PostgreSQL writes them: its driver makes objects of them, and a local time of a date. */
@@ -16,7 +17,7 @@ const driversOwn =
   /connection terminated|connection ended|timeout exceeded when trying to connect|query read timeout|connection error|not queryable|calling end on the pool|client was closed/i
 
 export const postgres: Dialect = {
-  equalsAny: (column, _, values) => `${column} IN (${values.join(', ')})`,
+  equalsAny: (column, _, values) => inList(column, values),
   // As text: LIKE on `citext` would ignore the case.
   matches: (column, pattern, ignoreCase, bind) => `${column}::text ${ignoreCase ? 'ILIKE' : 'LIKE'} ${bind(pattern)}`,
   bound: (_, stored) => stored,

@@ -1,6 +1,7 @@
 import { checkedColumns } from './constraint'
 import type { Dialect, Failure } from './dialect'
 import { globPattern } from './glob'
+import { inList } from './in-list'
 
 /** Of a day that its month has in every year. */
 const storedDateTime =
@@ -11,7 +12,7 @@ const shownDateTime = (value: unknown): string | undefined =>
   typeof value === 'string' && storedDateTime.test(value) ? value.slice(0, 19) : undefined
 
 export const sqlite: Dialect = {
-  equalsAny: (column, _, values) => `${column} IN (${values.join(', ')})`,
+  equalsAny: (column, _, values) => inList(column, values),
   matches: (column, pattern, ignoreCase, bind) => `${column} GLOB ${bind(globPattern(pattern, ignoreCase))}`,
   // Stored as text, with three decimals by TypeORM and with none by `CURRENT_TIMESTAMP`: without trailing zeros a bound sorts
   // before both.
