@@ -1,4 +1,4 @@
-import type { KeysetStart, ListPlan, SelectPlan } from '../plan/plan'
+import type { KeysetStart, ListPlan } from '../plan/plan'
 import type { Session } from '../query/connection'
 import { placeOf } from '../query/keyset'
 import { afterLoad } from '../query/load'
@@ -9,6 +9,7 @@ import type { RawRow } from '../query/statement'
 import type { ListRequest } from '../request/list-request'
 import type { PageStart, PlaceValue } from '../request/page-token'
 import type { Page, PageLink } from '../response/envelope'
+import type { Resource } from '../schema/registry'
 import type { Service } from './service'
 
 /** The page that a plan asks for, which asks for one row more (D21). */
@@ -23,7 +24,10 @@ export async function fetchPage(
   const hasMore = found.length > request.limit
   const rows = hasMore ? found.slice(0, request.limit) : found
   const inOrder = start?.direction === 'before' ? rows.toReversed() : rows
-  const records = await renderRows(session, plan, inOrder)
+  const { resource } = plan
+  const records = resource.lifecycle.load
+    ? await renderLoaded(session, resource, inOrder)
+    : inOrder.map(recordOfRaw(resource, session.dataSource))
   if (start === undefined) return { records, ...countedLinks(request, hasMore) }
   const ends = [inOrder[0], inOrder.at(-1)].map((row) => row && placeOf(plan, row))
   return { records, ...keysetLinks(service, start, request, { isEmpty: inOrder.length === 0, ends, hasMore }) }
@@ -67,14 +71,12 @@ function keysetLinks(
   }
 }
 
-/** The records of rows, after `@AfterLoad` and subscribers have seen them where there are any. */
-async function renderRows(
+/** The records of rows, after `@AfterLoad` and subscribers have seen them. */
+async function renderLoaded(
   session: Session,
-  { resource }: SelectPlan,
+  resource: Resource,
   rows: readonly RawRow[],
 ): Promise<readonly JsonRecord[]> {
-  const { dataSource } = session
-  if (!resource.lifecycle.load) return rows.map(recordOfRaw(resource, dataSource))
-  const read = rows.map(readerOf(resource.row, dataSource))
+  const read = rows.map(readerOf(resource.row, session.dataSource))
   return (await afterLoad(session, resource, read)).map(recordOfRow(resource))
 }

@@ -19,25 +19,35 @@ export interface StoredRecord {
 
 export function recordStored(resource: Resource, row: Row): StoredRecord {
   const json = JSON.stringify(recordOfRow(resource)(row))
-  return { json, tag: tagOf(json, finerFields(resource), (field) => fieldValue(resource, row, field)) }
+  return {
+    json,
+    tag: tagOf(
+      json,
+      finerFields(resource).map((field) => fieldValue(resource, row, field)),
+    ),
+  }
 }
 
 /** As {@link recordStored}, of a row as the driver hands it out. */
 export function recordStoredRaw(resource: Resource, dataSource: DataSource, raw: RawRow): StoredRecord {
   const json = JSON.stringify(recordOfRaw(resource, dataSource)(raw))
-  return { json, tag: tagOf(json, finerFields(resource), (field) => storedValueOf(field, resource, dataSource)(raw)) }
+  return {
+    json,
+    tag: tagOf(
+      json,
+      finerReaders(resource, dataSource).map((read) => read(raw)),
+    ),
+  }
 }
 
 /**
  * A digest of what a record shows, its version with it. What is hidden has no part in it, so that nobody can tell from it that it
  * has changed, or what it is.
+ * @param finer values of which more is stored than shown
  */
-function tagOf(json: string, finer: readonly Field[], valueOfField: (field: Field) => unknown): string {
+function tagOf(json: string, finer: readonly unknown[]): string {
   let text = json
-  for (const field of finer) {
-    const value = valueOfField(field)
-    if (value instanceof Date) text += ` ${value.getTime()}`
-  }
+  for (const value of finer) if (value instanceof Date) text += ` ${value.getTime()}`
   return `"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
@@ -46,6 +56,11 @@ const finerFields = memoize(({ record }: Resource): readonly Field[] =>
   record.filter(
     ({ kind, columns }) => kind.end !== undefined || columns.some(({ valueColumn }) => valueColumn.transformer),
   ),
+)
+
+/** They, of a row as the driver hands it out. */
+const finerReaders = memoize((resource: Resource, dataSource: DataSource) =>
+  finerFields(resource).map((field) => storedValueOf(field, resource, dataSource)),
 )
 
 /**

@@ -4,7 +4,7 @@ import type { Resource } from '../schema/registry'
 import type { Json } from '../value/kind'
 import { setPath } from './entity'
 import { memoize } from './memoize'
-import { fieldValue, type Row } from './row'
+import { fieldValue, positionsOf, type Row, valueAt } from './row'
 import { shownOf } from './shown'
 import type { RawRow } from './statement'
 
@@ -15,13 +15,19 @@ export interface JsonRecord {
 
 /** What a record shows for a field. */
 export function renderField(resource: Resource, row: Row, field: Field): Json {
-  const value = fieldValue(resource, row, field)
-  return value === null ? null : field.kind.toJson(value)
+  return toJson(field, fieldValue(resource, row, field))
+}
+
+function toJson({ kind }: Field, value: unknown): Json {
+  return value === null ? null : kind.toJson(value)
 }
 
 /** Of a row, as listeners may have left it. */
 export const recordOfRow = memoize((resource: Resource): ((row: Row) => JsonRecord) =>
-  buildRender(resource, (field) => (row) => renderField(resource, row, field)),
+  buildRender(resource, (field) => {
+    const positions = positionsOf(field, resource)
+    return (row) => toJson(field, valueAt(row, positions))
+  }),
 )
 
 /** Of a row as the driver hands it out: the same, by less work. */

@@ -13,9 +13,13 @@ export type Row = readonly unknown[]
 
 /** What a row holds for a field: null, a value, or the values of several columns. */
 export function fieldValue(resource: Resource, row: Row, field: Field): unknown {
-  const [first = -1, ...others] = positionsOf(field, resource)
-  if (others.length === 0) return row[first] ?? null
-  const values = [first, ...others].map((position) => row[position] ?? null)
+  return valueAt(row, positionsOf(field, resource))
+}
+
+/** What a row holds at the positions of a field's columns. */
+export function valueAt(row: Row, positions: readonly number[]): unknown {
+  if (positions.length === 1) return row[positions[0] ?? -1] ?? null
+  const values = positions.map((position) => row[position] ?? null)
   return values.includes(null) ? null : values
 }
 
@@ -36,7 +40,17 @@ export function fromValues(values: readonly unknown[]): unknown {
 }
 
 /** A column as SQL, of the statement's one table or of an alias. */
-export function columnSql({ driver }: DataSource, { column }: ReadColumn, alias?: string): string {
+export function columnSql(dataSource: DataSource, column: ReadColumn, alias?: string): string {
+  const known = columnTexts(column, dataSource)
+  const text = known.get(alias) ?? writeColumn(dataSource, column, alias)
+  known.set(alias, text)
+  return text
+}
+
+/** By alias, of which there are as many as joins are allowed. */
+const columnTexts = memoize((_: ReadColumn, __: DataSource) => new Map<string | undefined, string>())
+
+function writeColumn({ driver }: DataSource, { column }: ReadColumn, alias?: string): string {
   const owner = alias === undefined ? undefined : driver.escape(alias)
   if (column.query !== undefined) return `(${column.query(owner ?? driver.escape(column.entityMetadata.tableName))})`
   const name = driver.escape(column.databaseName)

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import type { Join, ListPlan, Scope, SelectPlan } from '../plan/plan'
+import type { Join, ListPlan, Order, Scope, SelectPlan } from '../plan/plan'
 import { planItem } from '../plan/select-plan'
 import type { Resource } from '../schema/registry'
 import { type Bind, compile, gather, statementOf } from './compile'
@@ -70,14 +70,12 @@ function askAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): Asked {
 
 /** All that the text of a list's statement depends on. Its conditions are SQL already, with names in place of values. */
 function shapeOf({ start, joins, exists, ordering }: ListPlan, asked: Asked, isDeep: boolean): string {
-  const joined = (join: Join): string => `${join.alias} ${join.from}.${join.relation.propertyPath}`
-  return JSON.stringify([
-    'list',
-    start !== undefined,
-    isDeep,
-    asked,
-    joins.map(joined),
-    exists.map(({ first, joins: inner }) => [first, ...inner].map(joined)),
-    ordering.map(({ column: { column }, descending }) => [column.propertyPath, column.databaseName, descending]),
-  ])
+  const join = ({ alias, from, relation }: Join): string => `JOIN ${alias} ${from}.${relation.propertyPath}`
+  const order = ({ column: { column }, descending }: Order): string =>
+    `BY ${column.propertyPath} ${column.databaseName} ${descending}`
+  const lines = [`list ${start !== undefined} ${isDeep}`, ...joins.map(join), ...asked.own, ...ordering.map(order)]
+  for (const [index, { first, joins: inner }] of exists.entries()) {
+    lines.push('EXISTS', join(first), ...inner.map(join), ...(asked.exists[index] ?? []))
+  }
+  return lines.join('\n')
 }

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
-import type { Json } from '../value/kind'
+import { type Json, textOperators } from '../value/kind'
 import { dialectOf } from './dialect-of'
 import { memoize } from './memoize'
 import { fromValues, positionsOf, valueReader } from './row'
@@ -28,6 +28,9 @@ export const storedValueOf = memoize(
   (field: Field, resource: Resource, dataSource: DataSource): ((raw: RawRow) => unknown) => {
     const positions = positionsOf(field, resource)
     const readers = field.columns.map((column) => valueReader(column, dataSource))
+    const [read] = readers
+    const [position = -1] = positions
+    if (read !== undefined && readers.length === 1) return (raw) => read(raw[position]) ?? null
     return (raw) => {
       const values = readers.map((read, index) => read(raw[positions[index] ?? -1]) ?? null)
       return values.includes(null) ? null : fromValues(values)
@@ -39,8 +42,13 @@ function shownColumn(column: StoredColumn, { kind }: Field, dataSource: DataSour
   const read = valueReader(column, dataSource)
   const isPlain = column.valueColumn.transformer === undefined
   const shown = isPlain ? dialectOf(dataSource).shown?.(column) : undefined
+  const isText = isPlain && kind.operators === textOperators
+  const isInteger = isPlain && kind.wide !== undefined
   const isFlag = isPlain && kind.boolean === true
+  // Most are shown as they are stored.
   return (raw) => {
+    if (isText && typeof raw === 'string') return raw
+    if (isInteger && typeof raw === 'number' && Number.isSafeInteger(raw)) return raw
     if (isFlag && (raw === 1 || raw === 0)) return raw === 1
     const known = shown?.(raw)
     if (known !== undefined) return known
