@@ -32,11 +32,13 @@ export const list: Action = async (service, { resource, session, querystring, co
   const request = parseListRequest(querystring, resource.takesAfter, service.limits, errors)
   const plan = planList(resource, request, service, errors)
   errors.raise('bad-query')
-  const page = await readReplica(session, (from) => fetchPage(service, from, plan, request)).catch((error: unknown) => {
+  try {
+    const page = await readReplica(session, (from) => fetchPage(service, from, plan, request))
+    return answerJson(200, renderEnvelope(resource, request, page, collection))
+  } catch (error) {
     if (!isUnreadable(error, session.dataSource, resource)) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter')
-  })
-  return answerJson(200, renderEnvelope(resource, request, page, collection))
+  }
 }
 
 export const create: Action = async (service, request, principal) => {

@@ -4,43 +4,43 @@ import { type ApiError, type FieldError, refusals } from '../errors'
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  /** `Cache-Control`, where there is something to say. */
+  readonly caching: string | undefined
   /** Empty for none. */
   readonly body: string
 }
 
 const json = 'application/json; charset=utf-8'
 const problem = 'application/problem+json; charset=utf-8'
-const notStored = { 'Cache-Control': 'no-store' }
+const notStored = 'no-store'
 
 /** @param body JSON */
 export function answerJson(status: number, body: string, headers: Answer['headers'] = {}): Answer {
-  return { status, headers: { 'Content-Type': json, ...headers }, body }
+  return { status, headers: { 'Content-Type': json, ...headers }, caching: undefined, body }
 }
 
 /** A page or a part of one, which may be kept as long as its tag is asked for. @param type its media type, with its charset */
 export function answerText(type: string, body: string, headers: Answer['headers']): Answer {
-  return { status: 200, headers: { 'Content-Type': type, 'Cache-Control': 'no-cache', ...headers }, body }
+  return { status: 200, headers: { 'Content-Type': type, ...headers }, caching: 'no-cache', body }
 }
 
 export function answerEmpty(headers: Answer['headers'] = {}): Answer {
-  return { status: 204, headers, body: '' }
+  return { status: 204, headers, caching: undefined, body: '' }
 }
 
 /** What the client has is still the record (RFC 9110, 304). */
 export function answerNotModified(tag: string): Answer {
-  return { status: 304, headers: { ETag: tag }, body: '' }
+  return { status: 304, headers: { ETag: tag }, caching: undefined, body: '' }
 }
 
 /** What a cache may do with an answer: ask each time, and keep for its user alone what only a user is shown. */
 export function withCaching(answer: Answer, isPublic: boolean): Answer {
-  const { status, headers, body } = answer
-  const caching = isPublic ? 'no-cache' : 'private, no-cache'
-  return { status, headers: { ...headers, 'Cache-Control': headers['Cache-Control'] ?? caching }, body }
+  return { ...answer, caching: answer.caching ?? (isPublic ? 'no-cache' : 'private, no-cache') }
 }
 
 /** The site can answer: all is well, or a part is missing that it can do without; nothing else is said. */
 export function answerHealthy(status: 'pass' | 'warn'): Answer {
-  return answerJson(200, JSON.stringify({ status }), notStored)
+  return { ...answerJson(200, JSON.stringify({ status })), caching: notStored }
 }
 
 /** The one answer of a refused login, as the specification spells it (spec.md, Authentication, rule 1). */
@@ -49,8 +49,8 @@ const loginRequired: Answer = {
   headers: {
     'WWW-Authenticate': 'Basic realm="Login Required"',
     'Content-Type': 'text/html; charset=utf-8',
-    ...notStored,
   },
+  caching: notStored,
   body: 'Authentication failed',
 }
 
@@ -79,5 +79,5 @@ interface Problem {
 
 function answerProblem({ code, ...members }: Problem, headers: Answer['headers'] = {}): Answer {
   const body = JSON.stringify({ type: `urn:typeorm-resources:${code}`, ...members })
-  return { status: members.status, headers: { 'Content-Type': problem, ...notStored, ...headers }, body }
+  return { status: members.status, headers: { 'Content-Type': problem, ...headers }, caching: notStored, body }
 }

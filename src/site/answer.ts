@@ -13,8 +13,12 @@ export async function answer(service: Service, request: ResourceRequest, serverT
   const { context, session } = request
   const { trace } = session
   const start = trace === undefined ? 0 : performance.now()
-  const failing = { context, session, resource: request.resource.name }
-  const answered = await handle(service, request).catch((error: unknown) => answerError(failing, error))
+  let answered: Answer
+  try {
+    answered = await handle(service, request)
+  } catch (error) {
+    answered = answerError({ context, session, resource: request.resource.name }, error)
+  }
   send(context, answered)
   if (trace === undefined) return
   const milliseconds = performance.now() - start
@@ -59,13 +63,14 @@ export function answerError({ context, session, resource }: Failing, error: unkn
 }
 
 /** Hands the answer to Koa, which leaves out the body of a HEAD. */
-export function send(context: Context, { status, headers, body }: Answer): void {
-  context.status = status
-  if (body === '') context.body = null
-  for (const name of Object.keys(headers)) context.set(name, headers[name] ?? '')
-  context.set('X-Content-Type-Options', 'nosniff')
-  if (context.res.hasHeader('Vary')) context.vary('Authorization')
-  else context.set('Vary', 'Authorization')
+export function send({ response, res }: Context, { status, headers, caching, body }: Answer): void {
+  response.status = status
+  if (body === '') response.body = null
+  for (const name of Object.keys(headers)) response.set(name, headers[name] ?? '')
+  if (caching !== undefined) response.set('Cache-Control', caching)
+  response.set('X-Content-Type-Options', 'nosniff')
+  if (res.hasHeader('Vary')) response.vary('Authorization')
+  else response.set('Vary', 'Authorization')
   // Koa would look into it for its type, had it none yet.
-  if (body !== '') context.body = body
+  if (body !== '') response.body = body
 }

@@ -42,9 +42,9 @@ export function buildMiddleware(site: Site): Middleware {
       segment,
       collection: `${mountPoint(context)}${base}/${name}/`,
       session: sessionOf(site, name),
-      method: context.method,
+      method: context.req.method ?? '',
       querystring: query < 0 ? '' : target.slice(query + 1),
-      headers: context.headers,
+      headers: context.req.headers,
       context,
       readPayload: (limit) => readPayload(context, limit),
     }
@@ -78,13 +78,13 @@ function isGet({ method }: Context): boolean {
  * Path and query as they were sent. Koa's own path is tidied by `url.parse`, which takes a backslash for `/` where a `#` stands in
  * the target, and throws for some: such a target has no canonical form (RFC 9112, request target).
  */
-function targetOf({ url, originalUrl }: Context): string {
+function targetOf({ req: { url = '' }, originalUrl }: Context): string {
   return /^[^?]*\\|#/.test(originalUrl) ? '' : withoutOrigin(url)
 }
 
 /** The part of the path that was taken off before us: by Express, which calls it `baseUrl`, before Koa, then as `koa-mount` does. */
-function mountPoint({ originalUrl, url, req }: Context): string {
-  const { baseUrl = '' } = req as { readonly baseUrl?: string }
+function mountPoint({ originalUrl, req }: Context): string {
+  const { url = '', baseUrl = '' } = req as { readonly url?: string; readonly baseUrl?: string }
   if (originalUrl === url) return baseUrl
   const [whole, rest] = [withoutOrigin(originalUrl), withoutOrigin(url)]
   return whole.endsWith(rest) ? baseUrl + whole.slice(0, whole.length - rest.length) : baseUrl
