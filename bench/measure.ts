@@ -1,6 +1,6 @@
 import autocannon from 'autocannon'
 import type { Running } from './process'
-import type { BenchRequest, Work } from './work'
+import type { Work } from './work'
 
 /** Somebody at some work, under the name that it has in the table. */
 export interface Series {
@@ -47,11 +47,16 @@ export async function measure({ running, work, name }: Series, seconds: number):
   }
 }
 
-async function requestsOf({ contestant, origin }: Running, work: Work): Promise<BenchRequest[]> {
+/** All that were sent, to whomever. */
+let updates = 0
+
+async function requestsOf({ contestant, origin }: Running, work: Work): Promise<autocannon.Request[]> {
   const request = contestant.requests[work]
   if (request === undefined) throw new Error(`${contestant.name} has no ${work}`)
+  // A value that is there already need not be written, and some do not.
+  if (work === 'update') return [{ setupRequest: (sent) => ({ ...sent, ...request(updates++) }) }]
   if (work !== 'deepKeyset') return Array.from({ length: variants }, (_, pick) => ({ ...request(pick) }))
-  const links: BenchRequest[] = []
+  const links: autocannon.Request[] = []
   for (let pick = 0; pick < 20; pick++) {
     const page: unknown = await (await fetch(`${origin}${request(pick).path}`)).json()
     links.push({ method: 'GET', path: Object(page).meta.next })

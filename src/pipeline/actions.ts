@@ -1,7 +1,6 @@
 import type { Principal } from '../access/rule'
 import { ApiError, FieldErrors } from '../errors'
-import { planInsert, planUpdate, type ShownValue } from '../plan/change-set'
-import type { ChangeSet } from '../plan/plan'
+import { planInsert } from '../plan/change-set'
 import { planList } from '../plan/select-plan'
 import { ownerKey } from '../plan/target'
 import { isUnreadable } from '../query/dialect-of'
@@ -11,9 +10,9 @@ import { recordOfRow, renderField } from '../query/record'
 import { requireReferences } from '../query/reference'
 import { readReplica } from '../query/replica'
 import { retryOnce } from '../query/retry'
-import { type Row, readerOf } from '../query/row'
+import { readerOf } from '../query/row'
 import { validateChanges } from '../query/validate'
-import { deleteRow, insertRow, type Saved, updateRow } from '../query/write'
+import { deleteRow, insertRow, type Saved } from '../query/write'
 import { parseBody } from '../request/body'
 import { parseListRequest } from '../request/list-request'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
@@ -21,8 +20,10 @@ import { type Answer, answerEmpty, answerJson, answerNotModified } from '../resp
 import { renderEnvelope } from '../response/envelope'
 import type { Resource } from '../schema/registry'
 import { notFound, requireRaw, requireTarget } from './found'
+import { hashPasswords } from './hash-passwords'
 import { fetchPage } from './page'
 import type { ResourceRequest, Service } from './service'
+import { updateAtOnce, updateFound } from './update'
 
 /** What one method does; the access rule has let it pass. */
 export type Action = (service: Service, request: ResourceRequest, principal: Principal) => Promise<Answer>
@@ -72,16 +73,10 @@ export const read: Action = async (_, request) => {
 export const update: Action = async (service, request, principal) => {
   const { resource, session } = request
   const body = await parseBody(await request.readPayload(service.limits.body))
-  const updated = await retryOnce(session, async () => {
-    const found = await requireTarget(request, principal, 'entityRow')
-    const [row = found.row] = await afterLoad(session, resource, [found.row])
-    const errors = new FieldErrors()
-    const changes = planUpdate(resource, body, shownIn(resource, row), errors)
-    await validateChanges(resource, row, changes, errors)
-    await requireReferences(session, resource, { changes, stored: row }, errors)
-    if (changes.size === 0) return { stored: found.row, shown: row }
-    return updateRow(session, resource, found.target, await hashPasswords(service, changes), row)
-  })
+  const updated = await retryOnce(
+    session,
+    async () => (await updateAtOnce(request, principal, body)) ?? updateFound(service, request, principal, body),
+  )
   if (updated === undefined) throw notFound(request)
   return answerSaved(200, resource, updated)
 }
@@ -106,18 +101,4 @@ function answerSaved(
   const { json, tag } = recordStored(resource, stored)
   const body = shown === stored ? json : JSON.stringify(recordOfRow(resource)(shown))
   return answerJson(status, body, { ...headers, ETag: tag })
-}
-
-/** What the client sees of a record: nothing of a hidden field. */
-function shownIn(resource: Resource, row: Row): ShownValue {
-  return (field) => (resource.record.includes(field) ? renderField(resource, row, field) : undefined)
-}
-
-async function hashPasswords({ passwords }: Service, changes: ChangeSet): Promise<ChangeSet> {
-  if (![...changes.keys()].some((field) => field.password)) return changes
-  const hashed = new Map(changes)
-  for (const [field, value] of changes) {
-    if (field.password && typeof value === 'string') hashed.set(field, await passwords.hash(value))
-  }
-  return hashed
 }

@@ -44,12 +44,12 @@ function inState<T>(
   })
 }
 
-function hasTransformer({ row }: Resource): boolean {
+export function hasTransformer({ row }: Resource): boolean {
   return row.some(({ valueColumn }) => valueColumn.transformer !== undefined)
 }
 
 /** Values by field as values by column. */
-function changedValues(changes: ChangeSet): readonly ColumnValue[] {
+export function changedValues(changes: ChangeSet): readonly ColumnValue[] {
   return [...changes].flatMap(([field, value]) => {
     const values = toValues(field, value)
     return field.columns.map(({ column }, index): ColumnValue => [column, values[index]])

@@ -28,20 +28,20 @@ export async function requireReferences(
   written: Written,
   errors: FieldErrors,
 ): Promise<void> {
-  const watched = watchedReferences(resource, session.dataSource)
-  const isUnwatched = (field: Field): boolean => !watched.fields.has(field)
-  if (!watched.areAll) await checkReferences(session, resource, written, errors, isUnwatched)
+  const unwatched = unwatchedReferences(resource, session.dataSource)
+  const isUnwatched = (field: Field): boolean => unwatched.has(field)
+  if (unwatched.size > 0) await checkReferences(session, resource, written, errors, isUnwatched)
   if (!errors.isEmpty) await checkReferences(session, resource, written, errors, (field) => !isUnwatched(field))
   errors.raise('bad-values')
 }
 
-/** The foreign keys that the database watches, and whether there are no others. */
-const watchedReferences = memoize((resource: Resource, dataSource: DataSource) => {
+/** The foreign keys that the database does not watch. */
+export const unwatchedReferences = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<Field> => {
   const { isTextLoose } = dialectOf(dataSource)
   const isWatched = ({ constrained, columns }: Field): boolean =>
     constrained && !(isTextLoose && columns.some(({ kind }) => kind.operators.includes('like')))
   const all = [...resource.record, ...resource.inputs.values()].filter(({ relation }) => relation !== undefined)
-  return { fields: new Set(all.filter(isWatched)), areAll: all.every(isWatched) }
+  return new Set(all.filter((field) => !isWatched(field)))
 })
 
 /** Notes every foreign key that is written, in whole or in part, and whose record does not exist (D10). */

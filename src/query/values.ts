@@ -93,7 +93,7 @@ export function isTarget(resource: Resource, row: Row, target: Target): boolean 
   return stored !== null && target.owner !== null && owner.kind.toJson(stored) === owner.kind.toJson(target.owner)
 }
 
-function isTable(columns: readonly ReadColumn[]): boolean {
+export function isTable(columns: readonly ReadColumn[]): boolean {
   return columns.every(({ column }) => !column.isVirtualProperty)
 }
 

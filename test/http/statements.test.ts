@@ -10,8 +10,10 @@ afterAll(() => world.close())
 
 const joins = 'parent__author__username=ann&parent__parent__score__gt=0&author__admin=true&parent__title__ilike=%25a%25'
 
-/** MariaDB cannot return what an UPDATE has written. */
-const readBack = isMariadb ? ['SELECT'] : []
+/** MariaDB cannot return what an UPDATE has written: it is read before and after. */
+const update = isMariadb ? ['SELECT', 'UPDATE', 'SELECT'] : ['UPDATE']
+/** Where the record is not read first, nobody knows. */
+const noUpdate = isMariadb ? ['SELECT'] : ['UPDATE']
 
 /** MySQL cannot even return what an INSERT has. */
 const insert = leg.driver === 'mysql' ? ['START', 'INSERT', 'SELECT', 'COMMIT'] : ['INSERT']
@@ -28,8 +30,9 @@ test.each([
   ['a list with credentials', 'GET /api/message/?note__author__username=ann', 'bob', undefined, ['SELECT', 'SELECT']],
   ['an item', 'GET /api/note/1/', undefined, undefined, ['SELECT']],
   ['a create', 'POST /api/note/', 'bob', { title: 'x', author_id: 1 }, ['SELECT', ...insert]],
-  ['an update', 'PUT /api/note/2/', 'bob', { score: 4 }, ['SELECT', 'SELECT', 'UPDATE', ...readBack]],
-  ['an update that changes nothing', 'PUT /api/note/2/', 'bob', { title: 'Beta' }, ['SELECT', 'SELECT']],
+  ['an update', 'PUT /api/note/2/', 'bob', { score: 4 }, ['SELECT', ...update]],
+  ['an update that changes nothing', 'PUT /api/note/2/', 'bob', { title: 'Beta' }, ['SELECT', ...noUpdate]],
+  ['an update of what must be known', 'PUT /api/note/2/', 'bob', { id: 2, title: 'Beta' }, ['SELECT', 'SELECT']],
   ['a delete', 'DELETE /api/note/7/', 'bob', undefined, ['SELECT', 'SELECT', 'DELETE']],
   ['a refused write', 'POST /api/language/', 'ann', {}, []],
   ['a refused login', 'GET /api/message/', undefined, undefined, []],
@@ -51,6 +54,7 @@ test.each([
   ],
   ['GET /api/note/424242/', undefined, 1],
   ['PUT /api/note/1/', { title: 'needle', score: 424242, created: '2031-01-01', extra: { a: 'needle' } }, 5],
+  ['PUT /api/note/2/', { title: 'needle', score: 424242 }, 3],
   ['POST /api/note/', { title: 'needle', score: 424242, author_id: 1, created: '2031-01-01' }, undefined],
   ['DELETE /api/message/1/', undefined, 2],
   ['POST /api/word/', { text: 'needle', language_id: 'needle' }, undefined],
@@ -60,9 +64,7 @@ test.each([
   const statements = world.statements()
   // As words: the name of the run's schema may have any digits in it.
   expect(statements.join()).not.toMatch(/needle|\b424242\b|\b2031\b/)
-  const last = statements.findLast(
-    (sql) => readBack.length === 0 || !sql.startsWith('SELECT') || request.startsWith('GET'),
-  )
+  const last = statements.findLast((sql) => !isMariadb || !sql.startsWith('SELECT') || request.startsWith('GET'))
   if (parameters !== undefined) expect(last?.match(/\?|\$\d+/g)).toHaveLength(parameters)
 })
 

@@ -1,0 +1,64 @@
+import type { Principal } from '../access/rule'
+import { FieldErrors } from '../errors'
+import { planUpdate, type ShownValue } from '../plan/change-set'
+import { parseKey } from '../plan/select-plan'
+import { ownerKey } from '../plan/target'
+import { afterLoad } from '../query/load'
+import { renderField } from '../query/record'
+import { requireReferences } from '../query/reference'
+import type { Row } from '../query/row'
+import { unreadNames, updateUnread } from '../query/unread'
+import { validateChanges } from '../query/validate'
+import { type Saved, updateRow } from '../query/write'
+import type { Body } from '../request/body'
+import type { Resource } from '../schema/registry'
+import { requireTarget } from './found'
+import { hashPasswords } from './hash-passwords'
+import type { ResourceRequest, Service } from './service'
+
+/**
+ * Changes a record by one statement, where nothing of it need be known before and everything that is sent can be stored.
+ * @returns undefined where nothing was done: {@link updateFound} does it, or says why it cannot be
+ */
+export async function updateAtOnce(
+  { resource, session, segment = '', headers }: ResourceRequest,
+  principal: Principal,
+  body: Body,
+): Promise<Saved | undefined> {
+  const names = unreadNames(resource, session.dataSource)
+  const isConditional = headers['if-match'] !== undefined || headers['if-none-match'] !== undefined
+  if (isConditional || body.size === 0 || ![...body.keys()].every((name) => names.has(name))) return undefined
+  const key = parseKey(resource, segment)
+  if (key === undefined) return undefined
+  const errors = new FieldErrors()
+  const changes = planUpdate(resource, body, () => undefined, errors)
+  if (!errors.isEmpty) return undefined
+  return updateUnread(session, resource, { key, owner: ownerKey(resource, principal), ifMatch: undefined }, changes)
+}
+
+/**
+ * Reads a record, and changes what is not so already.
+ * @returns undefined when it is gone in the meantime
+ * @throws {ApiError} for every refusal
+ */
+export async function updateFound(
+  service: Service,
+  request: ResourceRequest,
+  principal: Principal,
+  body: Body,
+): Promise<Saved | undefined> {
+  const { resource, session } = request
+  const found = await requireTarget(request, principal, 'entityRow')
+  const [row = found.row] = await afterLoad(session, resource, [found.row])
+  const errors = new FieldErrors()
+  const changes = planUpdate(resource, body, shownIn(resource, row), errors)
+  await validateChanges(resource, row, changes, errors)
+  await requireReferences(session, resource, { changes, stored: row }, errors)
+  if (changes.size === 0) return { stored: found.row, shown: row }
+  return updateRow(session, resource, found.target, await hashPasswords(service, changes), row)
+}
+
+/** What the client sees of a record: nothing of a hidden field. */
+function shownIn(resource: Resource, row: Row): ShownValue {
+  return (field) => (resource.record.includes(field) ? renderField(resource, row, field) : undefined)
+}

@@ -1,0 +1,61 @@
+import type { DataSource } from 'typeorm'
+import type { ChangeSet, Target } from '../plan/plan'
+import type { Field } from '../schema/field'
+import type { Resource } from '../schema/registry'
+import type { Session } from './connection'
+import { dialectOf, failureOf } from './dialect-of'
+import { memoize } from './memoize'
+import { changedValues, hasTransformer } from './plain'
+import { unwatchedReferences } from './reference'
+import { WriteError } from './statement'
+import { isTable, updateValues } from './values'
+import type { Saved } from './write'
+
+/**
+ * The names in a body that can be written to a record nobody has read before: what is stored of them must not be known, neither to
+ * check the new value nor to leave alone what is shown shorter than it is stored (D11), and a value that is there already is
+ * written without a trace.
+ */
+export const unreadNames = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<string> => {
+  if (!isPlain(resource) || !isReturned(resource, dataSource)) return new Set()
+  const { inputs, key, owner } = resource
+  const checked = [key, ...(owner ? [owner] : []), ...unwatchedReferences(resource, dataSource)]
+  const kept = new Set(checked.flatMap(({ columns }) => columns))
+  const isOpen = ({ updatable, password, path, kind, columns }: Field): boolean =>
+    updatable && !password && path.length === 1 && kind.end === undefined && !columns.some((one) => kept.has(one))
+  return new Set([...inputs].filter(([, field]) => isOpen(field)).map(([name]) => name))
+})
+
+/** Nobody hears of a write, asks for the whole record, or counts how often it was written. */
+function isPlain({ metadata, lifecycle, validate, requireIfMatch, owner }: Resource): boolean {
+  const { tableType, treeType, columns } = metadata
+  const isCounted = columns.some(({ isVersion, isUpdateDate, onUpdate }) => isVersion || isUpdateDate || onUpdate)
+  if (tableType !== 'regular' || treeType !== undefined || isCounted) return false
+  if (lifecycle.load || lifecycle.write || validate !== undefined || requireIfMatch) return false
+  // The statement compares the owner, and text that differs may be equal to the database.
+  return owner === undefined || owner.kind.wide !== undefined
+}
+
+function isReturned(resource: Resource, dataSource: DataSource): boolean {
+  return isTable(resource.row) && !hasTransformer(resource) && dialectOf(dataSource).returning(dataSource, 'update')
+}
+
+/**
+ * Updates a record of which nothing has been read, by one statement.
+ * @returns undefined where nothing was written: there is none for the target, or the database has something against it
+ */
+export async function updateUnread(
+  session: Session,
+  resource: Resource,
+  target: Target,
+  changes: ChangeSet,
+): Promise<Saved | undefined> {
+  try {
+    const row = await updateValues(session, resource, target, changedValues(changes))
+    return row && { stored: row, shown: row }
+  } catch (error) {
+    if (!(error instanceof WriteError)) throw error
+    if (failureOf(error.cause, session.dataSource, resource.metadata) === undefined) throw error.cause
+    return undefined
+  }
+}
