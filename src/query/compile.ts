@@ -12,7 +12,11 @@ export interface Statement {
 }
 
 /** One of the values that the statement is run with, or always the same. */
-type Source = { readonly index: number } | { readonly constant: unknown }
+interface Source {
+  /** Of the value; undefined for what is always the same. */
+  readonly index: number | undefined
+  readonly constant: unknown
+}
 
 /** Adds a value to those of a statement. @returns what stands for it in the text */
 export type Bind = (value: unknown) => string
@@ -61,7 +65,7 @@ export function compile(
 ): Statement {
   const text = builder.getQuery() + tail
   const constants = Object.entries(builder.getParameters()).map(([name, constant]) => [name, toSource(constant)])
-  const bound = Array.from({ length: count }, (_, index) => [nameOf(index).slice(1), { index }])
+  const bound = Array.from({ length: count }, (_, index) => [nameOf(index).slice(1), { index, constant: undefined }])
   const named = Object.fromEntries([...constants, ...bound])
   // Objects, of which TypeORM writes none into the text, come back in the order of the placeholders.
   const [sql, sources] = placeholders(dataSource, text, named)
@@ -72,13 +76,14 @@ export function compile(
 
 /** The members of an array may be spread over placeholders. */
 function toSource(constant: unknown): Source | readonly Source[] {
-  return Array.isArray(constant) ? constant.map((member) => ({ constant: member })) : { constant }
+  if (Array.isArray(constant)) return constant.map((member) => ({ index: undefined, constant: member }))
+  return { index: undefined, constant }
 }
 
 /** What the driver is given for the placeholders. */
 export function parametersOf(dataSource: DataSource, { sources }: Statement, values: readonly unknown[]): unknown[] {
   const { parameter } = dialectOf(dataSource)
-  return sources.map((source) => parameter('index' in source ? values[source.index] : source.constant))
+  return sources.map(({ index, constant }) => parameter(index === undefined ? constant : values[index]))
 }
 
 /** TypeORM 1 has that driver no more, nor its name. */

@@ -7,28 +7,32 @@ import { type ColumnValue, setPath } from './entity'
 
 /** What TypeORM's builders take, and what the text they make of it depends on; undefined where it is the values. */
 export interface ValueSet {
-  readonly set: ObjectLiteral
+  readonly toSet: () => ObjectLiteral
   readonly shape: string | undefined
 }
 
 /** Values by property, a foreign key in place of the entity it refers to. */
 export function toValueSet(dataSource: DataSource, values: readonly ColumnValue[], bind: Bind): ValueSet {
-  const set: ObjectLiteral = {}
-  const names: string[] = []
-  let isBound = true
+  const members: [column: ColumnMetadata, member: unknown][] = []
+  let shape: string | undefined = ''
   for (const [column, value] of values) {
     const stored = toStored(dataSource, column, value)
     if (stored === undefined) continue
     if (isBindable(dataSource, column, stored)) {
       const name = bind(stored)
-      setPath(set, pathOf(column), () => name)
+      members.push([column, () => name])
+      if (shape !== undefined) shape += `\n${column.databaseName}`
     } else {
-      isBound = false
-      setPath(set, pathOf(column), value)
+      members.push([column, value])
+      shape = undefined
     }
-    names.push(column.databaseName)
   }
-  return { set, shape: isBound ? JSON.stringify(names) : undefined }
+  const toSet = (): ObjectLiteral => {
+    const set = {}
+    for (const [column, member] of members) setPath(set, pathOf(column), member)
+    return set
+  }
+  return { toSet, shape }
 }
 
 /** What the database stores for a value. */

@@ -21,11 +21,12 @@ export async function insertValues(session: Session, resource: Resource, entity:
   giveKey(dataSource, resource, entity, canReturn)
   const returned = !canReturn ? [] : isTable(row) ? row : key.columns
   const { values, bind } = gather()
-  const { set, shape } = toValueSet(dataSource, columnValues(metadata, entity), bind)
+  const { toSet, shape } = toValueSet(dataSource, columnValues(metadata, entity), bind)
   const defaults = spelledDefaults(dataSource, metadata, entity)
-  for (const [column, text] of defaults) setPath(set, column.propertyPath, () => text)
-  const spelled = defaults.map(([{ propertyPath }, text]) => [propertyPath, text])
-  const statement = statementOf(resource, shape && `INSERT ${shape}${JSON.stringify(spelled)}`, () => {
+  const spelled = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
+  const statement = statementOf(resource, shape === undefined ? undefined : `INSERT${shape}${spelled.join('')}`, () => {
+    const set = toSet()
+    for (const [column, text] of defaults) setPath(set, column.propertyPath, () => text)
     const columns = insertedColumns(metadata.columns)
     const builder = dataSource.createQueryBuilder().insert().into(metadata.target, columns).values(set)
     return compile(dataSource, builder.updateEntity(false), values.length, returning(dataSource, returned))
@@ -50,10 +51,15 @@ export async function updateValues(
   const { metadata, row } = resource
   const canReturn = isTable(row) && dialectOf(dataSource).returning(dataSource, 'update')
   const { values, bind } = gather()
-  const { set, shape } = toValueSet(dataSource, columns, bind)
+  const { toSet, shape } = toValueSet(dataSource, columns, bind)
   const where = whereTarget(dataSource, resource, target, bind)
-  const statement = statementOf(resource, shape && `UPDATE ${shape}`, () => {
-    const builder = dataSource.createQueryBuilder().update(metadata.target).set(set).updateEntity(false).where(where)
+  const statement = statementOf(resource, shape === undefined ? undefined : `UPDATE${shape}`, () => {
+    const builder = dataSource
+      .createQueryBuilder()
+      .update(metadata.target)
+      .set(toSet())
+      .updateEntity(false)
+      .where(where)
     return compile(dataSource, builder, values.length, canReturn ? returning(dataSource, row) : '')
   })
   const { rows, affected } = await executeWrite(session, statement, values)
