@@ -1,6 +1,8 @@
 import type { DataSource, QueryRunner } from 'typeorm'
 import type { Trace } from '../diagnostics'
 import { dialectOf } from './dialect-of'
+import { ConnectionError, Handover } from './handover'
+import { memoize } from './memoize'
 
 /** Where statements run: anywhere in the data source, or in the one connection of a transaction. */
 export interface Session {
@@ -20,8 +22,7 @@ export type Transaction = Session & Required<Pick<Session, 'runner'>>
 /** Does work in the session's connection, or in one of its own that is given back afterwards. */
 export async function withRunner<T>(session: Session, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
   if (session.runner !== undefined) return work(session.runner)
-  const runner = session.dataSource.createQueryRunner(session.replica ? 'slave' : 'master')
-  await connect(session, runner)
+  const runner = await takeRunner(session)
   try {
     return await work(runner)
   } finally {
@@ -29,43 +30,49 @@ export async function withRunner<T>(session: Session, work: (runner: QueryRunner
   }
 }
 
-/** No connection was to be had. */
-export class ConnectionError extends Error {
-  override readonly name = 'ConnectionError'
-}
-
-/** More are told at once: each that waits takes memory. */
-const mostWaiting = 1000
-/** Those who wait for a replica take no place from those who wait for the primary. */
-const waitingFor = { primary: new WeakMap<DataSource, number>(), replica: new WeakMap<DataSource, number>() }
-
-/** Pools have their clients wait for ever, unless they are told otherwise. @throws {ConnectionError} */
-async function connect({ dataSource, waitLimit, replica }: Session, runner: QueryRunner): Promise<void> {
-  // Where all share one connection, it is the lock that they wait for.
-  if (dialectOf(dataSource).sharesConnection) return
-  if (dialectOf(dataSource).hasIdle(dataSource.driver, replica === true)) {
-    await connectOnce(runner)
-    return
-  }
-  const waiting = waitingFor[replica ? 'replica' : 'primary']
-  const count = waiting.get(dataSource) ?? 0
-  if (count >= mostWaiting) throw new ConnectionError(`${mostWaiting} wait for a connection already`)
-  waiting.set(dataSource, count + 1)
-  const connected = connectOnce(runner).finally(() => waiting.set(dataSource, (waiting.get(dataSource) ?? 1) - 1))
-  if (await within(waitLimit, connected, false)) return
-  // It may come yet.
-  connected.then(() => runner.release()).catch(() => undefined)
-  throw new ConnectionError(`no connection was free for ${waitLimit} ms`)
-}
-
-async function connectOnce(runner: QueryRunner): Promise<boolean> {
+/** Runs a statement in a connection that the next statement may have from this one. */
+export async function withNextRunner<T>(session: Session, ask: (runner: QueryRunner) => Promise<T>): Promise<T> {
+  const runner = await takeRunner(session)
   try {
-    await runner.connect()
-    return true
+    const result = await ask(runner)
+    handoverOf(session).give(runner)
+    return result
+  } catch (error) {
+    // It may be the connection that is broken.
+    await runner.release()
+    throw error
+  }
+}
+
+/** @throws {ConnectionError} */
+async function takeRunner(session: Session): Promise<QueryRunner> {
+  const { dataSource, replica, waitLimit } = session
+  const { sharesConnection, hasIdle } = dialectOf(dataSource)
+  // Where all share one connection, it is the lock that they wait for.
+  if (sharesConnection) return newRunner(session)
+  if (!hasIdle(dataSource.driver, replica === true)) return handoverOf(session).take(Math.min(waitLimit, longest))
+  try {
+    return await connect(session)
   } catch (cause) {
     throw new ConnectionError('the database cannot be connected to', { cause })
   }
 }
+
+const newRunner = ({ dataSource, replica }: Session): QueryRunner =>
+  dataSource.createQueryRunner(replica ? 'slave' : 'master')
+
+async function connect(session: Session): Promise<QueryRunner> {
+  const runner = newRunner(session)
+  await runner.connect()
+  return runner
+}
+
+/** Those who wait for a replica take no place from those who wait for the primary. */
+const handoverOf = (session: Session): Handover => (session.replica ? ofReplica : ofPrimary)(session.dataSource)
+const ofPrimary = memoize((dataSource: DataSource) => new Handover(() => connect({ dataSource, waitLimit: 0 })))
+const ofReplica = memoize(
+  (dataSource: DataSource) => new Handover(() => connect({ dataSource, waitLimit: 0, replica: true })),
+)
 
 /** What timers can count to, in milliseconds. */
 const longest = 2 ** 31 - 1

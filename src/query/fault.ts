@@ -1,7 +1,7 @@
 import { type DataSource, QueryFailedError, QueryRunnerAlreadyReleasedError } from 'typeorm'
-import { ConnectionError } from './connection'
 import type { DriverError, Trouble } from './dialect'
 import { dialectOf } from './dialect-of'
+import { ConnectionError } from './handover'
 import { SqliteLockError } from './sqlite-turns'
 
 /** A statement that the database has not done. Unlike TypeORM's error it holds none of the values that it was about. */

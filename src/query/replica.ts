@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm'
-import { ConnectionError, type Session } from './connection'
+import type { Session } from './connection'
 import { troubleOf } from './fault'
+import { ConnectionError } from './handover'
 
 /** Whether a data source has replicas that it reads from. */
 export function hasReplicas(dataSource: DataSource): boolean {

@@ -1,7 +1,7 @@
 import { QueryFailedError, type QueryResult, type QueryRunner } from 'typeorm'
 import { traced } from '../diagnostics'
 import { parametersOf, type Statement } from './compile'
-import { rollBack, type Session, type Transaction, withRunner } from './connection'
+import { rollBack, type Session, type Transaction, withNextRunner, withRunner } from './connection'
 import { toLoggable } from './fault'
 import { standingRunner } from './sqlite-lock'
 
@@ -23,7 +23,7 @@ export async function execute(session: Session, statement: Statement, values: re
   const parameters = parametersOf(dataSource, statement, values)
   const ask = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
   const runner = session.runner ?? standingRunner(dataSource)
-  const asked = (): Promise<QueryResult> => (runner === undefined ? withRunner(session, ask) : ask(runner))
+  const asked = (): Promise<QueryResult> => (runner === undefined ? withNextRunner(session, ask) : ask(runner))
   return toResult(trace === undefined ? await asked() : await traced(trace, asked))
 }
 

@@ -80,6 +80,26 @@ describe.each([
     expect(increments).toBeGreaterThanOrEqual(10)
   }, 30_000)
 
+  test("in a flood of reads, which hand connections to each other, the application's own code has its turn", async () => {
+    const { dataSource, url } = site
+    let answered = 0
+    const read = async (): Promise<number> => {
+      const { status } = await fetch(`${url}/api/season/1/`)
+      answered += 1
+      return status
+    }
+    // The connections of the clients, which are kept.
+    await Promise.all(Array.from({ length: 600 }, read))
+    answered = 0
+    const flood = Array.from({ length: 600 }, read)
+    await Promise.race(flood)
+    await dataSource.transaction((manager) => manager.findOneByOrFail(Season, { id: 1 }))
+    const before = answered
+    tell(`a transaction in a flood of ${flood.length} reads, ${name}`, { 'answered before': before })
+    expect(new Set(await Promise.all(flood))).toEqual(new Set([200]))
+    expect(before).toBeLessThan(flood.length - 100)
+  }, 30_000)
+
   test('a server that is frozen: who needs no database is answered at once', async () => {
     cluster.freeze()
     let reads: readonly Promise<Timed>[]

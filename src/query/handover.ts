@@ -1,0 +1,96 @@
+import type { QueryRunner } from 'typeorm'
+
+/** No connection was to be had. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError'
+}
+
+/** More are told at once: each that waits takes memory. */
+const mostWaiting = 1000
+/** Statements in a row on one connection, before the pool has it back: the application's own code waits there. */
+const mostTurns = 10
+/** Connections that the pool is asked for at a time: whoever asks it later comes behind them. */
+const mostAsked = 4
+
+/** One who waits for a connection. */
+interface Waiter {
+  readonly take: (runner: QueryRunner) => void
+  readonly fail: (error: ConnectionError) => void
+}
+
+/**
+ * Those who wait for a connection of a pool, the first first. A statement hands its connection to the next, past the pool: to give it
+ * back and to take it again costs as much as a quick statement itself.
+ */
+export class Handover {
+  readonly #waiting = new Set<Waiter>()
+  readonly #turns = new WeakMap<QueryRunner, number>()
+  /** Connections that the pool has been asked for, not too long ago. */
+  #asked = 0
+
+  /** @param connect takes a connection from the pool, however long that takes */
+  constructor(private readonly connect: () => Promise<QueryRunner>) {}
+
+  /**
+   * Waits for a connection. Pools have their clients wait for ever, unless they are told otherwise.
+   * @param limit in milliseconds
+   * @throws {ConnectionError}
+   */
+  take(limit: number): Promise<QueryRunner> {
+    const { size } = this.#waiting
+    if (size >= mostWaiting) throw new ConnectionError(`${size} wait for a connection already`)
+    return new Promise((resolve, reject) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        this.#waiting.delete(waiter)
+      }
+      const waiter: Waiter = {
+        take: (runner) => {
+          end()
+          resolve(runner)
+        },
+        fail: (error) => {
+          end()
+          reject(error)
+        },
+      }
+      const timer = setTimeout(() => waiter.fail(new ConnectionError(`no connection was free for ${limit} ms`)), limit)
+      this.#waiting.add(waiter)
+      this.#askFor(limit)
+    })
+  }
+
+  /** Hands a connection that has done its statement to the next, or back to the pool. */
+  give(runner: QueryRunner): void {
+    const turns = (this.#turns.get(runner) ?? 0) + 1
+    this.#turns.set(runner, turns)
+    const [next] = this.#waiting
+    if (next !== undefined && turns < mostTurns && !runner.isReleased) next.take(runner)
+    else runner.release().catch(() => undefined)
+  }
+
+  /** Asks for a connection, where there are too few. One that is not there within the limit may be lost with its server. */
+  #askFor(limit: number): void {
+    if (this.#asked >= Math.min(this.#waiting.size, mostAsked)) return
+    this.#asked += 1
+    let counts = true
+    const end = (): void => {
+      if (counts) this.#asked -= 1
+      counts = false
+      clearTimeout(timer)
+      this.#askFor(limit)
+    }
+    const timer = setTimeout(end, limit)
+    this.connect().then(
+      (runner) => {
+        this.give(runner)
+        end()
+      },
+      (cause: unknown) => {
+        const [next] = this.#waiting
+        next?.fail(new ConnectionError('the database cannot be connected to', { cause }))
+        end()
+      },
+    )
+  }
+}
