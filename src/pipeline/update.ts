@@ -1,6 +1,7 @@
 import type { Principal } from '../access/rule'
 import { FieldErrors } from '../errors'
 import { planUpdate, type ShownValue } from '../plan/change-set'
+import type { Target } from '../plan/plan'
 import { parseKey } from '../plan/select-plan'
 import { ownerKey } from '../plan/target'
 import { afterLoad } from '../query/load'
@@ -21,19 +22,31 @@ import type { ResourceRequest, Service } from './service'
  * @returns undefined where nothing was done: {@link updateFound} does it, or says why it cannot be
  */
 export async function updateAtOnce(
-  { resource, session, segment = '', headers }: ResourceRequest,
+  request: ResourceRequest,
   principal: Principal,
   body: Body,
 ): Promise<Saved | undefined> {
+  const { resource, session, headers } = request
   const names = unreadNames(resource, session.dataSource)
   const isConditional = headers['if-match'] !== undefined || headers['if-none-match'] !== undefined
   if (isConditional || body.size === 0 || ![...body.keys()].every((name) => names.has(name))) return undefined
-  const key = parseKey(resource, segment)
-  if (key === undefined) return undefined
+  const target = targetOf(request, principal)
+  if (target === undefined) return undefined
   const errors = new FieldErrors()
   const changes = planUpdate(resource, body, () => undefined, errors)
-  if (!errors.isEmpty) return undefined
-  return updateUnread(session, resource, { key, owner: ownerKey(resource, principal), ifMatch: undefined }, changes)
+  return errors.isEmpty ? updateUnread(session, resource, target, changes) : undefined
+}
+
+/** The record of a path, if it is the principal's; undefined for none. */
+function targetOf({ resource, segment = '' }: ResourceRequest, principal: Principal): Target | undefined {
+  const key = parseKey(resource, segment)
+  if (key === undefined) return undefined
+  try {
+    return { key, owner: ownerKey(resource, principal), ifMatch: undefined }
+  } catch {
+    // An id that is no user's: a mistake of the application's, but not before there is a record to compare it with.
+    return undefined
+  }
 }
 
 /**

@@ -3,7 +3,8 @@ import type { ChangeSet, Target } from '../plan/plan'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import type { Session } from './connection'
-import { dialectOf, failureOf } from './dialect-of'
+import { dialectOf } from './dialect-of'
+import { troubleOf } from './fault'
 import { memoize } from './memoize'
 import { changedValues, hasTransformer } from './plain'
 import { unwatchedReferences } from './reference'
@@ -13,8 +14,7 @@ import type { Saved } from './write'
 
 /**
  * The names in a body that can be written to a record nobody has read before: what is stored of them must not be known, neither to
- * check the new value nor to leave alone what is shown shorter than it is stored (D11), and a value that is there already is
- * written without a trace.
+ * check the new value, nor to leave alone what is shown in other words than it is stored in (D9, D11).
  */
 export const unreadNames = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<string> => {
   if (!isPlain(resource) || !isReturned(resource, dataSource)) return new Set()
@@ -22,7 +22,7 @@ export const unreadNames = memoize((resource: Resource, dataSource: DataSource):
   const checked = [key, ...(owner ? [owner] : []), ...unwatchedReferences(resource, dataSource)]
   const kept = new Set(checked.flatMap(({ columns }) => columns))
   const isOpen = ({ updatable, password, path, kind, columns }: Field): boolean =>
-    updatable && !password && path.length === 1 && kind.end === undefined && !columns.some((one) => kept.has(one))
+    updatable && !password && path.length === 1 && kind.exact === true && !columns.some((one) => kept.has(one))
   return new Set([...inputs].filter(([, field]) => isOpen(field)).map(([name]) => name))
 })
 
@@ -42,7 +42,7 @@ function isReturned(resource: Resource, dataSource: DataSource): boolean {
 
 /**
  * Updates a record of which nothing has been read, by one statement.
- * @returns undefined where nothing was written: there is none for the target, or the database has something against it
+ * @returns undefined where nothing was written: there is none for the target, or the database has something against the statement
  */
 export async function updateUnread(
   session: Session,
@@ -55,7 +55,7 @@ export async function updateUnread(
     return row && { stored: row, shown: row }
   } catch (error) {
     if (!(error instanceof WriteError)) throw error
-    if (failureOf(error.cause, session.dataSource, resource.metadata) === undefined) throw error.cause
+    if (troubleOf(error.cause, session.dataSource) !== undefined) throw error.cause
     return undefined
   }
 }

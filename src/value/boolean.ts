@@ -11,6 +11,7 @@ export const booleanKind: Kind = {
   description: 'true or false',
   schema: { type: 'boolean' },
   operators: equalityOperators,
+  exact: true,
   boolean: true,
   fromText: (text) => truths.get(text.toLowerCase()) ?? refuse('true or false (or 1 or 0)'),
   fromJson: (json) => (typeof json === 'boolean' ? json : refuse(booleanKind.description)),

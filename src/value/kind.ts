@@ -31,6 +31,8 @@ export interface Kind {
   readonly operators: readonly OperatorName[]
   /** How a key of this kind is spelt in a path. A kind without it cannot be a key. */
   readonly inPath?: RegExp
+  /** Whether a value that is shown says all that is stored of it: sent back as it was, it changes nothing. */
+  readonly exact?: true
   /** Of booleans, which `is` compares with true and false. */
   readonly boolean?: true
   /** Of integers: whether there may be some that a double does not hold. */

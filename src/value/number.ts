@@ -27,6 +27,7 @@ export function integerKind(range: IntegerRange): Kind {
     description,
     schema: wide ? wideSchema : { type: 'integer', minimum: Number(range.min), maximum: Number(range.max) },
     operators: orderOperators,
+    exact: true,
     wide,
     // Databases take `1abc`, `1.0` and ` 1 ` for 1; a path does not.
     inPath: /^[1-9]\d*$/,
@@ -58,6 +59,7 @@ export const floatKind: Kind = {
   description: 'a number',
   schema: { type: 'number' },
   operators: orderOperators,
+  exact: true,
   fromText: (text) => {
     const number = /^-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
     return Number.isFinite(number) ? number : refuse(floatKind.description)

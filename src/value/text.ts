@@ -28,6 +28,7 @@ export function textKind(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0)
       ...(minimum > 0 && { minLength: minimum }),
     },
     operators: textOperators,
+    exact: true,
     inPath: segment,
     fromText,
     fromJson: (json) => {
@@ -45,6 +46,7 @@ export const uuidKind: Kind = textualKind({
   description: 'a UUID, as 01890a5d-ac96-774b-bcce-b302099a8057',
   schema: { type: 'string', format: 'uuid', examples: ['01890a5d-ac96-774b-bcce-b302099a8057'] },
   operators: equalityOperators,
+  exact: true,
   inPath: uuid,
   fromText: (text) => (uuid.test(text) ? text : refuse(uuidKind.description)),
   toJson: String,
@@ -58,6 +60,7 @@ export function enumKind(members: readonly (string | number)[]): Kind {
     description,
     schema: enumSchema(members),
     operators: equalityOperators,
+    exact: true,
     inPath: segment,
     fromText: (text) => byText.get(text) ?? refuse(description),
     fromJson: (json) => members.find((member) => member === json) ?? refuse(description),

@@ -1,0 +1,66 @@
+import { Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
+import { anonymous, Resource, type Rule } from 'typeorm-resources'
+import { apiOf } from '../client'
+import { isPostgres } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+
+const everybody: Rule = () => anonymous
+
+@Entity()
+@Resource({ auth: everybody })
+class Report {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() title!: string
+  @Column({ type: 'simple-json' }) details!: number[]
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Member {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+}
+
+/** Whose rule answers with what is no key of a member. */
+@Entity()
+@Resource({ auth: () => ({ id: 'root' }), ownerField: 'member' })
+class Locker {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() label!: string
+  @ManyToOne(() => Member) member!: Member
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ entities: [Report, Member, Locker] })
+})
+afterAll(() => world.close())
+
+const { get, put } = apiOf(() => world.url)
+
+test('D9 a value that is shown with fewer digits than it is stored with, and sent back alone, stays as it is', async () => {
+  const stored = '[12345678901234567890]'
+  await world.sql(`INSERT INTO "report" ("title", "details") VALUES ('long', '${stored}')`)
+  const { details } = Object((await get('report/1')).json())
+  expect(details).toEqual([Number('12345678901234567890')])
+  expect((await put('report/1', { details })).status).toBe(200)
+  expect(await world.sql('SELECT "details" FROM "report"')).toEqual([{ details: stored }])
+})
+
+test('D2 a record that is not there is 404, whoever the rule says it is', async () => {
+  expect((await put('locker/7', { label: 'new' })).status).toBe(404)
+})
+
+/** As a migration may have it, and the entity does not say. */
+const compute = isPostgres
+  ? [
+      'ALTER TABLE "report" DROP COLUMN "title"',
+      `ALTER TABLE "report" ADD COLUMN "title" text GENERATED ALWAYS AS ('made') STORED`,
+    ]
+  : [`UPDATE "report" SET "title" = 'made'`]
+
+test('a value that only the database may write is sent back as it was', async () => {
+  for (const statement of compute) await world.sql(statement)
+  expect((await put('report/1', { title: 'made' })).status).toBe(200)
+  expect(world.faults).toEqual([])
+})
