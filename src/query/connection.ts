@@ -1,8 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm'
 import type { Trace } from '../diagnostics'
 import { dialectOf } from './dialect-of'
-import { ConnectionError, Handover } from './handover'
-import { memoize } from './memoize'
+import { Handover } from './handover'
 
 /** Where statements run: anywhere in the data source, or in the one connection of a transaction. */
 export interface Session {
@@ -22,7 +21,10 @@ export type Transaction = Session & Required<Pick<Session, 'runner'>>
 /** Does work in the session's connection, or in one of its own that is given back afterwards. */
 export async function withRunner<T>(session: Session, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
   if (session.runner !== undefined) return work(session.runner)
-  const runner = await takeRunner(session)
+  // Where all share one connection, it is the lock that they wait for.
+  const runner = dialectOf(session.dataSource).sharesConnection
+    ? newRunner(session)
+    : await handoverOf(session).take(limitOf(session))
   try {
     return await work(runner)
   } finally {
@@ -32,10 +34,12 @@ export async function withRunner<T>(session: Session, work: (runner: QueryRunner
 
 /** Runs a statement in a connection that the next statement may have from this one. */
 export async function withNextRunner<T>(session: Session, ask: (runner: QueryRunner) => Promise<T>): Promise<T> {
-  const runner = await takeRunner(session)
+  if (dialectOf(session.dataSource).sharesConnection) return withRunner(session, ask)
+  const handover = handoverOf(session)
+  const runner = await handover.take(limitOf(session))
   try {
     const result = await ask(runner)
-    handoverOf(session).give(runner)
+    handover.give(runner)
     return result
   } catch (error) {
     // It may be the connection that is broken.
@@ -44,35 +48,36 @@ export async function withNextRunner<T>(session: Session, ask: (runner: QueryRun
   }
 }
 
-/** @throws {ConnectionError} */
-async function takeRunner(session: Session): Promise<QueryRunner> {
-  const { dataSource, replica, waitLimit } = session
-  const { sharesConnection, hasIdle } = dialectOf(dataSource)
-  // Where all share one connection, it is the lock that they wait for.
-  if (sharesConnection) return newRunner(session)
-  if (!hasIdle(dataSource.driver, replica === true)) return handoverOf(session).take(Math.min(waitLimit, longest))
-  try {
-    return await connect(session)
-  } catch (cause) {
-    throw new ConnectionError('the database cannot be connected to', { cause })
-  }
-}
+const limitOf = ({ waitLimit }: Session): number => Math.min(waitLimit, longest)
 
-const newRunner = ({ dataSource, replica }: Session): QueryRunner =>
-  dataSource.createQueryRunner(replica ? 'slave' : 'master')
-
-async function connect(session: Session): Promise<QueryRunner> {
-  const runner = newRunner(session)
-  await runner.connect()
-  return runner
+function newRunner({ dataSource, replica }: Pick<Session, 'dataSource' | 'replica'>): QueryRunner {
+  return dataSource.createQueryRunner(replica ? 'slave' : 'master')
 }
 
 /** Those who wait for a replica take no place from those who wait for the primary. */
-const handoverOf = (session: Session): Handover => (session.replica ? ofReplica : ofPrimary)(session.dataSource)
-const ofPrimary = memoize((dataSource: DataSource) => new Handover(() => connect({ dataSource, waitLimit: 0 })))
-const ofReplica = memoize(
-  (dataSource: DataSource) => new Handover(() => connect({ dataSource, waitLimit: 0, replica: true })),
-)
+interface Handovers {
+  readonly primary: Handover
+  readonly replica: Handover
+}
+
+const handovers = new WeakMap<DataSource, Handovers>()
+
+/** Those who wait for the pools that a data source has from now on: what was asked of those of before may never come. */
+export function renewHandovers(dataSource: DataSource): Handovers {
+  const connect = async (replica: boolean): Promise<QueryRunner> => {
+    const runner = newRunner({ dataSource, replica })
+    await runner.connect()
+    return runner
+  }
+  const renewed = { primary: new Handover(() => connect(false)), replica: new Handover(() => connect(true)) }
+  handovers.set(dataSource, renewed)
+  return renewed
+}
+
+function handoverOf({ dataSource, replica }: Session): Handover {
+  const { primary, replica: ofReplica } = handovers.get(dataSource) ?? renewHandovers(dataSource)
+  return replica ? ofReplica : primary
+}
 
 /** What timers can count to, in milliseconds. */
 const longest = 2 ** 31 - 1

@@ -90,8 +90,6 @@ export interface Dialect {
   readonly dangersOf: (options: DataSourceOptions, ask: Ask) => Promise<readonly string[]>
   /** Has an error on a connection that nobody uses yet end nothing but the connection. */
   readonly guardPool: (driver: Driver) => void
-  /** Whether a connection can be had without waiting for one, as far as can be told. */
-  readonly hasIdle: (driver: Driver, replica: boolean) => boolean
   /** Closes a connection that must not be used again. */
   readonly discard: (connection: unknown) => void
   /** Whether it was none of the statement's doing; undefined for what was. */

@@ -25,8 +25,8 @@ interface Waiter {
 export class Handover {
   readonly #waiting = new Set<Waiter>()
   readonly #turns = new WeakMap<QueryRunner, number>()
-  /** Connections that the pool has been asked for, not too long ago. */
-  #asked = 0
+  /** What the pool has been asked for, each with the time from which on it may be lost, with its server. */
+  readonly #asked = new Set<{ readonly lostFrom: number }>()
 
   /** @param connect takes a connection from the pool, however long that takes */
   constructor(private readonly connect: () => Promise<QueryRunner>) {}
@@ -36,7 +36,7 @@ export class Handover {
    * @param limit in milliseconds
    * @throws {ConnectionError}
    */
-  take(limit: number): Promise<QueryRunner> {
+  async take(limit: number): Promise<QueryRunner> {
     const { size } = this.#waiting
     if (size >= mostWaiting) throw new ConnectionError(`${size} wait for a connection already`)
     return new Promise((resolve, reject) => {
@@ -56,7 +56,7 @@ export class Handover {
       }
       const timer = setTimeout(() => waiter.fail(new ConnectionError(`no connection was free for ${limit} ms`)), limit)
       this.#waiting.add(waiter)
-      this.#askFor(limit)
+      this.#ask(limit)
     })
   }
 
@@ -64,33 +64,41 @@ export class Handover {
   give(runner: QueryRunner): void {
     const turns = (this.#turns.get(runner) ?? 0) + 1
     this.#turns.set(runner, turns)
-    const [next] = this.#waiting
-    if (next !== undefined && turns < mostTurns && !runner.isReleased) next.take(runner)
-    else runner.release().catch(() => undefined)
+    if (turns < mostTurns && !runner.isReleased) this.#pass(runner)
+    else release(runner)
   }
 
-  /** Asks for a connection, where there are too few. One that is not there within the limit may be lost with its server. */
-  #askFor(limit: number): void {
-    if (this.#asked >= Math.min(this.#waiting.size, mostAsked)) return
-    this.#asked += 1
-    let counts = true
-    const end = (): void => {
-      if (counts) this.#asked -= 1
-      counts = false
-      clearTimeout(timer)
-      this.#askFor(limit)
-    }
-    const timer = setTimeout(end, limit)
-    this.connect().then(
-      (runner) => {
-        this.give(runner)
-        end()
-      },
-      (cause: unknown) => {
-        const [next] = this.#waiting
-        next?.fail(new ConnectionError('the database cannot be connected to', { cause }))
-        end()
-      },
-    )
+  #pass(runner: QueryRunner): void {
+    const [next] = this.#waiting
+    if (next === undefined) release(runner)
+    else next.take(runner)
   }
+
+  /** Asks the pool for a connection, where too few are asked for, in the name of who waits longest. */
+  #ask(limit: number): void {
+    const now = performance.now()
+    for (const one of this.#asked) if (one.lostFrom <= now) this.#asked.delete(one)
+    const [first] = this.#waiting
+    if (first === undefined || this.#asked.size >= Math.min(this.#waiting.size, mostAsked)) return
+    const asked = { lostFrom: now + limit }
+    this.#asked.add(asked)
+    this.connect()
+      .then(
+        (runner) => this.#pass(runner),
+        (cause: unknown) => {
+          // Who was served meanwhile has no error, nor has who came later.
+          if (this.#waiting.has(first)) {
+            first.fail(new ConnectionError('the database cannot be connected to', { cause }))
+          }
+        },
+      )
+      .finally(() => {
+        this.#asked.delete(asked)
+        this.#ask(limit)
+      })
+  }
+}
+
+function release(runner: QueryRunner): void {
+  runner.release().catch(() => undefined)
 }

@@ -82,7 +82,6 @@ export const mysql: Dialect = {
   },
   // Its driver has its own listener on every connection.
   guardPool: () => undefined,
-  hasIdle: () => false,
   discard: (connection) => (connection as PoolConnection).destroy(),
   // Those of unknown tables and columns hold names alone.
   withoutValues: ({ errno, message }) => (errno === 1146 || errno === 1054 ? message : message.replace(/'.*'/s, "'…'")),

@@ -8,7 +8,6 @@ export type Pools = Driver & { readonly master?: Pool; readonly slaves?: readonl
 
 /** A pool of pg. */
 interface Pool {
-  readonly idleCount: number
   readonly on: (event: 'connect', listener: (client: PoolClient) => void) => void
 }
 

@@ -71,10 +71,6 @@ export const postgres: Dialect = {
     }
     for (const pool of [master, ...slaves]) pool?.on('connect', onConnect)
   },
-  hasIdle: (driver, replica) => {
-    const { master, slaves = [] } = driver as Pools
-    return !(replica && slaves.length > 0) && (master?.idleCount ?? 0) > 0
-  },
   discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
   // Data exceptions quote the value.
   withoutValues: ({ code = '', message }) => (code.startsWith('22') ? message.replace(/".*"/s, '"…"') : message),

@@ -61,7 +61,6 @@ export const sqlite: Dialect = {
     return setting?.['foreign_keys'] === 0 ? ['foreign_keys is off: SQLite checks no foreign key'] : []
   },
   guardPool: () => undefined,
-  hasIdle: () => false,
   discard: () => undefined,
   withoutValues: ({ message }) => message,
   troubleOf: ({ code = '', message }) => {

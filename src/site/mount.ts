@@ -7,7 +7,7 @@ import { ruleTitle } from '../access/require-principal'
 import { ConfigError } from '../errors'
 import type { Service } from '../pipeline/service'
 import { buildAccountLookup } from '../query/account-lookup'
-import type { Session } from '../query/connection'
+import { renewHandovers, type Session } from '../query/connection'
 import { dialectOf } from '../query/dialect-of'
 import { noteMissingIndexes } from '../query/indexes'
 import { warnOfSettings } from '../query/settings'
@@ -67,6 +67,7 @@ export function mountResources<State, Custom>(
   whenInitialized(dataSource, forget, () => {
     service = buildService(dataSource, settings, mistakes)
     dialectOf(dataSource).guardPool(dataSource.driver)
+    renewHandovers(dataSource)
     noteMissingIndexes(dataSource, service.resources.values())
     // Nothing depends on it.
     warnOfSettings(session).catch(() => undefined)

@@ -161,3 +161,90 @@ async function askDatabaseless(url: string): Promise<readonly number[]> {
   }
   return durations
 }
+
+test('a pool that gives up sooner than the site: who has begun to wait a moment ago is not failed for who was asked for before', async () => {
+  const cluster = await startPostgres()
+  const extra = { max: 1, connectionTimeoutMillis: 300 }
+  const site = await openSite({ source: { ...cluster.source, extra }, mount: { waitLimit } })
+  atEnd(site.close)
+  await cluster.query(
+    'CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.01); RETURN new; END $$',
+  )
+  await cluster.query('CREATE TRIGGER linger BEFORE UPDATE ON note FOR EACH ROW EXECUTE FUNCTION linger()')
+  await site.dataSource.getRepository(Note).insert({ tag: 'slow' })
+  const end = performance.now() + 1_500
+  const headers = { 'Content-Type': 'application/json' }
+  const statuses = await Promise.all(
+    Array.from({ length: 16 }, async (_, client) => {
+      const seen: number[] = []
+      for (let score = client; performance.now() < end; score += 16) {
+        seen.push((await send(site.url, 'PUT /api/note/1/', { body: JSON.stringify({ score }), headers })).status)
+      }
+      return seen
+    }),
+  )
+  expect(new Set(statuses.flat())).toEqual(new Set([200]))
+}, 60_000)
+
+test('who asks at once for the one connection: one has it, and the others are told within the limit', async () => {
+  const cluster = await startPostgres()
+  let open = (): void => {}
+  const gate = new Promise<null>((resolve) => {
+    open = () => resolve(null)
+  })
+  let arrived = 0
+  const site = await openSite({
+    source: { ...cluster.source, extra: { max: 1 } },
+    mount: { waitLimit: 300 },
+    before: (app) =>
+      app.use(async (context, next) => {
+        if (context.querystring === 'gate') {
+          arrived += 1
+          await gate
+        }
+        await next()
+      }),
+  })
+  atEnd(site.close)
+  await site.dataSource.getRepository(Note).insert({ tag: 'one' })
+  const asked = await cluster.whileLocked('LOCK TABLE note IN ACCESS EXCLUSIVE MODE', async () => {
+    const reads = Array.from({ length: 3 }, () => timed(send(site.url, 'GET /api/note/1/?gate')))
+    await until('all are at the gate', async () => arrived === 3)
+    open()
+    await sleep(1_500)
+    return reads
+  })
+  const answered = await Promise.all(asked)
+  expect(answered.map(({ reply }) => reply.status).sort()).toEqual([200, 503, 503])
+  for (const { reply, took } of answered) if (reply.status === 503) expect(took).toBeLessThan(1_300)
+}, 60_000)
+
+test('a data source that is destroyed while requests wait, and initialized again, serves as if new', async () => {
+  const cluster = await startPostgres()
+  const site = await openSite({ source: { ...cluster.source, extra: { max: 1 } }, mount: { waitLimit: 5_000 } })
+  atEnd(site.close)
+  const { dataSource } = site
+  await dataSource.getRepository(Note).insert({ tag: 'one' })
+  const hold = async (): Promise<() => Promise<void>> => {
+    const runner = dataSource.createQueryRunner()
+    await runner.connect()
+    return () => runner.release()
+  }
+  const release = await hold()
+  const before = Array.from({ length: 6 }, () => send(site.url, 'GET /api/note/1/'))
+  await sleep(100)
+  const destroyed = dataSource.destroy()
+  await release()
+  await destroyed
+  for (const reply of await Promise.all(before)) {
+    expect(reply.status === 200 || isUnavailable(reply) ? 'as it should be' : inWords(reply)).toBe('as it should be')
+  }
+  await dataSource.initialize()
+  const releaseAgain = await hold()
+  const asked = timed(send(site.url, 'GET /api/note/1/'))
+  await sleep(100)
+  await releaseAgain()
+  const { reply, took } = await asked
+  expect(reply.status).toBe(200)
+  expect(took).toBeLessThan(2_000)
+}, 60_000)
