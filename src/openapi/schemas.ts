@@ -80,8 +80,8 @@ function createSchema(resource: Resource): JsonSchema {
 }
 
 /**
- * The body of a PUT: any of the fields. Those that cannot be changed may be sent back as they were read (D9), which what is hidden
- * never was.
+ * The body of a PUT: any of the fields. Those that cannot be changed may be sent back as they were read (D9), unless they are hidden:
+ * nobody has read them.
  */
 function updateSchema(resource: Resource): JsonSchema {
   const { owner, inputs, record } = resource

@@ -57,7 +57,7 @@ function writeColumn({ driver }: DataSource, { column }: ReadColumn, alias?: str
   return owner === undefined ? name : `${owner}.${name}`
 }
 
-/** Whether a column may be null, as far as anybody has said: of what is computed nobody has. */
+/** Whether a column may be null. A computed one may, as nothing declares that it is not. */
 export function mayBeNull({ column }: ReadColumn): boolean {
   return column.isNullable || column.isVirtualProperty || column.entityMetadata.tableType === 'view'
 }
