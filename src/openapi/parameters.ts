@@ -1,7 +1,7 @@
-import { memoize } from '../query/memoize'
 import type { Limits } from '../request/limits'
 import { reserved } from '../request/list-request'
 import type { Field } from '../schema/field'
+import { memoize } from '../schema/memoize'
 import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import type { Json, JsonSchema, OperatorName } from '../value/kind'

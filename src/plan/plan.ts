@@ -65,6 +65,8 @@ export interface KeysetStart extends PageStart {
 
 /** Some of the rows that are asked for. */
 export interface ListPlan extends SelectPlan {
+  /** The same for plans that join, ask and sort by the same, whatever the values and the place where they begin. */
+  readonly outline: string
   readonly limit: number
   readonly offset: number
 }

@@ -2,12 +2,10 @@ import { type FieldErrors, ValueError } from '../errors'
 import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
 import type { PageTokens } from '../request/page-token'
-import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
-import type { StoredColumn } from '../schema/stored-column'
 import { planFilters } from './filters'
+import { outlineOf } from './outline'
 import { type KeysetStart, type ListPlan, type Order, rootAlias, type SelectPlan } from './plan'
-import { requireField } from './require-field'
 
 /**
  * Resolves the names and values of a list request. One row more than the page is asked for, to know of a next one (D21). A page
@@ -20,12 +18,14 @@ export function planList(
   { limits, pageTokens }: Paging,
   errors: FieldErrors,
 ): ListPlan {
-  const ordering = planOrdering(resource, request.ordering, errors)
+  const outline = outlineOf(resource, request, limits, errors)
+  const { names, ordering } = outline
   const start = planStart(resource, request, ordering, pageTokens, errors)
   return {
     resource,
     columns: 'row',
-    ...planFilters(resource, request.filters, limits, errors),
+    outline: names,
+    ...planFilters(outline, request.filters, limits, errors),
     ordering: start?.direction === 'before' ? ordering.map(reversed) : ordering,
     start,
     limit: request.limit + 1,
@@ -100,25 +100,4 @@ export function parseKey({ key }: Resource, segment: string): unknown {
     if (error instanceof ValueError || error instanceof URIError) return undefined
     throw error
   }
-}
-
-/** The key comes last, so that the order is total and pages neither repeat nor skip (D20). */
-function planOrdering(resource: Resource, ordering: readonly string[], errors: FieldErrors): readonly Order[] {
-  const orders = new Map<StoredColumn, Order>()
-  const add = ({ columns }: Field, descending: boolean): void => {
-    for (const column of columns) if (!orders.has(column)) orders.set(column, { column, descending })
-  }
-  for (const text of ordering) {
-    if (errors.isFull) break
-    errors.try('ordering', () => {
-      const descending = text.startsWith('-')
-      const name = descending ? text.slice(1) : text
-      const field = requireField(resource, resource.fields, name, `names "${name}", which `)
-      // What cannot be compared has no order either.
-      if (!field.kind.operators.includes('eq')) throw new ValueError(`cannot sort by ${name}`)
-      add(field, descending)
-    })
-  }
-  add(resource.key, false)
-  return [...orders.values()]
 }

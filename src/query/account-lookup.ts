@@ -25,12 +25,12 @@ export function buildAccountLookup(source: AccountSource): AccountLookup<Session
       for (const [index, [, column]] of columns.entries()) builder.addSelect(`u.${column.propertyPath}`, String(index))
       return compile(dataSource, builder.where(`u.${source.username.propertyPath} = ${name}`), values.length)
     })
-    const { rows } = await execute(session, statement, values).catch((error: unknown) => {
+    const { records } = await execute(session, statement, values).catch((error: unknown) => {
       // A name that the database cannot write is nobody's.
       if (failureOf(error, dataSource, source.metadata) === undefined) throw error
-      return { rows: [] }
+      return { records: [] }
     })
-    return rows.map((row) => readAccount(dataSource, columns, row))
+    return records.map((row) => readAccount(dataSource, columns, row))
   }
 }
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { DataSource, ObjectLiteral, QueryBuilder } from 'typeorm'
+import { memoize } from '../schema/memoize'
 import { dialectOf } from './dialect-of'
-import { memoize } from './memoize'
 import { withComment } from './statement-comment'
 
 /** SQL with placeholders, and where their values come from: what TypeORM is asked for once, for all requests of one shape. */

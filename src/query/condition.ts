@@ -3,17 +3,14 @@ import type { Condition } from '../plan/plan'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/kind'
 import type { Bind } from './compile'
-import type { Dialect } from './dialect'
 import { dialectOf } from './dialect-of'
-import { columnSql } from './row'
+import { columnSql, toParameter } from './row'
 
 /** A column of a condition, and how to compare it. */
 interface Side {
   readonly column: string
   readonly stored: StoredColumn
-  readonly dialect: Dialect
-  /** What TypeORM stores for a value. */
-  readonly store: (value: unknown) => unknown
+  readonly dataSource: DataSource
   readonly bind: Bind
 }
 
@@ -21,11 +18,9 @@ type ToSql = (side: Side, values: readonly unknown[]) => string
 
 /** The condition as SQL. Every value is bound, none is written into the text. */
 export function conditionSql({ on, operator, values }: Condition, dataSource: DataSource, bind: Bind): string {
-  const dialect = dialectOf(dataSource)
-  const sides = on.field.columns.map((stored): Side => {
-    const store = (value: unknown): unknown => dataSource.driver.preparePersistentValue(value, stored.valueColumn)
-    return { column: columnSql(dataSource, stored, on.alias), stored, dialect, store, bind }
-  })
+  const sides = on.field.columns.map(
+    (stored): Side => ({ column: columnSql(dataSource, stored, on.alias), stored, dataSource, bind }),
+  )
   const [side] = sides
   if (side !== undefined && sides.length === 1) return compare(side, operator, values)
   if (operator === 'is') return any(values.map((value) => (value === 'null' ? isNull(sides) : isWhole(sides))))
@@ -33,8 +28,8 @@ export function conditionSql({ on, operator, values }: Condition, dataSource: Da
 }
 
 /** Binds a value of the column's kind as the database stores it. */
-function bindStored({ dialect, store, bind }: Side, value: unknown): string {
-  return bind(dialect.bound(value, store(value)))
+function bindStored({ dataSource, stored, bind }: Side, value: unknown): string {
+  return bind(toParameter(dataSource, stored, value))
 }
 
 function compare(side: Side, operator: OperatorName, values: readonly unknown[]): string {
@@ -63,7 +58,7 @@ const isAny: ToSql = (side, values) =>
   )
 
 const equalsAny: ToSql = (side, values) =>
-  side.dialect.equalsAny(
+  dialectOf(side.dataSource).equalsAny(
     side.column,
     side.stored.kind,
     values.map((value) => bindStored(side, value)),
@@ -76,8 +71,13 @@ const compareAll =
 
 const matchAny =
   (ignoreCase: boolean): ToSql =>
-  ({ column, dialect, bind, store }, values) =>
-    any(values.map((value) => dialect.matches(column, String(store(value)), ignoreCase, bind)))
+  ({ column, stored, dataSource, bind }, values) =>
+    any(
+      values.map((value) => {
+        const pattern = String(toParameter(dataSource, stored, value))
+        return dialectOf(dataSource).matches(column, pattern, ignoreCase, bind)
+      }),
+    )
 
 const scalars: Readonly<Record<OperatorName, ToSql>> = {
   eq: equalsAny,

@@ -2,12 +2,12 @@ import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { FieldErrors } from '../errors'
 import type { ChangeSet } from '../plan/plan'
 import type { Field } from '../schema/field'
+import { memoize } from '../schema/memoize'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 import { compile, gather, statementOf } from './compile'
 import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
-import { memoize } from './memoize'
 import { columnSql, type Row, toParameter, toValues } from './row'
 import { execute } from './statement'
 
@@ -84,8 +84,8 @@ async function isThere(session: Session, field: Field, key: readonly unknown[]):
   const statement = statementOf(field, 'whether it is there', () =>
     compile(dataSource, referred(dataSource, field, names), values.length),
   )
-  const { rows } = await execute(session, statement, values)
-  return rows.length > 0
+  const { records } = await execute(session, statement, values)
+  return records.length > 0
 }
 
 /** The record that a foreign key refers to. @param names of the key's values */

@@ -1,11 +1,11 @@
 import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
+import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import { textOperators } from '../value/kind'
 import { dialectOf } from './dialect-of'
-import { memoize } from './memoize'
 import type { RawRow } from './statement'
 
 /** The values of one row, in the order of `resource.row` or `entityRow`, as TypeORM hands them to entities. */

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import type { Join, ListPlan, Order, Scope, SelectPlan } from '../plan/plan'
+import type { ListPlan, Scope, SelectPlan } from '../plan/plan'
 import { planItem } from '../plan/select-plan'
 import type { Resource } from '../schema/registry'
 import { type Bind, compile, gather, statementOf } from './compile'
@@ -23,7 +23,7 @@ export async function readRaw(session: Session, plan: ListPlan): Promise<readonl
       ? compile(dataSource, deepQuery(dataSource, plan, asked, tail), values.length)
       : compile(dataSource, selectQuery(dataSource, plan, asked), values.length, tail),
   )
-  return (await execute(session, statement, values)).rows
+  return (await execute(session, statement, values)).records
 }
 
 /** Rows before a page from which on its keys are sought first, and the rest of its rows then. */
@@ -57,7 +57,7 @@ export async function readRawItem(
     const builder = selectQuery(dataSource, plan, asked)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })
-  return (await execute(session, statement, values)).rows[0]
+  return (await execute(session, statement, values)).records[0]
 }
 
 function askAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): Asked {
@@ -69,13 +69,6 @@ function askAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): Asked {
 }
 
 /** All that the text of a list's statement depends on. Its conditions are SQL already, with names in place of values. */
-function shapeOf({ start, joins, exists, ordering }: ListPlan, asked: Asked, isDeep: boolean): string {
-  const join = ({ alias, from, relation }: Join): string => `JOIN ${alias} ${from}.${relation.propertyPath}`
-  const order = ({ column: { column }, descending }: Order): string =>
-    `BY ${column.propertyPath} ${column.databaseName} ${descending}`
-  const lines = [`list ${start !== undefined} ${isDeep}`, ...joins.map(join), ...asked.own, ...ordering.map(order)]
-  for (const [index, { first, joins: inner }] of exists.entries()) {
-    lines.push('EXISTS', join(first), ...inner.map(join), ...(asked.exists[index] ?? []))
-  }
-  return lines.join('\n')
+function shapeOf({ outline, start }: ListPlan, { own, exists }: Asked, isDeep: boolean): string {
+  return `list ${start?.direction} ${isDeep} ${outline} ${own.join('\n')} ${exists.map((asked) => asked.join('\n')).join('\n')}`
 }

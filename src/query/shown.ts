@@ -1,10 +1,10 @@
 import type { DataSource } from 'typeorm'
 import type { Field } from '../schema/field'
+import { memoize } from '../schema/memoize'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 import { type Json, textOperators } from '../value/kind'
 import { dialectOf } from './dialect-of'
-import { memoize } from './memoize'
 import { fromValues, positionsOf, valueReader } from './row'
 import type { RawRow } from './statement'
 

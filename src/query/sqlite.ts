@@ -3,9 +3,9 @@ import type { Dialect, Failure } from './dialect'
 import { globPattern } from './glob'
 import { inList } from './in-list'
 
-/** Of a day that its month has in every year. */
+/** Of a day that its month has: February has its 29th in every fourth year, and in that of a century, which is rare, it is left out. */
 const storedDateTime =
-  /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?$/
+  /^(?:\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)|\d\d(?:0[48]|[2468][048]|[13579][26])-02-29) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?$/
 
 /** A date-time is stored in UTC as it is shown, but for its fraction. */
 const shownDateTime = (value: unknown): string | undefined =>

@@ -8,23 +8,18 @@ import { standingRunner } from './sqlite-lock'
 /** A row as the driver hands it out: an object, or an array, whose columns are named by their position. */
 export type RawRow = Readonly<Record<number, unknown>>
 
-/** What a statement has returned. */
-export interface Result {
-  readonly rows: readonly RawRow[]
-  /** How many rows an UPDATE or DELETE was about; 0 where it returned them. */
-  readonly affected: number
-  /** The driver's own result. */
-  readonly raw: unknown
-}
-
 /** Runs a statement: without entities, events and transactions. */
-export async function execute(session: Session, statement: Statement, values: readonly unknown[]): Promise<Result> {
+export function execute(
+  session: Session,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<QueryResult<RawRow>> {
   const { dataSource, trace } = session
   const parameters = parametersOf(dataSource, statement, values)
   const ask = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
   const runner = session.runner ?? standingRunner(dataSource)
   const asked = (): Promise<QueryResult> => (runner === undefined ? withNextRunner(session, ask) : ask(runner))
-  return toResult(trace === undefined ? await asked() : await traced(trace, asked))
+  return trace === undefined ? asked() : traced(trace, asked)
 }
 
 /** Does work in one transaction: the session's own, or a new one that is rolled back when the work throws. */
@@ -63,15 +58,11 @@ export async function executeWrite(
   session: Session,
   statement: Statement,
   values: readonly unknown[],
-): Promise<Result> {
+): Promise<QueryResult<RawRow>> {
   return execute(session, statement, values).catch(throwWriteError)
 }
 
 /** @throws {WriteError} */
 export function throwWriteError(cause: unknown): never {
   throw cause instanceof QueryFailedError ? new WriteError(cause.message, { cause }) : cause
-}
-
-function toResult({ records, affected = 0, raw }: QueryResult): Result {
-  return { rows: records, affected, raw }
 }

@@ -32,7 +32,7 @@ export async function insertValues(session: Session, resource: Resource, entity:
     return compile(dataSource, builder.updateEntity(false), values.length, returning(dataSource, returned))
   })
   const result = await executeWrite(session, statement, values)
-  const [found] = result.rows
+  const [found] = result.records
   if (returned === row && found !== undefined) return readerOf(row, dataSource)(found)
   const keyValues = found === undefined ? keyOf(resource, entity, result.raw) : readerOf(key.columns, dataSource)(found)
   const stored = await readItem(session, resource, fromValues(keyValues))
@@ -62,8 +62,8 @@ export async function updateValues(
       .where(where)
     return compile(dataSource, builder, values.length, canReturn ? returning(dataSource, row) : '')
   })
-  const { rows, affected } = await executeWrite(session, statement, values)
-  if (canReturn) return rows.map(readerOf(row, dataSource))[0]
+  const { records, affected = 0 } = await executeWrite(session, statement, values)
+  if (canReturn) return records.map(readerOf(row, dataSource))[0]
   const stored = await readItem(session, resource, target.key)
   // A driver may count what has changed, not what matches: the record itself says whether it is the target still.
   return affected > 0 || (stored !== undefined && isTarget(resource, stored, target)) ? stored : undefined
@@ -87,8 +87,8 @@ export async function deleteValues(session: Session, resource: Resource, target:
       canReturn ? returning(dataSource, key.columns) : '',
     )
   })
-  const { rows, affected } = await executeWrite(session, statement, values)
-  return canReturn ? rows.length > 0 : affected > 0
+  const { records, affected = 0 } = await executeWrite(session, statement, values)
+  return canReturn ? records.length > 0 : affected > 0
 }
 
 /** Whether a row belongs to whom the target says. */

@@ -6,6 +6,8 @@ import { type Pair, parsePairs } from './pairs'
 export interface ListRequest {
   /** In the order of the query string; a name may come twice. */
   readonly filters: readonly Filter[]
+  /** What is asked, without the values of filters: requests of which this is the same name the same fields. */
+  readonly names: string
   /** Names as given, with a leading `-` for descending. */
   readonly ordering: readonly string[]
   /** Records a page has at most. */
@@ -39,13 +41,24 @@ export function parseListRequest(
   limits: Limits,
   errors: FieldErrors,
 ): ListRequest {
-  const pairs = readPairs(querystring, limits)
   const words = takesAfter ? reservedWithAfter : reserved
-  const filters = pairs.filter((pair) => !words.has(pair.name))
+  const filters: Filter[] = []
+  const given: Pair[] = []
+  let [names, others] = ['', '']
+  for (const pair of readPairs(querystring, limits)) {
+    const { name, raw } = pair
+    const isFilter = !words.has(name)
+    if (isFilter) filters.push(pair)
+    else given.push(pair)
+    if (!isFilter && name !== 'ordering') continue
+    others += others === '' ? raw : `&${raw}`
+    // As sent, where no name has "&" or "=" in it.
+    names += isFilter ? `&${pair.rawName}` : `&${raw}`
+  }
   if (filters.length > limits.filters) {
     throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, these are ${filters.length}`)
   }
-  const single = (name: string): string | undefined => readSingle(pairs, name, errors)
+  const single = (name: string): string | undefined => readSingle(given, name, errors)
   const limit = readCount('limit', single('limit'), limits.page.max, errors) ?? limits.page.default
   const reach = ` (pages reach ${limits.depth} records deep; go further by filtering, or by following links from after=)`
   const after = takesAfter ? single('after') : undefined
@@ -58,10 +71,8 @@ export function parseListRequest(
     limit,
     page,
     after,
-    others: pairs
-      .filter(({ name }) => name === 'ordering' || !words.has(name))
-      .map(({ raw }) => raw)
-      .join('&'),
+    names,
+    others,
   }
 }
 

@@ -1,10 +1,11 @@
 import { ApiError } from '../errors'
 
-/** One `name=value` of a query string or a form, decoded; `raw` is what was sent. */
+/** One `name=value` of a query string or a form, decoded, and as it was sent. */
 export interface Pair {
   readonly name: string
   readonly value: string
   readonly raw: string
+  readonly rawName: string
 }
 
 /** Characters of a wrong pair that its error repeats. */
@@ -25,8 +26,9 @@ export function parsePairs(text: string, code: 'bad-query' | 'bad-body'): readon
     .filter((raw) => raw !== '')
     .map((raw) => {
       const equals = raw.indexOf('=')
-      const [name, value] = equals < 0 ? [raw, ''] : [raw.slice(0, equals), raw.slice(equals + 1)]
-      return { name: decode(name, raw, code), value: decode(value, raw, code), raw }
+      const rawName = equals < 0 ? raw : raw.slice(0, equals)
+      const value = equals < 0 ? '' : raw.slice(equals + 1)
+      return { name: decode(rawName, raw, code), value: decode(value, raw, code), raw, rawName }
     })
 }
 

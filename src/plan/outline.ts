@@ -1,0 +1,150 @@
+import { LRUCache } from 'lru-cache'
+import { type FieldErrors, ValueError } from '../errors'
+import type { Limits } from '../request/limits'
+import type { ListRequest } from '../request/list-request'
+import type { Field } from '../schema/field'
+import { memoize } from '../schema/memoize'
+import type { RelationMetadata } from '../schema/metadata'
+import type { Resource } from '../schema/registry'
+import { isToMany } from '../schema/relations'
+import type { StoredColumn } from '../schema/stored-column'
+import { parsePath } from './path'
+import { type Condition, type Join, type Order, rootAlias } from './plan'
+import { requireField } from './require-field'
+
+/** What the names of a list request ask, whatever the values are: looked up once for all requests of the same names. */
+export interface Outline extends ScopeOutline {
+  /** Says all of it: no other outline of the resource has the same. */
+  readonly names: string
+  readonly exists: readonly ExistsOutline[]
+  readonly ordering: readonly Order[]
+  /** Each name's once, of all scopes. */
+  readonly comparisons: readonly Comparison[]
+  /** The comparison of each filter, by its place; undefined for a filter that cannot be answered. */
+  readonly filters: readonly (number | undefined)[]
+}
+
+/** What is joined, and which comparisons ask it, by their places. */
+export interface ScopeOutline {
+  readonly joins: readonly Join[]
+  readonly asks: readonly number[]
+}
+
+interface ExistsOutline extends ScopeOutline {
+  readonly first: Join
+}
+
+export type Comparison = Omit<Condition, 'values'>
+
+/** Outlines that are remembered for one resource. */
+const most = 256
+
+const outlines = memoize((_: Resource) => new LRUCache<string, Outline>({ max: most }))
+
+/** @param errors receives every name that cannot be answered */
+export function outlineOf(
+  resource: Resource,
+  { filters, ordering, names }: ListRequest,
+  limits: Limits,
+  errors: FieldErrors,
+): Outline {
+  const remembered = outlines(resource).get(names)
+  if (remembered !== undefined) return remembered
+  const draft = new Draft(limits.joins)
+  const outline: Outline = {
+    names,
+    ordering: planOrdering(resource, ordering, errors),
+    filters: filters.map(({ name }) => errors.try(name, () => draft.ask(resource, name, limits))),
+    comparisons: draft.comparisons,
+    ...draft.root,
+    exists: draft.exists,
+  }
+  if (errors.isEmpty) outlines(resource).set(names, outline)
+  return outline
+}
+
+/** A scope that is being filled. */
+interface DraftScope {
+  readonly joins: Join[]
+  readonly asks: number[]
+}
+
+interface End {
+  readonly alias: string
+  readonly scope: DraftScope
+}
+
+/**
+ * Filters that follow the same relations ask the same related record: two through `languages` hold when one language answers both.
+ */
+class Draft {
+  constructor(readonly maximumJoins: number) {}
+
+  readonly root: DraftScope = { joins: [], asks: [] }
+  readonly exists: (DraftScope & { readonly first: Join })[] = []
+  readonly comparisons: Comparison[] = []
+  /** Where the comparisons of names are. */
+  readonly #places = new Map<string, number>()
+  /** What is joined already, by the relations that lead there. */
+  readonly #ends = new Map<string, End>()
+
+  /** @returns the place of what is compared @throws {ValueError} */
+  ask(resource: Resource, name: string, limits: Limits): number {
+    const known = this.#places.get(name)
+    if (known !== undefined) return known
+    const { through, field, operator } = parsePath(resource, name, limits)
+    const { alias, scope } = this.#follow(through)
+    const place = this.comparisons.push({ on: { alias, field }, operator }) - 1
+    scope.asks.push(place)
+    this.#places.set(name, place)
+    return place
+  }
+
+  /** Joins what a path goes through, each relation once. */
+  #follow(through: readonly RelationMetadata[]): End {
+    let end: End = { alias: rootAlias, scope: this.root }
+    let path = ''
+    for (const relation of through) {
+      path += `${relation.propertyPath}/`
+      const next = this.#ends.get(path) ?? this.#join(end, relation)
+      this.#ends.set(path, next)
+      end = next
+    }
+    if (this.#ends.size > this.maximumJoins)
+      throw new ValueError(`joins one table too many; ${this.maximumJoins} are allowed`)
+    return end
+  }
+
+  /** The first to-many relation of a path begins a subquery, so that no row comes twice; what follows is joined inside it. */
+  #join({ alias, scope }: End, relation: RelationMetadata): End {
+    const join = { alias: `t${this.#ends.size + 1}`, from: alias, relation }
+    if (scope !== this.root || !isToMany(relation)) {
+      scope.joins.push(join)
+      return { alias: join.alias, scope }
+    }
+    const exists = { first: join, joins: [], asks: [] }
+    this.exists.push(exists)
+    return { alias: join.alias, scope: exists }
+  }
+}
+
+/** The key comes last, so that the order is total and pages neither repeat nor skip (D20). */
+function planOrdering(resource: Resource, ordering: readonly string[], errors: FieldErrors): readonly Order[] {
+  const orders = new Map<StoredColumn, Order>()
+  const add = ({ columns }: Field, descending: boolean): void => {
+    for (const column of columns) if (!orders.has(column)) orders.set(column, { column, descending })
+  }
+  for (const text of ordering) {
+    if (errors.isFull) break
+    errors.try('ordering', () => {
+      const descending = text.startsWith('-')
+      const name = descending ? text.slice(1) : text
+      const field = requireField(resource, resource.fields, name, `names "${name}", which `)
+      // What cannot be compared has no order either.
+      if (!field.kind.operators.includes('eq')) throw new ValueError(`cannot sort by ${name}`)
+      add(field, descending)
+    })
+  }
+  add(resource.key, false)
+  return [...orders.values()]
+}
