@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { hash as digestOf, randomBytes } from 'node:crypto'
 import { Semaphore } from 'async-mutex'
 import { LRUCache } from 'lru-cache'
 import { unavailable } from '../errors'
@@ -41,14 +41,13 @@ export function buildPasswordChecks(
       queued -= 1
     }
   }
-  const secret = randomBytes(32)
+  const secret = randomBytes(32).toString('base64')
   const known = new LRUCache<string, true>({ max: remembered })
   /** The same asked many times at once is one check. */
   const checking = new Map<string, Promise<boolean>>()
   const digest = ({ username, password }: Credentials, stored: string): string => {
-    const hmac = createHmac('sha256', secret)
-    for (const text of [username, password, stored]) hmac.update(`${Buffer.byteLength(text)}:${text}`)
-    return hmac.digest('base64')
+    const texts = [secret, username, password, stored].map((text) => `${text.length}:${text}`)
+    return digestOf('sha256', texts.join(''), 'base64')
   }
   return {
     hash: (plain) => inTurn(() => hash(plain)),

@@ -4,13 +4,14 @@ import { planInsert } from '../plan/change-set'
 import { planList } from '../plan/select-plan'
 import { ownerKey } from '../plan/target'
 import { isUnreadable } from '../query/dialect-of'
-import { preconditionFailed, recordStored, recordStoredRaw } from '../query/entity-tag'
+import { preconditionFailed, recordStored } from '../query/entity-tag'
 import { afterLoad } from '../query/load'
-import { recordOfRow, renderField } from '../query/record'
+import { recordOfRow } from '../query/record'
 import { requireReferences } from '../query/reference'
 import { readReplica } from '../query/replica'
 import { retryOnce } from '../query/retry'
 import { readerOf } from '../query/row'
+import { shownOf } from '../query/shown'
 import { validateChanges } from '../query/validate'
 import { deleteRow, insertRow, type Saved } from '../query/write'
 import { parseBody } from '../request/body'
@@ -18,7 +19,6 @@ import { parseListRequest } from '../request/list-request'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import { type Answer, answerEmpty, answerJson, answerNotModified } from '../response/answer'
 import { renderEnvelope } from '../response/envelope'
-import type { Resource } from '../schema/registry'
 import { notFound, requireRaw, requireTarget } from './found'
 import { hashPasswords } from './hash-passwords'
 import { fetchPage } from './page'
@@ -53,15 +53,16 @@ export const create: Action = async (service, request, principal) => {
     return insertRow(session, resource, await hashPasswords(service, changes))
   })
   // A comma, between the values of a key of several, may stand in a path.
-  const segment = encodeURIComponent(String(renderField(resource, saved.stored, resource.key))).replaceAll('%2C', ',')
-  return answerSaved(201, resource, saved, { Location: `${collection}${segment}/` })
+  const key = shownOf(resource.key, resource, session.dataSource)(saved.stored)
+  const segment = encodeURIComponent(String(key)).replaceAll('%2C', ',')
+  return answerSaved(201, request, saved, { Location: `${collection}${segment}/` })
 }
 
 export const read: Action = async (_, request) => {
   const { resource, session, headers } = request
   const { dataSource } = session
   const { raw } = await readReplica(session, (from) => requireRaw(request, from))
-  const { json, tag } = recordStoredRaw(resource, dataSource, raw)
+  const { json, tag } = recordStored(resource, dataSource, raw)
   if (!holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(resource)
   if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return answerNotModified(tag)
   if (!resource.lifecycle.load) return answerJson(200, json, { ETag: tag })
@@ -71,14 +72,14 @@ export const read: Action = async (_, request) => {
 }
 
 export const update: Action = async (service, request, principal) => {
-  const { resource, session } = request
+  const { session } = request
   const body = await parseBody(await request.readPayload(service.limits.body))
   const updated = await retryOnce(
     session,
     async () => (await updateAtOnce(request, principal, body)) ?? updateFound(service, request, principal, body),
   )
   if (updated === undefined) throw notFound(request)
-  return answerSaved(200, resource, updated)
+  return answerSaved(200, request, updated)
 }
 
 export const remove: Action = async (_, request, principal) => {
@@ -94,11 +95,11 @@ export const remove: Action = async (_, request, principal) => {
 /** Answers with a record, and the tag of what is stored. */
 function answerSaved(
   status: 200 | 201,
-  resource: Resource,
+  { resource, session }: ResourceRequest,
   { stored, shown }: Saved,
   headers: Answer['headers'] = {},
 ): Answer {
-  const { json, tag } = recordStored(resource, stored)
-  const body = shown === stored ? json : JSON.stringify(recordOfRow(resource)(shown))
+  const { json, tag } = recordStored(resource, session.dataSource, stored)
+  const body = shown === undefined ? json : JSON.stringify(recordOfRow(resource)(shown))
   return answerJson(status, body, { ...headers, ETag: tag })
 }

@@ -36,7 +36,7 @@ export async function requireTarget(
   request: ResourceRequest,
   principal: Principal,
   columns: SelectPlan['columns'] = 'row',
-): Promise<{ row: Row; target: Target }> {
+): Promise<{ raw: RawRow; row: Row; target: Target }> {
   const { resource, headers, session } = request
   const { raw, key } = await requireRaw(request, session, columns)
   const row = readerOf(resource[columns], session.dataSource)(raw)
@@ -50,11 +50,14 @@ export async function requireTarget(
       `send If-Match with the ETag of the ${resource.name} that you have read`,
     )
   }
-  requireState(resource, row, target)
-  if (ifNoneMatch !== undefined && !holdsIfNoneMatch(ifNoneMatch, recordStored(resource, row).tag)) {
+  requireState(session, resource, raw, target)
+  if (
+    ifNoneMatch !== undefined &&
+    !holdsIfNoneMatch(ifNoneMatch, recordStored(resource, session.dataSource, raw).tag)
+  ) {
     throw preconditionFailed(resource)
   }
-  return { row, target }
+  return { raw, row, target }
 }
 
 export function notFound({ resource }: ResourceRequest): ApiError {

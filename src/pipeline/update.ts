@@ -67,7 +67,7 @@ export async function updateFound(
   const changes = planUpdate(resource, body, shownIn(resource, row), errors)
   await validateChanges(resource, row, changes, errors)
   await requireReferences(session, resource, { changes, stored: row }, errors)
-  if (changes.size === 0) return { stored: found.row, shown: row }
+  if (changes.size === 0) return { stored: found.raw, shown: resource.lifecycle.load ? row : undefined }
   return updateRow(session, resource, found.target, await hashPasswords(service, changes), row)
 }
 

@@ -52,10 +52,12 @@ export function isIn(entity: ObjectLiteral, { columns }: Field): boolean {
 
 /** The values that an entity has, column by column; `undefined` is none. */
 export function columnValues(metadata: EntityMetadata, entity: ObjectLiteral): readonly ColumnValue[] {
-  return metadata.columns
-    .filter((column) => !column.isVirtualProperty)
-    .map((column): ColumnValue => [column, column.getEntityValue(entity)])
-    .filter(([, value]) => value !== undefined)
+  const values: ColumnValue[] = []
+  for (const column of metadata.columns) {
+    const value: unknown = column.isVirtualProperty ? undefined : column.getEntityValue(entity)
+    if (value !== undefined) values.push([column, value])
+  }
+  return values
 }
 
 /** The entity of a row: under single-table inheritance that of its type. */

@@ -7,8 +7,9 @@ import type { Resource } from '../schema/registry'
 import { broadcast } from './broadcast'
 import type { Transaction } from './connection'
 import { assign, columnValues, isIn, newEntity, putRow } from './entity'
-import { fieldValue, type Row } from './row'
-import { readItem } from './select'
+import { fieldValue, readerOf } from './row'
+import { readRawItem } from './select'
+import type { RawRow } from './statement'
 import { lockTarget } from './target'
 import { deleteValues, insertValues, updateValues } from './values'
 import { inTransaction, type Writer } from './writer'
@@ -16,7 +17,7 @@ import { inTransaction, type Writer } from './writer'
 /** Writes of which listeners and subscribers hear as from TypeORM's repository, in one transaction with them. */
 export const heard: Writer = inTransaction({ insert, update, remove })
 
-async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<Row> {
+async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<RawRow> {
   const entity = newEntity(resource, changes)
   await broadcast(session.runner, 'BeforeInsert', resource.metadata, entity).catch((error: unknown) => {
     // A listener may count on what is required.
@@ -24,10 +25,11 @@ async function insert(session: Transaction, resource: Resource, changes: ChangeS
     throw error
   })
   requireFilled(resource, entity)
-  const row = await insertValues(session, resource, entity)
+  const raw = await insertValues(session, resource, entity)
+  const row = readerOf(resource.row, session.dataSource)(raw)
   putRow(entity, resource, row)
   await broadcast(session.runner, 'AfterInsert', resource.metadata, entity)
-  return (await readItem(session, resource, fieldValue(resource, row, resource.key))) ?? row
+  return (await readRawItem(session, resource, fieldValue(resource, row, resource.key))) ?? raw
 }
 
 /** @throws {ApiError} `bad-values`, for required fields that neither the request nor a listener has given */
@@ -42,7 +44,7 @@ async function update(
   resource: Resource,
   target: Target,
   changes: ChangeSet,
-): Promise<Row | undefined> {
+): Promise<RawRow | undefined> {
   const found = await lockTarget(session, resource, target)
   if (found === undefined) return undefined
   const { metadata, entity, stored } = found
@@ -55,11 +57,11 @@ async function update(
   const values = columnValues(metadata, entity).filter(
     ([column, value]) => column.isUpdate && !isDeepStrictEqual(value, before.get(column)),
   )
-  const row = values.length === 0 ? found.row : await updateValues(session, resource, target, values)
-  if (row === undefined) return undefined
-  putRow(entity, resource, row)
+  const raw = values.length === 0 ? found.raw : await updateValues(session, resource, target, values)
+  if (raw === undefined) return undefined
+  putRow(entity, resource, readerOf(resource.row, session.dataSource)(raw))
   await broadcast(session.runner, 'AfterUpdate', metadata, entity, stored, columns, relations)
-  return (await readItem(session, resource, target.key)) ?? row
+  return (await readRawItem(session, resource, target.key)) ?? raw
 }
 
 async function remove(session: Transaction, resource: Resource, target: Target): Promise<boolean> {

@@ -7,7 +7,7 @@ import { toValues } from './row'
 import { transact } from './statement'
 import { lockTarget } from './target'
 import { deleteValues, insertValues, updateValues } from './values'
-import type { Writer } from './writer'
+import { readable, type Writer } from './writer'
 
 /**
  * Writes where nobody listens: one statement. What cannot be read back must not be stored: where that may be, a write is in a
@@ -17,12 +17,15 @@ export const plain: Writer = {
   insert: (session, resource, changes) => {
     const { dataSource } = session
     const insert = (inner: Session) => insertValues(inner, resource, newEntity(resource, changes))
+    const insertReadable = async (inner: Session) => readable(inner, resource, await insert(inner))
     const isSafe = dialectOf(dataSource).returning(dataSource, 'insert') && !hasTransformer(resource)
-    return isSafe ? insert(session) : transact(session, insert)
+    return isSafe ? insert(session) : transact(session, insertReadable)
   },
   update: (session, resource, target, changes) => {
     const update = (inner: Session) => updateValues(inner, resource, target, changedValues(changes))
-    return inState(session, resource, target, hasTransformer(resource), update)
+    const updateReadable = async (inner: Session) => readable(inner, resource, await update(inner))
+    const isSafe = !hasTransformer(resource)
+    return inState(session, resource, target, !isSafe, isSafe ? update : updateReadable)
   },
   remove: (session, resource, target) =>
     inState(session, resource, target, false, (inner) => deleteValues(inner, resource, target)),

@@ -7,7 +7,6 @@ import { conditionSql } from './condition'
 import type { Session, Transaction } from './connection'
 import { dialectOf } from './dialect-of'
 import { behindSql } from './keyset'
-import { type Row, readerOf } from './row'
 import { type Asked, deepQuery, selectQuery } from './select-query'
 import { execute, type RawRow } from './statement'
 
@@ -28,12 +27,6 @@ export async function readRaw(session: Session, plan: ListPlan): Promise<readonl
 
 /** Rows before a page from which on its keys are sought first, and the rest of its rows then. */
 const deep = 1000
-
-/** The record of a key, as it is stored. */
-export async function readItem(session: Session, resource: Resource, key: unknown): Promise<Row | undefined> {
-  const raw = await readRawItem(session, resource, key)
-  return raw && readerOf(resource.row, session.dataSource)(raw)
-}
 
 /** The whole record of a key, as the driver hands it out. Nobody else can write it until the transaction ends. */
 export function lockItem(session: Transaction, resource: Resource, key: unknown): Promise<RawRow | undefined> {

@@ -9,7 +9,7 @@ import { fromValues, positionsOf, valueReader } from './row'
 import type { RawRow } from './statement'
 
 /** What a row as the driver hands it out shows for a field, without an entity's value in between where that can be spared. */
-export function shownOf(field: Field, resource: Resource, dataSource: DataSource): (raw: RawRow) => Json {
+export const shownOf = memoize((field: Field, resource: Resource, dataSource: DataSource): ((raw: RawRow) => Json) => {
   const [column, ...others] = field.columns
   const [position = -1] = positionsOf(field, resource)
   if (column !== undefined && others.length === 0) {
@@ -21,7 +21,7 @@ export function shownOf(field: Field, resource: Resource, dataSource: DataSource
     const values = value(raw)
     return values === null ? null : field.kind.toJson(values)
   }
-}
+})
 
 /** What such a row holds for a field: as `fieldValue` says it of one that was read. */
 export const storedValueOf = memoize(

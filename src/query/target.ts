@@ -7,11 +7,12 @@ import { metadataOf, putRow, toEntity } from './entity'
 import { requireState } from './entity-tag'
 import { type Row, readerOf } from './row'
 import { lockItem } from './select'
+import type { RawRow } from './statement'
 import { isTarget } from './values'
 
 /** A stored record as entities: one to change, and one as it was. */
 export interface Found {
-  readonly row: Row
+  readonly raw: RawRow
   /** Of its own type, under single-table inheritance. */
   readonly metadata: EntityMetadata
   readonly entity: ObjectLiteral
@@ -32,7 +33,7 @@ export async function lockTarget(session: Transaction, resource: Resource, targe
   const readRow = (): Row => read(raw)
   const row = readRow()
   if (!isTarget(resource, row, target)) return undefined
-  requireState(resource, row, target)
+  requireState(session, resource, raw, target)
   const metadata = metadataOf(resource, row)
   const [entity, stored] = [toEntity(resource, readRow()), toEntity(resource, readRow())]
   if (resource.lifecycle.load) {
@@ -40,5 +41,5 @@ export async function lockTarget(session: Transaction, resource: Resource, targe
     await broadcast(session.runner, 'Load', metadata, [entity, stored])
     for (const loaded of [entity, stored]) putRow(loaded, resource, readRow())
   }
-  return { row, metadata, entity, stored }
+  return { raw, metadata, entity, stored }
 }

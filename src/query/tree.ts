@@ -5,9 +5,9 @@ import type { Resource } from '../schema/registry'
 import type { Transaction } from './connection'
 import { dialectOf } from './dialect-of'
 import { assign, newEntity } from './entity'
-import { fromValues, type Row } from './row'
-import { readItem } from './select'
-import { throwWriteError } from './statement'
+import { fromValues } from './row'
+import { readRawItem } from './select'
+import { type RawRow, throwWriteError } from './statement'
 import { lockTarget } from './target'
 import { inTransaction, type Writer } from './writer'
 
@@ -40,7 +40,7 @@ async function lock({ dataSource, runner }: Transaction, { metadata }: Resource)
   if (sql !== undefined) await runner.query(sql)
 }
 
-async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<Row> {
+async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<RawRow> {
   const { metadata, name } = resource
   const entity = newEntity(resource, changes)
   if (metadata.hasAllPrimaryKeys(entity)) {
@@ -50,7 +50,7 @@ async function insert(session: Transaction, resource: Resource, changes: ChangeS
     if (taken > 0) throw new ApiError('conflict', `another ${name} has the same key`)
   }
   await save(session, resource, entity)
-  const row = await readItem(session, resource, keyOf(resource, entity))
+  const row = await readRawItem(session, resource, keyOf(resource, entity))
   if (row === undefined) throw new Error(`${metadata.tableName} has no row after save`)
   return row
 }
@@ -60,13 +60,13 @@ async function update(
   resource: Resource,
   target: Target,
   changes: ChangeSet,
-): Promise<Row | undefined> {
+): Promise<RawRow | undefined> {
   const found = await lockTarget(session, resource, target)
   if (found === undefined) return undefined
   assign(found.entity, changes)
   await requireNoCircle(session, resource, found.entity)
   await save(session, resource, found.entity)
-  return readItem(session, resource, target.key)
+  return readRawItem(session, resource, target.key)
 }
 
 async function remove(session: Transaction, resource: Resource, target: Target): Promise<boolean> {

@@ -51,8 +51,8 @@ export async function updateUnread(
   changes: ChangeSet,
 ): Promise<Saved | undefined> {
   try {
-    const row = await updateValues(session, resource, target, changedValues(changes))
-    return row && { stored: row, shown: row }
+    const stored = await updateValues(session, resource, target, changedValues(changes))
+    return stored && { stored, shown: undefined }
   } catch (error) {
     if (!(error instanceof WriteError)) throw error
     if (troubleOf(error.cause, session.dataSource) !== undefined) throw error.cause

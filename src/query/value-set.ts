@@ -1,4 +1,5 @@
 import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
+import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
 import { endOfReferences } from '../schema/stored-column'
 import type { Bind } from './compile'
@@ -62,8 +63,11 @@ export function spelledDefaults(
   entity: ObjectLiteral,
 ): readonly (readonly [ColumnMetadata, string])[] {
   if (!dialectOf(dataSource).spellsDefaults) return []
-  return metadata.columns
-    .filter((column) => typeof column.default === 'function' && column.isInsert)
+  return functionDefaults(metadata)
     .filter((column) => column.getEntityValue(entity) === undefined)
     .map((column) => [column, String(dataSource.driver.normalizeDefault(column))])
 }
+
+const functionDefaults = memoize(({ columns }: EntityMetadata): readonly ColumnMetadata[] =>
+  columns.filter((column) => typeof column.default === 'function' && column.isInsert),
+)

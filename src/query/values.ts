@@ -9,12 +9,12 @@ import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { type ColumnValue, columnValues, setPath } from './entity'
 import { columnSql, fieldValue, fromValues, type Row, readerOf, selection, toParameter, toValues } from './row'
-import { readItem } from './select'
-import { executeWrite } from './statement'
+import { readRawItem } from './select'
+import { executeWrite, type RawRow } from './statement'
 import { spelledDefaults, toValueSet } from './value-set'
 
 /** Inserts one record. @returns it as it is stored: from the statement itself, where the database can return it */
-export async function insertValues(session: Session, resource: Resource, entity: ObjectLiteral): Promise<Row> {
+export async function insertValues(session: Session, resource: Resource, entity: ObjectLiteral): Promise<RawRow> {
   const { dataSource } = session
   const { metadata, row, key } = resource
   const canReturn = dialectOf(dataSource).returning(dataSource, 'insert')
@@ -33,9 +33,9 @@ export async function insertValues(session: Session, resource: Resource, entity:
   })
   const result = await executeWrite(session, statement, values)
   const [found] = result.records
-  if (returned === row && found !== undefined) return readerOf(row, dataSource)(found)
+  if (returned === row && found !== undefined) return found
   const keyValues = found === undefined ? keyOf(resource, entity, result.raw) : readerOf(key.columns, dataSource)(found)
-  const stored = await readItem(session, resource, fromValues(keyValues))
+  const stored = await readRawItem(session, resource, fromValues(keyValues))
   if (stored === undefined) throw new Error(`INSERT into ${metadata.tableName} returned no row`)
   return stored
 }
@@ -46,7 +46,7 @@ export async function updateValues(
   resource: Resource,
   target: Target,
   columns: readonly ColumnValue[],
-): Promise<Row | undefined> {
+): Promise<RawRow | undefined> {
   const { dataSource } = session
   const { metadata, row } = resource
   const canReturn = isTable(row) && dialectOf(dataSource).returning(dataSource, 'update')
@@ -63,10 +63,11 @@ export async function updateValues(
     return compile(dataSource, builder, values.length, canReturn ? returning(dataSource, row) : '')
   })
   const { records, affected = 0 } = await executeWrite(session, statement, values)
-  if (canReturn) return records.map(readerOf(row, dataSource))[0]
-  const stored = await readItem(session, resource, target.key)
+  if (canReturn) return records[0]
+  const stored = await readRawItem(session, resource, target.key)
   // A driver may count what has changed, not what matches: the record itself says whether it is the target still.
-  return affected > 0 || (stored !== undefined && isTarget(resource, stored, target)) ? stored : undefined
+  if (stored === undefined) return undefined
+  return affected > 0 || isTarget(resource, readerOf(row, dataSource)(stored), target) ? stored : undefined
 }
 
 /** Deletes one record; one with a `@DeleteDateColumn` is marked. @returns whether there was one for the target */

@@ -5,15 +5,16 @@ import { heard } from './heard'
 import { afterLoad } from './load'
 import { plain } from './plain'
 import { refuseDelete, refuseWrite } from './refuse-write'
-import type { Row } from './row'
-import { transact } from './statement'
+import { type Row, readerOf } from './row'
+import { type RawRow, transact } from './statement'
 import { tree } from './tree'
 import type { Writer } from './writer'
 
-/** A record that was written, as it is stored and as its listeners show it. */
+/** A record that was written. */
 export interface Saved {
-  readonly stored: Row
-  readonly shown: Row
+  readonly stored: RawRow
+  /** As its listeners show it, where there are any. */
+  readonly shown: Row | undefined
 }
 
 /** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
@@ -39,8 +40,8 @@ export async function updateRow(
   stored: Row,
 ): Promise<Saved | undefined> {
   const update = async (inner: Session): Promise<Saved | undefined> => {
-    const row = await writerOf(resource).update(inner, resource, target, changes)
-    return row && load(inner, resource, row)
+    const stored = await writerOf(resource).update(inner, resource, target, changes)
+    return stored && load(inner, resource, stored)
   }
   return loadedWith(session, resource, update).catch((error: unknown) =>
     refuseWrite(error, session, resource, { changes, stored }),
@@ -63,8 +64,9 @@ function loadedWith<T>(session: Session, resource: Resource, write: (session: Se
   return resource.lifecycle.load ? transact(session, write) : write(session)
 }
 
-async function load(session: Session, resource: Resource, stored: Row): Promise<Saved> {
-  const [shown = stored] = await afterLoad(session, resource, [stored])
+async function load(session: Session, resource: Resource, stored: RawRow): Promise<Saved> {
+  if (!resource.lifecycle.load) return { stored, shown: undefined }
+  const [shown] = await afterLoad(session, resource, [readerOf(resource.row, session.dataSource)(stored)])
   return { stored, shown }
 }
 
