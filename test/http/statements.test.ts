@@ -68,6 +68,19 @@ test.each([
   if (parameters !== undefined) expect(last?.match(/\?|\$\d+/g)).toHaveLength(parameters)
 })
 
+test('what a query string asks is known again by its names as they were sent', async () => {
+  const ask = (query: string) => send(world.url, `GET /api/note/?${query}`)
+  const known = await ask('title=Beta&score=1')
+  expect(known.status).toBe(200)
+  expect(await ask('title=Beta&score=1')).toMatchObject({ text: known.text })
+  expect(await ask('%74itle=Beta&score=1')).toMatchObject({ status: 200 })
+  // The names of the first, joined.
+  expect(await ask('title%26score=Beta')).toMatchObject({ status: 400 })
+  expect(await ask('title%26score=Beta&title=1')).toMatchObject({ status: 400 })
+  const orders = await Promise.all(['ordering=score', 'ordering=-score', ''].map(ask))
+  expect(new Set(orders.map(({ text }) => text)).size).toBe(3)
+})
+
 test('spec authentication 4: a write carries key and owner in its WHERE', async () => {
   const where = /WHERE [`"]id[`"] = (\?|\$\d) AND [`"]userId[`"] = (\?|\$\d)/
   for (const [request, body] of [
