@@ -4,7 +4,7 @@ import { planInsert } from '../plan/change-set'
 import { planList } from '../plan/select-plan'
 import { ownerKey } from '../plan/target'
 import { isUnreadable } from '../query/dialect-of'
-import { preconditionFailed, recordStored } from '../query/entity-tag'
+import { preconditionFailed, recordStoredRaw } from '../query/entity-tag'
 import { afterLoad } from '../query/load'
 import { recordOfRow } from '../query/record'
 import { requireReferences } from '../query/reference'
@@ -19,6 +19,7 @@ import { parseListRequest } from '../request/list-request'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import { type Answer, answerEmpty, answerJson, answerNotModified } from '../response/answer'
 import { renderEnvelope } from '../response/envelope'
+import type { Resource } from '../schema/registry'
 import { notFound, requireRaw, requireTarget } from './found'
 import { hashPasswords } from './hash-passwords'
 import { fetchPage } from './page'
@@ -53,16 +54,16 @@ export const create: Action = async (service, request, principal) => {
     return insertRow(session, resource, await hashPasswords(service, changes))
   })
   // A comma, between the values of a key of several, may stand in a path.
-  const key = shownOf(resource.key, resource, session.dataSource)(saved.stored)
+  const key = shownOf(resource.key, resource, session.dataSource)(saved.raw)
   const segment = encodeURIComponent(String(key)).replaceAll('%2C', ',')
-  return answerSaved(201, request, saved, { Location: `${collection}${segment}/` })
+  return answerSaved(201, resource, saved, { Location: `${collection}${segment}/` })
 }
 
 export const read: Action = async (_, request) => {
   const { resource, session, headers } = request
   const { dataSource } = session
   const { raw } = await readReplica(session, (from) => requireRaw(request, from))
-  const { json, tag } = recordStored(resource, dataSource, raw)
+  const { json, tag } = recordStoredRaw(resource, dataSource, raw)
   if (!holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(resource)
   if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return answerNotModified(tag)
   if (!resource.lifecycle.load) return answerJson(200, json, { ETag: tag })
@@ -79,7 +80,7 @@ export const update: Action = async (service, request, principal) => {
     async () => (await updateAtOnce(request, principal, body)) ?? updateFound(service, request, principal, body),
   )
   if (updated === undefined) throw notFound(request)
-  return answerSaved(200, request, updated)
+  return answerSaved(200, request.resource, updated)
 }
 
 export const remove: Action = async (_, request, principal) => {
@@ -95,11 +96,10 @@ export const remove: Action = async (_, request, principal) => {
 /** Answers with a record, and the tag of what is stored. */
 function answerSaved(
   status: 200 | 201,
-  { resource, session }: ResourceRequest,
-  { stored, shown }: Saved,
+  resource: Resource,
+  { json, tag, shown }: Saved,
   headers: Answer['headers'] = {},
 ): Answer {
-  const { json, tag } = recordStored(resource, session.dataSource, stored)
   const body = shown === undefined ? json : JSON.stringify(recordOfRow(resource)(shown))
   return answerJson(status, body, { ...headers, ETag: tag })
 }

@@ -50,11 +50,8 @@ export async function requireTarget(
       `send If-Match with the ETag of the ${resource.name} that you have read`,
     )
   }
-  requireState(session, resource, raw, target)
-  if (
-    ifNoneMatch !== undefined &&
-    !holdsIfNoneMatch(ifNoneMatch, recordStored(resource, session.dataSource, raw).tag)
-  ) {
+  requireState(resource, row, target)
+  if (ifNoneMatch !== undefined && !holdsIfNoneMatch(ifNoneMatch, recordStored(resource, row).tag)) {
     throw preconditionFailed(resource)
   }
   return { raw, row, target }

@@ -4,6 +4,7 @@ import { planUpdate, type ShownValue } from '../plan/change-set'
 import type { Target } from '../plan/plan'
 import { parseKey } from '../plan/select-plan'
 import { ownerKey } from '../plan/target'
+import { recordStored } from '../query/entity-tag'
 import { afterLoad } from '../query/load'
 import { renderField } from '../query/record'
 import { requireReferences } from '../query/reference'
@@ -67,7 +68,7 @@ export async function updateFound(
   const changes = planUpdate(resource, body, shownIn(resource, row), errors)
   await validateChanges(resource, row, changes, errors)
   await requireReferences(session, resource, { changes, stored: row }, errors)
-  if (changes.size === 0) return { stored: found.raw, shown: resource.lifecycle.load ? row : undefined }
+  if (changes.size === 0) return { raw: found.raw, ...recordStored(resource, found.row), shown: row }
   return updateRow(session, resource, found.target, await hashPasswords(service, changes), row)
 }
 

@@ -3,7 +3,7 @@ import type { Limits } from '../request/limits'
 import type { Filter } from '../request/list-request'
 import { isPattern, parseOperand } from './operand'
 import type { Outline, ScopeOutline } from './outline'
-import type { Exists, Scope } from './plan'
+import type { Comparison, Exists, Scope } from './plan'
 
 /**
  * What an outline asks with the values of its filters; those of one name are gathered (D17).
@@ -15,26 +15,28 @@ export function planFilters(
   limits: Limits,
   errors: FieldErrors,
 ): Scope & { readonly exists: readonly Exists[] } {
-  const conditions = outline.comparisons.map(({ on, operator }) => ({ on, operator, values: [] as unknown[] }))
+  const values = new Map<Comparison, unknown[]>()
   let patterns = 0
   for (const [index, { name, value }] of filters.entries()) {
-    const condition = conditions[outline.filters[index] ?? -1]
-    if (condition === undefined) continue
+    const comparison = outline.filters[index]
+    if (comparison === undefined) continue
     errors.try(name, () => {
-      const { on, operator, values } = condition
+      const { on, operator } = comparison
       if (isPattern(operator)) patterns += value.length
       if (patterns > limits.allPatterns) {
         throw new ValueError(`is one pattern too many: all together may have ${limits.allPatterns} characters`)
       }
-      values.push(...parseOperand(on.field, operator, value, limits))
-      if (values.length > limits.members) {
-        throw new ValueError(`may have ${limits.members} members, this has ${values.length}`)
+      const members = values.get(comparison) ?? []
+      values.set(comparison, members)
+      members.push(...parseOperand(on.field, operator, value, limits))
+      if (members.length > limits.members) {
+        throw new ValueError(`may have ${limits.members} members, this has ${members.length}`)
       }
     })
   }
-  const ask = ({ joins, asks }: ScopeOutline): Scope => ({
+  const ask = ({ joins, comparisons }: ScopeOutline): Scope => ({
     joins,
-    conditions: conditions.filter((_, place) => asks.includes(place)),
+    conditions: comparisons.map((one) => ({ on: one.on, operator: one.operator, values: values.get(one) ?? [] })),
   })
   return { ...ask(outline), exists: outline.exists.map((exists) => ({ ...ask(exists), first: exists.first })) }
 }

@@ -9,7 +9,7 @@ import type { Resource } from '../schema/registry'
 import { isToMany } from '../schema/relations'
 import type { StoredColumn } from '../schema/stored-column'
 import { parsePath } from './path'
-import { type Condition, type Join, type Order, rootAlias } from './plan'
+import { type Comparison, type Join, type Order, rootAlias } from './plan'
 import { requireField } from './require-field'
 
 /** What the names of a list request ask, whatever the values are: looked up once for all requests of the same names. */
@@ -18,23 +18,19 @@ export interface Outline extends ScopeOutline {
   readonly names: string
   readonly exists: readonly ExistsOutline[]
   readonly ordering: readonly Order[]
-  /** Each name's once, of all scopes. */
-  readonly comparisons: readonly Comparison[]
-  /** The comparison of each filter, by its place; undefined for a filter that cannot be answered. */
-  readonly filters: readonly (number | undefined)[]
+  /** What each filter of the request compares, the same for those of one name; undefined for one that cannot be answered. */
+  readonly filters: readonly (Comparison | undefined)[]
 }
 
-/** What is joined, and which comparisons ask it, by their places. */
+/** What is joined, and what is asked of it. */
 export interface ScopeOutline {
   readonly joins: readonly Join[]
-  readonly asks: readonly number[]
+  readonly comparisons: readonly Comparison[]
 }
 
 interface ExistsOutline extends ScopeOutline {
   readonly first: Join
 }
-
-export type Comparison = Omit<Condition, 'values'>
 
 /** Outlines that are remembered for one resource. */
 const most = 256
@@ -54,8 +50,7 @@ export function outlineOf(
   const outline: Outline = {
     names,
     ordering: planOrdering(resource, ordering, errors),
-    filters: filters.map(({ name }) => errors.try(name, () => draft.ask(resource, name, limits))),
-    comparisons: draft.comparisons,
+    filters: filters.map(({ name }) => errors.try(name, () => draft.compare(resource, name, limits))),
     ...draft.root,
     exists: draft.exists,
   }
@@ -66,7 +61,7 @@ export function outlineOf(
 /** A scope that is being filled. */
 interface DraftScope {
   readonly joins: Join[]
-  readonly asks: number[]
+  readonly comparisons: Comparison[]
 }
 
 interface End {
@@ -80,24 +75,23 @@ interface End {
 class Draft {
   constructor(readonly maximumJoins: number) {}
 
-  readonly root: DraftScope = { joins: [], asks: [] }
+  readonly root: DraftScope = { joins: [], comparisons: [] }
   readonly exists: (DraftScope & { readonly first: Join })[] = []
-  readonly comparisons: Comparison[] = []
-  /** Where the comparisons of names are. */
-  readonly #places = new Map<string, number>()
+  /** By name. */
+  readonly #comparisons = new Map<string, Comparison>()
   /** What is joined already, by the relations that lead there. */
   readonly #ends = new Map<string, End>()
 
-  /** @returns the place of what is compared @throws {ValueError} */
-  ask(resource: Resource, name: string, limits: Limits): number {
-    const known = this.#places.get(name)
+  /** What a filter's name compares. @throws {ValueError} */
+  compare(resource: Resource, name: string, limits: Limits): Comparison {
+    const known = this.#comparisons.get(name)
     if (known !== undefined) return known
     const { through, field, operator } = parsePath(resource, name, limits)
     const { alias, scope } = this.#follow(through)
-    const place = this.comparisons.push({ on: { alias, field }, operator }) - 1
-    scope.asks.push(place)
-    this.#places.set(name, place)
-    return place
+    const comparison = { on: { alias, field }, operator }
+    scope.comparisons.push(comparison)
+    this.#comparisons.set(name, comparison)
+    return comparison
   }
 
   /** Joins what a path goes through, each relation once. */
@@ -110,19 +104,20 @@ class Draft {
       this.#ends.set(path, next)
       end = next
     }
-    if (this.#ends.size > this.maximumJoins)
-      throw new ValueError(`joins one table too many; ${this.maximumJoins} are allowed`)
     return end
   }
 
   /** The first to-many relation of a path begins a subquery, so that no row comes twice; what follows is joined inside it. */
   #join({ alias, scope }: End, relation: RelationMetadata): End {
+    if (this.#ends.size >= this.maximumJoins) {
+      throw new ValueError(`joins one table too many; ${this.maximumJoins} are allowed`)
+    }
     const join = { alias: `t${this.#ends.size + 1}`, from: alias, relation }
     if (scope !== this.root || !isToMany(relation)) {
       scope.joins.push(join)
       return { alias: join.alias, scope }
     }
-    const exists = { first: join, joins: [], asks: [] }
+    const exists = { first: join, joins: [], comparisons: [] }
     this.exists.push(exists)
     return { alias: join.alias, scope: exists }
   }

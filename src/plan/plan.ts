@@ -20,10 +20,14 @@ export interface Join {
   readonly relation: RelationMetadata
 }
 
-/** `values` are of the field's kind; for `is` see {@link IsValue}. Several mean any of them, or all (D17). */
-export interface Condition {
+/** What is compared, and how. */
+export interface Comparison {
   readonly on: FieldRef
   readonly operator: OperatorName
+}
+
+/** `values` are of the field's kind; for `is` see {@link IsValue}. Several mean any of them, or all (D17). */
+export interface Condition extends Comparison {
   readonly values: readonly unknown[]
 }
 
@@ -65,8 +69,8 @@ export interface KeysetStart extends PageStart {
 
 /** Some of the rows that are asked for. */
 export interface ListPlan extends SelectPlan {
-  /** The same for plans that join, ask and sort by the same, whatever the values and the place where they begin. */
-  readonly outline: string
+  /** Plans of which these are the same join, compare and, but for the direction, sort by the same. */
+  readonly names: string
   readonly limit: number
   readonly offset: number
 }

@@ -24,7 +24,7 @@ export function planList(
   return {
     resource,
     columns: 'row',
-    outline: names,
+    names,
     ...planFilters(outline, request.filters, limits, errors),
     ordering: start?.direction === 'before' ? ordering.map(reversed) : ordering,
     start,

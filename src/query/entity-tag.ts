@@ -6,8 +6,8 @@ import { holdsIfMatch } from '../request/preconditions'
 import type { Field } from '../schema/field'
 import { memoize } from '../schema/memoize'
 import type { Resource } from '../schema/registry'
-import type { Session } from './connection'
-import { recordOfRaw } from './record'
+import { recordOfRaw, recordOfRow } from './record'
+import { fieldValue, type Row } from './row'
 import { storedValueOf } from './shown'
 import type { RawRow } from './statement'
 
@@ -17,7 +17,19 @@ export interface StoredRecord {
   readonly tag: string
 }
 
-export function recordStored(resource: Resource, dataSource: DataSource, raw: RawRow): StoredRecord {
+export function recordStored(resource: Resource, row: Row): StoredRecord {
+  const json = JSON.stringify(recordOfRow(resource)(row))
+  return {
+    json,
+    tag: tagOf(
+      json,
+      finerFields(resource).map((field) => fieldValue(resource, row, field)),
+    ),
+  }
+}
+
+/** As {@link recordStored}, of a row as the driver hands it out. */
+export function recordStoredRaw(resource: Resource, dataSource: DataSource, raw: RawRow): StoredRecord {
   const json = JSON.stringify(recordOfRaw(resource, dataSource)(raw))
   return {
     json,
@@ -46,6 +58,7 @@ const finerFields = memoize(({ record }: Resource): readonly Field[] =>
   ),
 )
 
+/** They, of a row as the driver hands it out. */
 const finerReaders = memoize((resource: Resource, dataSource: DataSource) =>
   finerFields(resource).map((field) => storedValueOf(field, resource, dataSource)),
 )
@@ -54,8 +67,8 @@ const finerReaders = memoize((resource: Resource, dataSource: DataSource) =>
  * Checks `If-Match` for a record that nobody else can change before it is written.
  * @throws {ApiError} `precondition-failed`
  */
-export function requireState({ dataSource }: Session, resource: Resource, raw: RawRow, { ifMatch }: Target): void {
-  if (ifMatch !== undefined && !holdsIfMatch(ifMatch, recordStored(resource, dataSource, raw).tag))
+export function requireState(resource: Resource, row: Row, { ifMatch }: Target): void {
+  if (ifMatch !== undefined && !holdsIfMatch(ifMatch, recordStored(resource, row).tag))
     throw preconditionFailed(resource)
 }
 

@@ -57,9 +57,10 @@ async function update(
   const values = columnValues(metadata, entity).filter(
     ([column, value]) => column.isUpdate && !isDeepStrictEqual(value, before.get(column)),
   )
-  const raw = values.length === 0 ? found.raw : await updateValues(session, resource, target, values)
+  const isSame = values.length === 0
+  const raw = isSame ? found.raw : await updateValues(session, resource, target, values)
   if (raw === undefined) return undefined
-  putRow(entity, resource, readerOf(resource.row, session.dataSource)(raw))
+  putRow(entity, resource, isSame ? found.row : readerOf(resource.row, session.dataSource)(raw))
   await broadcast(session.runner, 'AfterUpdate', metadata, entity, stored, columns, relations)
   return (await readRawItem(session, resource, target.key)) ?? raw
 }

@@ -7,7 +7,7 @@ import { toValues } from './row'
 import { transact } from './statement'
 import { lockTarget } from './target'
 import { deleteValues, insertValues, updateValues } from './values'
-import { readable, type Writer } from './writer'
+import { type Writer, written } from './writer'
 
 /**
  * Writes where nobody listens: one statement. What cannot be read back must not be stored: where that may be, a write is in a
@@ -16,16 +16,17 @@ import { readable, type Writer } from './writer'
 export const plain: Writer = {
   insert: (session, resource, changes) => {
     const { dataSource } = session
-    const insert = (inner: Session) => insertValues(inner, resource, newEntity(resource, changes))
-    const insertReadable = async (inner: Session) => readable(inner, resource, await insert(inner))
+    const insert = async (inner: Session) =>
+      written(inner, resource, await insertValues(inner, resource, newEntity(resource, changes)))
     const isSafe = dialectOf(dataSource).returning(dataSource, 'insert') && !hasTransformer(resource)
-    return isSafe ? insert(session) : transact(session, insertReadable)
+    return isSafe ? insert(session) : transact(session, insert)
   },
   update: (session, resource, target, changes) => {
-    const update = (inner: Session) => updateValues(inner, resource, target, changedValues(changes))
-    const updateReadable = async (inner: Session) => readable(inner, resource, await update(inner))
-    const isSafe = !hasTransformer(resource)
-    return inState(session, resource, target, !isSafe, isSafe ? update : updateReadable)
+    const update = async (inner: Session) => {
+      const raw = await updateValues(inner, resource, target, changedValues(changes))
+      return raw && written(inner, resource, raw)
+    }
+    return inState(session, resource, target, hasTransformer(resource), update)
   },
   remove: (session, resource, target) =>
     inState(session, resource, target, false, (inner) => deleteValues(inner, resource, target)),

@@ -62,6 +62,6 @@ function askAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): Asked {
 }
 
 /** All that the text of a list's statement depends on. Its conditions are SQL already, with names in place of values. */
-function shapeOf({ outline, start }: ListPlan, { own, exists }: Asked, isDeep: boolean): string {
-  return `list ${start?.direction} ${isDeep} ${outline} ${own.join('\n')} ${exists.map((asked) => asked.join('\n')).join('\n')}`
+function shapeOf({ names, start }: ListPlan, { own, exists }: Asked, isDeep: boolean): string {
+  return `list ${start?.direction} ${isDeep} ${names} ${own.join('\n')} ${exists.map((asked) => asked.join('\n')).join('\n')}`
 }

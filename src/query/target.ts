@@ -13,6 +13,7 @@ import { isTarget } from './values'
 /** A stored record as entities: one to change, and one as it was. */
 export interface Found {
   readonly raw: RawRow
+  readonly row: Row
   /** Of its own type, under single-table inheritance. */
   readonly metadata: EntityMetadata
   readonly entity: ObjectLiteral
@@ -33,7 +34,7 @@ export async function lockTarget(session: Transaction, resource: Resource, targe
   const readRow = (): Row => read(raw)
   const row = readRow()
   if (!isTarget(resource, row, target)) return undefined
-  requireState(session, resource, raw, target)
+  requireState(resource, row, target)
   const metadata = metadataOf(resource, row)
   const [entity, stored] = [toEntity(resource, readRow()), toEntity(resource, readRow())]
   if (resource.lifecycle.load) {
@@ -41,5 +42,5 @@ export async function lockTarget(session: Transaction, resource: Resource, targe
     await broadcast(session.runner, 'Load', metadata, [entity, stored])
     for (const loaded of [entity, stored]) putRow(loaded, resource, readRow())
   }
-  return { raw, metadata, entity, stored }
+  return { raw, row, metadata, entity, stored }
 }

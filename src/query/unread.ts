@@ -10,7 +10,7 @@ import { changedValues, hasTransformer } from './plain'
 import { unwatchedReferences } from './reference'
 import { WriteError } from './statement'
 import { isTable, updateValues } from './values'
-import type { Saved } from './write'
+import { type Written, written } from './writer'
 
 /**
  * The names in a body that can be written to a record nobody has read before: what is stored of them must not be known, neither to
@@ -49,10 +49,10 @@ export async function updateUnread(
   resource: Resource,
   target: Target,
   changes: ChangeSet,
-): Promise<Saved | undefined> {
+): Promise<Written | undefined> {
   try {
-    const stored = await updateValues(session, resource, target, changedValues(changes))
-    return stored && { stored, shown: undefined }
+    const raw = await updateValues(session, resource, target, changedValues(changes))
+    return raw && written(session, resource, raw)
   } catch (error) {
     if (!(error instanceof WriteError)) throw error
     if (troubleOf(error.cause, session.dataSource) !== undefined) throw error.cause

@@ -6,15 +6,13 @@ import { afterLoad } from './load'
 import { plain } from './plain'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import { type Row, readerOf } from './row'
-import { type RawRow, transact } from './statement'
+import { transact } from './statement'
 import { tree } from './tree'
-import type { Writer } from './writer'
+import type { Writer, Written } from './writer'
 
-/** A record that was written. */
-export interface Saved {
-  readonly stored: RawRow
+export interface Saved extends Written {
   /** As its listeners show it, where there are any. */
-  readonly shown: Row | undefined
+  readonly shown?: Row
 }
 
 /** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
@@ -40,8 +38,8 @@ export async function updateRow(
   stored: Row,
 ): Promise<Saved | undefined> {
   const update = async (inner: Session): Promise<Saved | undefined> => {
-    const stored = await writerOf(resource).update(inner, resource, target, changes)
-    return stored && load(inner, resource, stored)
+    const written = await writerOf(resource).update(inner, resource, target, changes)
+    return written && load(inner, resource, written)
   }
   return loadedWith(session, resource, update).catch((error: unknown) =>
     refuseWrite(error, session, resource, { changes, stored }),
@@ -64,10 +62,11 @@ function loadedWith<T>(session: Session, resource: Resource, write: (session: Se
   return resource.lifecycle.load ? transact(session, write) : write(session)
 }
 
-async function load(session: Session, resource: Resource, stored: RawRow): Promise<Saved> {
-  if (!resource.lifecycle.load) return { stored, shown: undefined }
-  const [shown] = await afterLoad(session, resource, [readerOf(resource.row, session.dataSource)(stored)])
-  return { stored, shown }
+async function load(session: Session, resource: Resource, written: Written): Promise<Saved> {
+  if (!resource.lifecycle.load) return written
+  const row = readerOf(resource.row, session.dataSource)(written.raw)
+  const [shown = row] = await afterLoad(session, resource, [row])
+  return { ...written, shown }
 }
 
 function writerOf({ metadata, lifecycle }: Resource): Writer {

@@ -1,31 +1,37 @@
 import type { ChangeSet, Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
 import type { Session, Transaction } from './connection'
-import { readerOf } from './row'
+import { recordStoredRaw, type StoredRecord } from './entity-tag'
 import { type RawRow, transact } from './statement'
 
-/** A way to write one record. Rows come back as they are stored, and as the driver hands them out. */
-export interface Writer<In = Session> {
-  readonly insert: (session: In, resource: Resource, changes: ChangeSet) => Promise<RawRow>
+/** A record that was written, as the driver hands it out and as it is shown. */
+export interface Written extends StoredRecord {
+  readonly raw: RawRow
+}
+
+/** A way to write one record. */
+export interface Writer<In = Session, Out = Written> {
+  readonly insert: (session: In, resource: Resource, changes: ChangeSet) => Promise<Out>
   /** @returns undefined when there is none for the target any more */
-  readonly update: (session: In, resource: Resource, target: Target, changes: ChangeSet) => Promise<RawRow | undefined>
+  readonly update: (session: In, resource: Resource, target: Target, changes: ChangeSet) => Promise<Out | undefined>
   /** @returns whether there was one for the target */
   readonly remove: (session: In, resource: Resource, target: Target) => Promise<boolean>
 }
 
-/** A way to write that takes a transaction for each record. */
-export function inTransaction({ insert, update, remove }: Writer<Transaction>): Writer {
+/** A way to write that takes a transaction for each record: what cannot be read and shown is not stored. */
+export function inTransaction({ insert, update, remove }: Writer<Transaction, RawRow>): Writer {
   return {
     insert: (session, resource, changes) =>
-      transact(session, async (inner) => readable(inner, resource, await insert(inner, resource, changes))),
+      transact(session, async (inner) => written(inner, resource, await insert(inner, resource, changes))),
     update: (session, resource, target, changes) =>
-      transact(session, async (inner) => readable(inner, resource, await update(inner, resource, target, changes))),
+      transact(session, async (inner) => {
+        const raw = await update(inner, resource, target, changes)
+        return raw && written(inner, resource, raw)
+      }),
     remove: (session, resource, target) => transact(session, (inner) => remove(inner, resource, target)),
   }
 }
 
-/** Reads what was written while it can still be taken back: what a transformer cannot read must not be stored. */
-export function readable<T extends RawRow | undefined>({ dataSource }: Session, { row }: Resource, written: T): T {
-  if (written !== undefined) readerOf(row, dataSource)(written)
-  return written
+export function written({ dataSource }: Session, resource: Resource, raw: RawRow): Written {
+  return { raw, ...recordStoredRaw(resource, dataSource, raw) }
 }

@@ -41,24 +41,14 @@ export function parseListRequest(
   limits: Limits,
   errors: FieldErrors,
 ): ListRequest {
+  const pairs = readPairs(querystring, limits)
   const words = takesAfter ? reservedWithAfter : reserved
-  const filters: Filter[] = []
-  const given: Pair[] = []
-  let [names, others] = ['', '']
-  for (const pair of readPairs(querystring, limits)) {
-    const { name, raw } = pair
-    const isFilter = !words.has(name)
-    if (isFilter) filters.push(pair)
-    else given.push(pair)
-    if (!isFilter && name !== 'ordering') continue
-    others += others === '' ? raw : `&${raw}`
-    // As sent, where no name has "&" or "=" in it.
-    names += isFilter ? `&${pair.rawName}` : `&${raw}`
-  }
+  const asked = pairs.filter(({ name }) => name === 'ordering' || !words.has(name))
+  const filters = asked.filter(({ name }) => name !== 'ordering')
   if (filters.length > limits.filters) {
     throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, these are ${filters.length}`)
   }
-  const single = (name: string): string | undefined => readSingle(given, name, errors)
+  const single = (name: string): string | undefined => readSingle(pairs, name, errors)
   const limit = readCount('limit', single('limit'), limits.page.max, errors) ?? limits.page.default
   const reach = ` (pages reach ${limits.depth} records deep; go further by filtering, or by following links from after=)`
   const after = takesAfter ? single('after') : undefined
@@ -71,9 +61,16 @@ export function parseListRequest(
     limit,
     page,
     after,
-    names,
-    others,
+    names: namesOf(asked),
+    others: asked.map(({ raw }) => raw).join('&'),
   }
+}
+
+/** As sent, where no name has "&" or "=" in it: decoded, `title%26score` would be the names of two. */
+function namesOf(asked: readonly Pair[]): string {
+  let names = ''
+  for (const { name, raw, rawName } of asked) names += `&${name === 'ordering' ? raw : rawName}`
+  return names
 }
 
 /** Of the nine digits that a count may have. */

@@ -77,6 +77,8 @@ test('what a query string asks is known again by its names as they were sent', a
   // The names of the first, joined.
   expect(await ask('title%26score=Beta')).toMatchObject({ status: 400 })
   expect(await ask('title%26score=Beta&title=1')).toMatchObject({ status: 400 })
+  expect(await ask('')).toMatchObject({ status: 200 })
+  expect(await ask('=1')).toMatchObject({ status: 400 })
   const orders = await Promise.all(['ordering=score', 'ordering=-score', ''].map(ask))
   expect(new Set(orders.map(({ text }) => text)).size).toBe(3)
 })
