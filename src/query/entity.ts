@@ -25,8 +25,16 @@ export function toEntity(resource: Resource, row: Row): ObjectLiteral {
 /** Puts what is stored into an entity; what is none of its columns stays. */
 export function putRow(entity: ObjectLiteral, { entityRow }: Resource, row: Row): void {
   for (const [index, { column }] of entityRow.slice(0, row.length).entries()) {
-    if (hasProperty(column)) column.setEntityValue(entity, row[index])
+    if (hasProperty(column)) column.setEntityValue(entity, apart(row[index]))
   }
+}
+
+/** What is in an entity may be changed in place: an object or array that the driver has handed out stays as it was. */
+function apart(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(apart)
+  if (value instanceof Date) return new Date(value)
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, apart(member)]))
 }
 
 /** Puts values into an entity; a foreign key as the record it refers to, of which only the key is known. */
