@@ -80,8 +80,7 @@ function createSchema(resource: Resource): JsonSchema {
 }
 
 /**
- * The body of a PUT: any of the fields. Those that cannot be changed may be sent back as they were read (D9), unless they are hidden:
- * nobody has read them.
+ * The body of a PUT: some of the fields that can be changed. Of the others those that are shown may be sent back as they were read (D9).
  */
 function updateSchema(resource: Resource): JsonSchema {
   const { owner, inputs, record } = resource

@@ -37,7 +37,7 @@ const most = 256
 
 const outlines = memoize((_: Resource) => new LRUCache<string, Outline>({ max: most }))
 
-/** @param errors receives every name that cannot be answered */
+/** From memory, or looked up. @param errors receives every name that cannot be answered; then it is not remembered */
 export function outlineOf(
   resource: Resource,
   { filters, ordering, names }: ListRequest,

@@ -7,24 +7,24 @@ import { toValues } from './row'
 import { transact } from './statement'
 import { lockTarget } from './target'
 import { deleteValues, insertValues, updateValues } from './values'
-import { type Writer, written } from './writer'
+import { renderWritten, type Writer } from './writer'
 
 /**
- * Writes where nobody listens: one statement. What cannot be read back must not be stored: where that may be, a write is in a
+ * Writes where nobody listens: one statement. What cannot be read back and shown must not be stored: where that may be, a write is in a
  * transaction with its reading.
  */
 export const plain: Writer = {
   insert: (session, resource, changes) => {
     const { dataSource } = session
     const insert = async (inner: Session) =>
-      written(inner, resource, await insertValues(inner, resource, newEntity(resource, changes)))
+      renderWritten(inner, resource, await insertValues(inner, resource, newEntity(resource, changes)))
     const isSafe = dialectOf(dataSource).returning(dataSource, 'insert') && !hasTransformer(resource)
     return isSafe ? insert(session) : transact(session, insert)
   },
   update: (session, resource, target, changes) => {
     const update = async (inner: Session) => {
       const raw = await updateValues(inner, resource, target, changedValues(changes))
-      return raw && written(inner, resource, raw)
+      return raw && renderWritten(inner, resource, raw)
     }
     return inState(session, resource, target, hasTransformer(resource), update)
   },
@@ -53,7 +53,7 @@ export function hasTransformer({ row }: Resource): boolean {
 }
 
 /** Values by field as values by column. */
-export function changedValues(changes: ChangeSet): readonly ColumnValue[] {
+function changedValues(changes: ChangeSet): readonly ColumnValue[] {
   return [...changes].flatMap(([field, value]) => {
     const values = toValues(field, value)
     return field.columns.map(({ column }, index): ColumnValue => [column, values[index]])

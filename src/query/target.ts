@@ -29,7 +29,7 @@ export async function lockTarget(session: Transaction, resource: Resource, targe
   const { entityRow } = resource
   const raw = await lockItem(session, resource, target.key)
   if (raw === undefined) return undefined
-  // Each time anew, so that entities share no object: one is changed, in place too.
+  // Each time anew, so that entities share no object that a transformer makes: one is changed, in place too.
   const read = readerOf(entityRow, session.dataSource)
   const readRow = (): Row => read(raw)
   const row = readRow()

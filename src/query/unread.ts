@@ -6,11 +6,11 @@ import type { Resource } from '../schema/registry'
 import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { troubleOf } from './fault'
-import { changedValues, hasTransformer } from './plain'
+import { hasTransformer, plain } from './plain'
 import { unwatchedReferences } from './reference'
 import { WriteError } from './statement'
-import { isTable, updateValues } from './values'
-import { type Written, written } from './writer'
+import { isTable } from './values'
+import type { Written } from './writer'
 
 /**
  * The names in a body that can be written to a record nobody has read before: what is stored of them must not be known, neither to
@@ -51,8 +51,7 @@ export async function updateUnread(
   changes: ChangeSet,
 ): Promise<Written | undefined> {
   try {
-    const raw = await updateValues(session, resource, target, changedValues(changes))
-    return raw && written(session, resource, raw)
+    return await plain.update(session, resource, target, changes)
   } catch (error) {
     if (!(error instanceof WriteError)) throw error
     if (troubleOf(error.cause, session.dataSource) !== undefined) throw error.cause

@@ -22,16 +22,16 @@ export interface Writer<In = Session, Out = Written> {
 export function inTransaction({ insert, update, remove }: Writer<Transaction, RawRow>): Writer {
   return {
     insert: (session, resource, changes) =>
-      transact(session, async (inner) => written(inner, resource, await insert(inner, resource, changes))),
+      transact(session, async (inner) => renderWritten(inner, resource, await insert(inner, resource, changes))),
     update: (session, resource, target, changes) =>
       transact(session, async (inner) => {
         const raw = await update(inner, resource, target, changes)
-        return raw && written(inner, resource, raw)
+        return raw && renderWritten(inner, resource, raw)
       }),
     remove: (session, resource, target) => transact(session, (inner) => remove(inner, resource, target)),
   }
 }
 
-export function written({ dataSource }: Session, resource: Resource, raw: RawRow): Written {
+export function renderWritten({ dataSource }: Session, resource: Resource, raw: RawRow): Written {
   return { raw, ...recordStoredRaw(resource, dataSource, raw) }
 }
