@@ -64,7 +64,7 @@ export interface Dialect {
   readonly parameter: (value: unknown) => unknown
   /** How a column is read. */
   readonly read: (stored: ReadColumn, column: string) => string
-  /** What a value, read so, is in an entity. */
+  /** What TypeORM is handed for a value that was read so. */
   readonly readBack: (stored: ReadColumn, value: unknown) => unknown
   /** What a stored value is shown as, where that can be told without reading it; undefined where it cannot. */
   readonly shown: ((stored: ReadColumn) => ((value: unknown) => string | undefined) | undefined) | undefined

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import type { Driver } from 'typeorm'
+import { instantsAsText, type TypeParsers } from './postgres-types'
 import { isOurs } from './statement-comment'
 
 /** What TypeORM's driver for PostgreSQL has besides its interface. */
@@ -8,11 +9,11 @@ export type Pools = Driver & { readonly master?: Pool; readonly slaves?: readonl
 
 /** A pool of pg. */
 interface Pool {
-  readonly on: (event: 'connect', listener: (client: PoolClient) => void) => void
+  readonly on: (event: 'connect' | 'acquire', listener: (client: PoolClient) => void) => void
 }
 
 /** A connection of pg. */
-export interface PoolClient extends EventEmitter {
+export interface PoolClient extends EventEmitter, TypeParsers {
   readonly end: () => Promise<void>
   query: (text: unknown, ...others: unknown[]) => unknown
 }
@@ -61,32 +62,38 @@ export function isOfName(error: ServerError): boolean {
   return isOfPooler(error) || isStale(error)
 }
 
+/** Several mounts of a data source share its connections. */
+const hastened = new WeakSet<PoolClient>()
+
 /**
  * Has a connection run our own statements in its quickest way. They are prepared under names. Rows come as arrays, which are made
- * faster than objects. And they come by a callback: what pg returns by its promise lives longer than it is of use, which at 500 rows
- * costs the garbage collector six times as much (pg 8.23).
+ * faster than objects, and instants as text. And they come by a callback: what pg returns by its promise lives longer than it is of
+ * use, which at 500 rows costs the garbage collector six times as much (pg 8.23).
  */
 export function hasten(client: PoolClient, names: StatementNames): void {
+  if (hastened.has(client)) return
+  hastened.add(client)
   const query = client.query.bind(client)
-  const run = (config: object): Promise<unknown> =>
+  const types = instantsAsText(client)
+  const run = (name: string | undefined, text: string, values: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      query({ ...config, rowMode: 'array' }, (error: unknown, result: unknown) =>
-        error ? reject(error) : resolve(result),
-      )
+      query({ name, text, values, rowMode: 'array', types }, (error: ServerError | null, result: unknown) => {
+        if (!error) resolve(result)
+        else if (name === undefined || !isOfName(error)) reject(error)
+        else resolve(runWhole(error, text, values))
+      })
     })
+  const runWhole = (error: ServerError, text: string, values: unknown): Promise<unknown> => {
+    if (isStale(error)) names.sendWhole(text)
+    else names.sendAllWhole()
+    // In a transaction, which has failed with it, nothing can be done any more but to begin anew.
+    return run(undefined, text, values).catch((second: ServerError) => {
+      throw second.code === '25P02' ? error : second
+    })
+  }
   client.query = (text, ...others) => {
     const [values, callback] = others
     if (typeof text !== 'string' || callback !== undefined || !isOurs(text)) return query(text, ...others)
-    const name = names.nameOf(text)
-    if (name === undefined) return run({ text, values })
-    return run({ name, text, values }).catch((error: ServerError) => {
-      if (!isOfName(error)) throw error
-      if (isStale(error)) names.sendWhole(text)
-      else names.sendAllWhole()
-      // In a transaction, which has failed with it, nothing can be done any more but to begin anew.
-      return run({ text, values }).catch((second: ServerError) => {
-        throw second.code === '25P02' ? error : second
-      })
-    })
+    return run(names.nameOf(text), text, values)
   }
 }

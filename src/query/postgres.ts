@@ -2,6 +2,7 @@ import { checkedColumns, uniqueColumns } from './constraint'
 import type { Dialect } from './dialect'
 import { inList } from './in-list'
 import { hasten, isOfName, newStatementNames, type PoolClient, type Pools } from './postgres-connection'
+import { readInstant, shownInstant } from './postgres-types'
 
 /** Types that are read as PostgreSQL writes them: its driver makes objects of them, and a local time of a date. */
 const readAsText: ReadonlySet<string> = new Set(['date', 'interval', 'point', 'circle'])
@@ -11,6 +12,12 @@ const arraysRead: ReadonlySet<string> = new Set([
   ...['float', 'float4', 'float8', 'real', 'double precision', 'bool', 'boolean'],
   ...['text', 'varchar', 'character varying', 'char', 'character', 'uuid', 'inet'],
   ...['timestamp', 'timestamp without time zone', 'timestamptz', 'timestamp with time zone'],
+])
+
+/** Types of instants. */
+const instants: ReadonlySet<unknown> = new Set([
+  ...['timestamp', 'timestamp without time zone', 'timestamptz', 'timestamp with time zone'],
+  ...['datetime', Date],
 ])
 
 const driversOwn =
@@ -32,8 +39,8 @@ export const postgres: Dialect = {
     if (isArray) return typeof type === 'function' || arraysRead.has(type) ? column : `${column}::text[]`
     return readAsText.has(String(type)) ? `${column}::text` : column
   },
-  readBack: (_, value) => value,
-  shown: undefined,
+  readBack: ({ valueColumn: { type } }, value) => (instants.has(type) ? readInstant(value) : value),
+  shown: ({ valueColumn: { type } }) => (instants.has(type) ? shownInstant : undefined),
   // Its own spelling of a value is exact, and a parameter is read as what it is compared with.
   place: (_, column) => ({
     read: `${column}::text`,
@@ -61,15 +68,15 @@ export const postgres: Dialect = {
         : []),
     ]
   },
-  // The server's farewell may come together with its welcome, before TypeORM listens: an error that nobody hears ends the process.
   guardPool: (driver) => {
     const { master, slaves = [] } = driver as Pools
     const names = newStatementNames()
-    const onConnect = (client: PoolClient): void => {
-      client.on('error', () => undefined)
-      hasten(client, names)
+    for (const pool of [master, ...slaves]) {
+      // The server's farewell may come together with its welcome, before TypeORM listens: an error that nobody hears ends the process.
+      pool?.on('connect', (client) => client.on('error', () => undefined))
+      // The pool has some already.
+      pool?.on('acquire', (client) => hasten(client, names))
     }
-    for (const pool of [master, ...slaves]) pool?.on('connect', onConnect)
   },
   discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
   // Data exceptions quote the value.

@@ -100,7 +100,7 @@ export const readerOf = memoize((columns: readonly ReadColumn[], dataSource: Dat
 export function valueReader(column: ReadColumn, dataSource: DataSource): (raw: unknown) => unknown {
   const { kind, valueColumn } = column
   const { readBack } = dialectOf(dataSource)
-  const hydrate = (raw: unknown): unknown => readBack(column, hydrateValue(dataSource.driver, column, raw))
+  const hydrate = (raw: unknown): unknown => hydrateValue(dataSource.driver, column, readBack(column, raw))
   if (kind === undefined || valueColumn.transformer !== undefined) return hydrate
   // TypeORM leaves these as they are.
   if (kind.wide !== undefined) return (raw) => (Number.isSafeInteger(raw) ? raw : hydrate(raw))

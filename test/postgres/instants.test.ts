@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type ColumnType, EntitySchema } from 'typeorm'
+import { anonymous } from 'typeorm-resources'
+import { apiOf } from '../client'
+import { createDataSource } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+
+/** As sent, and as shown. */
+const instants = [
+  ['2024-02-29 10:20:30.987654Z', '2024-02-29 10:20:30'],
+  ['2024-07-01T12:00:00+02:00', '2024-07-01 10:00:00'],
+  ['1900-01-01 00:00:00', '1900-01-01 00:00:00'],
+  ['0099-12-31 23:59:59', '0099-12-31 23:59:59'],
+  ['9999-12-30 23:59:59.5', '9999-12-30 23:59:59'],
+] as const
+
+const run = promisify(execFile)
+
+// Of those who are in UTC, and of a server that is, instants come as text.
+test.each([
+  ['UTC', 'UTC'],
+  ['UTC', 'Asia/Kolkata'],
+  ['Asia/Kolkata', 'UTC'],
+  ['Europe/London', 'UTC'],
+  ['America/St_Johns', 'America/St_Johns'],
+])('D11 a site in %s, its server in %s: instants are shown in UTC, found and read', async (zone, serverZone) => {
+  const { options } = await createDataSource({ entities: [] })
+  const { url, schema, extra } = options as { url: string; schema: string; extra: { options: string } }
+  const zoned = { ...extra, options: `${extra.options} -c timezone=${serverZone}` }
+  const argument = {
+    options: { type: 'postgres', url, schema, extra: zoned },
+    instants: instants.map(([sent]) => sent),
+  }
+  const { stdout } = await run(process.execPath, [join(__dirname, 'zone-site.js'), JSON.stringify(argument)], {
+    env: { ...process.env, TZ: zone },
+  })
+  const { created, objects, found, entities } = JSON.parse(stdout)
+  const expected = instants.map(([, shown], index) => ({ id: index + 1, local: shown, zoned: shown }))
+  expect({ created, objects, found }).toEqual({ created: expected, objects: expected, found: expected })
+  const stored = entities.map(({ local }: { local: string }) => local.slice(0, 19).replace('T', ' '))
+  expect(stored).toEqual(instants.map(([, shown]) => shown))
+})
+
+const momentOf = (type: ColumnType) =>
+  new EntitySchema<{ id: number; at: Date }>({
+    name: 'moment',
+    columns: { id: { type: Number, primary: true, generated: true }, at: { type } },
+  })
+
+describe.each([
+  ['timestamp', 1114, (text: string) => new Date(`${text.replace(' ', 'T')}+01:00`), '2024-02-29 09:20:30'],
+  ['timestamptz', 1184, (text: string) => `${text.replace(' ', 'T')}:00`, '2024-02-29 10:20:30'],
+] as const)('an application with a parser of its own for %s', (type, id, parse, shown) => {
+  let world: World
+  let restore: () => void
+  beforeAll(async () => {
+    world = await openWorld({
+      entities: [momentOf(type)],
+      mount: { resources: [{ entity: 'moment', auth: () => anonymous }] },
+      seed: async ({ driver }) => {
+        const { types } = Object(driver).postgres
+        const own = types.getTypeParser(id)
+        restore = () => types.setTypeParser(id, own)
+        types.setTypeParser(id, parse)
+      },
+    })
+  })
+  afterAll(async () => {
+    restore()
+    await world.close()
+  })
+
+  test('instants are shown as it reads them', async () => {
+    const { post, get } = apiOf(() => world.url)
+    const expected = { id: 1, at: shown }
+    expect((await post('moment', { at: '2024-02-29 10:20:30' })).json()).toEqual(expected)
+    expect((await get('moment/')).json()).toMatchObject({ objects: [expected] })
+    expect((await get('moment/1')).json()).toEqual(expected)
+  })
+})
+
+test('a connection that the pool had before the mount has statements with names too', async () => {
+  const world = await openWorld({
+    entities: [momentOf('timestamp')],
+    mount: { resources: [{ entity: 'moment', auth: () => anonymous }] },
+  })
+  try {
+    await apiOf(() => world.url).get('moment/')
+    expect(await world.sql('SELECT statement FROM pg_prepared_statements')).toMatchObject([
+      { statement: expect.stringContaining('typeorm-resources') },
+    ])
+  } finally {
+    await world.close()
+  }
+})

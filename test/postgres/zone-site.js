@@ -1,0 +1,46 @@
+/**
+ * A site in the time zone of this process: writes instants, and prints how they are shown and stored. The data source's options come
+ * as the argument.
+ */
+require('reflect-metadata')
+const { once } = require('node:events')
+const Koa = require('koa')
+const { DataSource, EntitySchema } = require('typeorm')
+const { anonymous, mountResources } = require('typeorm-resources')
+
+const types = { local: 'timestamp', zoned: 'timestamptz' }
+const columns = Object.fromEntries(Object.entries(types).map(([name, type]) => [name, { type, nullable: true }]))
+const Moment = new EntitySchema({
+  name: 'moment',
+  columns: { id: { type: Number, primary: true, generated: true }, ...columns },
+})
+
+async function main({ options, instants }) {
+  const dataSource = await new DataSource({ ...options, entities: [Moment], synchronize: true }).initialize()
+  const app = new Koa()
+  mountResources(app, dataSource, { resources: [{ entity: Moment, auth: () => anonymous }] })
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${server.address().port}/api/moment/`
+  const ask = async (path, init) => (await fetch(url + path, init)).json()
+  const post = (value) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ local: value, zoned: value }),
+  })
+  const created = []
+  for (const instant of instants) created.push(await ask('', post(instant)))
+  const { objects } = await ask('?ordering=id')
+  const found = []
+  for (const { local } of objects) {
+    const query = new URLSearchParams({ local, zoned: local })
+    found.push(...(await ask(`?${query}`)).objects)
+  }
+  const entities = await dataSource.getRepository(Moment).find({ order: { id: 'ASC' } })
+  console.log(JSON.stringify({ created, objects, found, entities }))
+  server.close()
+  server.closeAllConnections()
+  await dataSource.destroy()
+}
+
+main(JSON.parse(process.argv[2]))
