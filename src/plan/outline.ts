@@ -9,27 +9,17 @@ import type { Resource } from '../schema/registry'
 import { isToMany } from '../schema/relations'
 import type { StoredColumn } from '../schema/stored-column'
 import { parsePath } from './path'
-import { type Comparison, type Join, type Order, rootAlias } from './plan'
+import { type Comparison, type Join, type Order, type Question, rootAlias } from './plan'
 import { requireField } from './require-field'
 
 /** What the names of a list request ask, whatever the values are: looked up once for all requests of the same names. */
-export interface Outline extends ScopeOutline {
+export interface Outline {
   /** Says all of it: no other outline of the resource has the same. */
   readonly names: string
-  readonly exists: readonly ExistsOutline[]
+  readonly question: Question
   readonly ordering: readonly Order[]
   /** What each filter of the request compares, the same for those of one name; undefined for one that cannot be answered. */
   readonly filters: readonly (Comparison | undefined)[]
-}
-
-/** What is joined, and what is asked of it. */
-export interface ScopeOutline {
-  readonly joins: readonly Join[]
-  readonly comparisons: readonly Comparison[]
-}
-
-interface ExistsOutline extends ScopeOutline {
-  readonly first: Join
 }
 
 /** Outlines that are remembered for one resource. */
@@ -51,8 +41,7 @@ export function outlineOf(
     names,
     ordering: planOrdering(resource, ordering, errors),
     filters: filters.map(({ name }) => errors.try(name, () => draft.compare(resource, name, limits))),
-    ...draft.root,
-    exists: draft.exists,
+    question: { ...draft.root, exists: draft.exists },
   }
   if (errors.isEmpty) outlines(resource).set(names, outline)
   return outline
@@ -88,7 +77,7 @@ class Draft {
     if (known !== undefined) return known
     const { through, field, operator } = parsePath(resource, name, limits)
     const { alias, scope } = this.#follow(through)
-    const comparison = { on: { alias, field }, operator }
+    const comparison = { on: { alias, field }, operator, slot: this.#comparisons.size }
     scope.comparisons.push(comparison)
     this.#comparisons.set(name, comparison)
     return comparison

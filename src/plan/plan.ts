@@ -24,11 +24,8 @@ export interface Join {
 export interface Comparison {
   readonly on: FieldRef
   readonly operator: OperatorName
-}
-
-/** `values` are of the field's kind; for `is` see {@link IsValue}. Several mean any of them, or all (D17). */
-export interface Condition extends Comparison {
-  readonly values: readonly unknown[]
+  /** Where a plan has the values that it is compared with. */
+  readonly slot: number
 }
 
 export type IsValue = 'null' | 'not_null' | boolean
@@ -39,24 +36,31 @@ export interface Order {
   readonly descending: boolean
 }
 
-/** What a statement, or a subquery of it, joins and asks. */
+/** What a statement, or a subquery of it, joins and compares. */
 export interface Scope {
   readonly joins: readonly Join[]
-  readonly conditions: readonly Condition[]
+  readonly comparisons: readonly Comparison[]
 }
 
-/** Asks about the records at the other end of a to-many relation: that all conditions hold for one of them, or for none there is. */
+/** Asks about the records at the other end of a to-many relation: that all comparisons hold for one of them, or for none there is. */
 export interface Exists extends Scope {
   /** Follows the relation, from an alias outside. */
   readonly first: Join
 }
 
+/** What a statement asks, whatever the values are. */
+export interface Question extends Scope {
+  readonly exists: readonly Exists[]
+}
+
 /** Everything one SELECT needs. No text of a request is in it but values to bind. */
-export interface SelectPlan extends Scope {
+export interface SelectPlan {
   readonly resource: Resource
+  readonly question: Question
+  /** By slot, of the field's kind; for `is` see {@link IsValue}. Several mean any of them, or all (D17). */
+  readonly values: readonly (readonly unknown[])[]
   /** What is read of each row: which columns of the resource. */
   readonly columns: 'row' | 'entityRow'
-  readonly exists: readonly Exists[]
   readonly ordering: readonly Order[]
   /** Where the rows begin in the order, whose exact places are read too; undefined where pages are counted. */
   readonly start: KeysetStart | undefined

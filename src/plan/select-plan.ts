@@ -2,10 +2,11 @@ import { type FieldErrors, ValueError } from '../errors'
 import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
 import type { PageTokens } from '../request/page-token'
+import { memoize } from '../schema/memoize'
 import type { Resource } from '../schema/registry'
-import { planFilters } from './filters'
+import { planValues } from './filters'
 import { outlineOf } from './outline'
-import { type KeysetStart, type ListPlan, type Order, rootAlias, type SelectPlan } from './plan'
+import { type KeysetStart, type ListPlan, type Order, type Question, rootAlias, type SelectPlan } from './plan'
 
 /**
  * Resolves the names and values of a list request. One row more than the page is asked for, to know of a next one (D21). A page
@@ -19,13 +20,14 @@ export function planList(
   errors: FieldErrors,
 ): ListPlan {
   const outline = outlineOf(resource, request, limits, errors)
-  const { names, ordering } = outline
+  const { names, question, ordering } = outline
   const start = planStart(resource, request, ordering, pageTokens, errors)
   return {
     resource,
+    question,
+    values: planValues(outline, request.filters, limits, errors),
     columns: 'row',
     names,
-    ...planFilters(outline, request.filters, limits, errors),
     ordering: start?.direction === 'before' ? ordering.map(reversed) : ordering,
     start,
     limit: request.limit + 1,
@@ -76,17 +78,13 @@ function reversed({ column, descending }: Order): Order {
 
 /** The record of this key. */
 export function planItem(resource: Resource, key: unknown, columns: SelectPlan['columns'] = 'row'): SelectPlan {
-  const on = { alias: rootAlias, field: resource.key }
-  return {
-    resource,
-    columns,
-    joins: [],
-    exists: [],
-    conditions: [{ on, operator: 'eq', values: [key] }],
-    ordering: [],
-    start: undefined,
-  }
+  return { resource, question: questionOfKey(resource), values: [[key]], columns, ordering: [], start: undefined }
 }
+
+const questionOfKey = memoize(({ key: field }: Resource): Question => {
+  const comparison = { on: { alias: rootAlias, field }, operator: 'eq', slot: 0 } as const
+  return { joins: [], exists: [], comparisons: [comparison] }
+})
 
 /**
  * Reads the last segment of an item path.

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import type { Condition } from '../plan/plan'
+import type { Comparison } from '../plan/plan'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/kind'
 import type { Bind } from './compile'
@@ -16,8 +16,13 @@ interface Side {
 
 type ToSql = (side: Side, values: readonly unknown[]) => string
 
-/** The condition as SQL. Every value is bound, none is written into the text. */
-export function conditionSql({ on, operator, values }: Condition, dataSource: DataSource, bind: Bind): string {
+/** A comparison with values as SQL. Every value is bound, none is written into the text. */
+export function conditionSql(
+  { on, operator }: Comparison,
+  values: readonly unknown[],
+  dataSource: DataSource,
+  bind: Bind,
+): string {
   const sides = on.field.columns.map(
     (stored): Side => ({ column: columnSql(dataSource, stored, on.alias), stored, dataSource, bind }),
   )

@@ -42,8 +42,9 @@ export function deepQuery(dataSource: DataSource, plan: SelectPlan, asked: Asked
 /** What a plan asks, in its order, without columns. */
 function askedQuery(dataSource: DataSource, plan: SelectPlan, { own, exists }: Asked): Builder {
   const builder = dataSource.createQueryBuilder(plan.resource.metadata.target, rootAlias).select([])
-  askScope(dataSource, builder, plan.joins, own)
-  for (const [index, one] of plan.exists.entries()) askExists(dataSource, builder, one, exists[index] ?? [])
+  const { question } = plan
+  askScope(dataSource, builder, question.joins, own)
+  for (const [index, one] of question.exists.entries()) askExists(dataSource, builder, one, exists[index] ?? [])
   addOrdering(dataSource, builder, plan)
   return builder
 }

@@ -54,11 +54,12 @@ export async function readRawItem(
 }
 
 function askAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): Asked {
-  const toSql = ({ conditions }: Scope): readonly string[] =>
-    conditions.map((condition) => conditionSql(condition, dataSource, bind))
+  const { question, values } = plan
+  const toSql = ({ comparisons }: Scope): readonly string[] =>
+    comparisons.map((one) => conditionSql(one, values[one.slot] ?? [], dataSource, bind))
   const behind = behindSql(dataSource, plan, bind)
-  const own = toSql(plan)
-  return { own: behind === undefined ? own : [...own, behind], exists: plan.exists.map(toSql) }
+  const own = toSql(question)
+  return { own: behind === undefined ? own : [...own, behind], exists: question.exists.map(toSql) }
 }
 
 /** All that the text of a list's statement depends on. Its conditions are SQL already, with names in place of values. */

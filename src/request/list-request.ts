@@ -43,8 +43,17 @@ export function parseListRequest(
 ): ListRequest {
   const pairs = readPairs(querystring, limits)
   const words = takesAfter ? reservedWithAfter : reserved
-  const asked = pairs.filter(({ name }) => name === 'ordering' || !words.has(name))
-  const filters = asked.filter(({ name }) => name !== 'ordering')
+  const filters: Pair[] = []
+  let names = ''
+  let others = ''
+  for (const pair of pairs) {
+    const isFilter = !words.has(pair.name)
+    if (isFilter) filters.push(pair)
+    else if (pair.name !== 'ordering') continue
+    // As sent, where no name has "&" or "=" in it: decoded, `title%26score` would be the names of two.
+    names += `&${isFilter ? pair.rawName : pair.raw}`
+    others += `&${pair.raw}`
+  }
   if (filters.length > limits.filters) {
     throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, these are ${filters.length}`)
   }
@@ -61,27 +70,19 @@ export function parseListRequest(
     limit,
     page,
     after,
-    names: namesOf(asked),
-    others: asked.map(({ raw }) => raw).join('&'),
+    names,
+    others: others.slice(1),
   }
-}
-
-/** As sent, where no name has "&" or "=" in it: decoded, `title%26score` would be the names of two. */
-function namesOf(asked: readonly Pair[]): string {
-  let names = ''
-  for (const { name, raw, rawName } of asked) names += `&${name === 'ordering' ? raw : rawName}`
-  return names
 }
 
 /** Of the nine digits that a count may have. */
 const longestCount = 999_999_999
 
 function readPairs(querystring: string, limits: Limits): readonly Pair[] {
-  const count = querystring.split('&').length
-  if (count > limits.parameters) {
-    throw new ApiError('bad-query', `at most ${limits.parameters} parameters are allowed, these are ${count}`)
-  }
   const pairs = parsePairs(querystring, 'bad-query')
+  if (pairs.length > limits.parameters) {
+    throw new ApiError('bad-query', `at most ${limits.parameters} parameters are allowed, these are ${pairs.length}`)
+  }
   for (const { name, value } of pairs) {
     if (name.length > limits.parameterName) {
       throw new ApiError(
@@ -97,8 +98,9 @@ function readPairs(querystring: string, limits: Limits): readonly Pair[] {
 }
 
 function readSingle(pairs: readonly Pair[], name: string, errors: FieldErrors): string | undefined {
-  const [first, second] = pairs.filter((pair) => pair.name === name)
-  if (second !== undefined) errors.add(name, 'is given twice')
+  const isIt = (pair: Pair): boolean => pair.name === name
+  const first = pairs.find(isIt)
+  if (first !== pairs.findLast(isIt)) errors.add(name, 'is given twice')
   return first?.value
 }
 

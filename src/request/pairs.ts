@@ -21,15 +21,15 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * @throws {ApiError} naming the pair that is wrong
  */
 export function parsePairs(text: string, code: 'bad-query' | 'bad-body'): readonly Pair[] {
-  return text
-    .split('&')
-    .filter((raw) => raw !== '')
-    .map((raw) => {
-      const equals = raw.indexOf('=')
-      const rawName = equals < 0 ? raw : raw.slice(0, equals)
-      const value = equals < 0 ? '' : raw.slice(equals + 1)
-      return { name: decode(rawName, raw, code), value: decode(value, raw, code), raw, rawName }
-    })
+  const pairs: Pair[] = []
+  for (const raw of text.split('&')) {
+    if (raw === '') continue
+    const equals = raw.indexOf('=')
+    const rawName = equals < 0 ? raw : raw.slice(0, equals)
+    const value = equals < 0 ? '' : raw.slice(equals + 1)
+    pairs.push({ name: decode(rawName, raw, code), value: decode(value, raw, code), raw, rawName })
+  }
+  return pairs
 }
 
 function decode(text: string, raw: string, code: 'bad-query' | 'bad-body'): string {
