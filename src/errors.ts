@@ -33,8 +33,18 @@ export interface RefusalDetails {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** What a request does wrong. Its stack is not recorded, which takes as long as to answer it: the mistake is none of our code's. */
+class RequestError extends Error {
+  constructor(message: string) {
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
+    super(message)
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
 /** A request that is refused. Thrown at the stage that notices, rendered once, in `response/answer.ts`. */
-export class ApiError extends Error {
+export class ApiError extends RequestError {
   override readonly name = 'ApiError'
   constructor(
     readonly code: RefusalCode,
@@ -54,7 +64,7 @@ export function unavailable(detail: string): ApiError {
 }
 
 /** A value that a field cannot take; the message reads on from the field's name. */
-export class ValueError extends Error {
+export class ValueError extends RequestError {
   override readonly name = 'ValueError'
 }
 
