@@ -32,6 +32,28 @@ export function conditionSql(
   return compareWhole(sides, operator, values as readonly (readonly unknown[])[])
 }
 
+/** What the text says of a value, not only by a placeholder. */
+const inWords: ReadonlySet<OperatorName> = new Set(['is', 'like', 'ilike'])
+
+/**
+ * Binds what {@link conditionSql} does, in its order.
+ * @returns what its text depends on: how many values there are, where that is all, else the text itself
+ */
+export function bindCondition(
+  comparison: Comparison,
+  values: readonly unknown[],
+  dataSource: DataSource,
+  bind: Bind,
+): string {
+  const { on, operator } = comparison
+  const [column, ...others] = on.field.columns
+  if (column === undefined || others.length > 0 || column.kind.end !== undefined || inWords.has(operator)) {
+    return conditionSql(comparison, values, dataSource, bind)
+  }
+  for (const value of values) bind(toParameter(dataSource, column, value))
+  return String(values.length)
+}
+
 /** Binds a value of the column's kind as the database stores it. */
 function bindStored({ dataSource, stored, bind }: Side, value: unknown): string {
   return bind(toParameter(dataSource, stored, value))

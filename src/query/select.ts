@@ -3,7 +3,7 @@ import type { ListPlan, Scope, SelectPlan } from '../plan/plan'
 import { planItem } from '../plan/select-plan'
 import type { Resource } from '../schema/registry'
 import { type Bind, compile, gather, statementOf } from './compile'
-import { conditionSql } from './condition'
+import { bindCondition, conditionSql } from './condition'
 import type { Session, Transaction } from './connection'
 import { dialectOf } from './dialect-of'
 import { behindSql } from './keyset'
@@ -14,14 +14,15 @@ import { execute, type RawRow } from './statement'
 export async function readRaw(session: Session, plan: ListPlan): Promise<readonly RawRow[]> {
   const { dataSource } = session
   const { values, bind } = gather()
-  const asked = askAll(dataSource, plan, bind)
-  const tail = ` LIMIT ${bind(plan.limit)} OFFSET ${bind(plan.offset)}`
   const isDeep = dialectOf(dataSource).seeksKeysFirst && plan.offset >= deep
-  const statement = statementOf(plan.resource, shapeOf(plan, asked, isDeep), () =>
-    isDeep
+  const shape = `list ${plan.start?.direction} ${isDeep} ${plan.names} ${bindAll(dataSource, plan, bind)}`
+  const tail = ` LIMIT ${bind(plan.limit)} OFFSET ${bind(plan.offset)}`
+  const statement = statementOf(plan.resource, shape, () => {
+    const asked = askAll(dataSource, plan)
+    return isDeep
       ? compile(dataSource, deepQuery(dataSource, plan, asked, tail), values.length)
-      : compile(dataSource, selectQuery(dataSource, plan, asked), values.length, tail),
-  )
+      : compile(dataSource, selectQuery(dataSource, plan, asked), values.length, tail)
+  })
   return (await execute(session, statement, values)).records
 }
 
@@ -45,24 +46,34 @@ export async function readRawItem(
   const { dataSource } = session
   const { values, bind } = gather()
   const plan = planItem(resource, key, columns)
-  const asked = askAll(dataSource, plan, bind)
-  const statement = statementOf(resource, `${locks ? 'lock' : 'read'} ${columns} ${asked.own}`, () => {
-    const builder = selectQuery(dataSource, plan, asked)
+  const shape = `${locks ? 'lock' : 'read'} ${columns} ${bindAll(dataSource, plan, bind)}`
+  const statement = statementOf(resource, shape, () => {
+    const builder = selectQuery(dataSource, plan, askAll(dataSource, plan))
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })
   return (await execute(session, statement, values)).records[0]
 }
 
-function askAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): Asked {
+/**
+ * Binds the values of a plan.
+ * @returns what the text of its conditions depends on besides its question: most of it is not written for each request
+ */
+function bindAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): string {
   const { question, values } = plan
+  let shape = behindSql(dataSource, plan, bind) ?? ''
+  for (const { comparisons } of [question, ...question.exists]) {
+    for (const one of comparisons) shape += `\n${bindCondition(one, values[one.slot] ?? [], dataSource, bind)}`
+  }
+  return shape
+}
+
+/** The conditions of a plan, with the names of its values as {@link bindAll} has bound them. */
+function askAll(dataSource: DataSource, plan: SelectPlan): Asked {
+  const { question, values } = plan
+  const { bind } = gather()
   const toSql = ({ comparisons }: Scope): readonly string[] =>
     comparisons.map((one) => conditionSql(one, values[one.slot] ?? [], dataSource, bind))
   const behind = behindSql(dataSource, plan, bind)
   const own = toSql(question)
   return { own: behind === undefined ? own : [...own, behind], exists: question.exists.map(toSql) }
-}
-
-/** All that the text of a list's statement depends on. Its conditions are SQL already, with names in place of values. */
-function shapeOf({ names, start }: ListPlan, { own, exists }: Asked, isDeep: boolean): string {
-  return `list ${start?.direction} ${isDeep} ${names} ${own.join('\n')} ${exists.map((asked) => asked.join('\n')).join('\n')}`
 }

@@ -1,3 +1,4 @@
+import type { ReadColumn } from '../schema/stored-column'
 import { checkedColumns } from './constraint'
 import type { Dialect, Failure } from './dialect'
 import { globPattern } from './glob'
@@ -7,9 +8,15 @@ import { inList } from './in-list'
 const storedDateTime =
   /^(?:\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)|\d\d(?:0[48]|[2468][048]|[13579][26])-02-29) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?$/
 
+const isStored = (value: unknown): value is string => typeof value === 'string' && storedDateTime.test(value)
+
 /** A date-time is stored in UTC as it is shown, but for its fraction. */
-const shownDateTime = (value: unknown): string | undefined =>
-  typeof value === 'string' && storedDateTime.test(value) ? value.slice(0, 19) : undefined
+const shownDateTime = (value: unknown): string | undefined => (isStored(value) ? value.slice(0, 19) : undefined)
+
+/** As TypeORM, which looks for other spellings first. */
+const readDateTime = (value: unknown): unknown => (isStored(value) ? new Date(`${value.replace(' ', 'T')}Z`) : value)
+
+const isDateTime = ({ valueColumn: { type } }: ReadColumn): boolean => type === 'datetime' || type === Date
 
 export const sqlite: Dialect = {
   equalsAny: (column, _, values) => inList(column, values),
@@ -30,12 +37,13 @@ export const sqlite: Dialect = {
     if (valueColumn.type === 'jsonb') return `json(${column})`
     return kind?.wide && valueColumn.transformer === undefined ? `CAST(${column} AS TEXT)` : column
   },
-  // As TypeORM hands them out, where they are safe.
-  readBack: ({ kind, valueColumn }, value) =>
-    kind?.wide && valueColumn.transformer === undefined && Number.isSafeInteger(Number(value ?? Number.NaN))
-      ? Number(value)
-      : value,
-  shown: ({ valueColumn: { type } }) => (type === 'datetime' || type === Date ? shownDateTime : undefined),
+  // Integers as TypeORM hands them out, where they are safe.
+  readBack: (stored, value) => {
+    if (isDateTime(stored)) return readDateTime(value)
+    const isInteger = stored.kind?.wide && stored.valueColumn.transformer === undefined
+    return isInteger && Number.isSafeInteger(Number(value ?? Number.NaN)) ? Number(value) : value
+  },
+  shown: (stored) => (isDateTime(stored) ? shownDateTime : undefined),
   // Integers as text, since a double does not hold all of them: compared with a column of numbers, a text is one again. Not with
   // what is computed.
   place: ({ column: { isVirtualProperty, entityMetadata } }, column) => {

@@ -52,14 +52,14 @@ export async function updateValues(
   const canReturn = isTable(row) && dialectOf(dataSource).returning(dataSource, 'update')
   const { values, bind } = gather()
   const { toSet, shape } = toValueSet(dataSource, columns, bind)
-  const where = whereTarget(dataSource, resource, target, bind)
+  const names = bindTarget(dataSource, resource, target, bind)
   const statement = statementOf(resource, shape === undefined ? undefined : `UPDATE${shape}`, () => {
     const builder = dataSource
       .createQueryBuilder()
       .update(metadata.target)
       .set(toSet())
       .updateEntity(false)
-      .where(where)
+      .where(whereTarget(dataSource, resource, names))
     return compile(dataSource, builder, values.length, canReturn ? returning(dataSource, row) : '')
   })
   const { records, affected = 0 } = await executeWrite(session, statement, values)
@@ -77,13 +77,13 @@ export async function deleteValues(session: Session, resource: Resource, target:
   const isSoft = metadata.deleteDateColumn !== undefined
   const canReturn = dialectOf(dataSource).returning(dataSource, isSoft ? 'update' : 'delete')
   const { values, bind } = gather()
-  const where = whereTarget(dataSource, resource, target, bind)
+  const names = bindTarget(dataSource, resource, target, bind)
   const statement = statementOf(resource, 'DELETE', () => {
     const builder = dataSource.createQueryBuilder()
     const deletion = isSoft ? builder.softDelete().from(metadata.target) : builder.delete().from(metadata.target)
     return compile(
       dataSource,
-      deletion.where(where),
+      deletion.where(whereTarget(dataSource, resource, names)),
       values.length,
       canReturn ? returning(dataSource, key.columns) : '',
     )
@@ -135,15 +135,20 @@ function keyOf({ key }: Resource, entity: ObjectLiteral, raw: unknown): readonly
   return key.columns.map(({ column }) => column.getEntityValue(entity) ?? insertId)
 }
 
-/** The record must still have this key and this owner when the statement runs. */
-function whereTarget(dataSource: DataSource, { key, owner, metadata }: Resource, target: Target, bind: Bind): string {
-  const equals = (stored: StoredColumn, value: unknown): string =>
-    `${columnSql(dataSource, stored)} = ${bind(toParameter(dataSource, stored, value))}`
-  const values = toValues(key, target.key)
+/** Binds the key and the owner that the record must still have when the statement runs. @returns their placeholders */
+function bindTarget(dataSource: DataSource, { key, owner }: Resource, target: Target, bind: Bind): readonly string[] {
+  const bindColumns = (columns: readonly StoredColumn[], values: readonly unknown[]): readonly string[] =>
+    columns.map((stored, index) => bind(toParameter(dataSource, stored, values[index])))
+  const names = bindColumns(key.columns, toValues(key, target.key))
+  return owner === undefined ? names : [...names, ...bindColumns(owner.columns, [target.owner])]
+}
+
+/** @param names of what {@link bindTarget} has bound */
+function whereTarget(dataSource: DataSource, { key, owner, metadata }: Resource, names: readonly string[]): string {
+  const columns = [...key.columns, ...(owner?.columns ?? [])]
   const deleted = metadata.deleteDateColumn
   return [
-    ...key.columns.map((stored, index) => equals(stored, values[index])),
-    ...(owner?.columns ?? []).map((stored) => equals(stored, target.owner)),
+    ...columns.map((stored, index) => `${columnSql(dataSource, stored)} = ${names[index]}`),
     ...(deleted === undefined ? [] : [`${dataSource.driver.escape(deleted.databaseName)} IS NULL`]),
   ].join(' AND ')
 }
