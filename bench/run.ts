@@ -61,13 +61,15 @@ async function measureWork(series: readonly Series[]): Promise<ReadonlyMap<strin
   for (const one of series) await measure(one, windowLength)
   const windows = new Map(series.map(({ name }): [string, Window[]] => [name, []]))
   for (let round = 0; round < rounds; round++) {
-    // Nobody is always the first.
-    for (const index of series.keys()) {
-      const one = series[(index + round) % series.length]
-      if (one !== undefined) windows.get(one.name)?.push(await measure(one, windowLength))
-    }
+    for (const one of shuffled(series)) windows.get(one.name)?.push(await measure(one, windowLength))
   }
   return windows
+}
+
+/** Nobody is always the first, nor always behind the same, whose database may still be at work. */
+function shuffled<T>(all: readonly T[]): readonly T[] {
+  const drawn = all.map((one) => ({ one, lot: Math.random() }))
+  return drawn.toSorted((a, b) => a.lot - b.lot).map(({ one }) => one)
 }
 
 async function main(): Promise<void> {
