@@ -33,7 +33,7 @@ export interface RefusalDetails {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What a request does wrong. Its stack is not recorded, which takes as long as to answer it: the mistake is none of our code's. */
+/** Refuses a request, or a value of one. It records no stack, which nobody reads, and which would take a fifth of the answer's time. */
 class RequestError extends Error {
   constructor(message: string) {
     const { stackTraceLimit } = Error

@@ -32,8 +32,8 @@ export function conditionSql(
   return compareWhole(sides, operator, values as readonly (readonly unknown[])[])
 }
 
-/** What the text says of a value, not only by a placeholder. */
-const inWords: ReadonlySet<OperatorName> = new Set(['is', 'like', 'ilike'])
+/** Operators that write a value into the text, or bind another one in its place. */
+const bindsOther: ReadonlySet<OperatorName> = new Set(['is', 'like', 'ilike'])
 
 /**
  * Binds what {@link conditionSql} does, in its order.
@@ -47,7 +47,7 @@ export function bindCondition(
 ): string {
   const { on, operator } = comparison
   const [column, ...others] = on.field.columns
-  if (column === undefined || others.length > 0 || column.kind.end !== undefined || inWords.has(operator)) {
+  if (column === undefined || others.length > 0 || column.kind.end !== undefined || bindsOther.has(operator)) {
     return conditionSql(comparison, values, dataSource, bind)
   }
   for (const value of values) bind(toParameter(dataSource, column, value))
@@ -106,6 +106,7 @@ const matchAny =
       }),
     )
 
+/** All but those of {@link bindsOther} bind each value once, in order: {@link bindCondition} does the same. */
 const scalars: Readonly<Record<OperatorName, ToSql>> = {
   eq: equalsAny,
   in: equalsAny,

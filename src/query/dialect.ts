@@ -64,10 +64,14 @@ export interface Dialect {
   readonly parameter: (value: unknown) => unknown
   /** How a column is read. */
   readonly read: (stored: ReadColumn, column: string) => string
-  /** What TypeORM is handed for a value that was read so. */
-  readonly readBack: (stored: ReadColumn, value: unknown) => unknown
+  /** What the driver would have handed out for a value of a column that is read so; undefined where it is the same. */
+  readonly readBack:
+    | ((stored: ReadColumn, dataSource: DataSource) => ((value: unknown) => unknown) | undefined)
+    | undefined
   /** What a stored value is shown as, where that can be told without reading it; undefined where it cannot. */
-  readonly shown: ((stored: ReadColumn) => ((value: unknown) => string | undefined) | undefined) | undefined
+  readonly shown:
+    | ((stored: ReadColumn, dataSource: DataSource) => ((value: unknown) => string | undefined) | undefined)
+    | undefined
   /** How a sort column is kept in the token of a page, and compared with it, to the last digit. */
   readonly place: (stored: StoredColumn, column: string) => PlaceSpelling
   /** Where nulls must be said to sort, so that they are the least on every database. */

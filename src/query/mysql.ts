@@ -54,7 +54,7 @@ export const mysql: Dialect = {
     if (kind === singleKind) return `${column} + 0e0`
     return readAsText.has(String(valueColumn.type)) ? `CAST(${column} AS CHAR)` : column
   },
-  readBack: (_, value) => value,
+  readBack: undefined,
   shown: undefined,
   place: mysqlPlace,
   sayNulls: false,

@@ -1,19 +1,31 @@
 import { hash } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import type { Driver } from 'typeorm'
-import { instantsAsText, type TypeParsers } from './postgres-types'
 import { isOurs } from './statement-comment'
 
 /** What TypeORM's driver for PostgreSQL has besides its interface. */
-export type Pools = Driver & { readonly master?: Pool; readonly slaves?: readonly Pool[] }
+export type Pools = Driver & {
+  readonly master?: Pool
+  readonly slaves?: readonly Pool[]
+  /** The module of pg. */
+  readonly postgres: { readonly types: TypeParsers }
+}
+
+/** Reads the text of a value. */
+export type TypeParser = (text: string) => unknown
+
+interface TypeParsers {
+  readonly getTypeParser: (id: number, format: 'text') => TypeParser
+}
 
 /** A pool of pg. */
 interface Pool {
+  readonly options: { readonly types?: TypeParsers }
   readonly on: (event: 'connect' | 'acquire', listener: (client: PoolClient) => void) => void
 }
 
 /** A connection of pg. */
-export interface PoolClient extends EventEmitter, TypeParsers {
+export interface PoolClient extends EventEmitter {
   readonly end: () => Promise<void>
   query: (text: unknown, ...others: unknown[]) => unknown
 }
@@ -67,17 +79,16 @@ const hastened = new WeakSet<PoolClient>()
 
 /**
  * Has a connection run our own statements in its quickest way. They are prepared under names. Rows come as arrays, which are made
- * faster than objects, and instants as text. And they come by a callback: what pg returns by its promise lives longer than it is of
- * use, which at 500 rows costs the garbage collector six times as much (pg 8.23).
+ * faster than objects. And they come by a callback: what pg returns by its promise lives longer than it is of use, which at 500
+ * rows costs the garbage collector six times as much (pg 8.23).
  */
 export function hasten(client: PoolClient, names: StatementNames): void {
   if (hastened.has(client)) return
   hastened.add(client)
   const query = client.query.bind(client)
-  const types = instantsAsText(client)
   const run = (name: string | undefined, text: string, values: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      query({ name, text, values, rowMode: 'array', types }, (error: ServerError | null, result: unknown) => {
+      query({ name, text, values, rowMode: 'array' }, (error: ServerError | null, result: unknown) => {
         if (!error) resolve(result)
         else if (name === undefined || !isOfName(error)) reject(error)
         else resolve(runWhole(error, text, values))

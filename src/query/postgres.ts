@@ -2,7 +2,7 @@ import { checkedColumns, uniqueColumns } from './constraint'
 import type { Dialect } from './dialect'
 import { inList } from './in-list'
 import { hasten, isOfName, newStatementNames, type PoolClient, type Pools } from './postgres-connection'
-import { readInstant, shownInstant } from './postgres-types'
+import { buildInstantReader, isInstant } from './postgres-instants'
 
 /** Types that are read as PostgreSQL writes them: its driver makes objects of them, and a local time of a date. */
 const readAsText: ReadonlySet<string> = new Set(['date', 'interval', 'point', 'circle'])
@@ -12,12 +12,6 @@ const arraysRead: ReadonlySet<string> = new Set([
   ...['float', 'float4', 'float8', 'real', 'double precision', 'bool', 'boolean'],
   ...['text', 'varchar', 'character varying', 'char', 'character', 'uuid', 'inet'],
   ...['timestamp', 'timestamp without time zone', 'timestamptz', 'timestamp with time zone'],
-])
-
-/** Types of instants. */
-const instants: ReadonlySet<unknown> = new Set([
-  ...['timestamp', 'timestamp without time zone', 'timestamptz', 'timestamp with time zone'],
-  ...['datetime', Date],
 ])
 
 const driversOwn =
@@ -33,14 +27,15 @@ export const postgres: Dialect = {
     if (Array.isArray(value)) return value.map(postgres.parameter)
     return value instanceof Date ? localText(value) : value
   },
-  read: ({ valueColumn: { type, isArray, transformer } }, column) => {
+  read: (stored, column) => {
+    const { type, isArray, transformer } = stored.valueColumn
     if (transformer !== undefined) return column
     if (type === 'money') return isArray ? `${column}::numeric[]::text[]` : `${column}::numeric::text`
     if (isArray) return typeof type === 'function' || arraysRead.has(type) ? column : `${column}::text[]`
-    return readAsText.has(String(type)) ? `${column}::text` : column
+    return readAsText.has(String(type)) || isInstant(stored) ? `${column}::text` : column
   },
-  readBack: ({ valueColumn: { type } }, value) => (instants.has(type) ? readInstant(value) : value),
-  shown: ({ valueColumn: { type } }) => (instants.has(type) ? shownInstant : undefined),
+  readBack: (stored, dataSource) => (isInstant(stored) ? buildInstantReader(stored, dataSource).read : undefined),
+  shown: (stored, dataSource) => (isInstant(stored) ? buildInstantReader(stored, dataSource).shown : undefined),
   // Its own spelling of a value is exact, and a parameter is read as what it is compared with.
   place: (_, column) => ({
     read: `${column}::text`,

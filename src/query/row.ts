@@ -3,7 +3,7 @@ import type { Field } from '../schema/field'
 import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
-import type { ReadColumn, StoredColumn } from '../schema/stored-column'
+import { isComputed, type ReadColumn, type StoredColumn } from '../schema/stored-column'
 import { textOperators } from '../value/kind'
 import { dialectOf } from './dialect-of'
 import type { RawRow } from './statement'
@@ -59,7 +59,7 @@ function writeColumn({ driver }: DataSource, { column }: ReadColumn, alias?: str
 
 /** Whether a column may be null. A computed one may, as nothing declares that it is not. */
 export function mayBeNull({ column }: ReadColumn): boolean {
-  return column.isNullable || column.isVirtualProperty || column.entityMetadata.tableType === 'view'
+  return column.isNullable || isComputed(column)
 }
 
 /** What TypeORM binds for a value of this column: its transformer applied, dates and booleans as the driver stores them. */
@@ -99,8 +99,9 @@ export const readerOf = memoize((columns: readonly ReadColumn[], dataSource: Dat
 /** Reads one value of a row as the driver hands it out. */
 export function valueReader(column: ReadColumn, dataSource: DataSource): (raw: unknown) => unknown {
   const { kind, valueColumn } = column
-  const { readBack } = dialectOf(dataSource)
-  const hydrate = (raw: unknown): unknown => hydrateValue(dataSource.driver, column, readBack(column, raw))
+  const readBack = dialectOf(dataSource).readBack?.(column, dataSource)
+  const hydrate = (raw: unknown): unknown =>
+    hydrateValue(dataSource.driver, column, readBack === undefined ? raw : readBack(raw))
   if (kind === undefined || valueColumn.transformer !== undefined) return hydrate
   // TypeORM leaves these as they are.
   if (kind.wide !== undefined) return (raw) => (Number.isSafeInteger(raw) ? raw : hydrate(raw))

@@ -60,11 +60,11 @@ export async function readRawItem(
  */
 function bindAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): string {
   const { question, values } = plan
-  let shape = behindSql(dataSource, plan, bind) ?? ''
-  for (const { comparisons } of [question, ...question.exists]) {
-    for (const one of comparisons) shape += `\n${bindCondition(one, values[one.slot] ?? [], dataSource, bind)}`
-  }
-  return shape
+  const bindScope = ({ comparisons }: Scope): string =>
+    comparisons.map((one) => bindCondition(one, values[one.slot] ?? [], dataSource, bind)).join('\n')
+  const behind = behindSql(dataSource, plan, bind)
+  const own = bindScope(question)
+  return [behind, own, ...question.exists.map(bindScope)].join('\n')
 }
 
 /** The conditions of a plan, with the names of its values as {@link bindAll} has bound them. */

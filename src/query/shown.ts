@@ -41,7 +41,7 @@ export const storedValueOf = memoize(
 function shownColumn(column: StoredColumn, { kind }: Field, dataSource: DataSource): (raw: unknown) => Json {
   const read = valueReader(column, dataSource)
   const isPlain = column.valueColumn.transformer === undefined
-  const shown = isPlain ? dialectOf(dataSource).shown?.(column) : undefined
+  const shown = isPlain ? dialectOf(dataSource).shown?.(column, dataSource) : undefined
   const isText = isPlain && kind.operators === textOperators
   const isInteger = isPlain && kind.wide !== undefined
   const isFlag = isPlain && kind.boolean === true

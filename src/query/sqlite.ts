@@ -1,4 +1,4 @@
-import type { ReadColumn } from '../schema/stored-column'
+import { isComputed, type ReadColumn } from '../schema/stored-column'
 import { checkedColumns } from './constraint'
 import type { Dialect, Failure } from './dialect'
 import { globPattern } from './glob'
@@ -13,8 +13,12 @@ const isStored = (value: unknown): value is string => typeof value === 'string' 
 /** A date-time is stored in UTC as it is shown, but for its fraction. */
 const shownDateTime = (value: unknown): string | undefined => (isStored(value) ? value.slice(0, 19) : undefined)
 
-/** As TypeORM, which looks for other spellings first. */
+/** Sooner than TypeORM, which looks for other spellings first. */
 const readDateTime = (value: unknown): unknown => (isStored(value) ? new Date(`${value.replace(' ', 'T')}Z`) : value)
+
+/** As TypeORM hands integers out, where they are safe. */
+const readInteger = (value: unknown): unknown =>
+  Number.isSafeInteger(Number(value ?? Number.NaN)) ? Number(value) : value
 
 const isDateTime = ({ valueColumn: { type } }: ReadColumn): boolean => type === 'datetime' || type === Date
 
@@ -37,20 +41,17 @@ export const sqlite: Dialect = {
     if (valueColumn.type === 'jsonb') return `json(${column})`
     return kind?.wide && valueColumn.transformer === undefined ? `CAST(${column} AS TEXT)` : column
   },
-  // Integers as TypeORM hands them out, where they are safe.
-  readBack: (stored, value) => {
-    if (isDateTime(stored)) return readDateTime(value)
-    const isInteger = stored.kind?.wide && stored.valueColumn.transformer === undefined
-    return isInteger && Number.isSafeInteger(Number(value ?? Number.NaN)) ? Number(value) : value
+  readBack: (stored) => {
+    if (isDateTime(stored)) return readDateTime
+    return stored.kind?.wide && stored.valueColumn.transformer === undefined ? readInteger : undefined
   },
   shown: (stored) => (isDateTime(stored) ? shownDateTime : undefined),
   // Integers as text, since a double does not hold all of them: compared with a column of numbers, a text is one again. Not with
   // what is computed.
-  place: ({ column: { isVirtualProperty, entityMetadata } }, column) => {
-    const isComputed = isVirtualProperty || entityMetadata.tableType === 'view'
+  place: (stored, column) => {
     const exact = `CASE WHEN typeof(${column}) = 'integer' THEN CAST(${column} AS TEXT) ELSE ${column} END`
     return {
-      read: isComputed ? column : exact,
+      read: isComputed(stored.column) ? column : exact,
       sorted: column,
       compared: column,
       bound: (placeholder) => placeholder,

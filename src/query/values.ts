@@ -52,14 +52,14 @@ export async function updateValues(
   const canReturn = isTable(row) && dialectOf(dataSource).returning(dataSource, 'update')
   const { values, bind } = gather()
   const { toSet, shape } = toValueSet(dataSource, columns, bind)
-  const names = bindTarget(dataSource, resource, target, bind)
+  const placeholders = bindTarget(dataSource, resource, target, bind)
   const statement = statementOf(resource, shape === undefined ? undefined : `UPDATE${shape}`, () => {
     const builder = dataSource
       .createQueryBuilder()
       .update(metadata.target)
       .set(toSet())
       .updateEntity(false)
-      .where(whereTarget(dataSource, resource, names))
+      .where(whereTarget(dataSource, resource, placeholders))
     return compile(dataSource, builder, values.length, canReturn ? returning(dataSource, row) : '')
   })
   const { records, affected = 0 } = await executeWrite(session, statement, values)
@@ -77,13 +77,13 @@ export async function deleteValues(session: Session, resource: Resource, target:
   const isSoft = metadata.deleteDateColumn !== undefined
   const canReturn = dialectOf(dataSource).returning(dataSource, isSoft ? 'update' : 'delete')
   const { values, bind } = gather()
-  const names = bindTarget(dataSource, resource, target, bind)
+  const placeholders = bindTarget(dataSource, resource, target, bind)
   const statement = statementOf(resource, 'DELETE', () => {
     const builder = dataSource.createQueryBuilder()
     const deletion = isSoft ? builder.softDelete().from(metadata.target) : builder.delete().from(metadata.target)
     return compile(
       dataSource,
-      deletion.where(whereTarget(dataSource, resource, names)),
+      deletion.where(whereTarget(dataSource, resource, placeholders)),
       values.length,
       canReturn ? returning(dataSource, key.columns) : '',
     )
@@ -139,16 +139,20 @@ function keyOf({ key }: Resource, entity: ObjectLiteral, raw: unknown): readonly
 function bindTarget(dataSource: DataSource, { key, owner }: Resource, target: Target, bind: Bind): readonly string[] {
   const bindColumns = (columns: readonly StoredColumn[], values: readonly unknown[]): readonly string[] =>
     columns.map((stored, index) => bind(toParameter(dataSource, stored, values[index])))
-  const names = bindColumns(key.columns, toValues(key, target.key))
-  return owner === undefined ? names : [...names, ...bindColumns(owner.columns, [target.owner])]
+  const ofKey = bindColumns(key.columns, toValues(key, target.key))
+  return owner === undefined ? ofKey : [...ofKey, ...bindColumns(owner.columns, [target.owner])]
 }
 
-/** @param names of what {@link bindTarget} has bound */
-function whereTarget(dataSource: DataSource, { key, owner, metadata }: Resource, names: readonly string[]): string {
+/** @param placeholders of what {@link bindTarget} has bound */
+function whereTarget(
+  dataSource: DataSource,
+  { key, owner, metadata }: Resource,
+  placeholders: readonly string[],
+): string {
   const columns = [...key.columns, ...(owner?.columns ?? [])]
   const deleted = metadata.deleteDateColumn
   return [
-    ...columns.map((stored, index) => `${columnSql(dataSource, stored)} = ${names[index]}`),
+    ...columns.map((stored, index) => `${columnSql(dataSource, stored)} = ${placeholders[index]}`),
     ...(deleted === undefined ? [] : [`${dataSource.driver.escape(deleted.databaseName)} IS NULL`]),
   ].join(' AND ')
 }

@@ -47,12 +47,13 @@ export function parseListRequest(
   let names = ''
   let others = ''
   for (const pair of pairs) {
-    const isFilter = !words.has(pair.name)
+    const { name, raw, rawName } = pair
+    const isFilter = !words.has(name)
+    if (!isFilter && name !== 'ordering') continue
     if (isFilter) filters.push(pair)
-    else if (pair.name !== 'ordering') continue
     // As sent, where no name has "&" or "=" in it: decoded, `title%26score` would be the names of two.
-    names += `&${isFilter ? pair.rawName : pair.raw}`
-    others += `&${pair.raw}`
+    names += `&${isFilter ? rawName : raw}`
+    others += `&${raw}`
   }
   if (filters.length > limits.filters) {
     throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, these are ${filters.length}`)
@@ -79,10 +80,11 @@ export function parseListRequest(
 const longestCount = 999_999_999
 
 function readPairs(querystring: string, limits: Limits): readonly Pair[] {
-  const pairs = parsePairs(querystring, 'bad-query')
-  if (pairs.length > limits.parameters) {
-    throw new ApiError('bad-query', `at most ${limits.parameters} parameters are allowed, these are ${pairs.length}`)
+  const count = querystring.split('&').length
+  if (count > limits.parameters) {
+    throw new ApiError('bad-query', `at most ${limits.parameters} parameters are allowed, these are ${count}`)
   }
+  const pairs = parsePairs(querystring, 'bad-query')
   for (const { name, value } of pairs) {
     if (name.length > limits.parameterName) {
       throw new ApiError(
@@ -100,6 +102,7 @@ function readPairs(querystring: string, limits: Limits): readonly Pair[] {
 function readSingle(pairs: readonly Pair[], name: string, errors: FieldErrors): string | undefined {
   const isIt = (pair: Pair): boolean => pair.name === name
   const first = pairs.find(isIt)
+  // The same, unless there are two.
   if (first !== pairs.findLast(isIt)) errors.add(name, 'is given twice')
   return first?.value
 }

@@ -28,6 +28,11 @@ export function buildStoredColumn(column: ColumnMetadata, dataSource: DataSource
   return kind && { ...read, kind }
 }
 
+/** Whether its values are what a query gives, whatever type is declared for them. */
+export function isComputed({ isVirtualProperty, entityMetadata }: ColumnMetadata): boolean {
+  return isVirtualProperty || entityMetadata.tableType === 'view'
+}
+
 /** A foreign key may refer to a key that is a foreign key too. */
 export function endOfReferences(column: ColumnMetadata): ColumnMetadata {
   return column.referencedColumn === undefined ? column : endOfReferences(column.referencedColumn)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type ColumnType, EntitySchema } from 'typeorm'
 import { anonymous } from 'typeorm-resources'
-import { apiOf } from '../client'
+import { apiOf, send } from '../client'
 import { createDataSource } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
@@ -52,6 +52,7 @@ const momentOf = (type: ColumnType) =>
 describe.each([
   ['timestamp', 1114, (text: string) => new Date(`${text.replace(' ', 'T')}+01:00`), '2024-02-29 09:20:30'],
   ['timestamptz', 1184, (text: string) => `${text.replace(' ', 'T')}:00`, '2024-02-29 10:20:30'],
+  ['timestamp', 1114, (text: string) => `${text.replace(' ', 'T')}Z`, '2024-02-29 10:20:30'],
 ] as const)('an application with a parser of its own for %s', (type, id, parse, shown) => {
   let world: World
   let restore: () => void
@@ -78,6 +79,27 @@ describe.each([
     expect((await post('moment', { at: '2024-02-29 10:20:30' })).json()).toEqual(expected)
     expect((await get('moment/')).json()).toMatchObject({ objects: [expected] })
     expect((await get('moment/1')).json()).toEqual(expected)
+  })
+
+  test('what is no instant of four digits is shown in one way, with one tag', async () => {
+    const { get } = apiOf(() => world.url)
+    for (const stored of ['infinity', '12345-01-01', '0044-03-15 BC']) {
+      const [row] = await world.sql(`INSERT INTO "moment" ("at") VALUES ('${stored}') RETURNING "id"`)
+      const item = await get(`moment/${row?.['id']}`)
+      expect((await get(`moment/?id=${row?.['id']}`)).json()).toMatchObject({ objects: [item.json()] })
+      const headers = { 'If-Match': String(item.headers['etag']) }
+      const body = { at: '2024-02-29 10:20:30' }
+      expect((await send(world.url, `PUT /api/moment/${row?.['id']}/`, { headers, body })).status).toBe(200)
+    }
+  })
+
+  test('one that is set later is heard on every connection', async () => {
+    const { get } = apiOf(() => world.url)
+    const { types } = Object(world.dataSource.driver).postgres
+    types.setTypeParser(id, () => new Date(0))
+    const replies = await Promise.all(Array.from({ length: 6 }, () => get('moment/1')))
+    types.setTypeParser(id, parse)
+    expect(replies.map((reply) => reply.json())).toEqual(replies.map(() => ({ id: 1, at: '1970-01-01 00:00:00' })))
   })
 })
 
