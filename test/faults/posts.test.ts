@@ -24,7 +24,8 @@ describe.each(databases)('%s', (database) => {
   ])(
     '200 posts $when beside transactions of the application: what is acknowledged is stored, and nothing else',
     async ({ when, spread }) => {
-      const site = await openSite({ source })
+      // How long one waits is not what this is about, and on a busy machine it is long.
+      const site = await openSite({ source, mount: { waitLimit: 60_000 } })
       atEnd(site.close)
       const { ledger, stored, dirty } = await mixedLoad(site, spread)
       const audit = ledger.audit(stored)
@@ -46,6 +47,7 @@ describe.each(databases)('%s', (database) => {
       expect((await ledger.post(site.url, 'memo', 'afterwards')).status).toBe(201)
       expect(await storedTags(site.dataSource)).toContain('afterwards')
     },
+    120_000,
   )
 })
 
