@@ -18,7 +18,7 @@ export async function readRaw(session: Session, plan: ListPlan): Promise<readonl
   const shape = `list ${plan.start?.direction} ${isDeep} ${plan.names} ${bindAll(dataSource, plan, bind)}`
   const tail = ` LIMIT ${bind(plan.limit)} OFFSET ${bind(plan.offset)}`
   const statement = statementOf(plan.resource, shape, () => {
-    const asked = askAll(dataSource, plan)
+    const asked = writeAll(dataSource, plan)
     return isDeep
       ? compile(dataSource, deepQuery(dataSource, plan, asked, tail), values.length)
       : compile(dataSource, selectQuery(dataSource, plan, asked), values.length, tail)
@@ -48,32 +48,32 @@ export async function readRawItem(
   const plan = planItem(resource, key, columns)
   const shape = `${locks ? 'lock' : 'read'} ${columns} ${bindAll(dataSource, plan, bind)}`
   const statement = statementOf(resource, shape, () => {
-    const builder = selectQuery(dataSource, plan, askAll(dataSource, plan))
+    const builder = selectQuery(dataSource, plan, writeAll(dataSource, plan))
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })
   return (await execute(session, statement, values)).records[0]
 }
 
 /**
- * Binds the values of a plan.
- * @returns what the text of its conditions depends on besides its question: most of it is not written for each request
+ * The conditions of a plan, in the order in which their values are bound.
+ * @param write what each of them becomes
  */
-function bindAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): string {
+function askAll(dataSource: DataSource, plan: SelectPlan, write: typeof conditionSql, bind: Bind): Asked {
   const { question, values } = plan
-  const bindScope = ({ comparisons }: Scope): string =>
-    comparisons.map((one) => bindCondition(one, values[one.slot] ?? [], dataSource, bind)).join('\n')
+  const writeScope = ({ comparisons }: Scope): readonly string[] =>
+    comparisons.map((one) => write(one, values[one.slot] ?? [], dataSource, bind))
   const behind = behindSql(dataSource, plan, bind)
-  const own = bindScope(question)
-  return [behind, own, ...question.exists.map(bindScope)].join('\n')
+  const own = writeScope(question)
+  return { own: behind === undefined ? own : [...own, behind], exists: question.exists.map(writeScope) }
 }
 
-/** The conditions of a plan, with the names of its values as {@link bindAll} has bound them. */
-function askAll(dataSource: DataSource, plan: SelectPlan): Asked {
-  const { question, values } = plan
-  const { bind } = gather()
-  const toSql = ({ comparisons }: Scope): readonly string[] =>
-    comparisons.map((one) => conditionSql(one, values[one.slot] ?? [], dataSource, bind))
-  const behind = behindSql(dataSource, plan, bind)
-  const own = toSql(question)
-  return { own: behind === undefined ? own : [...own, behind], exists: question.exists.map(toSql) }
+/** Binds the values of a plan. @returns what the text of its conditions depends on: most of it is not written for each request */
+function bindAll(dataSource: DataSource, plan: SelectPlan, bind: Bind): string {
+  const { own, exists } = askAll(dataSource, plan, bindCondition, bind)
+  return [...own, ...exists.flat()].join('\n')
+}
+
+/** The conditions as SQL, with the placeholders of {@link bindAll}. */
+function writeAll(dataSource: DataSource, plan: SelectPlan): Asked {
+  return askAll(dataSource, plan, conditionSql, gather().bind)
 }

@@ -8,7 +8,7 @@ import { requireState } from './entity-tag'
 import { type Row, readerOf } from './row'
 import { lockItem } from './select'
 import type { RawRow } from './statement'
-import { isTarget } from './values'
+import { isTarget } from './target-condition'
 
 /** A stored record as entities: one to change, and one as it was. */
 export interface Found {

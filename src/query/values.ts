@@ -3,14 +3,15 @@ import type { DataSource, ObjectLiteral } from 'typeorm'
 import type { Target } from '../plan/plan'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
-import type { ReadColumn, StoredColumn } from '../schema/stored-column'
-import { type Bind, compile, gather, statementOf } from './compile'
+import type { ReadColumn } from '../schema/stored-column'
+import { compile, gather, statementOf } from './compile'
 import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { type ColumnValue, columnValues, setPath } from './entity'
-import { columnSql, fieldValue, fromValues, type Row, readerOf, selection, toParameter, toValues } from './row'
+import { fromValues, readerOf, selection } from './row'
 import { readRawItem } from './select'
 import { executeWrite, type RawRow } from './statement'
+import { bindTarget, isTarget, whereTarget } from './target-condition'
 import { spelledDefaults, toValueSet } from './value-set'
 
 /** Inserts one record. @returns it as it is stored: from the statement itself, where the database can return it */
@@ -92,14 +93,6 @@ export async function deleteValues(session: Session, resource: Resource, target:
   return canReturn ? records.length > 0 : affected > 0
 }
 
-/** Whether a row belongs to whom the target says. */
-export function isTarget(resource: Resource, row: Row, target: Target): boolean {
-  const { owner } = resource
-  if (owner === undefined) return true
-  const stored = fieldValue(resource, row, owner)
-  return stored !== null && target.owner !== null && owner.kind.toJson(stored) === owner.kind.toJson(target.owner)
-}
-
 export function isTable(columns: readonly ReadColumn[]): boolean {
   return columns.every(({ column }) => !column.isVirtualProperty)
 }
@@ -133,26 +126,4 @@ function giveKey({ driver }: DataSource, { metadata }: Resource, entity: ObjectL
 function keyOf({ key }: Resource, entity: ObjectLiteral, raw: unknown): readonly unknown[] {
   const { insertId } = Object(raw) as { readonly insertId?: unknown }
   return key.columns.map(({ column }) => column.getEntityValue(entity) ?? insertId)
-}
-
-/** Binds the key and the owner that the record must still have when the statement runs. @returns their placeholders */
-function bindTarget(dataSource: DataSource, { key, owner }: Resource, target: Target, bind: Bind): readonly string[] {
-  const bindColumns = (columns: readonly StoredColumn[], values: readonly unknown[]): readonly string[] =>
-    columns.map((stored, index) => bind(toParameter(dataSource, stored, values[index])))
-  const ofKey = bindColumns(key.columns, toValues(key, target.key))
-  return owner === undefined ? ofKey : [...ofKey, ...bindColumns(owner.columns, [target.owner])]
-}
-
-/** @param placeholders of what {@link bindTarget} has bound */
-function whereTarget(
-  dataSource: DataSource,
-  { key, owner, metadata }: Resource,
-  placeholders: readonly string[],
-): string {
-  const columns = [...key.columns, ...(owner?.columns ?? [])]
-  const deleted = metadata.deleteDateColumn
-  return [
-    ...columns.map((stored, index) => `${columnSql(dataSource, stored)} = ${placeholders[index]}`),
-    ...(deleted === undefined ? [] : [`${dataSource.driver.escape(deleted.databaseName)} IS NULL`]),
-  ].join(' AND ')
 }

@@ -1,0 +1,116 @@
+import type { DataSource } from 'typeorm'
+import type { StoredColumn } from '../schema/stored-column'
+import type { OperatorName } from '../value/kind'
+import type { Bind } from './compile'
+import { dialectOf } from './dialect-of'
+import { toParameter } from './row'
+
+/** A column of a condition, and how to compare it. */
+export interface Side {
+  readonly column: string
+  readonly stored: StoredColumn
+  readonly dataSource: DataSource
+  readonly bind: Bind
+}
+
+type ToSql = (side: Side, values: readonly unknown[]) => string
+
+/** Compares a column with values, of which each is bound. */
+export function compareColumn(side: Side, operator: OperatorName, values: readonly unknown[]): string {
+  const table = side.stored.kind.end === undefined ? scalars : spans
+  return table[operator](side, values)
+}
+
+/** Whether the text depends on nothing but how many values there are, each of which is bound once, in order. */
+export function bindsEach({ kind }: StoredColumn, operator: OperatorName): boolean {
+  return kind.end === undefined && !bindsOther.has(operator)
+}
+
+/** Operators that write a value into the text, or bind another one in its place. */
+const bindsOther: ReadonlySet<OperatorName> = new Set(['is', 'like', 'ilike'])
+
+/** Binds a value of the column's kind as the database stores it. */
+function bindStored({ dataSource, stored, bind }: Side, value: unknown): string {
+  return bind(toParameter(dataSource, stored, value))
+}
+
+export const any = (conditions: readonly string[]): string => `(${conditions.join(' OR ')})`
+export const all = (conditions: readonly string[]): string => `(${conditions.join(' AND ')})`
+
+const isAny: ToSql = (side, values) =>
+  any(
+    values.map((value) => {
+      if (value === 'null') return `${side.column} IS NULL`
+      return value === 'not_null' ? `${side.column} IS NOT NULL` : `${side.column} = ${bindStored(side, value)}`
+    }),
+  )
+
+const equalsAny: ToSql = (side, values) =>
+  dialectOf(side.dataSource).equalsAny(
+    side.column,
+    side.stored.kind,
+    values.map((value) => bindStored(side, value)),
+  )
+
+const compareAll =
+  (operator: string): ToSql =>
+  (side, values) =>
+    all(values.map((value) => `${side.column} ${operator} ${bindStored(side, value)}`))
+
+const matchAny =
+  (ignoreCase: boolean): ToSql =>
+  ({ column, stored, dataSource, bind }, values) =>
+    any(
+      values.map((value) => {
+        const pattern = String(toParameter(dataSource, stored, value))
+        return dialectOf(dataSource).matches(column, pattern, ignoreCase, bind)
+      }),
+    )
+
+/** All but those of {@link bindsOther} bind each value once, in order. */
+const scalars: Readonly<Record<OperatorName, ToSql>> = {
+  eq: equalsAny,
+  in: equalsAny,
+  ne: (side, values) => all(values.map((value) => `NOT (${equalsAny(side, [value])})`)),
+  lt: compareAll('<'),
+  lte: compareAll('<='),
+  gt: compareAll('>'),
+  gte: compareAll('>='),
+  is: isAny,
+  like: matchAny(false),
+  ilike: matchAny(true),
+}
+
+/** What begins where the value ends, bound; undefined behind the last value. */
+function bindEnd(side: Side, value: unknown): string | undefined {
+  const end = side.stored.kind.end?.(value)
+  return end === undefined ? undefined : bindStored(side, end)
+}
+
+function within(side: Side, value: unknown): string {
+  const from = `${side.column} >= ${bindStored(side, value)}`
+  const end = bindEnd(side, value)
+  return end === undefined ? from : `(${from} AND ${side.column} < ${end})`
+}
+
+const untilEnd = (side: Side, value: unknown): string => {
+  const end = bindEnd(side, value)
+  return end === undefined ? `${side.column} IS NOT NULL` : `${side.column} < ${end}`
+}
+
+const fromEnd = (side: Side, value: unknown): string => {
+  const end = bindEnd(side, value)
+  return end === undefined ? '1 = 0' : `${side.column} >= ${end}`
+}
+
+const withinAny: ToSql = (side, values) => any(values.map((value) => within(side, value)))
+
+/** A date-time is a span, because it is shown to the second only (D11); so are times, and dates, since SQLite may store more. */
+const spans: Readonly<Record<OperatorName, ToSql>> = {
+  ...scalars,
+  eq: withinAny,
+  in: withinAny,
+  ne: (side, values) => all(values.map((value) => `NOT (${within(side, value)})`)),
+  lte: (side, values) => all(values.map((value) => untilEnd(side, value))),
+  gt: (side, values) => all(values.map((value) => fromEnd(side, value))),
+}
