@@ -21,17 +21,20 @@ export interface Window {
 }
 
 const connections = 32
-/** Different requests of one kind of work. */
-const variants = 500
+/** Different requests of one kind of work, of which each connection has its share. */
+const variants = 16 * connections
 /** In seconds. */
-export const windowLength = Number(process.env['BENCH_WINDOW'] ?? 0.5)
+export const windowLength = Number(process.env['BENCH_WINDOW'] ?? 0.75)
+/** Who has waited for the others has memory and caches to get back, which is not counted. In seconds. */
+const lead = 0.25
 
-export async function measure({ running, work, name }: Series, seconds: number): Promise<Window> {
+export async function measure({ running, work, name }: Series): Promise<Window> {
   const { origin, usage } = running
   const requests = await requestsOf(running, work)
+  await load(origin, requests, lead)
   const before = await usage()
   const start = performance.now()
-  const result = await autocannon({ url: origin, connections, duration: seconds, requests })
+  const result = await load(origin, requests, windowLength)
   const elapsed = performance.now() - start
   const after = await usage()
   const answered = result.requests.total
@@ -47,6 +50,17 @@ export async function measure({ running, work, name }: Series, seconds: number):
   }
 }
 
+/** A connection builds all of its requests before it sends one, as long as which the server has nothing to do. */
+function load(url: string, requests: readonly autocannon.Request[], duration: number): Promise<autocannon.Result> {
+  let connection = 0
+  const setupClient = (client: autocannon.Client): void => {
+    const share = connection++
+    client.setRequests(requests.filter((_, index) => index % connections === share))
+  }
+  // It looks whether its time is over with each sample, of which one is taken every second by default.
+  return autocannon({ url, connections, duration, setupClient, sampleInt: 50 })
+}
+
 /** All that were sent, to whomever. */
 let updates = 0
 
@@ -54,10 +68,14 @@ async function requestsOf({ contestant, origin }: Running, work: Work): Promise<
   const request = contestant.requests[work]
   if (request === undefined) throw new Error(`${contestant.name} has no ${work}`)
   // A value that is there already need not be written, and some do not.
-  if (work === 'update') return [{ setupRequest: (sent) => ({ ...sent, ...request(updates++) }) }]
+  if (work === 'update') {
+    return Array.from({ length: connections }, () => ({
+      setupRequest: (sent: autocannon.Request) => ({ ...sent, ...request(updates++) }),
+    }))
+  }
   if (work !== 'deepKeyset') return Array.from({ length: variants }, (_, pick) => ({ ...request(pick) }))
   const links: autocannon.Request[] = []
-  for (let pick = 0; pick < 20; pick++) {
+  for (let pick = 0; pick < connections; pick++) {
     const page: unknown = await (await fetch(`${origin}${request(pick).path}`)).json()
     links.push({ method: 'GET', path: Object(page).meta.next })
   }

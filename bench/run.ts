@@ -4,7 +4,7 @@ import { printBars } from './bars'
 import { checkAnswers } from './check'
 import { type Contestant, contestants } from './contestants'
 import { fill } from './database'
-import { measure, type Series, type Window, windowLength } from './measure'
+import { measure, type Series, type Window } from './measure'
 import { type Running, startServer, takeSecondCore } from './process'
 import { printMarkdown, printTable, summarize } from './report'
 import { comparedWith, noteCount, type Work, works } from './work'
@@ -58,10 +58,10 @@ function seriesOf(all: readonly Running[], work: Work): readonly Series[] {
 
 /** The windows of one kind of work, round by round, by name. */
 async function measureWork(series: readonly Series[]): Promise<ReadonlyMap<string, readonly Window[]>> {
-  for (const one of series) await measure(one, windowLength)
+  for (const one of series) await measure(one)
   const windows = new Map(series.map(({ name }): [string, Window[]] => [name, []]))
   for (let round = 0; round < rounds; round++) {
-    for (const one of shuffled(series)) windows.get(one.name)?.push(await measure(one, windowLength))
+    for (const one of shuffled(series)) windows.get(one.name)?.push(await measure(one))
   }
   return windows
 }
