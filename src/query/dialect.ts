@@ -76,8 +76,6 @@ export interface Dialect {
   readonly place: (stored: StoredColumn, column: string) => PlaceSpelling
   /** Where nulls must be said to sort, so that they are the least on every database. */
   readonly sayNulls: boolean
-  /** Whether a deep page costs less when its keys are found before its rows. */
-  readonly seeksKeysFirst: boolean
   /** Whether TypeORM has one connection for all requests. */
   readonly sharesConnection: boolean
   /** Keeps others from writing to a table until the transaction ends; undefined where nobody else can. */

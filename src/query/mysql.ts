@@ -58,7 +58,6 @@ export const mysql: Dialect = {
   shown: undefined,
   place: mysqlPlace,
   sayNulls: false,
-  seeksKeysFirst: true,
   sharesConnection: false,
   // Its LOCK TABLES would end the transaction.
   lockTable: (table) => `SELECT 1 FROM ${table} FOR UPDATE`,

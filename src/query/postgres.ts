@@ -44,7 +44,6 @@ export const postgres: Dialect = {
     bound: (placeholder) => placeholder,
   }),
   sayNulls: true,
-  seeksKeysFirst: false,
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   isTextLoose: false,

@@ -14,7 +14,7 @@ import { execute, type RawRow } from './statement'
 export async function readRaw(session: Session, plan: ListPlan): Promise<readonly RawRow[]> {
   const { dataSource } = session
   const { values, bind } = gather()
-  const isDeep = dialectOf(dataSource).seeksKeysFirst && plan.offset >= deep
+  const isDeep = plan.offset >= deep
   const shape = `list ${plan.start?.direction} ${isDeep} ${plan.names} ${bindAll(dataSource, plan, bind)}`
   const tail = ` LIMIT ${bind(plan.limit)} OFFSET ${bind(plan.offset)}`
   const statement = statementOf(plan.resource, shape, () => {

@@ -58,7 +58,6 @@ export const sqlite: Dialect = {
     }
   },
   sayNulls: false,
-  seeksKeysFirst: true,
   sharesConnection: true,
   lockTable: undefined,
   isTextLoose: false,
