@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import autocannon from 'autocannon'
 import type { Running } from './process'
 import type { Work } from './work'
@@ -23,18 +24,21 @@ export interface Window {
 const connections = 32
 /** Different requests of one kind of work, of which each connection has its share. */
 const variants = 16 * connections
-/** In seconds. */
-export const windowLength = Number(process.env['BENCH_WINDOW'] ?? 0.75)
+/** About how long a window is, in seconds. */
+const windowLength = Number(process.env['BENCH_WINDOW'] ?? 0.75)
 /** Who has waited for the others has memory and caches to get back, which is not counted. In seconds. */
 const lead = 0.25
 
+/** A window ends when all of its requests are answered: what is left behind would be done in the time of whoever comes next. */
 export async function measure({ running, work, name }: Series): Promise<Window> {
   const { origin, usage } = running
   const requests = await requestsOf(running, work)
-  await load(origin, requests, lead)
+  const led = await load({ url: origin, duration: lead }, requests)
+  await becomeIdle(running)
+  const amount = Math.max(connections, Math.round((led.requests.total / lead) * windowLength))
   const before = await usage()
   const start = performance.now()
-  const result = await load(origin, requests, windowLength)
+  const result = await load({ url: origin, amount }, requests)
   const elapsed = performance.now() - start
   const after = await usage()
   const answered = result.requests.total
@@ -51,15 +55,28 @@ export async function measure({ running, work, name }: Series): Promise<Window> 
 }
 
 /** A connection builds all of its requests before it sends one, as long as which the server has nothing to do. */
-function load(url: string, requests: readonly autocannon.Request[], duration: number): Promise<autocannon.Result> {
+function load(options: autocannon.Options, requests: readonly autocannon.Request[]): Promise<autocannon.Result> {
   let connection = 0
   const setupClient = (client: autocannon.Client): void => {
     const share = connection++
     client.setRequests(requests.filter((_, index) => index % connections === share))
   }
-  // It looks whether its time is over with each sample, of which one is taken every second by default.
-  return autocannon({ url, connections, duration, setupClient, sampleInt: 50 })
+  // It looks whether it is done when it takes a sample: every second by default.
+  return autocannon({ ...options, connections, setupClient, sampleInt: 5 })
 }
+
+/** Waits until the server has done what it was asked by connections that are gone. */
+async function becomeIdle({ usage }: Running): Promise<void> {
+  let [before, after] = [0, (await usage()).cpu]
+  while (after - before > mostIdle) {
+    await setTimeout(20)
+    before = after
+    after = (await usage()).cpu
+  }
+}
+
+/** In milliseconds of 20. */
+const mostIdle = 5
 
 /** All that were sent, to whomever. */
 let updates = 0
