@@ -34,7 +34,7 @@ async function open(fragment = '', options?: BrowserContextOptions): Promise<voi
 
 const link = (name: string): Locator => page.getByRole('link', { name, exact: true })
 const button = (name: string): Locator => page.getByRole('button', { name, exact: true })
-const heading = (name: string | RegExp): Locator => page.getByRole('heading', { level: 1, name })
+const heading = (name: string | RegExp): Locator => page.getByRole('heading', { level: 1, name, exact: true })
 const resource = (name: string): Locator =>
   page.getByRole('navigation', { name: 'Resources' }).getByRole('link', { name, exact: true })
 const request = (): Locator => page.getByRole('region', { name: 'Request' })
