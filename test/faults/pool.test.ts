@@ -81,7 +81,10 @@ describe.each([
   }, 30_000)
 
   test("in a flood of reads, which hand connections to each other, the application's own code has its turn", async () => {
-    const { dataSource, url } = site
+    // However slow the machine is, who was refused would have been no flood.
+    const patient = await openSite({ source: { ...cluster.source, extra }, mount: { waitLimit: 30_000 } })
+    atEnd(patient.close)
+    const { dataSource, url } = patient
     let answered = 0
     const read = async (): Promise<number> => {
       const { status } = await fetch(`${url}/api/season/1/`)
@@ -96,10 +99,9 @@ describe.each([
     await dataSource.transaction((manager) => manager.findOneByOrFail(Season, { id: 1 }))
     const before = answered
     tell(`a transaction in a flood of ${flood.length} reads, ${name}`, { 'answered before': before })
-    // On a slow machine the last wait longer than they may.
-    expect((await Promise.all(flood)).filter((status) => status !== 200 && status !== 503)).toEqual([])
+    expect((await Promise.all(flood)).filter((status) => status !== 200)).toEqual([])
     expect(before).toBeLessThan(flood.length - 100)
-  }, 30_000)
+  }, 60_000)
 
   test('a server that is frozen: who needs no database is answered at once', async () => {
     cluster.freeze()
