@@ -7,7 +7,7 @@ export interface RequestEvent {
   readonly method: string
   readonly status: number
   readonly milliseconds: number
-  /** SQL statements of this service's own: not those of listeners, of TypeORM's `save` for trees, and BEGIN and COMMIT. */
+  /** SQL statements of this service's own: not those of listeners, and BEGIN and COMMIT. */
   readonly statements: number
   /** Rows that they have returned. */
   readonly rows: number

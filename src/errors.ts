@@ -1,5 +1,5 @@
 /**
- * Every refusal this service can give, 4xx and 503: its code, status and title.
+ * Every refusal this service can give, 4xx, 503, and 500 for what its limits keep from being shown: its code, status and title.
  * The code is the last part of the problem's `type` (RFC 9457); docs/reference/errors.md explains each.
  */
 export const refusals = {
@@ -16,6 +16,7 @@ export const refusals = {
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'Unsupported media type' },
   'precondition-required': { status: 428, title: 'If-Match is required' },
+  'record-too-large': { status: 500, title: 'The record is too large' },
   unavailable: { status: 503, title: 'Unavailable for the moment' },
 } as const
 
@@ -68,10 +69,10 @@ export class ValueError extends RequestError {
   override readonly name = 'ValueError'
 }
 
-/** Takes a mistake of the application's set-up, in a sentence; all are reported together (D26). */
+/** Takes a mistake of the application's set-up, in a sentence; all are reported together (specification: Checks at mount). */
 export type Report = (mistake: string) => void
 
-/** What the application has set up wrongly: every mistake found at mount, one a line (D26). */
+/** What the application has set up wrongly: every mistake found at mount, one a line (specification: Checks at mount). */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   constructor(readonly mistakes: readonly string[]) {
@@ -82,7 +83,7 @@ export class ConfigError extends Error {
 const reportedErrors = 20
 const reportedName = 128
 
-/** Gathers what is wrong with a request, so that its sender learns all of it at once (D5); of very much the first. */
+/** Gathers what is wrong with a request, so that its sender learns all of it at once (specification: Error documents); of very much the first. */
 export class FieldErrors {
   readonly #found: FieldError[] = []
 

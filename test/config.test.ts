@@ -437,18 +437,18 @@ test.each<[string, object, readonly string[]]>([
     { resources: [{ entity: Note, rename: { titel: 'x', title: 'a__b' } }] },
     ['"titel" in "rename" is no property', 'title has two underscores'],
   ],
-])('D26 %s', async (_, options, expected) => {
+])('Checks at mount: %s', async (_, options, expected) => {
   const mistakes = await mistakesOf(options)
   for (const words of expected) expect(mistakes.join('\n')).toContain(words)
   expect(mistakes.length).toBe(expected.length)
 })
 
-test('D25 only one entity holds the users', async () => {
+test('Users: only one entity holds the users', async () => {
   const mistakes = await mistakesOf({ users, resources: [{ entity: Tag }] }, Decorated)
   expect(mistakes).toEqual(["the site's users are in Decorated and User: only one can be"])
 })
 
-test('D26 every fault is listed at once', async () => {
+test('Checks at mount: every fault is listed at once', async () => {
   const mistakes = await mistakesOf({
     prefix: 'x',
     resources: [
@@ -460,11 +460,11 @@ test('D26 every fault is listed at once', async () => {
   expect(mistakes.length).toBe(6)
 })
 
-test('D26 what would be refused can be excluded', async () => {
+test('Checks at mount: what would be refused can be excluded', async () => {
   expect(await mistakesOf({ resources: [{ entity: Odd, exclude: ['a__b', 'c_', 'inner', 'tag'] }] })).toEqual([])
 })
 
-test('D26 a data source that is not initialized yet: its options at mount, its entities when it is', async () => {
+test('Checks at mount: a data source that is not initialized yet: its options at mount, its entities when it is', async () => {
   const later = new DataSource({ type: 'better-sqlite3', database: ':memory:', entities })
   const mistaken = { prefix: 'api' }
   expect(() => mountResources(new Koa(), later, mistaken)).toThrow('"prefix" must be a path as "/api", not "api"')
@@ -496,7 +496,7 @@ test('options that are given as undefined have their defaults', async () => {
   await dataSource.destroy()
 })
 
-test('D26 the message reads well', async () => {
+test('Checks at mount: the message reads well', async () => {
   const dataSource = await openDataSource(entities)
   const mount = (): unknown =>
     mountResources(new Koa(), dataSource, { resources: [{ entity: Note, exclude: ['titel'] }] })
@@ -517,4 +517,22 @@ test('a decorator on an entity of another data source is no matter', async () =>
   }
   expect(await mistakesOf({ resources: [{ entity: Tag }] })).toEqual([])
   void Elsewhere
+})
+
+test('a driver that writes values into SQL is refused', () => {
+  const driver: unknown = require('mysql-without-prepared')
+  const dataSource = new DataSource({ type: 'mysql', driver, entities: [Tag] })
+  expect(() => mountResources(new Koa(), dataSource, { resources: [{ entity: Tag }] })).toThrow(
+    'the data source uses the package mysql, which has no prepared statements and writes values into SQL: run "npm install mysql2"',
+  )
+})
+
+test('all mounts of a data source have the same statementTimeout', async () => {
+  const dataSource = await openDataSource([Tag])
+  const mount = (statementTimeout: number, prefix: string) => (): unknown =>
+    mountResources(new Koa(), dataSource, { statementTimeout, prefix, resources: [{ entity: Tag }] })
+  mount(300, '/one')()
+  expect(mount(300, '/two')).not.toThrow()
+  expect(mount(0, '/three')).toThrow('"statementTimeout" must be the same for all mounts of a data source')
+  await dataSource.destroy()
 })

@@ -20,7 +20,7 @@ const parsers: readonly (readonly [string, RequestHandler[]])[] = [
   ['express.raw', [express.raw({ type: '*/*' })]],
 ]
 
-describe.each(parsers)('D6 behind %s', (_, before) => {
+describe.each(parsers)('Bodies: behind %s', (_, before) => {
   const post = async (type: string, body: string | Buffer, more: Readonly<Record<string, string>> = {}) => {
     let reply: Reply | undefined
     const setUp = (site: express.Express): unknown =>

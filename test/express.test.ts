@@ -115,3 +115,33 @@ test.each([
     },
   ),
 )
+
+test('the description is written once, however a client spells the path, which Express reads without regard to case', async () => {
+  let written = 0
+  const contact = {
+    get name() {
+      written += 1
+      return 'somebody'
+    },
+  }
+  await visit(
+    (site) => site.use('/somewhere', handler({ prefix: '', info: { contact } })),
+    async (ask) => {
+      const tags = new Set<unknown>()
+      for (let spelling = 0; spelling < 2 ** 6; spelling += 1) {
+        const letters = [...'somewhere'].map((letter, index) =>
+          (spelling >> index) & 1 ? letter.toUpperCase() : letter,
+        )
+        const root = `/${letters.join('')}`
+        const reply = await ask(`GET ${root}/openapi.json`)
+        expect([reply.status, reply.json()]).toMatchObject([
+          200,
+          { servers: [{ url: root }], info: { contact: { name: 'somebody' } } },
+        ])
+        tags.add(reply.headers.etag)
+      }
+      expect(tags.size).toBe(2 ** 6)
+    },
+  )
+  expect(written).toBe(1)
+})

@@ -1,10 +1,12 @@
-/** Prints how many tests have passed on each leg, and which legs were left out for want of a server. */
+const { lines } = require('./left-out')
+
+/** Prints how many tests have passed on each leg, and which legs and suites were left out for want of a server or a program. */
 module.exports = class {
   #legs = new Map()
 
   onTestResult({ context }, { numPassingTests, numFailingTests, numPendingTests, testExecError }) {
     const name = context.config.displayName?.name ?? 'unit'
-    const leg = this.#legs.get(name) ?? { passed: 0, failed: 0, skipped: 0 }
+    const leg = this.#legs.get(name) ?? { passed: 0, failed: 0, skipped: 0, seed: context.config.globals.testLeg?.seed }
     leg.passed += numPassingTests
     leg.failed += numFailingTests + (testExecError ? 1 : 0)
     leg.skipped += numPendingTests
@@ -13,12 +15,10 @@ module.exports = class {
 
   onRunComplete() {
     console.log('\nTests by leg')
-    for (const [name, { passed, failed, skipped }] of this.#legs) {
-      console.log(`  ${name.padEnd(20)} ${passed} passed, ${failed} failed, ${skipped} skipped`)
+    for (const [name, { passed, failed, skipped, seed }] of this.#legs) {
+      const varied = seed === undefined ? '' : `, TEST_SEED=${seed}`
+      console.log(`  ${name.padEnd(20)} ${passed} passed, ${failed} failed, ${skipped} skipped${varied}`)
     }
-    const legs = require('./legs')
-    for (const { name, server } of legs) {
-      if (server && !process.env[server]) console.log(`  ${name.padEnd(20)} not run: set ${server}`)
-    }
+    for (const line of lines) console.log(`  ${line}`)
   }
 }

@@ -14,9 +14,22 @@ module.exports = [
     suites: ['hostile', 'postgres'],
   },
   { name: '0.3 postgres', typeorm: 'typeorm-0.3', driver: 'postgres', server: 'TEST_POSTGRES_URL' },
-  { name: '1.1 mariadb', typeorm: 'typeorm', driver: 'mariadb', server: 'TEST_MARIADB_URL', suites: ['hostile'] },
-  { name: '0.3 mariadb', typeorm: 'typeorm-0.3', driver: 'mariadb', server: 'TEST_MARIADB_URL' },
+  {
+    name: '1.1 mariadb',
+    typeorm: 'typeorm',
+    driver: 'mariadb',
+    server: 'TEST_MARIADB_URL',
+    suites: ['hostile', 'mysql'],
+  },
+  { name: '0.3 mariadb', typeorm: 'typeorm-0.3', driver: 'mariadb', server: 'TEST_MARIADB_URL', suites: ['mysql'] },
   // As MySQL, which TypeORM has return nothing: the same server, the other way of writing. Its words for a
   // computed column are not MariaDB's.
-  { name: '1.1 mysql', typeorm: 'typeorm', driver: 'mysql', server: 'TEST_MARIADB_URL', without: 'computed' },
+  {
+    name: '1.1 mysql',
+    typeorm: 'typeorm',
+    driver: 'mysql',
+    server: 'TEST_MARIADB_URL',
+    without: 'computed',
+    suites: ['mysql'],
+  },
 ]

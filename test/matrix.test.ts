@@ -7,7 +7,7 @@ import { openWorld, type World } from './world/world'
 
 /**
  * The access matrix: every rule, principal, method and form of URL. What must come is computed here from tables that are
- * copied from the specification (Authentication) and from D1 to D3 and D22 to D24, by nothing of `src`.
+ * copied from the specification (Paths, Order of checks, Methods, Access), by nothing of `src`.
  */
 
 type Who = 'nobody' | 'admins' | 'users' | 'everybody'
@@ -35,32 +35,32 @@ const custom: Rule = async ({ reads, authenticate }) => {
 const publicUsers = userRule({ read: 'public' })
 const publicAdmins = adminRule({ read: 'public' })
 const rules: readonly RuleCase[] = [
-  { title: 'spec default rule', name: 'plain', options: {}, reads: 'everybody', others: 'nobody' },
+  { title: 'Read-only rule: without a rule', name: 'plain', options: {}, reads: 'everybody', others: 'nobody' },
   {
-    title: 'spec read-only rule',
+    title: 'Read-only rule',
     name: 'fixed',
     options: { auth: readOnlyRule() },
     reads: 'everybody',
     others: 'nobody',
   },
-  { title: 'spec user rule', name: 'member', options: { auth: userRule() }, reads: 'users', others: 'users' },
+  { title: 'User rule', name: 'member', options: { auth: userRule() }, reads: 'users', others: 'users' },
   {
-    title: 'D22 user rule, public reading',
+    title: 'User rule: user rule, public reading',
     name: 'article',
     options: { auth: publicUsers },
     reads: 'everybody',
     others: 'users',
   },
-  { title: 'spec D23 admin rule', name: 'ledger', options: { auth: adminRule() }, reads: 'admins', others: 'admins' },
+  { title: 'Admin rule', name: 'ledger', options: { auth: adminRule() }, reads: 'admins', others: 'admins' },
   {
-    title: 'D22 admin rule, public reading',
+    title: 'User rule: admin rule, public reading',
     name: 'notice',
     options: { auth: publicAdmins },
     reads: 'everybody',
     others: 'admins',
   },
   {
-    title: 'spec D24 owner',
+    title: 'Owners',
     name: 'diary',
     options: { ownerField: 'owner' },
     reads: 'users',
@@ -68,7 +68,7 @@ const rules: readonly RuleCase[] = [
     owned: true,
   },
   {
-    title: 'D22 D24 owner, public reading',
+    title: 'Owners: public reading',
     name: 'blog',
     options: { ownerField: 'owner', auth: publicUsers },
     reads: 'everybody',
@@ -106,7 +106,7 @@ const admitted: Readonly<Record<Who, readonly Rank[]>> = {
   everybody: ['stranger', 'user', 'admin'],
 }
 
-/** What a path is, by D1: a collection, a record that is there, one that is not, or nothing of ours. */
+/** What a path is (specification: Paths): a collection, a record that is there, one that is not, or nothing of ours. */
 type Target = 'collection' | 'record' | 'no record' | 'not ours'
 
 const paths: readonly (readonly [Target, (name: string) => string])[] = [
@@ -153,7 +153,7 @@ const methods = [
 const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 const bodied: readonly string[] = ['POST', 'PUT', 'PATCH']
 
-/** The methods of D3 and D4 and what they answer where nothing is against it. */
+/** The methods (specification: Methods, Results of writes) and what they answer where nothing is against it. */
 const successes: Readonly<Record<Exclude<Target, 'not ours'>, Readonly<Record<string, number>>>> = {
   collection: { GET: 200, HEAD: 200, OPTIONS: 204, POST: 201 },
   record: { GET: 200, HEAD: 200, OPTIONS: 204, PUT: 200, PATCH: 200, DELETE: 204 },
@@ -161,7 +161,7 @@ const successes: Readonly<Record<Exclude<Target, 'not ours'>, Readonly<Record<st
   'no record': { GET: 404, HEAD: 404, OPTIONS: 204, PUT: 404, PATCH: 404, DELETE: 404 },
 }
 
-/** In the order of D2: whether the path is ours, rule, method, record, owner. */
+/** In the order of checks: whether the path is ours, rule, method, record, owner. */
 function expectedStatus(rule: Expected, { rank, owns }: Principal, method: string, target: Target): number {
   if (target === 'not ours') return 404
   const reads = reading.includes(method)
@@ -293,7 +293,7 @@ function allowFaults(rule: RuleCase, target: Exclude<Target, 'not ours'>, { head
   return allow === allowedMethods(rule, target).toSorted().join() ? [] : [`Allow: ${headers.allow}`]
 }
 
-/** What is not ours is answered by Koa, all else by a problem document (D5). */
+/** What is not ours is answered by Koa, all else by a problem document (specification: Error documents). */
 function problemFaults({ target }: Case, { headers, text }: Reply): readonly string[] {
   const type = String(headers['content-type'])
   const isProblem = type.startsWith('application/problem+json')

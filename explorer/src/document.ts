@@ -12,6 +12,7 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
   readonly minimum?: number
   readonly maximum?: number
   readonly 'x-resource'?: string
@@ -20,7 +21,6 @@ export interface Schema {
 
 export interface Parameter {
   readonly name: string
-  readonly allowEmptyValue?: boolean
   readonly schema: Schema
 }
 

@@ -19,15 +19,17 @@ export const operators: Readonly<Record<string, string>> = {
   ilike: 'like, any case',
 }
 
-/** Parameters that are no fields; `after` may be one, where its parameter is no token, which is empty for the first page. */
-const reserved: readonly string[] = ['ordering', 'limit', 'page']
+/** Parameters that are no filters. */
+const reserved: readonly string[] = ['ordering', 'limit', 'page', 'or', 'and', 'not']
+/** Parameters that are no filters, but for a field of that name, which can be compared with null. */
+const optional: readonly string[] = ['after', 'count']
 
 /** What the parameters of a list say of its filters. */
 export function filtersIn(parameters: readonly Parameter[]): readonly FilterField[] {
   const names = new Set(parameters.map(({ name }) => name))
   const found = new Map<string, Map<string, Schema>>()
-  for (const { name, schema, allowEmptyValue } of parameters) {
-    if (reserved.includes(name) || allowEmptyValue) continue
+  for (const { name, schema } of parameters) {
+    if (reserved.includes(name) || (optional.includes(name) && !names.has(`${name}__is`))) continue
     const [, base = name, operator = 'eq'] = /^(.+)__([a-z]+)$/.exec(name) ?? []
     const isOperator = Object.hasOwn(operators, operator) && (names.has(base) || operator === 'is' || operator === 'eq')
     const key = isOperator ? base : name
@@ -54,4 +56,28 @@ export function findFilter(
     }
   }
   return undefined
+}
+
+/** A filter as a member of a group. */
+function memberOf(name: string, value: string): string {
+  return `${name}:${/[",()]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value}`
+}
+
+/** The query with one more filter that may hold instead of one that is there: `or=(name:Lima,population__gt:5)`. */
+export function withAlternative(query: URLSearchParams, index: number, name: string, value: string): URLSearchParams {
+  const added = memberOf(name, value)
+  const pairs = [...query].map(([known, text], at): [string, string] => {
+    if (at !== index) return [known, text]
+    return ['or', known === 'or' ? `${text.replace(/[)]$/, '')},${added})` : `(${memberOf(known, text)},${added})`]
+  })
+  return new URLSearchParams(pairs)
+}
+
+/** The members of a group that has no other groups or lists in it; undefined for one that has. */
+export function alternativesIn(text: string): readonly (readonly [name: string, value: string])[] | undefined {
+  const inner = /^[(](.*)[)]$/s.exec(text)?.[1]
+  if (inner === undefined) return undefined
+  const members = [...`${inner},`.matchAll(/([^:(),"]+):(?:"((?:[^"]|"")*)"|([^(),"]*)),/gy)]
+  if (members.reduce((length, [match]) => length + match.length, 0) <= inner.length) return undefined
+  return members.map(([, name = '', quoted, plain = '']) => [name, quoted?.replaceAll('""', '"') ?? plain])
 }

@@ -1,6 +1,6 @@
 import { useId, useState } from 'preact/hooks'
 import type { Schema } from './document'
-import { type FilterField, filterName, findFilter, operators } from './filter-field'
+import { alternativesIn, type FilterField, filterName, findFilter, operators, withAlternative } from './filter-field'
 import { type Resource, title } from './model'
 import { fromStart, go, links } from './route'
 
@@ -9,28 +9,58 @@ interface FiltersProps {
   readonly query: URLSearchParams
 }
 
-const paging: readonly string[] = ['ordering', 'limit', 'page', 'after']
+const paging: readonly string[] = ['ordering', 'limit', 'page', 'after', 'count']
 
-/** The filters of a list, each with a button that takes it away, and a form that adds one. */
+/** A filter in words: `population ≥ 5`. One that the service does not know is there to be taken away. */
+function wordsOf(filters: readonly FilterField[], name: string, value: string): string {
+  const found = findFilter(filters, name)
+  if (found !== undefined) return `${title(found.field.name)} ${operators[found.operator]} ${value}`
+  const alternatives = name === 'or' ? alternativesIn(value) : undefined
+  return alternatives?.map(([one, text]) => wordsOf(filters, one, text)).join(' or ') ?? `${name} = ${value}`
+}
+
+/** The filters of a list, each with a button that takes it away and one for an alternative, and a form that adds one. */
 export function Filters({ resource, query }: FiltersProps) {
-  const [isOpen, setOpen] = useState(false)
+  /** The filter that the open form adds an alternative to: its index in the query. */
+  const [form, setForm] = useState<{ readonly instead: number | undefined } | undefined>()
   const active = [...query].flatMap(([name, value], index) => {
     const found = findFilter(resource.filters, name)
-    // One that the service does not know is there to be taken away.
-    const words = found ? `${title(found.field.name)} ${operators[found.operator]} ${value}` : `${name} = ${value}`
-    return found || !paging.includes(name) ? [{ words, index }] : []
+    if (!found && paging.includes(name)) return []
+    const mayAdd = found !== undefined || (name === 'or' && alternativesIn(value) !== undefined)
+    return [{ words: wordsOf(resource.filters, name, value), index, mayAdd }]
   })
-  const remove = (index: number): void => {
-    const rest = new URLSearchParams([...query].filter((_, at) => at !== index))
-    go(links.list(resource.name, fromStart(rest)))
+  const show = (next: URLSearchParams): void => {
+    // The index of a filter may be that of another one now.
+    if (form?.instead !== undefined) setForm(undefined)
+    go(links.list(resource.name, fromStart(next)))
   }
+  const remove = (index: number): void => show(new URLSearchParams([...query].filter((_, at) => at !== index)))
+  const add = (name: string, value: string): void => {
+    const instead = form?.instead
+    show(
+      instead === undefined
+        ? new URLSearchParams([...query, [name, value]])
+        : withAlternative(query, instead, name, value),
+    )
+  }
+  const isNew = form !== undefined && form.instead === undefined
   return (
     <div class="filters">
       {active.length > 0 && (
         <ul aria-label="Filters">
-          {active.map(({ words, index }) => (
+          {active.map(({ words, index, mayAdd }) => (
             <li key={index}>
               {words}
+              {mayAdd && (
+                <button
+                  type="button"
+                  aria-expanded={form?.instead === index}
+                  onClick={() => setForm(form?.instead === index ? undefined : { instead: index })}
+                  aria-label={`Or another filter instead of ${words}`}
+                >
+                  or…
+                </button>
+              )}
               <button type="button" onClick={() => remove(index)} aria-label={`Remove the filter ${words}`}>
                 ×
               </button>
@@ -38,15 +68,20 @@ export function Filters({ resource, query }: FiltersProps) {
           ))}
         </ul>
       )}
-      <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button type="button" aria-expanded={isNew} onClick={() => setForm(isNew ? undefined : { instead: undefined })}>
         Add a filter
       </button>
-      {isOpen && <FilterForm resource={resource} query={query} />}
+      {form && <FilterForm resource={resource} onAdd={add} />}
     </div>
   )
 }
 
-function FilterForm({ resource, query }: FiltersProps) {
+interface FilterFormProps {
+  readonly resource: Resource
+  readonly onAdd: (name: string, value: string) => void
+}
+
+function FilterForm({ resource, onAdd }: FilterFormProps) {
   const [name, setName] = useState(resource.filters[0]?.name ?? '')
   const [operator, setOperator] = useState('eq')
   const field = resource.filters.find((one) => one.name === name)
@@ -55,9 +90,7 @@ function FilterForm({ resource, query }: FiltersProps) {
   const add = (event: SubmitEvent): void => {
     event.preventDefault()
     const value = String(new FormData(event.currentTarget as HTMLFormElement).get('value'))
-    const next = fromStart(query)
-    next.append(filterName(field.name, chosen), value)
-    go(links.list(resource.name, next))
+    onAdd(filterName(field.name, chosen), value)
   }
   return (
     <form class="row" onSubmit={add}>

@@ -36,6 +36,7 @@ export function List({ resource, query }: ListProps) {
       </div>
       <p class="quiet">{description}</p>
       <Filters resource={resource} query={query} />
+      {resource.relatedOrderings.length > 0 && <Ordering resource={resource} query={query} />}
       {loaded.state === 'failed' ? (
         <Problem error={loaded.error} />
       ) : (
@@ -43,6 +44,43 @@ export function List({ resource, query }: ListProps) {
       )}
       {page && <Pager resource={resource} query={query} meta={page.meta} />}
     </>
+  )
+}
+
+/** Sorts by a field of the records or of related ones. */
+function Ordering({ resource, query }: ListProps) {
+  const [, hyphen = '', name = ''] = /^(-?)(.*)$/.exec(query.get('ordering') ?? '') ?? []
+  const sort = (ordering: string): void => {
+    const next = fromStart(query)
+    if (ordering === '') next.delete('ordering')
+    else next.set('ordering', ordering)
+    go(links.list(resource.name, next))
+  }
+  const own = resource.fields.map((field) => field.name).filter((one) => resource.orderings.has(one))
+  const names = ['', ...own.filter((one) => one !== 'id'), ...resource.relatedOrderings]
+  return (
+    <div class="ordering">
+      <label class="inline">
+        Order by
+        <select value={name} onChange={({ currentTarget: { value } }) => sort(value === '' ? '' : hyphen + value)}>
+          {/* An address may have another one. */}
+          {[...new Set([...names, name])].map((one) => (
+            <option key={one} value={one}>
+              {one === '' ? 'id' : title(one)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="inline">
+        <input
+          type="checkbox"
+          checked={hyphen !== ''}
+          disabled={name === ''}
+          onChange={(event) => sort((event.currentTarget.checked ? '-' : '') + name)}
+        />
+        Descending
+      </label>
+    </div>
   )
 }
 

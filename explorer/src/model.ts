@@ -15,6 +15,8 @@ export interface Resource {
   readonly filters: readonly FilterField[]
   /** Names that a list can be sorted by. */
   readonly orderings: ReadonlySet<string>
+  /** Names of fields of related records that a list can be sorted by. */
+  readonly relatedOrderings: readonly string[]
   /** What a POST and a PUT give; undefined where there is none. */
   readonly creates: readonly Field[] | undefined
   readonly updates: readonly Field[] | undefined
@@ -28,6 +30,8 @@ export interface Resource {
   /** Foreign keys of other resources that lead here. */
   readonly referrers: readonly Reference[]
   readonly limits: { readonly max: number; readonly default: number }
+  /** Whether its lists can be counted. */
+  readonly counts: boolean
 }
 
 /** A foreign key. */
@@ -54,12 +58,19 @@ export function readModel({ info, tags, paths, components: { schemas } }: OpenAp
     const find = (wanted: string): Schema => parameters.find((one) => one.name === wanted)?.schema ?? {}
     const limit = find('limit')
     const writes = [collection?.post, item?.put, item?.delete]
+    const fields = fieldsOf(name) ?? []
+    const filters = filtersIn(parameters)
     const resource: Resource = {
       name,
       description,
-      fields: fieldsOf(name) ?? [],
-      filters: filtersIn(parameters),
-      orderings: new Set((find('ordering').items?.enum ?? []).map(String)),
+      fields,
+      filters,
+      relatedOrderings: fields.flatMap((field) => {
+        const related = fieldsOf(field.schema['x-resource'] ?? '') ?? []
+        const names = related.map((other) => `${field.name.replace(/_id$/, '')}__${other.name}`)
+        return names.filter((one) => filters.some((filter) => filter.name === one && filter.operators.has('eq')))
+      }),
+      orderings: new Set((find('ordering').items?.anyOf?.[0]?.enum ?? []).map(String)),
       creates: collection?.post === undefined ? undefined : fieldsOf(`${name}.create`),
       updates: item?.put === undefined ? undefined : fieldsOf(`${name}.update`),
       deletes: item?.delete !== undefined,
@@ -72,6 +83,8 @@ export function readModel({ info, tags, paths, components: { schemas } }: OpenAp
           .map((field) => ({ resource: other.name, field: field.name })),
       ),
       limits: { max: limit.maximum ?? 1000, default: Number(limit.default ?? 20) },
+      // Without records a list is only counted.
+      counts: limit.minimum === 0,
     }
     return [name, resource]
   })

@@ -6,6 +6,8 @@ export interface PageMeta {
   readonly page: number
   readonly next: string
   readonly previous: string
+  /** Of all pages, with `count` in the query. */
+  readonly total?: number
 }
 
 interface PagerProps {
@@ -16,7 +18,7 @@ interface PagerProps {
 
 /** Leads to the pages beside this one, and chooses how long they are. */
 export function Pager({ resource, query, meta }: PagerProps) {
-  const { name, limits } = resource
+  const { name, limits, counts } = resource
   const lead = (path: string): string => links.list(name, path.slice(path.indexOf('?') + 1))
   const limit = query.get('limit') ?? String(limits.default)
   const sizes = [...new Set([5, 10, 20, 50, 100, limits.default, Number(limit)])].filter((size) => size <= limits.max)
@@ -25,11 +27,25 @@ export function Pager({ resource, query, meta }: PagerProps) {
     next.set('limit', (event.currentTarget as HTMLSelectElement).value)
     go(links.list(name, next))
   }
+  const count = (): void => {
+    const next = new URLSearchParams(query)
+    next.set('count', 'exact')
+    go(links.list(name, next))
+  }
   return (
     <nav class="pager" aria-label="Pages">
       {meta.previous === '' ? <span class="quiet">Previous</span> : <a href={lead(meta.previous)}>Previous</a>}
       <span>Page {meta.page}</span>
       {meta.next === '' ? <span class="quiet">Next</span> : <a href={lead(meta.next)}>Next</a>}
+      {meta.total === undefined ? (
+        counts && (
+          <button type="button" onClick={count}>
+            Count
+          </button>
+        )
+      ) : (
+        <span role="status">{meta.total === 1 ? '1 record' : `${meta.total.toLocaleString('en')} records`}</span>
+      )}
       <label class="inline">
         Records per page
         <select value={limit} onChange={resize}>

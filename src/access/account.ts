@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Credentials } from './credentials'
 import type { PasswordChecks } from './password-checks'
 import type { Principal } from './rule'
@@ -17,29 +16,20 @@ export interface Account {
 export type AccountLookup<Session> = (session: Session, username: string) => Promise<readonly Account[]>
 
 /**
- * Checks credentials against the site's users. An unknown, inactive or password-less user costs the same hash as a wrong
- * password, so that time does not tell who exists.
+ * Checks credentials against the site's users. An unknown, inactive or password-less user costs the same as a wrong password, so that
+ * time does not tell who exists.
  * @param lookup undefined on a site without users
  */
 export function buildAuthenticate<Session>(
-  { hash, matches }: PasswordChecks,
+  { matches }: PasswordChecks,
   lookup: AccountLookup<Session> | undefined,
-): (session: Session, credentials: Credentials | undefined) => Promise<Principal | undefined> {
-  let decoy: Promise<string> | undefined
-  const decoyHash = (): Promise<string> => {
-    decoy ??= hash(randomUUID()).catch((error: unknown) => {
-      decoy = undefined
-      throw error
-    })
-    return decoy
-  }
-  return async (session, credentials) => {
+): (session: Session, credentials: Credentials | undefined, address: string) => Promise<Principal | undefined> {
+  return async (session, credentials, address) => {
     if (lookup === undefined || credentials === undefined) return undefined
     const { username, password } = credentials
     if (username === '' || password === '') return undefined
     const account = (await lookup(session, username)).find((found) => found.username === username && isOpen(found))
-    const stored = account === undefined ? await decoyHash() : String(account.password)
-    const isRight = await matches(credentials, stored)
+    const isRight = await matches(credentials, account && String(account.password), address)
     return account !== undefined && isRight ? { id: account.id, admin: account.admin } : undefined
   }
 }

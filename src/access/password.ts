@@ -3,6 +3,9 @@ import { hash, verify } from '@node-rs/argon2'
 /** argon2id with the parameters that OWASP's password storage cheat sheet names first: 19 MiB, 2 passes, 1 lane. */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
+/** The beginning of every hash that `hashPassword` makes. */
+export const currentCost = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}`
+
 /** Characters of a hash that `hashPassword` makes. */
 export const hashLength = 97
 

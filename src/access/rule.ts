@@ -42,11 +42,11 @@ export interface Rule {
 }
 
 export interface ReadAccess {
-  /** `'public'` opens GET, HEAD and OPTIONS to everybody (D22). Default: credentials on every method. */
+  /** `'public'` opens GET, HEAD and OPTIONS to everybody (specification: User rule). Default: credentials on every method. */
   readonly read?: 'public'
 }
 
-/** Only reading, by anybody. The default rule (spec.md, Authentication). */
+/** Only reading, by anybody. The default rule (specification: Read-only rule). */
 export function readOnlyRule(): Rule {
   return withDescription(({ reads }) => (reads ? anonymous : null), {
     title: 'read-only',
@@ -55,13 +55,13 @@ export function readOnlyRule(): Rule {
   })
 }
 
-/** Every user of the site, by HTTP Basic (spec.md, Authentication). */
+/** Every user of the site, by HTTP Basic (specification: User rule). */
 export function userRule({ read }: ReadAccess = {}): Rule {
   const rule: Rule = ({ authenticate }) => authenticate()
   return withReadAccess(rule, read, { title: 'user', needs: 'users' })
 }
 
-/** A user rule for administrators only; other users are refused alike (D23). */
+/** A user rule for administrators only; other users are refused alike (specification: Admin rule). */
 export function adminRule({ read }: ReadAccess = {}): Rule {
   const user = userRule()
   const rule: Rule = async (request) => {

@@ -10,19 +10,37 @@ export interface ListRequest {
   readonly limit?: number | undefined
   readonly page?: number | undefined
   readonly after?: string | undefined
+  readonly count?: 'exact' | 'capped' | undefined
   readonly signal?: AbortSignal | undefined
 }
 interface WriteRequest {
   readonly ifMatch?: string | undefined
 }
 interface ItemPage {
-  readonly meta: { readonly next: string; readonly previous: string }
   readonly objects: readonly Item[]
+  readonly hasNext: boolean
+  /** Records of all pages; undefined where they were not counted, or not all. */
+  readonly total: number | undefined
+}
+
+/** What the providers take besides the options of the client. */
+export interface ProviderOptions extends ClientOptions {
+  /**
+   * How lists are counted, by a second statement: all records, or at most 10,000 (the service's `limits.count`). False for services
+   * with resources that have a field `count`. Default: `capped`.
+   */
+  readonly count?: 'exact' | 'capped' | false
 }
 
 /** A resource of the client whose entity is not known. */
 export interface Collection {
-  readonly list: (filters: Values, request: ListRequest) => Promise<ItemPage>
+  readonly list: (
+    filters: Values,
+    request: ListRequest,
+  ) => Promise<{
+    readonly meta: { readonly next: string; readonly total?: number; readonly total_capped?: boolean }
+    readonly objects: readonly Item[]
+  }>
   readonly all: (filters: Values, request: ListRequest) => AsyncIterable<Item>
   readonly get: (id: Identifier, request: Pick<ListRequest, 'signal'>) => Promise<Item>
   readonly create: (values: Values) => Promise<Item>
@@ -42,13 +60,30 @@ const many = 100
 /** Characters of the ids in a request: a parameter may have 2,048. */
 const characters = 2000
 
+/** A page of a number with all of its records: the service ends one early whose records have too many bytes. */
+export async function fetchPage(collection: Collection, filters: Values, request: ListRequest): Promise<ItemPage> {
+  const { objects, meta } = await collection.list(filters, request)
+  const { limit = objects.length } = request
+  const hasNext = meta.next !== ''
+  const total = meta.total_capped === true ? undefined : meta.total
+  if (!hasNext || objects.length >= limit) return { objects, hasNext, total }
+  const items: Item[] = []
+  for await (const item of collection.all(filters, { ...request, count: undefined })) {
+    if (items.length === limit) return { objects: items, hasNext, total }
+    items.push(item)
+  }
+  return { objects: items, hasNext: false, total }
+}
+
 /** The records of ids, by as few requests as their number and length allow; none for an id that there is not. */
 export async function fetchMany(
-  { list }: Collection,
+  collection: Collection,
   ids: readonly Identifier[],
   signal: AbortSignal | undefined,
 ): Promise<readonly Item[]> {
-  const pages = await Promise.all(chunksOf(ids).map((some) => list({ id__in: some }, { limit: some.length, signal })))
+  const pages = await Promise.all(
+    chunksOf(ids).map((some) => fetchPage(collection, { id__in: some }, { limit: some.length, signal })),
+  )
   return pages.flatMap(({ objects }) => objects)
 }
 

@@ -1,11 +1,13 @@
-import type { ClientOptions, ResourceError } from '../client/index.ts'
+import type { ResourceError } from '../client/index.ts'
 import {
   type CollectionOf,
   collectionsOf,
   fetchMany,
+  fetchPage,
   type Identifier,
   keyOf,
   orderingOf,
+  type ProviderOptions,
   type Values,
 } from './collection.ts'
 import { changesOf, createSeen, type Seen } from './edits.ts'
@@ -32,32 +34,45 @@ const translated = translateTo(HttpError)
 
 /**
  * A data provider for react-admin 5. Filters are named as the service names them (`population__gte`); an array means `in`, null
- * means `is=null`, nested values are a path, and `name__contains` is the provider's own. Lists have `pageInfo`; the service does
- * not count, so `total` is known on the last page alone. An update sends the fields that have changed, with `If-Match` where the
+ * means `is=null`, nested values are a path, `or`, `and` and `not` combine filters, and `name__contains` is the provider's own. Lists have `pageInfo`, and `total` where
+ * all records are counted. An update sends the fields that have changed, with `If-Match` where the
  * record was edited as it had been read.
  * @param baseUrl where the service is mounted: `/api`
  * @throws {HttpError} by every method, for an answer that is no success
  * @example
  * const dataProvider = createDataProvider('/api', { username: 'ann', password: 'ann-secret' })
  */
-export function createDataProvider(baseUrl: string, options: ClientOptions = {}): DataProvider {
+export function createDataProvider(
+  baseUrl: string,
+  { count = 'capped', ...options }: ProviderOptions = {},
+): DataProvider {
   const collectionOf = collectionsOf(baseUrl, options)
   const seen = createSeen()
-  return { supportAbortSignal: true, ...buildReads(collectionOf, seen), ...buildWrites(collectionOf, seen) }
+  return {
+    supportAbortSignal: true,
+    ...buildReads(collectionOf, seen, count || undefined),
+    ...buildWrites(collectionOf, seen),
+  }
 }
 
 type Reads = 'getList' | 'getManyReference' | 'getOne' | 'getMany'
 
-function buildReads(collectionOf: CollectionOf, seen: Seen): Pick<DataProvider, Reads> {
+function buildReads(
+  collectionOf: CollectionOf,
+  seen: Seen,
+  count: 'exact' | 'capped' | undefined,
+): Pick<DataProvider, Reads> {
   const list = async (resource: string, params: ListParams, more: Values = {}): Promise<ListResult<never>> => {
     const { pagination, sort, filter, signal } = params
     const ordering = orderingOf(sort ? [sort] : [])
-    const request = { ordering, limit: pagination?.perPage, page: pagination?.page, signal }
-    const { objects, meta } = await translated(collectionOf(resource).list({ ...filtersOf(filter), ...more }, request))
-    const pageInfo = { hasNextPage: meta.next !== '', hasPreviousPage: meta.previous !== '' }
+    const request = { ordering, limit: pagination?.perPage, page: pagination?.page, count, signal }
+    const asked = { ...filtersOf(filter), ...more }
+    const { objects, hasNext, total } = await translated(fetchPage(collectionOf(resource), asked, request))
     const { page = 1, perPage = 0 } = pagination ?? {}
-    const isEnd = !pageInfo.hasNextPage && (objects.length > 0 || page === 1)
-    return { data: objects as never[], pageInfo, ...(isEnd && { total: (page - 1) * perPage + objects.length }) }
+    const pageInfo = { hasNextPage: hasNext, hasPreviousPage: page > 1 }
+    const isEnd = !hasNext && (objects.length > 0 || page === 1)
+    const known = total ?? (isEnd ? (page - 1) * perPage + objects.length : undefined)
+    return { data: objects as never[], pageInfo, ...(known !== undefined && { total: known }) }
   }
   return {
     getList: (resource, params) => list(resource, params),
@@ -108,6 +123,10 @@ function filtersOf(filter: Values = {}, path = ''): Values {
   return Object.fromEntries(
     Object.entries(filter).flatMap(([key, value]) => {
       if (value === undefined) return []
+      if (path === '' && (key === 'or' || key === 'and') && Array.isArray(value)) {
+        return [[key, value.map((filters: Values) => filtersOf(filters))]]
+      }
+      if (path === '' && key === 'not') return [[key, filtersOf(value as Values)]]
       const name = path + keyOf(key)
       const [, text] = /^(.+)__contains$/.exec(name) ?? []
       if (text !== undefined) return [[`${text}__ilike`, containing(String(value))]]

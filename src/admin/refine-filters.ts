@@ -33,27 +33,55 @@ const operators: Readonly<Record<string, readonly (readonly [operator: string, o
   endswiths: [['like', ending]],
 }
 
+/** Refine's operators that are the complement of others. Records with null meet them too. */
+const complements: Readonly<Record<string, string>> = {
+  nin: 'in',
+  ncontains: 'contains',
+  ncontainss: 'containss',
+  nbetween: 'between',
+  nstartswith: 'startswith',
+  nstartswiths: 'startswiths',
+  nendswith: 'endswith',
+  nendswiths: 'endswiths',
+}
+
+/** Filters of the client. */
+interface Group {
+  readonly [name: string]: unknown
+  readonly and?: readonly Group[]
+}
+
 /**
- * Filters of Refine, all of which must hold, as the service's.
+ * Filters of Refine, all of which must hold.
  * @throws {Error} for what the service cannot be asked
  */
 export function filtersOf(filters: readonly Filter[]): Values {
-  const parameters: Record<string, unknown> = {}
-  for (const [name, value] of filters.flatMap(parametersOf)) {
-    if (Object.hasOwn(parameters, name)) throw new Error(`there are two filters ${name}: the service takes one`)
-    parameters[name] = value
-  }
-  return parameters
+  return merged(filters.flatMap(groupsOf))
 }
 
-function parametersOf({ operator, field = '', value }: Filter): readonly (readonly [name: string, value: unknown])[] {
-  if (operator === 'and') return (value as readonly Filter[]).flatMap(parametersOf)
-  const said = operators[operator]
-  if (said === undefined) {
-    const known = Object.keys(operators).join(', ')
-    throw new Error(`the service has no filter by "${operator}"; operators: and, ${known}`)
+/** Groups all of which must hold, as one: names that come twice in groups of their own. */
+function merged(groups: readonly Group[]): Group {
+  const [first = {}, ...others] = groups
+  const rest = others.filter((group) => Object.keys(group).some((name) => Object.hasOwn(first, name)))
+  const own = Object.assign({}, first, ...others.filter((group) => !rest.includes(group)))
+  return rest.length === 0 ? own : { ...own, and: rest }
+}
+
+function groupsOf({ operator, field = '', value }: Filter): readonly Group[] {
+  if (operator === 'and') return (value as readonly Filter[]).flatMap(groupsOf)
+  if (operator === 'or') {
+    const members = (value as readonly Filter[]).map((filter) => filtersOf([filter]))
+    const set = members.filter((member) => Object.keys(member).length > 0)
+    return set.length === 0 ? [] : [{ or: set }]
   }
   // Refine's tables leave a filter that is not set undefined.
   if (value === undefined) return []
-  return said.map(([name, operand]) => [`${keyOf(field)}__${name}`, operand(value)])
+  const complement = complements[operator]
+  if (complement !== undefined) return [{ not: filtersOf([{ operator: complement, field, value }]) }]
+  const said = operators[operator]
+  if (said === undefined) {
+    const known = ['and', 'or', ...Object.keys(operators), ...Object.keys(complements)].join(', ')
+    throw new Error(`the service has no filter by "${operator}"; operators: ${known}`)
+  }
+  return said.map(([name, operand]) => ({ [`${keyOf(field)}__${name}`]: operand(value) }))
 }

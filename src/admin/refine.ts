@@ -1,11 +1,13 @@
-import type { ClientOptions, ResourceError } from '../client/index.ts'
+import type { ResourceError } from '../client/index.ts'
 import {
   type Collection,
   collectionsOf,
   fetchAll,
   fetchMany,
+  fetchPage,
   type Identifier,
   orderingOf,
+  type ProviderOptions,
   type Values,
 } from './collection.ts'
 import { filtersOf } from './refine-filters.ts'
@@ -29,18 +31,20 @@ export class HttpError extends Error {
 const translated = translateTo(HttpError)
 
 /**
- * A data provider for Refine 5. The service does not count, so `total` is one more than has been seen while there is a next page:
- * Refine then offers the next page and none behind it. Filters with `or`, and with negations that the service does not know, are
- * refused.
+ * A data provider for Refine 5. Where there are more records than are counted, `total` is one more than has been seen while there is
+ * a next page: Refine then offers the next page and none after it.
  * @param baseUrl where the service is mounted: `/api`
  * @throws {HttpError} by every method, for an answer that is no success
  * @example
  * const dataProvider = createDataProvider('/api', { username: 'ann', password: 'ann-secret' })
  */
-export function createDataProvider(baseUrl: string, options: ClientOptions = {}): DataProvider {
+export function createDataProvider(
+  baseUrl: string,
+  { count = 'capped', ...options }: ProviderOptions = {},
+): DataProvider {
   const collectionOf = collectionsOf(baseUrl, options)
   return {
-    getList: (params) => translated(list(collectionOf(params.resource), params)),
+    getList: (params) => translated(list(collectionOf(params.resource), params, count || undefined)),
     getMany: async ({ resource, ids, meta }) => {
       const items = await translated(fetchMany(collectionOf(resource), ids, meta?.queryContext?.signal))
       return { data: items as never[] }
@@ -53,7 +57,11 @@ export function createDataProvider(baseUrl: string, options: ClientOptions = {})
   }
 }
 
-async function list(collection: Collection, params: ListParams): Promise<{ data: never[]; total: number }> {
+async function list(
+  collection: Collection,
+  params: ListParams,
+  count: 'exact' | 'capped' | undefined,
+): Promise<{ data: never[]; total: number }> {
   const { pagination = {}, sorters = [], filters = [], meta } = params
   const { mode = 'server', currentPage: page = 1, pageSize: limit = 10 } = pagination
   const asked = filtersOf(filters)
@@ -62,9 +70,9 @@ async function list(collection: Collection, params: ListParams): Promise<{ data:
     const items = await fetchAll(collection, asked, request)
     return { data: items as never[], total: items.length }
   }
-  const answer = await collection.list(asked, { ...request, limit, page })
-  const seen = (page - 1) * limit + answer.objects.length
-  return { data: answer.objects as never[], total: answer.meta.next === '' ? seen : seen + 1 }
+  const { objects, hasNext, total } = await fetchPage(collection, asked, { ...request, limit, page, count })
+  const seen = (page - 1) * limit + objects.length
+  return { data: objects as never[], total: total ?? (hasNext ? seen + 1 : seen) }
 }
 
 async function remove(collection: Collection, id: Identifier): Promise<{ readonly id: Identifier }> {

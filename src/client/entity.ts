@@ -19,7 +19,7 @@ export type HiddenBy<Resource> = Resource extends { readonly [excluded]: { reado
   ? Names
   : never
 
-/** What the resource of an entity hides, where it is one of these: holds for joins into it too (D13). */
+/** What the resource of an entity hides, where it is one of these: holds for joins into it too (specification: Hidden fields). */
 export type HiddenIn<Entity, Resources> = HiddenOf<Entity, Hiding<Resources>>
 /** Those of the resources that hide something. The compiler keeps what a conditional type was, but not what was looked up. */
 type Hiding<Resources> = Resources extends unknown

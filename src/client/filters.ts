@@ -10,7 +10,9 @@ type Fewer = [never, 0, 1, 2]
  * entity has through its relations: that is why a list is generic in its filters.
  */
 export type Checked<Resource, Resources, Filters> = {
-  readonly [Name in keyof Filters]: OperandAt<EntityOf<Resource>, Name, Resources, 3, Name> | undefined
+  readonly [Name in keyof Filters]: Name extends GroupName
+    ? GroupOf<Resource, Resources, Name> | undefined
+    : OperandAt<EntityOf<Resource>, Name, Resources, 3, Name> | undefined
 }
 
 /** The filters of a list, through at most three relations. */
@@ -20,9 +22,17 @@ export type FiltersOf<Resource, Resources = { readonly resource: Resource }> = C
   AllFilters<EntityOf<Resource>, Resources>
 >
 
+/** Combines filters: one of them holds (`or`), each does for related records of its own (`and`), they do not all hold (`not`). */
+type GroupName = 'or' | 'and' | 'not'
+type GroupOf<Resource, Resources, Name extends GroupName> = Name extends 'not'
+  ? FiltersOf<Resource, Resources>
+  : readonly FiltersOf<Resource, Resources>[]
+
 /** The names of all filters, for completion. By keys of the entity, so that the compiler lists them only when it is asked to. */
 export type AllFilters<Entity, Resources> = {
-  readonly [Name in keyof Entity & string as NameFrom<Entity, Name, Resources, 3>]?: unknown
+  readonly [Name in (keyof Entity & string) | GroupName as Name extends keyof Entity
+    ? NameFrom<Entity, Name, Resources, 3>
+    : Name]?: unknown
 }
 
 /** Of a name that is none, so that the compiler's message says which. */
@@ -31,7 +41,7 @@ export interface NoSuchFilter<Name> {
 }
 declare const missing: unique symbol
 
-/** A name is read as the service does: as a path of fields first, its last part as an operator where it is no field (D15). */
+/** A name is read as the service does: as a path of fields first, its last part as an operator where it is no field (specification: Names of filters). */
 type OperandAt<Entity, Name, Resources, Left extends Depth, Full> = Name extends `${infer First}__${infer Rest}`
   ? OperandBehind<Entity, First, Rest, Resources, Left, Full>
   : OperandOf<ValueAt<Entity, Name, Resources>, 'eq', Full>

@@ -1,4 +1,4 @@
-/** Operators, and what each compares with (spec.md, Query parameters). */
+/** Operators, and what each compares with (specification: Operators). */
 interface NullOperands {
   readonly is: 'null' | 'not_null'
 }

@@ -31,7 +31,7 @@ function headersOf({ username, password = '', headers = {} }: ClientOptions): He
   return all
 }
 
-/** Integers that no number holds are texts (D12). */
+/** Integers that no number holds are texts (specification: Values in JSON). */
 function jsonOf(_: string, value: unknown): unknown {
   if (typeof value !== 'bigint') return value
   return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)

@@ -29,12 +29,14 @@ export interface RequestOptions {
 export interface ListOptions<Ordering extends string = string> extends RequestOptions {
   /** The first key first. Default: the order of the ids. */
   readonly ordering?: Ordering | readonly Ordering[]
-  /** Records of a page. Default: the service's, 20. */
+  /** Records of a page. Default: the service's, 20. With `count` it may be 0. */
   readonly limit?: number
   /** The first is 1. */
   readonly page?: number
   /** Empty for the first page of keyset paging, which costs the same however deep it gets. */
   readonly after?: string
+  /** Adds how many records all pages have, as `meta.total`: all of them, or at most 10,000, the service's limit. */
+  readonly count?: 'exact' | 'capped'
 }
 
 /** Of a write. */
@@ -43,7 +45,7 @@ export interface WriteOptions extends RequestOptions {
   readonly ifMatch?: string | undefined
 }
 
-/** One page of a list (spec.md, Collection envelope). */
+/** One page of a list (specification: Collection envelope). */
 export interface Page<Item> {
   readonly meta: {
     readonly model: string
@@ -51,6 +53,10 @@ export interface Page<Item> {
     /** Path of that page; empty where there is none. */
     readonly next: string
     readonly previous: string
+    /** With `count`. */
+    readonly total?: number
+    /** With `count: 'capped'`: whether there are more than `total`. */
+    readonly total_capped?: boolean
   }
   readonly objects: readonly Item[]
 }

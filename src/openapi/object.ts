@@ -30,7 +30,7 @@ export function objectSchema(members: readonly Member[], rest: JsonSchema = {}):
   }
 }
 
-/** Fields that are not known are refused (D7). */
+/** Fields that are not known are refused (specification: Strict types). */
 export function closedObject(members: readonly Member[]): JsonSchema {
   return objectSchema(members, { additionalProperties: false })
 }

@@ -10,7 +10,7 @@ import { createOf, listOf, schemaRef, updateOf } from './schemas'
 /** A Path Item Object of OpenAPI. */
 export type PathItem = JsonSchema
 
-/** The paths of one resource: its collection and its items, without the last slash (D1), which checkers of documents do not like. */
+/** The paths of one resource: its collection and its items, without the last slash (specification: Paths), which checkers of documents do not like. */
 export function resourcePaths(resource: Resource, limits: Limits): readonly (readonly [string, PathItem])[] {
   const { name, writable } = resource
   const update = writable && updateOperation(resource)
@@ -38,7 +38,7 @@ export function statusesIn(items: readonly PathItem[]): ReadonlySet<string> {
 function listOperation(resource: Resource, limits: Limits): JsonSchema {
   return operation(resource, 'list', `List ${resource.name} records`, {
     parameters: listParameters(resource, limits),
-    responses: { '200': json('A page of records', listOf(resource.name)), ...errors(resource, 'read', [400]) },
+    responses: { '200': json('A page of records', listOf(resource.name)), ...errors(resource, 'read', [400, 500]) },
   })
 }
 
@@ -59,7 +59,7 @@ function readOperation(resource: Resource): JsonSchema {
     responses: {
       '200': { ...json('The record', resource.name), headers: etag },
       '304': { description: 'The record is as If-None-Match says' },
-      ...errors(resource, 'read', [404, 412]),
+      ...errors(resource, 'read', [404, 412, 500]),
     },
   })
 }
@@ -123,7 +123,7 @@ function json(description: string, schema: string): JsonSchema {
   return { description, content: { 'application/json': { schema: schemaRef(schema) } } }
 }
 
-/** A body as JSON, or as a form whose field `data` holds it (spec.md, Endpoints, rule 1). */
+/** A body as JSON, or as a form whose field `data` holds it (specification: Bodies). */
 function body(name: string): JsonSchema {
   const data = { type: 'string', contentMediaType: 'application/json', contentSchema: schemaRef(name) }
   const form = { schema: { type: 'object', properties: { data }, required: ['data'] } }

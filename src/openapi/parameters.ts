@@ -1,6 +1,7 @@
 import type { Limits } from '../request/limits'
-import { reserved } from '../request/list-request'
+import { countings } from '../request/list-request'
 import type { Field } from '../schema/field'
+import { groupNames, reservedNames } from '../schema/list-parameters'
 import { memoize } from '../schema/memoize'
 import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
@@ -25,20 +26,38 @@ const words: Readonly<Record<OperatorName, string>> = {
   ilike: 'like this pattern, whatever the case',
 }
 
-/** All that a list takes: filters, ordering and paging (spec.md, Query parameters). */
+const orderingWords =
+  'Fields to sort by, the first first; with a leading hyphen from the greatest to the least. Through relations to one record: ' +
+  '`author__name`. Nulls are the least, unless `__nullsfirst` or `__nullslast` follows'
+
+/** All that a list takes: filters, ordering and paging (specification: Lists). */
 export function listParameters(resource: Resource, limits: Limits): readonly Parameter[] {
-  const { default: size, max } = limits.page
   return [
     ...filterParameters(resource, limits),
-    query('ordering', 'Fields to sort by, the first first; with a leading hyphen from the greatest to the least', {
+    ...groupParameters,
+    query('ordering', orderingWords, {
       ...list(orderings(resource)),
     }),
-    query('limit', 'Records of a page', { schema: { type: 'integer', minimum: 1, maximum: max, default: size } }),
+    limitParameter(resource, limits),
     query('page', 'Which page, from 1', {
       schema: { type: 'integer', minimum: 1, maximum: limits.depth, default: 1 },
     }),
-    ...(resource.takesAfter ? [afterParameter(resource)] : []),
+    ...(resource.optionalParameters.has('after') ? [afterParameter(resource)] : []),
+    ...(resource.optionalParameters.has('count') ? [countParameter(limits)] : []),
   ]
+}
+
+function limitParameter({ optionalParameters }: Resource, { page }: Limits): Parameter {
+  const counts = optionalParameters.has('count')
+  return query('limit', counts ? 'Records of a page; 0 only with "count"' : 'Records of a page', {
+    schema: { type: 'integer', minimum: counts ? 0 : 1, maximum: page.max, default: page.default },
+  })
+}
+
+function countParameter({ count }: Limits): Parameter {
+  return query('count', `Counts the records of all pages: all of them, or at most ${count}`, {
+    schema: { type: 'string', enum: [...countings] },
+  })
 }
 
 function afterParameter({ paging }: Resource): Parameter {
@@ -48,6 +67,16 @@ function afterParameter({ paging }: Resource): Parameter {
     allowEmptyValue: true,
   })
 }
+
+const groupWords = {
+  or: 'Any of these filters holds: `(a:1,b__gt:2,not(c__is:null))`',
+  and: 'All of these filters hold, for the same related record: `(tags__name:a,tags__color:red)`',
+  not: 'These filters do not all hold: `(a:1,b:2)`',
+} as const
+
+const groupParameters: readonly Parameter[] = groupNames.map((name) =>
+  query(name, groupWords[name], { schema: { type: 'string', pattern: '^[(].*[)]$', examples: ['(id__is:not_null)'] } }),
+)
 
 /** A filter for each field and operator, and through relations two far. Longer paths can be asked for too. */
 function filterParameters(resource: Resource, limits: Limits): readonly Parameter[] {
@@ -65,7 +94,7 @@ function filterParameters(resource: Resource, limits: Limits): readonly Paramete
   }
   const depth = Math.min(2, limits.joinDepth)
   const own = fieldFilters(resource, limits).map((filter) =>
-    reserved.has(filter.name) ? { ...filter, name: `${filter.name}__eq` } : filter,
+    reservedNames.has(filter.name) ? { ...filter, name: `${filter.name}__eq` } : filter,
   )
   return [...own, ...relations(resource).flatMap((relation) => through(resource, '', relation, depth))]
 }
@@ -77,7 +106,7 @@ function relations(resource: Resource): readonly Reference[] {
   return [...references(resource), ...resource.relations]
 }
 
-/** Foreign keys by the name that joins have for them: without `_id`, unless a field has that name (D15). */
+/** Foreign keys by the name that joins have for them: without `_id`, unless a field has that name (specification: Names of filters). */
 function references({ record, fields }: Resource): readonly Reference[] {
   return record.flatMap((field) => {
     const { name, relation } = field
@@ -113,9 +142,11 @@ function operand(field: Field, operator: OperatorName, { pattern, members }: Lim
   return { schema: asked }
 }
 
+/** Own fields are listed, those of related records and where nulls stand only described: there are many. */
 function orderings({ record }: Resource): JsonSchema {
   const names = record.filter(({ kind }) => kind.operators.includes('eq')).map(({ name }) => name)
-  return { type: 'string', enum: names.flatMap((name) => [name, `-${name}`]) }
+  const own = { enum: names.flatMap((name) => [name, `-${name}`]) }
+  return { type: 'string', anyOf: [own, { pattern: '^-?.+__.+$' }] }
 }
 
 /** Values with commas between them. */

@@ -31,13 +31,13 @@ function response(status: ErrorStatus): JsonSchema {
   }
 }
 
-/** The one answer of a refused login (spec.md, Authentication, rule 1). */
+/** The one answer of a refused login (specification: Refusal by the access rule). */
 const loginRequired: JsonSchema = {
   headers: { 'WWW-Authenticate': { schema: { type: 'string', examples: ['Basic realm="Login Required"'] } } },
   content: { 'text/html': { schema: { type: 'string', const: 'Authentication failed' } } },
 }
 
-/** RFC 9457 (D5). Resources are named in small letters. */
+/** RFC 9457 (specification: Error documents). Resources are named in small letters. */
 export const problemSchema: JsonSchema = {
   type: 'object',
   properties: {

@@ -30,7 +30,7 @@ export function resourceSchemas(resource: Resource): readonly (readonly [SchemaN
   return schemas
 }
 
-/** A record as every answer shows it (spec.md, Record representation). */
+/** A record as every answer shows it (specification: Record representation). */
 function recordSchema(resource: Resource): JsonSchema {
   const { record, description, owner } = resource
   const members = record.map((field): Member => {
@@ -45,8 +45,8 @@ function recordSchema(resource: Resource): JsonSchema {
   }
 }
 
-/** The envelope of a list (spec.md, Collection envelope). */
-function listSchema({ name }: Resource): JsonSchema {
+/** The envelope of a list (specification: Counts). */
+function listSchema({ name, optionalParameters }: Resource): JsonSchema {
   const link = 'Path of that page; empty where there is none.'
   const meta = {
     model: { type: 'string', const: name },
@@ -54,17 +54,26 @@ function listSchema({ name }: Resource): JsonSchema {
     next: { type: 'string', description: link },
     previous: { type: 'string', description: link },
   }
+  const totals = {
+    total: { type: 'integer', minimum: 0, description: 'Records of all pages, with `count`.' },
+    total_capped: { type: 'boolean', description: 'Whether there are more than `total`, with `count=capped`.' },
+  }
+  const counts = optionalParameters.has('count')
   return {
     type: 'object',
     properties: {
-      meta: { type: 'object', properties: meta, required: Object.keys(meta) },
+      meta: {
+        type: 'object',
+        properties: { ...meta, ...(counts && totals) },
+        required: Object.keys(meta),
+      },
       objects: { type: 'array', items: schemaRef(name) },
     },
     required: ['meta', 'objects'],
   }
 }
 
-/** The body of a POST: what may be given, hidden fields too (D13), and what must be. */
+/** The body of a POST: what may be given, hidden fields too (specification: Hidden fields), and what must be. */
 function createSchema(resource: Resource): JsonSchema {
   const { owner, inputs, record } = resource
   const isShown = (field: Field): boolean => record.includes(field)
@@ -80,7 +89,7 @@ function createSchema(resource: Resource): JsonSchema {
 }
 
 /**
- * The body of a PUT: some of the fields that can be changed. Of the others those that are shown may be sent back as they were read (D9).
+ * The body of a PUT: some of the fields that can be changed. Of the others those that are shown may be sent back as they were read (specification: Sending back what was read).
  */
 function updateSchema(resource: Resource): JsonSchema {
   const { owner, inputs, record } = resource

@@ -1,26 +1,30 @@
 import type { Principal } from '../access/rule'
 import { ApiError, FieldErrors } from '../errors'
 import { planInsert } from '../plan/change-set'
-import { planList } from '../plan/select-plan'
+import { planList, wrongToken } from '../plan/select-plan'
 import { ownerKey } from '../plan/target'
-import { isUnreadable } from '../query/dialect-of'
 import { preconditionFailed, recordStoredRaw } from '../query/entity-tag'
+import { isPlace } from '../query/keyset'
 import { afterLoad } from '../query/load'
+import { bytesOf } from '../query/measure'
 import { recordOfRow } from '../query/record'
 import { requireReferences } from '../query/reference'
 import { readReplica } from '../query/replica'
 import { retryOnce } from '../query/retry'
 import { readerOf } from '../query/row'
 import { shownOf } from '../query/shown'
+import { isUnreadable } from '../query/unreadable'
 import { validateChanges } from '../query/validate'
 import { deleteRow, insertRow, type Saved } from '../query/write'
-import { parseBody } from '../request/body'
+import { type Body, parseBody } from '../request/body'
 import { parseListRequest } from '../request/list-request'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import { type Answer, answerEmpty, answerJson, answerNotModified } from '../response/answer'
 import { renderEnvelope } from '../response/envelope'
+import { countedLength } from '../response/held-bytes'
 import type { Resource } from '../schema/registry'
-import { notFound, requireRaw, requireTarget } from './found'
+import { readItem } from './budget'
+import { notFound, requireTarget } from './found'
 import { hashPasswords } from './hash-passwords'
 import { fetchPage } from './page'
 import type { ResourceRequest, Service } from './service'
@@ -29,29 +33,31 @@ import { updateAtOnce, updateFound } from './update'
 /** What one method does; the access rule has let it pass. */
 export type Action = (service: Service, request: ResourceRequest, principal: Principal) => Promise<Answer>
 
-export const list: Action = async (service, { resource, session, querystring, collection }) => {
+export const list: Action = async (service, { resource, session, querystring, collection, held }) => {
   const errors = new FieldErrors()
-  const request = parseListRequest(querystring, resource.takesAfter, service.limits, errors)
+  const request = parseListRequest(querystring, resource.optionalParameters, service.limits, errors)
   const plan = planList(resource, request, service, errors)
+  const { place } = plan.start ?? {}
+  if (place !== undefined && !isPlace(session.dataSource, plan, place)) errors.add('after', wrongToken)
   errors.raise('bad-query')
   try {
-    const page = await readReplica(session, (from) => fetchPage(service, from, plan, request))
+    const page = await readReplica(session, (from) => fetchPage(service, from, plan, request, held))
     return answerJson(200, renderEnvelope(resource, request, page, collection))
   } catch (error) {
-    if (!isUnreadable(error, session.dataSource, resource)) throw error
-    throw new ApiError('bad-query', 'the database cannot read the value of a filter')
+    if (!(await isUnreadable(error, session, plan))) throw error
+    throw new ApiError('bad-query', 'the database cannot read the value of a filter, or of "after"')
   }
 }
 
 export const create: Action = async (service, request, principal) => {
   const { resource, session, collection } = request
-  const body = await parseBody(await request.readPayload(service.limits.body))
+  const body = await readBody(service, request)
   const saved = await retryOnce(session, async () => {
     const errors = new FieldErrors()
     const changes = planInsert(resource, body, ownerKey(resource, principal), errors)
     await validateChanges(resource, undefined, changes, errors)
     await requireReferences(session, resource, { changes, stored: undefined }, errors)
-    return insertRow(session, resource, await hashPasswords(service, changes))
+    return insertRow(session, resource, await hashPasswords(service, request, principal, changes))
   })
   // A comma, between the values of a key of several, may stand in a path.
   const key = shownOf(resource.key, resource, session.dataSource)(saved.raw)
@@ -59,14 +65,17 @@ export const create: Action = async (service, request, principal) => {
   return answerSaved(201, resource, saved, { Location: `${collection}${segment}/` })
 }
 
-export const read: Action = async (_, request) => {
-  const { resource, session, headers } = request
+export const read: Action = async ({ limits }, request) => {
+  const { resource, session, headers, held } = request
   const { dataSource } = session
-  const { raw } = await readReplica(session, (from) => requireRaw(request, from))
+  const raw = await readReplica(session, (from) => readItem(from, request, limits))
   const { json, tag } = recordStoredRaw(resource, dataSource, raw)
   if (!holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(resource)
   if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return answerNotModified(tag)
   if (!resource.lifecycle.load) return answerJson(200, json, { ETag: tag })
+  // Listeners may take their time.
+  const bytes = bytesOf(raw)
+  if (bytes >= countedLength) held().reserve(bytes)
   const row = readerOf(resource.row, dataSource)(raw)
   const [shown = row] = await afterLoad(session, resource, [row])
   return answerJson(200, JSON.stringify(recordOfRow(resource)(shown)), { ETag: tag })
@@ -74,7 +83,7 @@ export const read: Action = async (_, request) => {
 
 export const update: Action = async (service, request, principal) => {
   const { session } = request
-  const body = await parseBody(await request.readPayload(service.limits.body))
+  const body = await readBody(service, request)
   const updated = await retryOnce(
     session,
     async () => (await updateAtOnce(request, principal, body)) ?? updateFound(service, request, principal, body),
@@ -91,6 +100,20 @@ export const remove: Action = async (_, request, principal) => {
   })
   if (!isRemoved) throw notFound(request)
   return answerEmpty()
+}
+
+/**
+ * Reads the body of a write, and reserves memory for a response that shows all of it: once the write is done, its response must be sent.
+ * @throws {ApiError} for a body that cannot be read, and `unavailable`
+ */
+async function readBody({ limits }: Service, request: ResourceRequest): Promise<Body> {
+  const payload = await request.readPayload(limits.body)
+  // What the application's own body parser has read without a declared length is counted as the most that this service reads.
+  const declared = Number(request.headers['content-length'] ?? limits.body)
+  const size = 'bytes' in payload ? payload.bytes.length : declared
+  // Most bodies are small, and are not worth counting.
+  if (size >= countedLength) request.held().reserve(size)
+  return parseBody(payload, limits)
 }
 
 /** Answers with a record, and the tag of what is stored. */

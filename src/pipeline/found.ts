@@ -1,14 +1,15 @@
 import type { Principal } from '../access/rule'
 import { ApiError } from '../errors'
 import type { SelectPlan, Target } from '../plan/plan'
-import { parseKey } from '../plan/select-plan'
+import { parseKey, planItem } from '../plan/select-plan'
 import { requireOwner } from '../plan/target'
 import type { Session } from '../query/connection'
-import { isUnreadable } from '../query/dialect-of'
 import { preconditionFailed, recordStored, requireState } from '../query/entity-tag'
+import { bytesOf, type Room } from '../query/measure'
 import { fieldValue, type Row, readerOf } from '../query/row'
 import { readRawItem } from '../query/select'
 import type { RawRow } from '../query/statement'
+import { isUnreadable } from '../query/unreadable'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import type { ResourceRequest } from './service'
 
@@ -17,21 +18,26 @@ export async function requireRaw(
   request: ResourceRequest,
   session: Session,
   columns?: SelectPlan['columns'],
+  room?: Room,
 ): Promise<{ key: unknown; raw: RawRow }> {
   const { resource, segment = '' } = request
   const key = parseKey(resource, segment)
   if (key === undefined) throw notFound(request)
   try {
-    const raw = await readRawItem(session, resource, key, columns)
+    const raw = await readRawItem(session, resource, key, columns, { room })
     if (raw !== undefined) return { raw, key }
   } catch (error) {
     // An id that the database cannot read is that of no record.
-    if (!isUnreadable(error, session.dataSource, resource)) throw error
+    if (!(await isUnreadable(error, session, planItem(resource, key)))) throw error
   }
   throw notFound(request)
 }
 
-/** The record that a write is about. @throws {ApiError} `not-found`, `not-owner`, `precondition-failed`, `precondition-required` */
+/**
+ * The record that a write is about. Memory is reserved for a response that shows all of it: once the write is done, its response must
+ * be sent.
+ * @throws {ApiError} `not-found`, `not-owner`, `precondition-failed`, `precondition-required`, `unavailable`
+ */
 export async function requireTarget(
   request: ResourceRequest,
   principal: Principal,
@@ -54,6 +60,7 @@ export async function requireTarget(
   if (ifNoneMatch !== undefined && !holdsIfNoneMatch(ifNoneMatch, recordStored(resource, row).tag)) {
     throw preconditionFailed(resource)
   }
+  request.held().reserve(bytesOf(raw))
   return { raw, row, target }
 }
 

@@ -28,7 +28,7 @@ const ofCollection = methodsOf({ GET: list, HEAD: list, OPTIONS: list, POST: cre
 const ofItem = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: update, PATCH: update, DELETE: remove })
 
 /**
- * Answers a request in the order of D2: access rule, origin of a write, method, what is sent, record, owner, preconditions,
+ * Answers a request in the order of the specification (Order of checks): access rule, origin of a write, method, what is sent, record, owner, preconditions,
  * values, constraints.
  * @throws {ApiError} for every refusal
  */
@@ -53,7 +53,7 @@ function accessRequest({ authenticate }: Service, request: ResourceRequest): Acc
     method,
     reads: isReading(method),
     credentials,
-    authenticate: () => authenticate(session, credentials),
+    authenticate: () => authenticate(session, credentials, context.ip),
     context,
   }
 }

@@ -1,12 +1,20 @@
+import { partiesOf } from '../access/fair-queue'
+import type { Principal } from '../access/rule'
 import type { ChangeSet } from '../plan/plan'
-import type { Service } from './service'
+import type { ResourceRequest, Service } from './service'
 
 /** Passwords are stored as hashes alone. */
-export async function hashPasswords({ passwords }: Service, changes: ChangeSet): Promise<ChangeSet> {
+export async function hashPasswords(
+  { passwords }: Service,
+  { context }: ResourceRequest,
+  { id }: Principal,
+  changes: ChangeSet,
+): Promise<ChangeSet> {
   if (![...changes.keys()].some((field) => field.password)) return changes
+  const parties = partiesOf(context.ip, `id ${id}`)
   const hashed = new Map(changes)
   for (const [field, value] of changes) {
-    if (field.password && typeof value === 'string') hashed.set(field, await passwords.hash(value))
+    if (field.password && typeof value === 'string') hashed.set(field, await passwords.hash(value, parties))
   }
   return hashed
 }

@@ -2,10 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Credentials } from '../access/credentials'
 import type { PasswordChecks } from '../access/password-checks'
 import type { AccessRequest, Principal } from '../access/rule'
+import type { OutlineCache } from '../plan/outline'
 import type { Session } from '../query/connection'
 import type { Payload } from '../request/body'
 import type { Limits } from '../request/limits'
 import type { PageTokens } from '../request/page-token'
+import type { HeldBytes } from '../response/held-bytes'
 import type { Registry, Resource } from '../schema/registry'
 
 /** What requests are answered from: built at mount, never written to. */
@@ -14,9 +16,15 @@ export interface Service {
   readonly resources: Registry['resources']
   readonly limits: Limits
   readonly allowedOrigins: readonly string[]
-  /** Who sends these credentials; undefined for nobody. */
-  readonly authenticate: (session: Session, credentials: Credentials | undefined) => Promise<Principal | undefined>
+  /** Who sends these credentials from this address; undefined for nobody. */
+  readonly authenticate: (
+    session: Session,
+    credentials: Credentials | undefined,
+    address: string,
+  ) => Promise<Principal | undefined>
   readonly passwords: PasswordChecks
+  /** Names of list requests that were looked up before. */
+  readonly outlines: OutlineCache
   /** Of keyset paging. */
   readonly pageTokens: PageTokens
 }
@@ -36,4 +44,6 @@ export interface ResourceRequest {
   readonly context: AccessRequest['context']
   /** @param limit bytes that it may have */
   readonly readPayload: (limit: number) => Promise<Payload>
+  /** The memory of its response; most have none that counts, and make no use of it. */
+  readonly held: () => HeldBytes
 }

@@ -18,6 +18,9 @@ import { requireTarget } from './found'
 import { hashPasswords } from './hash-passwords'
 import type { ResourceRequest, Service } from './service'
 
+/** Bytes of a record that is updated without being read first. Of a longer one memory is reserved before, for the response. */
+const maxUnreadBytes = 64 * 1024
+
 /**
  * Changes a record by one statement, where nothing of it need be known before and everything that is sent can be stored.
  * @returns undefined where nothing was done: {@link updateFound} does it, or says why it cannot be
@@ -43,7 +46,7 @@ function targetOf({ resource, segment = '' }: ResourceRequest, principal: Princi
   const key = parseKey(resource, segment)
   if (key === undefined) return undefined
   try {
-    return { key, owner: ownerKey(resource, principal), ifMatch: undefined }
+    return { key, owner: ownerKey(resource, principal), ifMatch: undefined, maxBytes: maxUnreadBytes }
   } catch {
     // An id that is no user's: a mistake of the application's, but not before there is a record to compare it with.
     return undefined
@@ -69,7 +72,7 @@ export async function updateFound(
   await validateChanges(resource, row, changes, errors)
   await requireReferences(session, resource, { changes, stored: row }, errors)
   if (changes.size === 0) return { raw: found.raw, ...recordStored(resource, found.row), shown: row }
-  return updateRow(session, resource, found.target, await hashPasswords(service, changes), row)
+  return updateRow(session, resource, found.target, await hashPasswords(service, request, principal, changes), row)
 }
 
 /** What the client sees of a record: nothing of a hidden field. */

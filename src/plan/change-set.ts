@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type FieldErrors, ValueError } from '../errors'
-import type { Body } from '../request/body'
+import { type Body, membersOf } from '../request/body'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
 import { resolution } from '../value/date-time'
@@ -12,7 +12,7 @@ import { requireField } from './require-field'
 export type ShownValue = (field: Field) => Json | undefined
 
 /**
- * Checks the body of a POST: every name, every value, everything that is missing (D7 to D9).
+ * Checks the body of a POST: every name, every value, everything that is missing (specification: Strict types, Sending back what was read).
  * @param owner the key of the user the record will belong to, whatever the body says
  */
 export function planInsert(resource: Resource, body: Body, owner: unknown, errors: FieldErrors): ChangeSet {
@@ -30,7 +30,7 @@ export function planInsert(resource: Resource, body: Body, owner: unknown, error
   return changes
 }
 
-/** Notes the required fields that are not there (D8). */
+/** Notes the required fields that are not there (specification: Required fields). */
 export function addMissing(resource: Resource, isThere: (field: Field) => boolean, errors: FieldErrors): void {
   for (const field of resource.inputs.values()) {
     if (field.required && field !== resource.owner && !isThere(field)) errors.add(field.name, 'is required')
@@ -39,7 +39,7 @@ export function addMissing(resource: Resource, isThere: (field: Field) => boolea
 
 /**
  * Checks the body of a PUT, and leaves out what it does not change: so that a date-time sent back as it was shown keeps its
- * fraction (D11), and read-only fields can be sent back (D9).
+ * fraction (specification: Date-times), and read-only fields can be sent back (specification: Sending back what was read).
  */
 export function planUpdate(resource: Resource, body: Body, shownValue: ShownValue, errors: FieldErrors): ChangeSet {
   return planChanges(resource, flatten(resource, body, errors), errors, (field, json) => {
@@ -61,7 +61,7 @@ function flatten(resource: Resource, body: Body, errors: FieldErrors, within = '
     if (errors.isFull) break
     const name = within + part
     if (resource.embedded.has(name)) {
-      if (isObject(json)) flat.push(...flatten(resource, new Map(Object.entries(json)), errors, `${name}__`))
+      if (isObject(json)) flat.push(...flatten(resource, membersOf(json), errors, `${name}__`))
       else errors.add(name, 'must be an object')
     } else if (part.includes('__') && resource.inputs.has(name)) {
       const names = part.split('__')
@@ -87,7 +87,7 @@ function planChanges(
     if (errors.isFull) break
     errors.try(name, () => {
       const field = requireField(resource, resource.inputs, name)
-      // The owner is who it is, whatever the body says (D24).
+      // The owner is who it is, whatever the body says (specification: Owners).
       const value = field === resource.owner ? unchanged : take(field, json)
       if (value !== unchanged) changes.set(field, value)
     })

@@ -1,12 +1,13 @@
 import { type FieldErrors, ValueError } from '../errors'
+import type { Filter } from '../request/groups'
 import type { Limits } from '../request/limits'
-import type { Filter } from '../request/list-request'
 import { isPattern, parseOperand } from './operand'
 import type { Outline } from './outline'
-import type { SelectPlan } from './plan'
+import { patternCost } from './pattern-cost'
+import type { Comparison, SelectPlan } from './plan'
 
 /**
- * The values that an outline is asked with; those of one name are gathered (D17).
+ * The values that an outline is asked with; those of one name are gathered (specification: Repeated parameters).
  * @param errors receives every value that cannot be answered
  */
 export function planValues(
@@ -17,16 +18,31 @@ export function planValues(
 ): SelectPlan['values'] {
   const values: (readonly unknown[])[] = []
   let patterns = 0
-  filters.forEach(({ name, value }, index) => {
+  let all = 0
+  let patternCosts = 0
+  filters.forEach(({ name, value, isList }, index) => {
     const comparison = outline.filters[index]
     if (comparison === undefined) return
     errors.try(name, () => {
-      const { on, operator, slot } = comparison
+      const { operator, slot } = comparison
+      if (isList && operator !== 'in') {
+        throw new ValueError('has a list in parentheses, which only the operator "in" takes')
+      }
       if (isPattern(operator)) patterns += value.length
       if (patterns > limits.allPatterns) {
         throw new ValueError(`is one pattern too many: all together may have ${limits.allPatterns} characters`)
       }
-      const parsed = parseOperand(on.field, operator, value, limits)
+      const parsed = parseValues(comparison, value, limits)
+      all += parsed.length
+      if (all > limits.allMembers) {
+        throw new ValueError(`is one list too long: all lists together may have ${limits.allMembers} members`)
+      }
+      if (isPattern(operator)) patternCosts += patternCost(value, operator === 'ilike')
+      if (patternCosts > limits.patternCost) {
+        throw new ValueError(
+          `is a pattern too costly: all patterns cost ${patternCosts} comparisons for each character of a text, more than ${limits.patternCost}; avoid repeated text after "%", such as "%aaaa"`,
+        )
+      }
       const members = values[slot]?.concat(parsed) ?? parsed
       values[slot] = members
       if (members.length > limits.members) {
@@ -35,4 +51,13 @@ export function planValues(
     })
   })
   return values
+}
+
+function parseValues({ on, operator, suggestion }: Comparison, text: string, limits: Limits): readonly unknown[] {
+  try {
+    return parseOperand(on.field, operator, text, limits)
+  } catch (error) {
+    if (!(error instanceof ValueError) || suggestion === undefined) throw error
+    throw new ValueError(`${error.message}; use ${suggestion} to compare another of its fields`)
+  }
 }

@@ -13,7 +13,7 @@ const isValues: ReadonlyMap<string, IsValue> = new Map<string, IsValue>([
 ])
 
 /**
- * Reads what a filter compares with: one value, or the members of an `in` list (D16).
+ * Reads what a filter compares with: one value, or the members of an `in` list (specification: Operators).
  * @throws {ValueError}
  */
 export function parseOperand(field: Field, operator: OperatorName, text: string, limits: Limits): readonly unknown[] {

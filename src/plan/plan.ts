@@ -20,44 +20,66 @@ export interface Join {
   readonly relation: RelationMetadata
 }
 
-/** What is compared, and how. */
+/** Compares a field with values. */
 export interface Comparison {
+  readonly type: 'compare'
   readonly on: FieldRef
   readonly operator: OperatorName
-  /** Where a plan has the values that it is compared with. */
+  /** Index of the values in `SelectPlan.values`. */
   readonly slot: number
+  /** Name of a filter that may have been meant where the value is no key: `country__name` for `country`. */
+  readonly suggestion?: string | undefined
 }
 
-export type IsValue = 'null' | 'not_null' | boolean
+/** What holds for a record, whatever the values are. An `and` without conditions holds for every record. */
+export type Condition = Comparison | Combination | Negation | Some
 
-/** A column of the resource itself. */
-export interface Order {
-  readonly column: StoredColumn
-  readonly descending: boolean
+export interface Combination {
+  readonly type: 'and' | 'or'
+  readonly conditions: readonly Condition[]
 }
 
-/** What a statement, or a subquery of it, joins and compares. */
-export interface Scope {
-  readonly joins: readonly Join[]
-  readonly comparisons: readonly Comparison[]
+/** The exact complement: holds where the condition is false, and where it is unknown because of nulls. */
+export interface Negation {
+  readonly type: 'not'
+  readonly condition: Condition
 }
 
-/** Asks about the records at the other end of a to-many relation: that all comparisons hold for one of them, or for none there is. */
-export interface Exists extends Scope {
+/** A to-many relation has a record for which the scope holds. */
+export interface Some extends Scope {
+  readonly type: 'some'
   /** Follows the relation, from an alias outside. */
   readonly first: Join
 }
 
-/** What a statement asks, whatever the values are. */
-export interface Question extends Scope {
-  readonly exists: readonly Exists[]
+/** What a statement, or a subquery of it, joins, and what must hold for its rows. */
+export interface Scope {
+  /** To-one relations, by outer joins. */
+  readonly joins: readonly Join[]
+  readonly where: Condition
+}
+
+export type IsValue = 'null' | 'not_null' | boolean
+
+/** A sort column: of the resource itself, or of a record that to-one relations lead to. */
+export interface Order {
+  /** What cursors know it by: the properties that lead to it, as `assignee/name`. */
+  readonly name: string
+  /** Whose column: `rootAlias`, or a join's. */
+  readonly alias: string
+  readonly column: StoredColumn
+  readonly descending: boolean
+  /** Where nulls stand, those of missing related records too. */
+  readonly nulls: 'first' | 'last'
+  /** Whether records show what is stored: not behind a transformer or an `@AfterLoad` listener. Cursors tell what is stored. */
+  readonly isShown: boolean
 }
 
 /** Everything one SELECT needs. No text of a request is in it but values to bind. */
 export interface SelectPlan {
   readonly resource: Resource
-  readonly question: Question
-  /** By slot, of the field's kind; for `is` see {@link IsValue}. Several mean any of them, or all (D17). */
+  readonly scope: Scope
+  /** By slot, of the field's kind; for `is` see {@link IsValue}. Several mean any of them, or all (specification: Repeated parameters). */
   readonly values: readonly (readonly unknown[])[]
   /** What is read of each row: which columns of the resource. */
   readonly columns: 'row' | 'entityRow'
@@ -89,6 +111,8 @@ export interface Target {
   readonly owner: unknown
   /** Its tags, as the client lists them; undefined for any. */
   readonly ifMatch: string | undefined
+  /** Bytes that the record may have; undefined for any. */
+  readonly maxBytes?: number
 }
 
 export const rootAlias = 't0'

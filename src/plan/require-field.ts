@@ -1,6 +1,7 @@
 import { ValueError } from '../errors'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
+import { operatorNames } from '../value/kind'
 
 /**
  * Looks a name up among those that a request may use: `resource.fields` to ask, `resource.inputs` to write.
@@ -20,5 +21,23 @@ export function requireField(resource: Resource, fields: ReadonlyMap<string, Fie
     throw new ValueError(`${lead}leads to ${related.name} records; ${advice}`)
   }
   const names = resource.record.map((shown) => shown.name).join(', ')
-  throw new ValueError(`${lead}is not a field of ${resource.name}; fields: ${names}`)
+  const advice = fields === resource.fields ? suggestionFor(resource, name, lead === '') : ''
+  throw new ValueError(`${lead}is not a field of ${resource.name}; ${advice}fields: ${names}`)
 }
+
+/** Names that other services have for parameters of a list. */
+const parameterNames: ReadonlyMap<string, string> = new Map([
+  ...['sort', 'sort_by', 'order', 'order_by', 'orderby'].map((name) => [name, 'ordering'] as const),
+  ...['offset', 'skip', 'start'].map((name) => [name, 'page'] as const),
+  ...['per_page', 'page_size', 'pagesize', 'size', 'take'].map((name) => [name, 'limit'] as const),
+])
+
+/** @param isWhole whether the name is that of a parameter, not a part of it */
+function suggestionFor({ fields }: Resource, name: string, isWhole: boolean): string {
+  const parameter = isWhole ? parameterNames.get(name.toLowerCase()) : undefined
+  if (parameter !== undefined) return `use ${parameter}; `
+  const [, base = '', operator = ''] = singleUnderscore.exec(name) ?? []
+  return fields.has(base) ? `use ${base}__${operator}; ` : ''
+}
+
+const singleUnderscore = new RegExp(`^(.+)_(${operatorNames.join('|')})$`)

@@ -18,7 +18,7 @@ export function ownerKey({ owner, name }: Resource, { id }: Principal): unknown 
 }
 
 /**
- * Compares a record's owner with the principal (spec.md, Authentication, rule 4).
+ * Compares a record's owner with the principal (specification: Owners).
  * @throws {ApiError} `not-owner`
  */
 export function requireOwner(resource: Resource, { owner: stored }: Target, principal: Principal): void {

@@ -1,49 +1,66 @@
 import type { DataSource } from 'typeorm'
 import type { Account, AccountLookup } from '../access/account'
 import type { AccountSource } from '../schema/account-source'
+import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
+import { buildReadColumn, type ReadColumn } from '../schema/stored-column'
 import { compile, gather, statementOf } from './compile'
 import type { Session } from './connection'
 import { failureOf } from './dialect-of'
-import { execute, type RawRow } from './statement'
+import { columnSql, type Row, readerOf, selection } from './row'
+import { execute } from './statement'
+
+const alias = 'u'
 
 /** Reads the users of a name, in one statement. Whether the name is exactly theirs is decided in `access/account.ts`. */
 export function buildAccountLookup(source: AccountSource): AccountLookup<Session> {
-  const columns = Object.entries({
-    id: source.key,
-    username: source.username,
-    password: source.password,
-    admin: source.admin,
-    active: source.active,
-  }).filter((entry): entry is [string, ColumnMetadata] => entry[1] !== undefined)
   return async (session, username) => {
     const { dataSource } = session
+    const { roles, columns } = accountColumns(source, dataSource)
     const { values, bind } = gather()
     const name = bind(dataSource.driver.preparePersistentValue(username, source.username))
-    const statement = statementOf(source, 'of a name', () => {
-      const builder = dataSource.createQueryBuilder(source.metadata.target, 'u').select([])
-      for (const [index, [, column]] of columns.entries()) builder.addSelect(`u.${column.propertyPath}`, String(index))
-      return compile(dataSource, builder.where(`u.${source.username.propertyPath} = ${name}`), values.length)
+    const statement = statementOf(session, 'account', () => {
+      const builder = dataSource.createQueryBuilder(source.metadata.target, alias).select([])
+      // Expressions keep their position. TypeORM 0.3 moves properties, as `u.admin`, into the order of the entity.
+      for (const [expression, position] of selection(dataSource, columns, alias))
+        builder.addSelect(expression, position)
+      const usernameSql = columnSql(dataSource, buildReadColumn(source.username, dataSource), alias)
+      return compile(dataSource, builder.where(`${usernameSql} = ${name}`), values.length)
     })
     const { records } = await execute(session, statement, values).catch((error: unknown) => {
       // A name that the database cannot write is nobody's.
       if (failureOf(error, dataSource, source.metadata) === undefined) throw error
       return { records: [] }
     })
-    return records.map((row) => readAccount(dataSource, columns, row))
+    return records.map((raw) => readAccount(roles, readerOf(columns, dataSource)(raw)))
   }
 }
 
-function readAccount(
-  dataSource: DataSource,
-  columns: readonly (readonly [string, ColumnMetadata])[],
-  row: RawRow,
-): Account {
-  const values = Object.fromEntries(
-    columns.map(([name, column], index) => [name, dataSource.driver.prepareHydratedValue(row[index], column)]),
-  )
+/** The columns that an account is read from, and what each of them says, in the same order. */
+const accountColumns = memoize(
+  (
+    { key, username, password, admin, active }: AccountSource,
+    dataSource: DataSource,
+  ): { readonly roles: readonly string[]; readonly columns: readonly ReadColumn[] } => {
+    const columnOf: Readonly<Record<keyof Account, ColumnMetadata | undefined>> = {
+      id: key,
+      username,
+      password,
+      admin,
+      active,
+    }
+    const found = Object.entries(columnOf).flatMap(([role, column]) => (column === undefined ? [] : [{ role, column }]))
+    return {
+      roles: found.map(({ role }) => role),
+      columns: found.map(({ column }) => buildReadColumn(column, dataSource)),
+    }
+  },
+)
+
+function readAccount(roles: readonly string[], row: Row): Account {
+  const values: Readonly<Record<string, unknown>> = Object.fromEntries(roles.map((role, index) => [role, row[index]]))
   return {
-    id: values['id'],
+    id: values['id'] as Account['id'],
     username: values['username'],
     password: values['password'],
     admin: isSet(values['admin']),

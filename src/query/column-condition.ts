@@ -1,8 +1,11 @@
 import type { DataSource } from 'typeorm'
 import type { StoredColumn } from '../schema/stored-column'
+import { resolution } from '../value/date-time'
 import type { OperatorName } from '../value/kind'
 import type { Bind } from './compile'
+import type { Digits } from './dialect'
 import { dialectOf } from './dialect-of'
+import { inList, padList } from './in-list'
 import { toParameter } from './row'
 
 /** A column of a condition, and how to compare it. */
@@ -31,7 +34,7 @@ const bindsOther: ReadonlySet<OperatorName> = new Set(['is', 'like', 'ilike'])
 
 /** Binds a value of the column's kind as the database stores it. */
 function bindStored({ dataSource, stored, bind }: Side, value: unknown): string {
-  return bind(toParameter(dataSource, stored, value))
+  return dialectOf(dataSource).operand(stored, bind(toParameter(dataSource, stored, value)))
 }
 
 export const any = (conditions: readonly string[]): string => `(${conditions.join(' OR ')})`
@@ -103,9 +106,48 @@ const fromEnd = (side: Side, value: unknown): string => {
   return end === undefined ? '1 = 0' : `${side.column} >= ${end}`
 }
 
-const withinAny: ToSql = (side, values) => any(values.map((value) => within(side, value)))
+/**
+ * The longest list whose members are compared one by one, which can use an index. Longer ones are looked up as a whole: 500 dates took
+ * SQLite 7 seconds for 100,000 rows, and more than 256 were too deep an expression for it.
+ */
+const maxAlternatives = 4
 
-/** A date-time is a span, because it is shown to the second only (D11); so are times, and dates, since SQLite may store more. */
+/** Whether a value is one of a date-time to the millisecond, else one to what is shown. */
+const isToMillisecond = (value: unknown): boolean => value instanceof Date && resolution(value) === 1
+
+const withinAny: ToSql = (side, values) => {
+  if (values.length <= maxAlternatives) return any(values.map((value) => within(side, value)))
+  const shown = values.filter((value) => !isToMillisecond(value))
+  const exact = values.filter(isToMillisecond)
+  return any([
+    ...(shown.length > 0 ? [truncatedIn(side, 'shown', shown)] : []),
+    ...(exact.length > 0 ? [truncatedIn(side, 'milliseconds', exact)] : []),
+  ])
+}
+
+function truncatedIn(side: Side, digits: Digits, values: readonly unknown[]): string {
+  const bound = padList(values).map((value) => bindStored(side, value))
+  return inList(truncated(side, digits), bound)
+}
+
+const truncated = ({ dataSource, stored, column }: Side, digits: Digits): string =>
+  dialectOf(dataSource).truncated(stored, column, digits)
+
+/** Whether the columns are equal to the values of a row, of any of them. */
+export function isAnyRow(sides: readonly Side[], rows: readonly (readonly unknown[])[]): string {
+  const [{ dataSource } = {}] = sides
+  const isExact = rows.flat().some(isToMillisecond)
+  if (dataSource === undefined || rows.length <= maxAlternatives || isExact) {
+    return any(rows.map((row) => all(sides.map((side, index) => compareColumn(side, 'eq', [row[index]])))))
+  }
+  return dialectOf(dataSource).equalsAnyRow(
+    sides.map((side) => (side.stored.kind.end === undefined ? side.column : truncated(side, 'shown'))),
+    sides.map(({ stored }) => stored.kind),
+    rows.map((row) => sides.map((side, index) => bindStored(side, row[index]))),
+  )
+}
+
+/** A date-time is a span, because it is shown to the second only (specification: Date-times); so are times, and dates, since SQLite may store more. */
 const spans: Readonly<Record<OperatorName, ToSql>> = {
   ...scalars,
   eq: withinAny,

@@ -1,22 +1,9 @@
-import { LRUCache } from 'lru-cache'
+import { randomBytes } from 'node:crypto'
 import type { DataSource, ObjectLiteral, QueryBuilder } from 'typeorm'
-import { memoize } from '../schema/memoize'
+import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
+import type { Source, Statement } from './statement-cache'
 import { withComment } from './statement-comment'
-
-/** SQL with placeholders, and where their values come from: what TypeORM is asked for once, for all requests of one shape. */
-export interface Statement {
-  readonly sql: string
-  /** In the order of the placeholders. */
-  readonly sources: readonly Source[]
-}
-
-/** One of the values that the statement is run with, or always the same. */
-interface Source {
-  /** Of the value; undefined for what is always the same. */
-  readonly index: number | undefined
-  readonly constant: unknown
-}
 
 /** Adds a value to those of a statement. @returns what stands for it in the text */
 export type Bind = (value: unknown) => string
@@ -27,35 +14,31 @@ export function gather(): { readonly values: readonly unknown[]; readonly bind: 
   return { values, bind: (value) => nameOf(values.push(value) - 1) }
 }
 
-/** Stands for the value of this index, from 0. */
-function nameOf(index: number): string {
-  return `:tr_${index}`
-}
+/** Begins the names of parameters. TypeORM replaces names in quoted identifiers too: no column can have this one in its own. */
+export const parameterPrefix = `tr${randomBytes(6).toString('hex')}_`
 
-/** Shapes of statements that are remembered for one resource. */
-const most = 256
+/** Placeholder for the value of this index, from 0, until TypeORM writes that of the driver. */
+function nameOf(index: number): string {
+  return `:${parameterPrefix}${index}`
+}
 
 /**
- * The statement of a shape, from memory or compiled.
- * @param owner whose it is: forgotten with it
- * @param shape says everything that the text depends on; undefined for what is compiled each time
+ * The statement of a cache key, from memory or compiled.
+ * @param key says everything that the text depends on; undefined for a statement that is compiled each time
  */
-export function statementOf(owner: object, shape: string | undefined, compileIt: () => Statement): Statement {
-  if (shape === undefined) return compileIt()
-  const known = statementsOf(owner)
-  const remembered = known.get(shape)
-  if (remembered !== undefined) return remembered
+export function statementOf({ statements }: Session, key: string | undefined, compileIt: () => Statement): Statement {
+  if (key === undefined) return compileIt()
+  const known = statements.get(key)
+  if (known !== undefined) return known
   const statement = compileIt()
-  known.set(shape, statement)
+  statements.set(key, statement)
   return statement
 }
-
-const statementsOf = memoize((_: object) => new LRUCache<string, Statement>({ max: most }))
 
 /**
  * Has TypeORM write the text.
  * @param count how many values have been bound
- * @param tail what follows the builder's own text, as ` LIMIT :tr_0`
+ * @param tail what follows the builder's own text, as ` LIMIT :tr…_0`
  */
 export function compile(
   dataSource: DataSource,
@@ -71,7 +54,10 @@ export function compile(
   const [sql, sources] = placeholders(dataSource, text, named)
   // The sqlite3 driver of TypeORM 0.3 reads no rows of what begins with INSERT, UPDATE or DELETE.
   const lead = tail !== '' && isSqlite3(dataSource) ? ' ' : ''
-  return { sql: withComment(lead + sql), sources: sources as readonly Source[] }
+  return {
+    sql: withComment(lead + sql),
+    sources: sources as readonly Source[],
+  }
 }
 
 /** The members of an array may be spread over placeholders. */

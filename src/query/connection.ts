@@ -2,17 +2,31 @@ import type { DataSource, QueryRunner } from 'typeorm'
 import type { Trace } from '../diagnostics'
 import { dialectOf } from './dialect-of'
 import { Handover } from './handover'
+import type { StatementCache } from './statement-cache'
 
 /** Where statements run: anywhere in the data source, or in the one connection of a transaction. */
 export interface Session {
   readonly dataSource: DataSource
   /** How long to wait for a connection, in milliseconds. */
   readonly waitLimit: number
+  /** How long a statement of this service may take, in milliseconds; Infinity for no limit. */
+  readonly timeLimit: number
+  /** Compiled statements. */
+  readonly statements: StatementCache
   readonly runner?: QueryRunner
   /** Whether a replica may answer, which may be behind; where there is none, the primary does. */
   readonly replica?: boolean
+  /** The client that waits for what is read; undefined where the work is done even if the client has gone. */
+  readonly client?: WaitingClient
   /** What the statements of a request have cost; undefined when nobody wants to know. */
   readonly trace?: Trace
+}
+
+/** The connection of a client to this service. */
+export interface WaitingClient {
+  readonly hasGone: () => boolean
+  /** Calls the listener when the client closes its connection. @returns removes the listener */
+  readonly onGone: (listener: () => void) => () => void
 }
 
 /** A session inside a transaction. */
@@ -50,8 +64,14 @@ export async function withNextRunner<T>(session: Session, ask: (runner: QueryRun
 
 const limitOf = ({ waitLimit }: Session): number => Math.min(waitLimit, longest)
 
-function newRunner({ dataSource, replica }: Pick<Session, 'dataSource' | 'replica'>): QueryRunner {
-  return dataSource.createQueryRunner(replica ? 'slave' : 'master')
+function newRunner({
+  dataSource,
+  replica,
+  timeLimit,
+}: Pick<Session, 'dataSource' | 'replica' | 'timeLimit'>): QueryRunner {
+  const runner = dataSource.createQueryRunner(replica ? 'slave' : 'master')
+  dialectOf(dataSource).prepareRunner(runner, timeLimit)
+  return runner
 }
 
 /** Those who wait for a replica take no place from those who wait for the primary. */
@@ -63,9 +83,9 @@ interface Handovers {
 const handovers = new WeakMap<DataSource, Handovers>()
 
 /** Those who wait for the pools that a data source has from now on: what was asked of those of before may never come. */
-export function renewHandovers(dataSource: DataSource): Handovers {
+export function renewHandovers({ dataSource, timeLimit }: Pick<Session, 'dataSource' | 'timeLimit'>): Handovers {
   const connect = async (replica: boolean): Promise<QueryRunner> => {
-    const runner = newRunner({ dataSource, replica })
+    const runner = newRunner({ dataSource, replica, timeLimit })
     await runner.connect()
     return runner
   }
@@ -74,9 +94,9 @@ export function renewHandovers(dataSource: DataSource): Handovers {
   return renewed
 }
 
-function handoverOf({ dataSource, replica }: Session): Handover {
-  const { primary, replica: ofReplica } = handovers.get(dataSource) ?? renewHandovers(dataSource)
-  return replica ? ofReplica : primary
+function handoverOf(session: Session): Handover {
+  const { primary, replica: ofReplica } = handovers.get(session.dataSource) ?? renewHandovers(session)
+  return session.replica ? ofReplica : primary
 }
 
 /** What timers can count to, in milliseconds. */

@@ -1,8 +1,9 @@
-import { type DataSource, QueryFailedError, QueryRunnerAlreadyReleasedError } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import type { DriverError, Trouble } from './dialect'
 import { dialectOf } from './dialect-of'
 import { ConnectionError } from './handover'
 import { SqliteLockError } from './sqlite-turns'
+import { isQueryFailure, isReleasedRunner } from './typeorm-error'
 
 /** A statement that the database has not done. Unlike TypeORM's error it holds none of the values that it was about. */
 export class DatabaseError extends Error {
@@ -20,8 +21,8 @@ export class DatabaseError extends Error {
 
 /** An error as the application may log it. */
 export function toLoggable(error: unknown, dataSource: DataSource): unknown {
-  if (!(error instanceof QueryFailedError)) return error
-  const cause = error.driverError as DriverError
+  if (!isQueryFailure(error)) return error
+  const cause = error.driverError
   const loggable = new DatabaseError(
     dialectOf(dataSource).withoutValues(cause),
     cause.code,
@@ -43,9 +44,7 @@ const networkCode = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOU
 /** Whether an error is trouble of the database's that will pass; undefined for what is not. */
 export function troubleOf(error: unknown, dataSource: DataSource): Trouble | undefined {
   // A runner whose connection breaks is released by its driver.
-  const isGone = [SqliteLockError, ConnectionError, QueryRunnerAlreadyReleasedError].some(
-    (type) => error instanceof type,
-  )
+  const isGone = error instanceof SqliteLockError || error instanceof ConnectionError || isReleasedRunner(error)
   if (isGone || !dataSource.isInitialized) return 'unavailable'
   const cause = driverErrorOf(error)
   if (cause === undefined) return undefined
@@ -54,7 +53,7 @@ export function troubleOf(error: unknown, dataSource: DataSource): Trouble | und
 
 /** What a listener or a rule throws is not the database's, whatever it says. */
 function driverErrorOf(error: unknown): DriverError | undefined {
-  if (error instanceof QueryFailedError) return error.driverError as DriverError
+  if (isQueryFailure(error)) return error.driverError
   // TypeORM 0.3 passes on what better-sqlite3 throws when it prepares a statement.
   return String(Object(error).code).startsWith('SQLITE_') ? (error as DriverError) : undefined
 }

@@ -1,6 +1,6 @@
 /**
  * LIKE as a GLOB pattern: SQLite's own LIKE ignores the case of ASCII letters only, and GLOB minds the case of all. Without
- * case, each letter becomes the set of its forms (D16).
+ * case, each letter becomes the set of its forms (specification: Operators).
  */
 export function globPattern(like: string, ignoreCase: boolean): string {
   return like.replace(/\\(.)|(.)/gsu, (_, escaped: string | undefined, plain: string | undefined) => {

@@ -54,8 +54,10 @@ async function update(
   const relations = fields.flatMap(({ relation }) => relation ?? [])
   await broadcast(session.runner, 'BeforeUpdate', metadata, entity, stored, columns, relations)
   const before = new Map(columnValues(metadata, stored))
+  const given = new Set(columns)
+  // What the request changes is written also where it is stored already: of a hidden value, a version that stays would tell it.
   const values = columnValues(metadata, entity).filter(
-    ([column, value]) => column.isUpdate && !isDeepStrictEqual(value, before.get(column)),
+    ([column, value]) => column.isUpdate && (given.has(column) || !isDeepStrictEqual(value, before.get(column))),
   )
   const isSame = values.length === 0
   const raw = isSame ? found.raw : await updateValues(session, resource, target, values)

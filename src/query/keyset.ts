@@ -4,7 +4,7 @@ import { isPlaceValue, type PlaceValue } from '../request/page-token'
 import type { Bind } from './compile'
 import type { PlaceSpelling } from './dialect'
 import { dialectOf } from './dialect-of'
-import { columnSql, mayBeNull } from './row'
+import { columnSql, comparedSql, mayBeNull } from './row'
 import type { RawRow } from './statement'
 
 /** What a list by keyset reads of each row behind its columns: where it stands in the order. */
@@ -14,11 +14,24 @@ export function placeSelection(dataSource: DataSource, plan: SelectPlan): readon
   return plan.ordering.map((order, index) => [spell(dataSource, order).read, String(width + index)])
 }
 
-/** Where a row stands in the order of its plan; undefined where JSON cannot say it. */
-export function placeOf(plan: SelectPlan, raw: RawRow): readonly PlaceValue[] | undefined {
+/** Where a row stands in the order of its plan; undefined where no token can say it. */
+export function placeOf(dataSource: DataSource, plan: SelectPlan, raw: RawRow): readonly PlaceValue[] | undefined {
   const width = plan.resource[plan.columns].length
   const place = plan.ordering.map((_, index) => raw[width + index] ?? null)
-  return place.every(isPlaceValue) ? place : undefined
+  return place.every(isPlaceValue) && isPlace(dataSource, plan, place) ? place : undefined
+}
+
+/** Whether there is a value for each sort column that it can be compared with. */
+export function isPlace(dataSource: DataSource, { ordering }: SelectPlan, place: readonly PlaceValue[]): boolean {
+  return ordering.every((order, index) => {
+    const value = place[index] ?? null
+    return value === null ? mayHaveNull(order) : spell(dataSource, order).accepts(value)
+  })
+}
+
+/** Whether a list without tokens is sorted as one with them: MySQL's long texts are not. */
+export function sortsAsPlaces(dataSource: DataSource, { ordering }: SelectPlan): boolean {
+  return ordering.every((order) => sortedSql(dataSource, order) === comparedSql(dataSource, order.column, order.alias))
 }
 
 /** What a list by keyset is sorted by: what places are compared by. */
@@ -26,8 +39,8 @@ export function sortedSql(dataSource: DataSource, order: Order): string {
   return spell(dataSource, order).sorted
 }
 
-/** Asks for the rows behind the place where the plan begins, in its order; undefined for all. */
-export function behindSql(dataSource: DataSource, { start, ordering }: SelectPlan, bind: Bind): string | undefined {
+/** Predicate for the rows after the place where the plan begins, in its order; undefined for all. */
+export function keysetSql(dataSource: DataSource, { start, ordering }: SelectPlan, bind: Bind): string | undefined {
   const { place } = start ?? {}
   if (place === undefined) return undefined
   const steps = ordering.map((order, index) => stepSql(dataSource, order, place[index] ?? null, bind))
@@ -47,22 +60,26 @@ interface Step {
 
 const nowhere = '1 = 0'
 
-/** Nulls are the least. */
 function stepSql(dataSource: DataSource, order: Order, value: PlaceValue, bind: Bind): Step {
   const { compared, bound } = spell(dataSource, order)
-  const { descending, column } = order
+  const { descending, nulls } = order
   if (value === null) {
-    return descending
+    return nulls === 'last'
       ? { behind: nowhere, notBefore: `${compared} IS NULL` }
       : { behind: `${compared} IS NOT NULL`, notBefore: undefined }
   }
   const limit = bound(bind(value))
-  if (!descending) return { behind: `${compared} > ${limit}`, notBefore: `${compared} >= ${limit}` }
+  const operator = descending ? '<' : '>'
   const orNull = (condition: string): string =>
-    mayBeNull(column) ? `(${condition} OR ${compared} IS NULL)` : condition
-  return { behind: orNull(`${compared} < ${limit}`), notBefore: orNull(`${compared} <= ${limit}`) }
+    nulls === 'last' && mayHaveNull(order) ? `(${condition} OR ${compared} IS NULL)` : condition
+  return { behind: orNull(`${compared} ${operator} ${limit}`), notBefore: orNull(`${compared} ${operator}= ${limit}`) }
 }
 
-function spell(dataSource: DataSource, { column }: Order): PlaceSpelling {
-  return dialectOf(dataSource).place(column, columnSql(dataSource, column, rootAlias))
+/** Whether a row may have null in a sort column. There may be no related record. */
+export function mayHaveNull({ alias, column }: Order): boolean {
+  return alias !== rootAlias || mayBeNull(column)
+}
+
+function spell(dataSource: DataSource, { column, alias }: Order): PlaceSpelling {
+  return dialectOf(dataSource).place(column, columnSql(dataSource, column, alias))
 }

@@ -1,4 +1,7 @@
+import type { PlaceValue } from '../request/page-token'
+import { isComputed, type StoredColumn } from '../schema/stored-column'
 import type { Dialect } from './dialect'
+import { isPlaceOfKind } from './place-value'
 
 const longTexts: ReadonlySet<string> = new Set(['text', 'mediumtext', 'longtext'])
 /** In characters. */
@@ -9,9 +12,52 @@ const castAs =
   (placeholder: string): string =>
     `CAST(${placeholder} AS ${type})`
 
+const decimalTypes: ReadonlySet<string> = new Set(['decimal', 'dec', 'numeric', 'fixed'])
+
+/** Most digits that MySQL casts to behind the point; MariaDB casts to 38. */
+const maxScale = 30
+const hasMoreDigits = new RegExp(String.raw`\.\d{${maxScale + 1}}`)
+
+/**
+ * A decimal of any scale, from its text. What is before the point and what is behind it are cast each: one type that has room for all digits
+ * behind it has room for 35 before it, and MySQL takes the greatest number of the type for a greater one.
+ */
+function castDecimal(placeholder: string): string {
+  const whole = `SUBSTRING_INDEX(${placeholder}, '.', 1)`
+  const digits = `SUBSTRING_INDEX(SUBSTRING_INDEX(CONCAT(${placeholder}, '.0'), '.', 2), '.', -1)`
+  const fraction = `CONCAT(IF(LEFT(${placeholder}, 1) = '-', '-0.', '0.'), ${digits})`
+  return `(CAST(${whole} AS DECIMAL(65)) + CAST(${fraction} AS DECIMAL(${maxScale}, ${maxScale})))`
+}
+
+/** Whether values of a column are decimals of which a declared type says nothing, such as a sum of `bigint`. */
+function isComputedDecimal({ kind, column }: StoredColumn): boolean {
+  return isComputed(column) && (kind.wide === true || kind.numeric === 'decimal')
+}
+
+/**
+ * A number that is bound as text, with all its digits. Without its type MariaDB compares it as a double, which holds fewer, in `IN`
+ * lists above all.
+ */
+export const mysqlOperand: Dialect['operand'] = (stored, placeholder) => {
+  const { kind, valueColumn } = stored
+  if (isComputedDecimal(stored)) return castDecimal(placeholder)
+  if (kind.wide) return castAs(valueColumn.unsigned ? 'UNSIGNED' : 'SIGNED')(placeholder)
+  // A transformer may have another kind of values, which are stored as decimals nevertheless.
+  const isDecimal = kind.numeric === undefined && decimalTypes.has(String(valueColumn.type))
+  if (!isDecimal && kind.numeric !== 'decimal') return placeholder
+  return castAs(`DECIMAL(65, ${valueColumn.scale ?? 0})`)(placeholder)
+}
+
 /** How MySQL and MariaDB have a sort column compared with what a token holds of it. */
-export const mysqlPlace: Dialect['place'] = ({ kind, valueColumn }, column) => {
-  const plain = { sorted: column, compared: column, bound: (placeholder: string) => placeholder }
+export const mysqlPlace: Dialect['place'] = (stored, column) => {
+  const { kind, valueColumn } = stored
+  const plain = {
+    sorted: column,
+    compared: column,
+    bound: (placeholder: string) => mysqlOperand(stored, placeholder),
+    accepts: (value: PlaceValue) =>
+      isPlaceOfKind(kind, value) && !(isComputedDecimal(stored) && hasMoreDigits.test(String(value))),
+  }
   const type = String(valueColumn.type)
   // It sorts by the first 1,024 bytes of a text alone (`max_sort_length`), and compares all of it.
   if (kind.operators.includes('like') && (longTexts.has(type) || Number(valueColumn.length) > sortedLength)) {
@@ -19,14 +65,12 @@ export const mysqlPlace: Dialect['place'] = ({ kind, valueColumn }, column) => {
     return { ...plain, read: beginning, sorted: beginning, compared: beginning }
   }
   // Sorted by their number, compared by their text.
-  if (type === 'enum' || type === 'simple-enum') return { ...plain, read: `${column} + 0`, compared: `${column} + 0` }
-  if (type === 'bit') return { ...plain, read: `CAST(${column} + 0 AS CHAR)`, bound: castAs('UNSIGNED') }
-  if (type === 'float' || type === 'double' || type === 'real') return { ...plain, read: `${column} + 0e0` }
-  // A number and a text would be compared as doubles.
-  const read = `CAST(${column} AS CHAR)`
-  if (kind.wide) return { ...plain, read, bound: castAs(valueColumn.unsigned ? 'UNSIGNED' : 'SIGNED') }
-  if (['decimal', 'numeric', 'dec', 'fixed'].includes(type)) {
-    return { ...plain, read, bound: castAs(`DECIMAL(65, ${valueColumn.scale ?? 0})`) }
+  if (type === 'enum' || type === 'simple-enum')
+    return { ...plain, read: `${column} + 0`, compared: `${column} + 0`, accepts: Number.isInteger }
+  if (type === 'bit') {
+    const accepts = (value: PlaceValue): boolean => typeof value === 'string' && /^\d{1,20}$/.test(value)
+    return { ...plain, read: `CAST(${column} + 0 AS CHAR)`, bound: castAs('UNSIGNED'), accepts }
   }
-  return kind.wide === false ? { ...plain, read: column } : { ...plain, read }
+  if (type === 'float' || type === 'double' || type === 'real') return { ...plain, read: `${column} + 0e0` }
+  return kind.wide === false ? { ...plain, read: column } : { ...plain, read: `CAST(${column} AS CHAR)` }
 }

@@ -1,9 +1,12 @@
 import type { EntityMetadata } from 'typeorm'
+import { isComputed } from '../schema/stored-column'
 import { singleKind } from '../value/number'
 import { checkedColumns, uniqueColumns } from './constraint'
 import type { Dialect, Failure } from './dialect'
-import { inList } from './in-list'
-import { mysqlPlace } from './mysql-place'
+import { inList, inRows } from './in-list'
+import { cancelStatement, prepareRunner, type RunnerConnection } from './mysql-connection'
+import { mysqlParameter } from './mysql-parameter'
+import { mysqlOperand, mysqlPlace } from './mysql-place'
 
 /** Text as it is, whatever the collation of its column takes to be the same. */
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
@@ -14,21 +17,16 @@ const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4)
  */
 const readAsText: ReadonlySet<string> = new Set(['json', 'date'])
 
-/** A connection of mysql2. */
-interface PoolConnection {
-  readonly destroy: () => void
-}
-
-/** Deadlock, record changed since the snapshot. */
-const again: ReadonlySet<number> = new Set([1213, 1020])
+/** Deadlock, record changed since the snapshot, table changed since the statement was prepared. */
+const again: ReadonlySet<number> = new Set([1213, 1020, 1615])
 /**
- * No connection free, server shutting down, connection killed or lost; statement interrupted or out of time, lock not had; disk
- * or memory full, a server that only reads.
+ * No connection free, server shutting down, connection killed or lost; statement interrupted, lock not had; disk
+ * or memory full, too many prepared statements, a server that only reads.
  */
 const unavailable: ReadonlySet<number> = new Set([
   ...[1040, 1203, 1226, 1053, 1927, 2006, 2013, 4031],
-  ...[1317, 1969, 3024, 1205],
-  ...[1021, 1037, 1041, 1114, 1290, 1836],
+  ...[1317, 1205],
+  ...[1021, 1037, 1041, 1114, 1461, 1290, 1836],
 ])
 const driversOwn =
   /connection is (in closed state|closed)|pool is closed|queue limit reached|no connections available|enqueue/i
@@ -40,6 +38,20 @@ export const mysql: Dialect = {
     const equal = inList(column, values)
     return kind.operators.includes('like') ? `(${equal} AND ${inList(exact(column), values)})` : equal
   },
+  equalsAnyRow: (columns, kinds, rows) => {
+    const isText = kinds.map(({ operators }) => operators.includes('like'))
+    const equal = inRows(columns, rows)
+    if (!isText.includes(true)) return equal
+    const exactColumns = columns.map((column, index) => (isText[index] ? exact(column) : column))
+    return `(${equal} AND ${inRows(exactColumns, rows)})`
+  },
+  // Casts may round: the digits are cut off before.
+  truncated: (stored, column, digits) => {
+    const { type } = stored.valueColumn
+    if (type === 'date') return isComputed(stored.column) ? `CAST(${column} AS DATE)` : column
+    if (type === 'time') return `CAST(LEFT(${column}, 8) AS TIME)`
+    return digits === 'shown' ? `CAST(LEFT(${column}, 19) AS DATETIME)` : `CAST(LEFT(${column}, 23) AS DATETIME(3))`
+  },
   matches: (column, pattern, ignoreCase, bind) => {
     const text = `CONVERT(${column} USING utf8mb4)`
     // With an escape of our own, since NO_BACKSLASH_ESCAPES takes away that of MySQL.
@@ -47,23 +59,32 @@ export const mysql: Dialect = {
     const [left, right] = ignoreCase ? [`LOWER(${text})`, `LOWER(${escaped})`] : [text, escaped]
     return `${left} COLLATE utf8mb4_bin LIKE ${right} ESCAPE '|'`
   },
+  equalsText: (one, other) => `${exact(one)} = ${exact(other)}`,
+  compared: (_, column) => column,
+  operand: mysqlOperand,
+  // Bits are compared as a number, and written as bytes: prepared statements have no parameter that is both.
   bound: (_, stored) => stored,
-  parameter: (value) => value,
+  written: ({ type }, stored) => (type === 'bit' && typeof stored === 'bigint' ? toBytes(stored) : stored),
+  parameter: mysqlParameter,
   read: ({ kind, valueColumn }, column) => {
     // Shown with six digits otherwise, which are not those that are stored.
     if (kind === singleKind) return `${column} + 0e0`
     return readAsText.has(String(valueColumn.type)) ? `CAST(${column} AS CHAR)` : column
   },
+  bytes: (_, column) => `LENGTH(${column})`,
   readBack: undefined,
   shown: undefined,
   place: mysqlPlace,
-  sayNulls: false,
+  areNullsLeast: true,
+  knowsNullsOrder: false,
   sharesConnection: false,
-  // Its LOCK TABLES would end the transaction.
-  lockTable: (table) => `SELECT 1 FROM ${table} FOR UPDATE`,
+  // Its LOCK TABLES would end the transaction. This locks all rows, and returns one.
+  lockTable: (table) => `SELECT COUNT(*) FROM ${table} FOR UPDATE`,
+  concatenate: (first, second) => `CONCAT(${first}, ${second})`,
   isTextLoose: true,
   indexesReferences: true,
   spellsDefaults: false,
+  hasOnUpdate: true,
   returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
   dangersOf: async (options) => {
     const { enableQueryTimeout, replication } = options as {
@@ -79,17 +100,27 @@ export const mysql: Dialect = {
         : []),
     ]
   },
-  // Its driver has its own listener on every connection.
-  guardPool: () => undefined,
-  discard: (connection) => (connection as PoolConnection).destroy(),
+  // TypeORM listens for errors on every connection, and our query runners bind values and limit time.
+  prepareConnections: () => undefined,
+  whileInTime: () => undefined,
+  cancel: cancelStatement,
+  prepareRunner,
+  discard: (connection) => (connection as RunnerConnection).destroy(),
   // Those of unknown tables and columns hold names alone.
   withoutValues: ({ errno, message }) => (errno === 1146 || errno === 1054 ? message : message.replace(/'.*'/s, "'…'")),
   troubleOf: ({ errno = 0, code = '', message }) => {
     if (again.has(errno)) return 'again'
+    // max_statement_time of MariaDB, max_execution_time of MySQL.
+    if (errno === 1969 || errno === 3024) return 'timeout'
     const isUnavailable = unavailable.has(errno) || code.startsWith('PROTOCOL_') || driversOwn.test(message)
     return isUnavailable ? 'unavailable' : undefined
   },
   failureOf: ({ errno = 0, message }, metadata) => kinds.get(errno)?.(message, metadata),
+}
+
+function toBytes(bits: bigint): Buffer {
+  const digits = bits.toString(16)
+  return Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex')
 }
 
 const reference = (message: string): Failure => {
@@ -110,8 +141,14 @@ const check = (message: string, metadata: EntityMetadata): Failure => {
   return { kind: 'value', columns: checkedColumns(metadata, name) }
 }
 
+const depth = (): Failure => ({ kind: 'depth', columns: [] })
+/** MariaDB's message for any error of InnoDB: 193 is a cascade of more than 15 levels, for which MySQL has a number. */
+const ofInnodb = (message: string): Failure | undefined => (message.startsWith('Got error 193 ') ? depth() : undefined)
+
 /** By the numbers of MySQL's and MariaDB's error messages. */
-const kinds: ReadonlyMap<number, (message: string, metadata: EntityMetadata) => Failure> = new Map([
+const kinds = new Map<number, (message: string, metadata: EntityMetadata) => Failure | undefined>([
+  [1296, ofInnodb],
+  [3008, depth],
   [1062, unique],
   [1586, unique],
   [1216, reference],

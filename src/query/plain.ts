@@ -6,7 +6,7 @@ import { type ColumnValue, newEntity } from './entity'
 import { toValues } from './row'
 import { transact } from './statement'
 import { lockTarget } from './target'
-import { deleteValues, insertValues, updateValues } from './values'
+import { deleteValues, insertValues, isTable, updateValues } from './values'
 import { renderWritten, type Writer } from './writer'
 
 /**
@@ -18,7 +18,7 @@ export const plain: Writer = {
     const { dataSource } = session
     const insert = async (inner: Session) =>
       renderWritten(inner, resource, await insertValues(inner, resource, newEntity(resource, changes)))
-    const isSafe = dialectOf(dataSource).returning(dataSource, 'insert') && !hasTransformer(resource)
+    const isSafe = dialectOf(dataSource).returning(dataSource, 'insert') && !mayFailToRead(resource)
     return isSafe ? insert(session) : transact(session, insert)
   },
   update: (session, resource, target, changes) => {
@@ -26,7 +26,7 @@ export const plain: Writer = {
       const raw = await updateValues(inner, resource, target, changedValues(changes))
       return raw && renderWritten(inner, resource, raw)
     }
-    return inState(session, resource, target, hasTransformer(resource), update)
+    return inState(session, resource, target, mayFailToRead(resource), update)
   },
   remove: (session, resource, target) =>
     inState(session, resource, target, false, (inner) => deleteValues(inner, resource, target)),
@@ -48,8 +48,12 @@ function inState<T>(
   })
 }
 
-export function hasTransformer({ row }: Resource): boolean {
-  return row.some(({ valueColumn }) => valueColumn.transformer !== undefined)
+/**
+ * Whether a record that is written may not be readable afterwards: a transformer may throw, and a virtual column is computed by a
+ * statement of its own, which can fail.
+ */
+export function mayFailToRead({ row }: Resource): boolean {
+  return !isTable(row) || row.some(({ valueColumn }) => valueColumn.transformer !== undefined)
 }
 
 /** Values by field as values by column. */

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import type { Driver } from 'typeorm'
+import { type KeptStatements, keepStatements } from './kept-statements'
+import { timeLimiter } from './postgres-time-limit'
 import { isOurs } from './statement-comment'
 
 /** What TypeORM's driver for PostgreSQL has besides its interface. */
@@ -18,6 +20,11 @@ interface TypeParsers {
   readonly getTypeParser: (id: number, format: 'text') => TypeParser
 }
 
+/** The parser by which the connections of a driver read values of a type: pg's own, or the application's. */
+export function typeParserOf({ postgres, master }: Pools, typeId: number): TypeParser {
+  return (master?.options.types ?? postgres.types).getTypeParser(typeId, 'text')
+}
+
 /** A pool of pg. */
 interface Pool {
   readonly options: { readonly types?: TypeParsers }
@@ -26,36 +33,33 @@ interface Pool {
 
 /** A connection of pg. */
 export interface PoolClient extends EventEmitter {
+  /** A path for a socket of the machine. */
+  readonly host: string
+  readonly port: number
+  /** Number and key of the connection in the server. */
+  readonly processID: number
+  readonly secretKey: number
   readonly end: () => Promise<void>
+  readonly connection: {
+    /** Sends the message Close of PostgreSQL's protocol. */
+    readonly close: (statement: { readonly type: 'S'; readonly name: string }) => void
+    /** The texts of the statements that pg has prepared, by name. */
+    readonly parsedStatements: Record<string, string>
+  }
   query: (text: unknown, ...others: unknown[]) => unknown
 }
 
-/** Each takes memory of every connection's server process. */
-const mostNames = 256
-
-/** The names under which the server keeps our statements prepared. */
-export interface StatementNames {
-  /** @returns undefined for a text that is sent whole */
-  readonly nameOf: (text: string) => string | undefined
-  readonly sendWhole: (text: string) => void
-  readonly sendAllWhole: () => void
+/** What the connections of a pool have in common. */
+export interface PoolState {
+  /** False behind a pooler that does not support prepared statements. */
+  areNamesUsed: boolean
+  /** Milliseconds that a statement of this service may take; Infinity for none. */
+  readonly timeLimit: number
 }
 
-/** A name is a digest of its text: behind a pooler the connection may be one on which another process has prepared its own. */
-export function newStatementNames(): StatementNames {
-  const names = new Map<string, string | undefined>()
-  let areUsed = true
-  return {
-    nameOf: (text) => {
-      if (!areUsed) return undefined
-      if (!names.has(text) && names.size < mostNames) names.set(text, hash('sha256', text, 'hex').slice(0, 40))
-      return names.get(text)
-    },
-    sendWhole: (text) => void names.set(text, undefined),
-    sendAllWhole: () => {
-      areUsed = false
-    },
-  }
+/** A statement that a connection keeps prepared. */
+interface NamedStatement {
+  readonly name: string
 }
 
 interface ServerError {
@@ -63,48 +67,71 @@ interface ServerError {
   readonly message: string
 }
 
-/** What poolers that hand connections from one client to another make of names: PgBouncer before 1.21. */
+/** Whether a pooler hands connections from one client to another without their prepared statements: PgBouncer before 1.21. */
 const isOfPooler = ({ code }: ServerError): boolean => code === '42P05' || code === '26000'
 
-/** Its table has changed since it was prepared. */
+/** Whether a table has changed since its statement was prepared. */
 const isStale = ({ code, message }: ServerError): boolean => code === '0A000' && /cached plan/i.test(message)
 
-/** Whether an error is about the name of a statement, which was not done, and can be done without one. */
+/** Whether an error is about the name of a statement, which was not run, and can be run without one. */
 export function isOfName(error: ServerError): boolean {
   return isOfPooler(error) || isStale(error)
 }
 
 /** Several mounts of a data source share its connections. */
-const hastened = new WeakSet<PoolClient>()
+const prepared = new WeakSet<PoolClient>()
 
 /**
- * Has a connection run our own statements in its quickest way. They are prepared under names. Rows come as arrays, which are made
- * faster than objects. And they come by a callback: what pg returns by its promise lives longer than it is of use, which at 500
- * rows costs the garbage collector six times as much (pg 8.23).
+ * Runs this service's own statements as prepared statements under names. Rows come as arrays, which are made faster than objects. They come
+ * by a callback: what pg returns by its promise lives longer than it is of use, which at 500 rows costs the garbage collector six times as
+ * much (pg 8.23).
  */
-export function hasten(client: PoolClient, names: StatementNames): void {
-  if (hastened.has(client)) return
-  hastened.add(client)
+export function usePreparedStatements(client: PoolClient, pool: PoolState): void {
+  if (prepared.has(client)) return
+  prepared.add(client)
   const query = client.query.bind(client)
+  const kept = keepStatements<NamedStatement>(({ name }) => forget(client, name))
   const run = (name: string | undefined, text: string, values: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
       query({ name, text, values, rowMode: 'array' }, (error: ServerError | null, result: unknown) => {
         if (!error) resolve(result)
         else if (name === undefined || !isOfName(error)) reject(error)
-        else resolve(runWhole(error, text, values))
+        else resolve(runUnnamed(error, text, values))
       })
     })
-  const runWhole = (error: ServerError, text: string, values: unknown): Promise<unknown> => {
-    if (isStale(error)) names.sendWhole(text)
-    else names.sendAllWhole()
-    // In a transaction, which has failed with it, nothing can be done any more but to begin anew.
+  const runUnnamed = (error: ServerError, text: string, values: unknown): Promise<unknown> => {
+    if (isStale(error)) kept.delete(text)
+    else pool.areNamesUsed = false
+    // In a transaction, which has failed with it, nothing can be done any more but to begin again.
     return run(undefined, text, values).catch((second: ServerError) => {
       throw second.code === '25P02' ? error : second
     })
   }
+  const runOwn = (text: string, values: unknown): Promise<unknown> =>
+    run(pool.areNamesUsed ? nameOf(kept, text) : undefined, text, values)
+  const limit = timeLimiter(query, pool.timeLimit)
   client.query = (text, ...others) => {
     const [values, callback] = others
-    if (typeof text !== 'string' || callback !== undefined || !isOurs(text)) return query(text, ...others)
-    return run(names.nameOf(text), text, values)
+    const isOwn = typeof text === 'string' && callback === undefined && isOurs(text)
+    const limited = limit(text, isOwn)
+    if (!isOwn) return query(text, ...others)
+    if (limited !== undefined) return limited.then(() => runOwn(text, values))
+    return runOwn(text, values)
   }
+}
+
+/** @returns undefined for a text that is not kept prepared */
+function nameOf(kept: KeptStatements<NamedStatement>, text: string): string | undefined {
+  const known = kept.get(text)
+  if (known !== undefined) return known.name
+  // A digest of the text: behind a pooler the connection may be one on which another process has prepared its own statements.
+  kept.set(text, { name: hash('sha256', text, 'hex').slice(0, 40) })
+  return kept.peek(text)?.name
+}
+
+/** Releases the memory of a prepared statement in the server, which confirms it together with the response to the next statement. */
+function forget({ connection }: PoolClient, name: string): void {
+  if (connection.parsedStatements[name] === undefined) return
+  delete connection.parsedStatements[name]
+  connection.close({ type: 'S', name })
 }

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { isComputed, type ReadColumn } from '../schema/stored-column'
-import type { Pools, TypeParser } from './postgres-connection'
+import { type Pools, type TypeParser, typeParserOf } from './postgres-connection'
 
 /** Types of instants, each with the number by which pg knows its parser. */
 const instants: ReadonlyMap<unknown, number> = new Map<unknown, number>([
@@ -30,8 +30,7 @@ export interface InstantReader {
 
 export function buildInstantReader({ valueColumn: { type } }: ReadColumn, { driver }: DataSource): InstantReader {
   const id = instants.get(type) ?? 0
-  const { postgres, master } = driver as Pools
-  const parser = (): TypeParser => (master?.options.types ?? postgres.types).getTypeParser(id, 'text')
+  const parser = (): TypeParser => typeParserOf(driver as Pools, id)
   const offset = id === 1184 ? '+00' : ''
   // Without an offset it is the local time of this process.
   const isUtc = id === 1184 || Intl.DateTimeFormat().resolvedOptions().timeZone === 'UTC'

@@ -8,7 +8,7 @@ import { fieldValue, positionsOf, type Row, valueAt } from './row'
 import { shownOf } from './shown'
 import type { RawRow } from './statement'
 
-/** The JSON object of one record, embedded entities as objects in it (spec.md, Record representation). */
+/** The JSON object of one record, embedded entities as objects in it (specification: Record representation). */
 export interface JsonRecord {
   [name: string]: Json | JsonRecord
 }

@@ -44,7 +44,7 @@ export const unwatchedReferences = memoize((resource: Resource, dataSource: Data
   return new Set(all.filter((field) => !isWatched(field)))
 })
 
-/** Notes every foreign key that is written, in whole or in part, and whose record does not exist (D10). */
+/** Notes every foreign key that is written, in whole or in part, and whose record does not exist (specification: Foreign keys). */
 export async function checkReferences(
   session: Session,
   resource: Resource,
@@ -59,10 +59,10 @@ export async function checkReferences(
   for (const field of fields) {
     if (field.relation === undefined || !isMeant(field)) continue
     if (!field.columns.some((column) => values.has(column))) continue
-    const key = field.columns.map(
-      (column) => values.get(column) ?? written.stored?.[resource.row.indexOf(column)] ?? null,
+    const key = field.columns.map((column) =>
+      values.has(column) ? values.get(column) : (written.stored?.[resource.row.indexOf(column)] ?? null),
     )
-    if (!key.includes(null) && !(await isThere(session, field, key))) {
+    if (!key.includes(null) && !(await isThere(session, resource, field, key))) {
       errors.add(field.name, `points to no ${field.relation.inverseEntityMetadata.name.toLowerCase()}`)
     }
   }
@@ -77,11 +77,11 @@ function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {
   )
 }
 
-async function isThere(session: Session, field: Field, key: readonly unknown[]): Promise<boolean> {
+async function isThere(session: Session, { name }: Resource, field: Field, key: readonly unknown[]): Promise<boolean> {
   const { dataSource } = session
   const { values, bind } = gather()
   const names = field.columns.map((column, index) => bind(toParameter(dataSource, column, key[index])))
-  const statement = statementOf(field, 'whether it is there', () =>
+  const statement = statementOf(session, `reference ${name}.${field.property}`, () =>
     compile(dataSource, referred(dataSource, field, names), values.length),
   )
   const { records } = await execute(session, statement, values)
@@ -99,7 +99,8 @@ function referred(
   for (const [index, stored] of columns.entries()) {
     const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
     const column = columnSql(dataSource, referenced, 'r')
-    builder.andWhere(dialectOf(dataSource).equalsAny(column, stored.kind, [names[index] ?? '']))
+    const { equalsAny, operand } = dialectOf(dataSource)
+    builder.andWhere(equalsAny(column, stored.kind, [operand(referenced, names[index] ?? '')]))
   }
   return builder.limit(1)
 }

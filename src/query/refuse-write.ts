@@ -10,7 +10,7 @@ import { UnreadableError } from './row'
 import { WriteError } from './statement'
 
 /**
- * Says what the database had against an INSERT or UPDATE (D5, D10).
+ * Says what the database had against an INSERT or UPDATE (specification: Error documents, Foreign keys).
  * @throws {ApiError} `conflict`, `bad-values`; or the error itself, when it is not the statement's, or no constraint speaks
  * from it
  */
@@ -53,8 +53,14 @@ export function refuseDelete(error: unknown, dataSource: DataSource, resource: R
   if (!(error instanceof WriteError)) throw error
   const failure = failureOf(error.cause, dataSource, resource.metadata)
   if (failure === undefined) throw error.cause
-  const why = failure.kind === 'reference' ? 'other records refer to it' : 'the database does not allow it'
-  throw new ApiError('conflict', `this ${resource.name} cannot be deleted: ${why}`)
+  throw new ApiError('conflict', `this ${resource.name} cannot be deleted: ${hindrances[failure.kind]}`)
+}
+
+const hindrances: Readonly<Record<Failure['kind'], string>> = {
+  reference: 'other records refer to it',
+  depth: 'more levels of records would be deleted with it than the database allows: delete the lowest ones first',
+  unique: 'the database does not allow it',
+  value: 'the database does not allow it',
 }
 
 /** The names of the fields of a constraint; none, when one of them is hidden. */

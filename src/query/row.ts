@@ -47,6 +47,11 @@ export function columnSql(dataSource: DataSource, column: ReadColumn, alias?: st
   return text
 }
 
+/** A column as it is compared with values, and sorted by. */
+export function comparedSql(dataSource: DataSource, column: StoredColumn, alias?: string): string {
+  return dialectOf(dataSource).compared(column, columnSql(dataSource, column, alias))
+}
+
 /** By alias, of which there are as many as joins are allowed. */
 const columnTexts = memoize((_: ReadColumn, __: DataSource) => new Map<string | undefined, string>())
 
@@ -63,8 +68,8 @@ export function mayBeNull({ column }: ReadColumn): boolean {
 }
 
 /** What TypeORM binds for a value of this column: its transformer applied, dates and booleans as the driver stores them. */
-export function toParameter(dataSource: DataSource, { valueColumn }: StoredColumn, value: unknown): unknown {
-  return dialectOf(dataSource).bound(value, dataSource.driver.preparePersistentValue(value, valueColumn))
+export function toParameter(dataSource: DataSource, { valueColumn }: ReadColumn, value: unknown): unknown {
+  return dialectOf(dataSource).bound(valueColumn, dataSource.driver.preparePersistentValue(value, valueColumn))
 }
 
 /** Columns as expressions, named by their position. */
@@ -111,8 +116,9 @@ export function valueReader(column: ReadColumn, dataSource: DataSource): (raw: u
 function hydrateValue(driver: DataSource['driver'], { column, valueColumn }: ReadColumn, raw: unknown): unknown {
   // The transformer of a key need not know null, which only a foreign key can be.
   if (raw === null && column !== valueColumn) return null
-  // PostgreSQL's driver has taken it apart; TypeORM's would again.
-  if (Array.isArray(raw) && valueColumn.transformer === undefined) return raw
+  // It has been taken apart already, by PostgreSQL's driver or as `hstore`; TypeORM's would do it again.
+  const isRead = Array.isArray(raw) || (valueColumn.type === 'hstore' && typeof raw === 'object')
+  if (isRead && valueColumn.transformer === undefined) return raw
   try {
     const value: unknown = driver.prepareHydratedValue(raw, valueColumn)
     // What is no date or JSON, though its column is to hold one, stays as it is stored: SQLite takes any text.

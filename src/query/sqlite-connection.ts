@@ -2,6 +2,10 @@
 export interface Connection {
   readonly inTransaction?: boolean
   readonly exec: (sql: string, done?: () => void) => unknown
+  /** Adds a function to the SQL of better-sqlite3. */
+  readonly function?: (name: string, options: { readonly varargs: boolean }, run: () => unknown) => unknown
+  /** Ends the statements of sqlite3 that are running. */
+  readonly interrupt?: () => void
 }
 
 /** A statement of better-sqlite3. */

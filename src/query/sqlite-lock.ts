@@ -5,6 +5,7 @@
  * turns: docs/explanations/sqlite-lock.md has a program that shows it, and the report to TypeORM.
  */
 import type { DataSource, Driver, QueryRunner } from 'typeorm'
+import { keepStatements } from './kept-statements'
 import type { PreparedStatement } from './sqlite-connection'
 import { guard, type SqliteDriver, type SqliteRunner } from './sqlite-runner'
 import { newTurns, type SqliteLock, takeAll } from './sqlite-turns'
@@ -29,12 +30,17 @@ export function standingRunner({ driver }: DataSource): QueryRunner | undefined 
  * Has transactions on a SQLite data source wait for each other, and statements outside of them for their end; statements alone
  * run side by side. Covers the application's own repositories, transactions, query runners and migrations too. `mountResources`
  * does it by itself; a second time does nothing, its limit included, and on other databases it never does.
+ * @param timeLimit milliseconds that a statement of a mount may take in `sqlite3`, for `mountResources`
  * @throws {SqliteLockError} from a statement or transaction that waits longer than the limit
  */
-export function lockSqlite(dataSource: DataSource, { waitLimit = 5000 }: SqliteLockOptions = {}): void {
+export function lockSqlite(
+  dataSource: DataSource,
+  { waitLimit = 5000 }: SqliteLockOptions = {},
+  timeLimit = Number.POSITIVE_INFINITY,
+): void {
   const driver: SqliteDriver = dataSource.driver
   if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || locked.has(driver)) return
-  const lock: SqliteLock = { waitLimit, turns: newTurns(), holder: undefined }
+  const lock: SqliteLock = { waitLimit, timeLimit, turns: newTurns(), holder: undefined }
   const statements = new PreparedStatements()
   const remembered = driver.queryRunner
   const create = driver.createQueryRunner.bind(driver)
@@ -62,9 +68,28 @@ export function lockSqlite(dataSource: DataSource, { waitLimit = 5000 }: SqliteL
   guard(remembered, driver, lock, { give })
 }
 
-/** The prepared statements of a connection of better-sqlite3. It makes arrays faster than objects, and our own statements take either. */
+/**
+ * The prepared statements of a connection of better-sqlite3, in the place of TypeORM's Map, which is limited by their number alone. Arrays
+ * are made faster than objects, and our own statements take either.
+ */
 class PreparedStatements extends Map<string, PreparedStatement> {
+  readonly #kept = keepStatements<PreparedStatement>((_, sql) => super.delete(sql))
+
+  override get(sql: string): PreparedStatement | undefined {
+    return this.#kept.get(sql)
+  }
+
   override set(sql: string, statement: PreparedStatement): this {
-    return super.set(sql, statement.reader && isOurs(sql) ? statement.raw() : statement)
+    const prepared = statement.reader && isOurs(sql) ? statement.raw() : statement
+    this.#kept.set(sql, prepared)
+    return this.#kept.has(sql) ? super.set(sql, prepared) : this
+  }
+
+  override delete(sql: string): boolean {
+    return this.#kept.delete(sql)
+  }
+
+  override clear(): void {
+    this.#kept.clear()
   }
 }

@@ -1,5 +1,6 @@
-import { type Driver, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm'
+import type { Driver, QueryRunner } from 'typeorm'
 import { type Connection, hasEnded, type PreparedStatement, rollBackPast } from './sqlite-connection'
+import { interruptAfter } from './sqlite-time-limit'
 import { acquire, type Give, type SqliteLock, SqliteLockError, takeOne } from './sqlite-turns'
 import { isOurs } from './statement-comment'
 import { currentScope, inScope } from './transaction-scope'
@@ -50,7 +51,7 @@ export function guard(
     const given = await acquire(lock, 'transaction')
     if (runner.isReleased) {
       given()
-      throw new QueryRunnerAlreadyReleasedError()
+      throw new SqliteLockError('this query runner was released while it waited for the connection')
     }
     held = given
     lock.holder = scope
@@ -97,7 +98,11 @@ export function guard(
     }
   }
   runner.query = (async (sql: string, ...others: never[]) => {
-    const run = (): Promise<unknown> => query(sql, ...others)
+    const isOwn = isOurs(sql)
+    const run = (): Promise<unknown> =>
+      isOwn
+        ? interruptAfter(driver.databaseConnection, lock.timeLimit, () => query(sql, ...others))
+        : query(sql, ...others)
     if (held !== undefined) {
       if (isEnd(sql)) return end(sql, run)
       if (hasEnded(driver.databaseConnection) && !isMigrating)
@@ -105,7 +110,7 @@ export function guard(
       return run()
     }
     // Ours begin and end nothing.
-    if (!isOurs(sql)) {
+    if (!isOwn) {
       if (begins.test(sql)) return begin(sql, run)
       // It would be the end of somebody else's.
       if (ends.test(sql))

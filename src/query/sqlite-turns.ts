@@ -27,6 +27,8 @@ interface Turns {
 /** Who has the one connection, and who waits for it. */
 export interface SqliteLock {
   readonly waitLimit: number
+  /** How long a statement of this service may take, in milliseconds. */
+  readonly timeLimit: number
   turns: Turns
   /** The transaction that holds the connection. */
   holder: TransactionScope | undefined

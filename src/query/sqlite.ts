@@ -1,8 +1,11 @@
-import { isComputed, type ReadColumn } from '../schema/stored-column'
+import type { ColumnType } from 'typeorm'
+import type { ColumnMetadata } from '../schema/metadata'
 import { checkedColumns } from './constraint'
 import type { Dialect, Failure } from './dialect'
 import { globPattern } from './glob'
-import { inList } from './in-list'
+import { inList, toRows } from './in-list'
+import { sqliteCompared, sqliteOperand, sqlitePlace } from './sqlite-place'
+import { addTimeLimit, whileInTime } from './sqlite-time-limit'
 
 /** Of a day that its month has: February has its 29th in every fourth year, and in that of a century, which is rare, it is left out. */
 const storedDateTime =
@@ -20,70 +23,95 @@ const readDateTime = (value: unknown): unknown => (isStored(value) ? new Date(`$
 const readInteger = (value: unknown): unknown =>
   Number.isSafeInteger(Number(value ?? Number.NaN)) ? Number(value) : value
 
-const isDateTime = ({ valueColumn: { type } }: ReadColumn): boolean => type === 'datetime' || type === Date
+/** Characters of a date and of a time; a date-time has 19. */
+const shownLengths: ReadonlyMap<ColumnType, number> = new Map([
+  ['date', 10],
+  ['time', 8],
+])
+
+const isDateTime = ({ type }: ColumnMetadata): boolean => type === 'datetime' || type === Date
 
 export const sqlite: Dialect = {
   equalsAny: (column, _, values) => inList(column, values),
+  equalsAnyRow: (columns, _, rows) => `(${columns.join(', ')}) IN (VALUES ${toRows(rows)})`,
+  truncated: ({ valueColumn: { type } }, column, digits) => {
+    // Bounds have no trailing zeros.
+    if (digits === 'milliseconds') return `rtrim(substr(${column}, 1, 23), '0')`
+    return `substr(${column}, 1, ${shownLengths.get(type) ?? 19})`
+  },
   matches: (column, pattern, ignoreCase, bind) => `${column} GLOB ${bind(globPattern(pattern, ignoreCase))}`,
   // Stored as text, with three decimals by TypeORM and with none by `CURRENT_TIMESTAMP`: without trailing zeros a bound sorts
   // before both.
-  bound: (value, stored) =>
-    value instanceof Date && typeof stored === 'string'
-      ? stored.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
-      : stored,
-  // It has neither booleans nor dates: they are bound as TypeORM would write them.
+  equalsText: (one, other) => `${one} = ${other}`,
+  bound: (column, stored) =>
+    isDateTime(column) && typeof stored === 'string' ? stored.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '') : stored,
+  written: (_, stored) => stored,
+  compared: sqliteCompared,
+  operand: sqliteOperand,
+  // It has neither booleans nor dates: they are bound as TypeORM would write them. The driver sqlite3 knows no bigint, and binds null.
   parameter: (value) => {
     if (typeof value === 'boolean') return Number(value)
+    if (typeof value === 'bigint') return String(value)
     return value instanceof Date ? value.toISOString().replace('T', ' ').replace('Z', '') : value
   },
-  // Integers that a double cannot hold as text (D12), JSONB, which is bytes, as JSON.
+  // Integers that a double cannot hold as text (specification: Values in JSON), JSONB, which is bytes, as JSON.
   read: ({ kind, valueColumn }, column) => {
     if (valueColumn.type === 'jsonb') return `json(${column})`
     return kind?.wide && valueColumn.transformer === undefined ? `CAST(${column} AS TEXT)` : column
   },
+  // Unlike LENGTH, it does not read the pages that a long value is on. SQLite has it from 3.43 on.
+  bytes: (_, column) => `octet_length(${column})`,
   readBack: (stored) => {
-    if (isDateTime(stored)) return readDateTime
+    if (isDateTime(stored.valueColumn)) return readDateTime
     return stored.kind?.wide && stored.valueColumn.transformer === undefined ? readInteger : undefined
   },
-  shown: (stored) => (isDateTime(stored) ? shownDateTime : undefined),
-  // Integers as text, since a double does not hold all of them: compared with a column of numbers, a text is one again. Not with
-  // what is computed.
-  place: (stored, column) => {
-    const exact = `CASE WHEN typeof(${column}) = 'integer' THEN CAST(${column} AS TEXT) ELSE ${column} END`
-    return {
-      read: isComputed(stored.column) ? column : exact,
-      sorted: column,
-      compared: column,
-      bound: (placeholder) => placeholder,
-    }
-  },
-  sayNulls: false,
+  shown: ({ valueColumn }) => (isDateTime(valueColumn) ? shownDateTime : undefined),
+  place: sqlitePlace,
+  areNullsLeast: true,
+  knowsNullsOrder: true,
   sharesConnection: true,
   lockTable: undefined,
+  concatenate: (first, second) => `${first} || ${second}`,
   isTextLoose: false,
   indexesReferences: false,
   spellsDefaults: true,
+  hasOnUpdate: false,
   returning: () => true,
   dangersOf: async (_, ask) => {
-    const [setting] = await ask('PRAGMA foreign_keys')
-    return setting?.['foreign_keys'] === 0 ? ['foreign_keys is off: SQLite checks no foreign key'] : []
+    const [setting] = await ask('SELECT foreign_keys, sqlite_version() AS version FROM pragma_foreign_keys')
+    const { foreign_keys: areChecked, version = '' } = setting ?? {}
+    const [major = 0, minor = 0] = String(version).split('.').map(Number)
+    return [
+      ...(areChecked === 0 ? ['foreign_keys is off: SQLite checks no foreign key'] : []),
+      ...(major === 3 && minor < 43 ? [`SQLite ${version} has no octet_length: 3.43 is needed to read records`] : []),
+    ]
   },
-  guardPool: () => undefined,
+  prepareConnections: addTimeLimit,
+  whileInTime: ({ options }, column) => (options.type === 'better-sqlite3' ? whileInTime(column) : undefined),
+  cancel: undefined,
+  prepareRunner: () => undefined,
   discard: () => undefined,
   withoutValues: ({ message }) => message,
   troubleOf: ({ code = '', message }) => {
     if (code === 'SQLITE_BUSY_SNAPSHOT') return 'again'
-    const isUnavailable = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL|INTERRUPT|NOMEM)/.test(code)
+    if (code === 'SQLITE_INTERRUPT') return 'timeout'
+    const isUnavailable = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL|NOMEM)/.test(code)
     return isUnavailable || /not open|is closed/.test(message) ? 'unavailable' : undefined
   },
   // By the message, since the code for a foreign key depends on the action that refused. What else a constraint or a trigger
   // (`RAISE(ABORT, …)`) refuses, it refuses for the values.
   failureOf: ({ message, code }, metadata): Failure | undefined => {
+    if (message.endsWith('too many levels of trigger recursion')) return { kind: 'depth', columns: [] }
     if (!code?.startsWith('SQLITE_CONSTRAINT')) return undefined
     if (message.endsWith('FOREIGN KEY constraint failed')) return { kind: 'reference', columns: [] }
     const [, constraint, list = ''] = /(UNIQUE|NOT NULL|CHECK) constraint failed: (.*)$/.exec(message) ?? []
     if (constraint === 'CHECK') return { kind: 'value', columns: checkedColumns(metadata, list) }
-    const columns = list.split(', ').map((path) => path.slice(path.lastIndexOf('.') + 1))
+    const columns = metadata.columns
+      .map(({ databaseName }) => databaseName)
+      .map((name) => ({ name, position: `${list}, `.indexOf(`${metadata.tableName}.${name}, `) }))
+      .filter(({ position }) => position >= 0)
+      .sort((one, other) => one.position - other.position)
+      .map(({ name }) => name)
     if (constraint === 'UNIQUE') return { kind: 'unique', columns }
     return { kind: 'value', columns: constraint === undefined ? [] : columns }
   },

@@ -1,9 +1,14 @@
-import { QueryFailedError, type QueryResult, type QueryRunner } from 'typeorm'
+import { setTimeout } from 'node:timers/promises'
+import type { QueryResult, QueryRunner } from 'typeorm'
 import { traced } from '../diagnostics'
-import { parametersOf, type Statement } from './compile'
+import { type ApiError, unavailable } from '../errors'
+import { parametersOf } from './compile'
 import { rollBack, type Session, type Transaction, withNextRunner, withRunner } from './connection'
+import { dialectOf } from './dialect-of'
 import { toLoggable } from './fault'
 import { standingRunner } from './sqlite-lock'
+import type { Statement } from './statement-cache'
+import { isQueryFailure } from './typeorm-error'
 
 /** A row as the driver hands it out: an object, or an array, whose columns are named by their position. */
 export type RawRow = Readonly<Record<number, unknown>>
@@ -18,8 +23,52 @@ export function execute(
   const parameters = parametersOf(dataSource, statement, values)
   const ask = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
   const runner = session.runner ?? standingRunner(dataSource)
-  const asked = (): Promise<QueryResult> => (runner === undefined ? withNextRunner(session, ask) : ask(runner))
+  const asked = (): Promise<QueryResult> =>
+    runner === undefined ? withNextRunner(session, (own) => whileAwaited(session, own, ask)) : ask(runner)
   return trace === undefined ? asked() : traced(trace, asked)
+}
+
+/** Runs a statement for a client, and has the database end it when the client closes its connection. */
+async function whileAwaited<T>(
+  { dataSource, client }: Session,
+  runner: QueryRunner,
+  ask: (runner: QueryRunner) => Promise<T>,
+): Promise<T> {
+  const { cancel } = dialectOf(dataSource)
+  if (client === undefined || cancel === undefined) return ask(runner)
+  if (client.hasGone()) throw clientGone()
+  let isDone = false
+  let cancelled: Promise<void> | undefined
+  const cancelUntilDone = async (): Promise<void> => {
+    const connection: unknown = await runner.connect()
+    // One may come between two statements that are sent for this one.
+    while (!isDone) {
+      await cancel(dataSource.driver, connection)
+      if (!isDone) await setTimeout(cancelIntervalMs)
+    }
+  }
+  const stopListening = client.onGone(() => {
+    // Without a cancellation the statement ends at its time limit.
+    cancelled = cancelUntilDone().catch(() => undefined)
+  })
+  try {
+    return await ask(runner)
+  } catch (error) {
+    throw cancelled === undefined ? error : clientGone()
+  } finally {
+    isDone = true
+    stopListening()
+    // Else the next statement on this connection could be the one that is ended.
+    await cancelled
+  }
+}
+
+/** Time between two cancellations of one statement. */
+const cancelIntervalMs = 50
+
+/** Nobody receives it. */
+function clientGone(): ApiError {
+  return unavailable('the client has closed its connection')
 }
 
 /** Does work in one transaction: the session's own, or a new one that is rolled back when the work throws. */
@@ -64,5 +113,5 @@ export async function executeWrite(
 
 /** @throws {WriteError} */
 export function throwWriteError(cause: unknown): never {
-  throw cause instanceof QueryFailedError ? new WriteError(cause.message, { cause }) : cause
+  throw isQueryFailure(cause) ? new WriteError(cause.message, { cause }) : cause
 }

@@ -3,6 +3,7 @@ import type { Target } from '../plan/plan'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 import type { Bind } from './compile'
+import { dialectOf } from './dialect-of'
 import { columnSql, fieldValue, type Row, toParameter, toValues } from './row'
 
 /** Binds the key and the owner that the record must still have when the statement runs. @returns their placeholders */
@@ -24,10 +25,13 @@ export function whereTarget(
   { key, owner, metadata }: Resource,
   placeholders: readonly string[],
 ): string {
+  const { operand } = dialectOf(dataSource)
   const columns = [...key.columns, ...(owner?.columns ?? [])]
   const deleted = metadata.deleteDateColumn
   return [
-    ...columns.map((stored, index) => `${columnSql(dataSource, stored)} = ${placeholders[index]}`),
+    ...columns.map(
+      (stored, index) => `${columnSql(dataSource, stored)} = ${operand(stored, placeholders[index] ?? '')}`,
+    ),
     ...(deleted === undefined ? [] : [`${dataSource.driver.escape(deleted.databaseName)} IS NULL`]),
   ].join(' AND ')
 }

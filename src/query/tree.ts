@@ -1,105 +1,132 @@
-import type { ObjectLiteral } from 'typeorm'
+import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../errors'
-import type { ChangeSet, Target } from '../plan/plan'
+import type { ChangeSet } from '../plan/plan'
 import type { Resource } from '../schema/registry'
+import { closureTable } from './closure-table'
 import type { Transaction } from './connection'
 import { dialectOf } from './dialect-of'
-import { assign, newEntity } from './entity'
-import { fromValues } from './row'
-import { readRawItem } from './select'
-import { type RawRow, throwWriteError } from './statement'
-import { lockTarget } from './target'
-import { inTransaction, type Writer } from './writer'
+import { heard } from './heard'
+import { materializedPath } from './materialized-path'
+import { nestedSet } from './nested-set'
+import { fieldValue, readerOf, toValues } from './row'
+import { transact } from './statement'
+import type { Bookkeeping } from './tree-bookkeeping'
+import { requireAcyclic, requireDepth, requireNoChildren, requireOneRoot } from './tree-rules'
+import { readNodes, runSql, type TreeNode, type TreeTable, treeTableOf } from './tree-table'
+import type { Writer } from './writer'
 
 /**
- * A tree keeps books of its nodes, in a table of its own or in columns, which only TypeORM's `save` and `remove` write. They
- * tell listeners and subscribers by themselves.
+ * Writes nodes of a tree: the record like any other, and then what TypeORM stores about its position, by the parent keys as
+ * they are in the database. TypeORM's `save` stores wrong positions for some moves.
  */
-export const tree: Writer = inTransaction({
-  insert: async (session, resource, changes) => {
-    await lock(session, resource)
-    return insert(session, resource, changes)
-  },
-  update: async (session, resource, target, changes) => {
-    await lock(session, resource)
-    return update(session, resource, target, changes)
-  },
-  remove: async (session, resource, target) => {
-    await lock(session, resource)
-    return remove(session, resource, target)
-  },
-})
-
-/** The books of a tree are about all of its nodes: one writes at a time. */
-async function lock({ dataSource, runner }: Transaction, { metadata }: Resource): Promise<void> {
-  const table = metadata.tablePath
-    .split('.')
-    .map((name) => dataSource.driver.escape(name))
-    .join('.')
-  const sql = dialectOf(dataSource).lockTable?.(table)
-  if (sql !== undefined) await runner.query(sql)
+export const tree: Writer = {
+  insert: (session, resource, changes) =>
+    inTree(session, resource, async (inner, table, bookkeeping) => {
+      const given = givenParent(changes)
+      await requirePlace(inner, resource, table, undefined, given)
+      const written = await heard.insert(inner, resource, changes)
+      const row = readerOf(resource.row, inner.dataSource)(written.raw)
+      const node = await readNode(inner, resource, table, fieldValue(resource, row, resource.key))
+      if (node === undefined) throw new Error(`${table.name} has no row after INSERT`)
+      // A listener may have set another parent.
+      if (!isSame(node.parent, given)) await requirePlace(inner, resource, table, node, node.parent)
+      const parent = await readParent(inner, table, node)
+      await requireDepth(inner, resource, table, parent)
+      await bookkeeping.insert(inner, table, node, parent)
+      return written
+    }),
+  update: (session, resource, target, changes) =>
+    inTree(session, resource, async (inner, table, bookkeeping) => {
+      const before = await readNode(inner, resource, table, target.key)
+      if (before === undefined) return undefined
+      const given = givenParent(changes, before.parent)
+      if (!isSame(before.parent, given)) await requirePlace(inner, resource, table, before, given)
+      const written = await heard.update(inner, resource, target, changes)
+      const after = written && (await readNode(inner, resource, table, target.key))
+      if (after === undefined || isSame(before.parent, after.parent)) return written
+      // A listener may have set another parent.
+      if (!isSame(after.parent, given)) await requirePlace(inner, resource, table, before, after.parent)
+      await bookkeeping.move(inner, table, before, await readParent(inner, table, after))
+      return written
+    }),
+  remove: (session, resource, target) =>
+    inTree(session, resource, async (inner, table, bookkeeping) => {
+      const node = await readNode(inner, resource, table, target.key)
+      if (node === undefined) return false
+      const isSoft = resource.metadata.deleteDateColumn !== undefined
+      if (!isSoft) await requireNoChildren(inner, resource, table, node)
+      if (!isSoft) await bookkeeping.beforeRemove?.(inner, table, node)
+      if (!(await heard.remove(inner, resource, target))) throw new NotRemovedError()
+      if (!isSoft) await bookkeeping.remove(inner, table, node)
+      return true
+    }).catch((error: unknown) => {
+      if (error instanceof NotRemovedError) return false
+      throw error
+    }),
 }
 
-async function insert(session: Transaction, resource: Resource, changes: ChangeSet): Promise<RawRow> {
-  const { metadata, name } = resource
-  const entity = newEntity(resource, changes)
-  if (metadata.hasAllPrimaryKeys(entity)) {
-    // `save` would overwrite the record that has this key, a deleted one too.
-    const where = metadata.getEntityIdMap(entity) ?? {}
-    const taken = await session.runner.manager.count(metadata.target, { where, withDeleted: true })
-    if (taken > 0) throw new ApiError('conflict', `another ${name} has the same key`)
-  }
-  await save(session, resource, entity)
-  const row = await readRawItem(session, resource, keyOf(resource, entity))
-  if (row === undefined) throw new Error(`${metadata.tableName} has no row after save`)
-  return row
+/** Rolls back a DELETE of a record that is not there for its target any more. */
+class NotRemovedError extends Error {}
+
+const bookkeepings: Readonly<Record<string, Bookkeeping>> = {
+  'closure-table': closureTable,
+  'materialized-path': materializedPath,
+  'nested-set': nestedSet,
 }
 
-async function update(
-  session: Transaction,
-  resource: Resource,
-  target: Target,
-  changes: ChangeSet,
-): Promise<RawRow | undefined> {
-  const found = await lockTarget(session, resource, target)
-  if (found === undefined) return undefined
-  assign(found.entity, changes)
-  await requireNoCircle(session, resource, found.entity)
-  await save(session, resource, found.entity)
-  return readRawItem(session, resource, target.key)
-}
+type Work<T> = (session: Transaction, table: TreeTable, bookkeeping: Bookkeeping) => Promise<T>
 
-async function remove(session: Transaction, resource: Resource, target: Target): Promise<boolean> {
-  const found = await lockTarget(session, resource, target)
-  if (found === undefined) return false
-  const { target: type, deleteDateColumn } = resource.metadata
-  const { manager } = session.runner
-  const removed =
-    deleteDateColumn === undefined ? manager.remove(type, found.entity) : manager.softRemove(type, found.entity)
-  await removed.catch(throwWriteError)
-  return true
-}
-
-async function save({ runner }: Transaction, { name, metadata }: Resource, entity: ObjectLiteral): Promise<void> {
-  await runner.manager.save(metadata.target, entity).catch((error: unknown) => {
-    if (!(error instanceof Error) || error.name !== 'NestedSetMultipleRootError') throwWriteError(error)
-    throw new ApiError('bad-values', `there is a root of ${name} already, and a nested set has one: give a parent`)
+/** Does work in a transaction in which nobody else writes to the tree: a position depends on those of other nodes. */
+function inTree<T>(session: Parameters<Writer['insert']>[0], { metadata }: Resource, work: Work<T>): Promise<T> {
+  const { dataSource } = session
+  const bookkeeping = bookkeepings[metadata.treeType ?? '']
+  if (bookkeeping === undefined) throw new Error(`${metadata.name} is a tree of an unknown type, ${metadata.treeType}`)
+  const table = treeTableOf(metadata, dataSource)
+  const lock = dialectOf(dataSource).lockTable?.(table.name)
+  return transact(session, async (inner) => {
+    if (lock !== undefined) await runSql(inner, () => lock)
+    return work(inner, table, bookkeeping)
   })
 }
 
-/** TypeORM would make a node its own ancestor without a word. */
-async function requireNoCircle({ runner }: Transaction, resource: Resource, entity: ObjectLiteral): Promise<void> {
-  const { metadata, name } = resource
-  const parent: ObjectLiteral | null | undefined = metadata.treeParentRelation?.getEntityValue(entity)
-  if (!parent) return
-  const ancestors = await runner.manager.getTreeRepository(metadata.target).findAncestors(parent)
-  if (![parent, ...ancestors].some((node) => metadata.compareEntities(node, entity))) return
-  const field = resource.record.find(({ relation }) => relation?.isTreeParent)
-  const message = `would make this ${name} its own ancestor`
-  const errors = field === undefined ? [] : [{ field: field.name, message }]
-  throw new ApiError('bad-values', `${field?.name ?? 'this'} ${message}`, { errors })
+/** @throws {ApiError} `bad-values`, for a parent that a node cannot have; node is undefined for a new one */
+async function requirePlace(
+  session: Transaction,
+  resource: Resource,
+  table: TreeTable,
+  node: TreeNode | undefined,
+  parent: TreeNode['parent'],
+): Promise<void> {
+  if (parent === undefined) await requireOneRoot(session, resource, table, node)
+  else if (node !== undefined) await requireAcyclic(session, resource, table, node, parent)
 }
 
-function keyOf({ key }: Resource, entity: ObjectLiteral): unknown {
-  return fromValues(key.columns.map(({ column }) => column.getEntityValue(entity)))
+/** The values of the foreign key that a request gives. @param otherwise where it gives none */
+function givenParent(changes: ChangeSet, otherwise?: TreeNode['parent']): TreeNode['parent'] {
+  for (const [field, value] of changes) {
+    if (field.relation?.isTreeParent) return value === null ? undefined : toValues(field, value)
+  }
+  return otherwise
+}
+
+async function readNode(
+  session: Transaction,
+  { key }: Resource,
+  table: TreeTable,
+  value: unknown,
+): Promise<TreeNode | undefined> {
+  const [node] = await readNodes(session, table, key.columns, toValues(key, value))
+  return node
+}
+
+async function readParent(session: Transaction, table: TreeTable, { parent }: TreeNode): Promise<TreeNode | undefined> {
+  if (parent === undefined) return undefined
+  const [node] = await readNodes(session, table, table.reference, parent)
+  if (node === undefined)
+    throw new ApiError('conflict', `the parent of this ${table.metadata.name.toLowerCase()} was deleted meanwhile`)
+  return node
+}
+
+function isSame(one: TreeNode['parent'], other: TreeNode['parent']): boolean {
+  return isDeepStrictEqual(one, other)
 }

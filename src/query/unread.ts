@@ -6,15 +6,14 @@ import type { Resource } from '../schema/registry'
 import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { troubleOf } from './fault'
-import { hasTransformer, plain } from './plain'
+import { mayFailToRead, plain } from './plain'
 import { unwatchedReferences } from './reference'
 import { WriteError } from './statement'
-import { isTable } from './values'
 import type { Written } from './writer'
 
 /**
  * The names in a body that can be written to a record nobody has read before: what is stored of them must not be known, neither to
- * check the new value, nor to leave alone what is shown in other words than it is stored in (D9, D11).
+ * check the new value, nor to leave alone what is shown in other words than it is stored in (specification: Sending back what was read, Date-times).
  */
 export const unreadNames = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<string> => {
   if (!isPlain(resource) || !isReturned(resource, dataSource)) return new Set()
@@ -37,7 +36,7 @@ function isPlain({ metadata, lifecycle, validate, requireIfMatch, owner }: Resou
 }
 
 function isReturned(resource: Resource, dataSource: DataSource): boolean {
-  return isTable(resource.row) && !hasTransformer(resource) && dialectOf(dataSource).returning(dataSource, 'update')
+  return !mayFailToRead(resource) && dialectOf(dataSource).returning(dataSource, 'update')
 }
 
 /**

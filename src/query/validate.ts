@@ -7,7 +7,7 @@ import type { Row } from './row'
 
 /**
  * Checks what would be stored by the entity's validators. Of what a record had wrong before, and the request does not change,
- * nothing is said: what was read can be sent back (D9).
+ * nothing is said: what was read can be sent back (specification: Sending back what was read).
  * @param row the record to change; undefined for a new one
  */
 export async function validateChanges(

@@ -15,12 +15,13 @@ export interface ValueSet {
 /** Values by property, a foreign key in place of the entity it refers to. */
 export function toValueSet(dataSource: DataSource, values: readonly ColumnValue[], bind: Bind): ValueSet {
   const members: [column: ColumnMetadata, member: unknown][] = []
+  const { written } = dialectOf(dataSource)
   let shape: string | undefined = ''
   for (const [column, value] of values) {
     const stored = toStored(dataSource, column, value)
     if (stored === undefined) continue
     if (isBindable(dataSource, column, stored)) {
-      const name = bind(stored)
+      const name = bind(written(column, stored))
       members.push([column, () => name])
       if (shape !== undefined) shape += `\n${column.databaseName}`
     } else {
@@ -71,3 +72,19 @@ export function spelledDefaults(
 const functionDefaults = memoize(({ columns }: EntityMetadata): readonly ColumnMetadata[] =>
   columns.filter((column) => typeof column.default === 'function' && column.isInsert),
 )
+
+/**
+ * Columns that the database sets by itself when an UPDATE changes the row (`ON UPDATE CURRENT_TIMESTAMP`), and to what. They are
+ * written in every UPDATE: one that stays would tell that a hidden value is stored already.
+ */
+export function spelledUpdates(
+  dataSource: DataSource,
+  { columns, updateDateColumn }: EntityMetadata,
+  given: readonly ColumnValue[],
+): readonly (readonly [ColumnMetadata, string])[] {
+  if (!dialectOf(dataSource).hasOnUpdate) return []
+  const isGiven = (column: ColumnMetadata): boolean => given.some(([one]) => one === column)
+  return columns
+    .filter((column) => column.isUpdate && column !== updateDateColumn && !isGiven(column))
+    .flatMap((column) => (column.onUpdate === undefined ? [] : [[column, column.onUpdate] as const]))
+}

@@ -8,11 +8,12 @@ import { compile, gather, statementOf } from './compile'
 import type { Session } from './connection'
 import { dialectOf } from './dialect-of'
 import { type ColumnValue, columnValues, setPath } from './entity'
+import { sizeCondition } from './measure'
 import { fromValues, readerOf, selection } from './row'
 import { readRawItem } from './select'
 import { executeWrite, type RawRow } from './statement'
 import { bindTarget, isTarget, whereTarget } from './target-condition'
-import { spelledDefaults, toValueSet } from './value-set'
+import { spelledDefaults, spelledUpdates, toValueSet } from './value-set'
 
 /** Inserts one record. @returns it as it is stored: from the statement itself, where the database can return it */
 export async function insertValues(session: Session, resource: Resource, entity: ObjectLiteral): Promise<RawRow> {
@@ -25,7 +26,8 @@ export async function insertValues(session: Session, resource: Resource, entity:
   const { toSet, shape } = toValueSet(dataSource, columnValues(metadata, entity), bind)
   const defaults = spelledDefaults(dataSource, metadata, entity)
   const spelled = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
-  const statement = statementOf(resource, shape === undefined ? undefined : `INSERT${shape}${spelled.join('')}`, () => {
+  const cacheKey = shape === undefined ? undefined : `INSERT ${resource.name}${shape}${spelled.join('')}`
+  const statement = statementOf(session, cacheKey, () => {
     const set = toSet()
     for (const [column, text] of defaults) setPath(set, column.propertyPath, () => text)
     const columns = insertedColumns(metadata.columns)
@@ -54,13 +56,20 @@ export async function updateValues(
   const { values, bind } = gather()
   const { toSet, shape } = toValueSet(dataSource, columns, bind)
   const placeholders = bindTarget(dataSource, resource, target, bind)
-  const statement = statementOf(resource, shape === undefined ? undefined : `UPDATE${shape}`, () => {
+  const { maxBytes } = target
+  const cacheKey = shape === undefined ? undefined : `UPDATE ${resource.name} ${maxBytes}${shape}`
+  const statement = statementOf(session, cacheKey, () => {
+    const set = toSet()
+    for (const [column, text] of spelledUpdates(dataSource, metadata, columns))
+      setPath(set, column.propertyPath, () => text)
     const builder = dataSource
       .createQueryBuilder()
       .update(metadata.target)
-      .set(toSet())
+      .set(set)
       .updateEntity(false)
       .where(whereTarget(dataSource, resource, placeholders))
+    const isShort = maxBytes === undefined ? undefined : sizeCondition(dataSource, row, maxBytes)
+    if (isShort !== undefined) builder.andWhere(isShort)
     return compile(dataSource, builder, values.length, canReturn ? returning(dataSource, row) : '')
   })
   const { records, affected = 0 } = await executeWrite(session, statement, values)
@@ -79,7 +88,7 @@ export async function deleteValues(session: Session, resource: Resource, target:
   const canReturn = dialectOf(dataSource).returning(dataSource, isSoft ? 'update' : 'delete')
   const { values, bind } = gather()
   const placeholders = bindTarget(dataSource, resource, target, bind)
-  const statement = statementOf(resource, 'DELETE', () => {
+  const statement = statementOf(session, `DELETE ${resource.name}`, () => {
     const builder = dataSource.createQueryBuilder()
     const deletion = isSoft ? builder.softDelete().from(metadata.target) : builder.delete().from(metadata.target)
     return compile(

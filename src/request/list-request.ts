@@ -1,76 +1,88 @@
 import { ApiError, type FieldErrors } from '../errors'
+import { type OptionalName, reservedNames } from '../schema/list-parameters'
+import { type Filter, type FilterNode, groupKey, isGroupName, parseGroup } from './groups'
 import type { Limits } from './limits'
 import { type Pair, parsePairs } from './pairs'
 
 /** A list request as its query string says it, before any field is looked up. */
 export interface ListRequest {
-  /** In the order of the query string; a name may come twice. */
+  /** All filters, those within groups too, in the order of the query string; a name may come twice. */
   readonly filters: readonly Filter[]
+  /** How they are combined: all nodes must hold. */
+  readonly where: readonly FilterNode[]
   /** What is asked, without the values of filters: requests of which this is the same name the same fields. */
   readonly names: string
   /** Names as given, with a leading `-` for descending. */
   readonly ordering: readonly string[]
-  /** Records a page has at most. */
+  /** Records a page has at most; 0 only with `count`. */
   readonly limit: number
   /** The first is 1. */
   readonly page: number
   /** The token of `after`, empty for the first page; undefined where it was not sent. */
   readonly after: string | undefined
+  /** How the records of all pages are counted; undefined where they are not. */
+  readonly count: Counting | undefined
   /** The other parameters as sent, for the links to other pages: `published=true&ordering=id`. */
   readonly others: string
 }
 
-export interface Filter {
-  readonly name: string
-  readonly value: string
-}
-
-/** Words of the query string that are no fields (D15). */
-export const reserved: ReadonlySet<string> = new Set(['ordering', 'limit', 'page'])
-const reservedWithAfter: ReadonlySet<string> = new Set([...reserved, 'after'])
+/** `exact` counts all records, `capped` those up to `limits.count`. */
+export type Counting = (typeof countings)[number]
+export const countings = ['exact', 'capped'] as const
 
 /**
- * Reads the query string of the list endpoint (spec.md, Query parameters; D15, D17, D19).
- * @param takesAfter whether `after` is the token of keyset paging, not a field
+ * Parses the query string of a list (specification: Names of filters, Repeated parameters, Unknown parameters, Groups, Counts).
+ * @param optional the optional parameters of this list
  * @param errors receives what is wrong with single parameters
  * @throws {ApiError} `bad-query`, when the text cannot be taken apart or is too large
  */
 export function parseListRequest(
   querystring: string,
-  takesAfter: boolean,
+  optional: ReadonlySet<OptionalName>,
   limits: Limits,
   errors: FieldErrors,
 ): ListRequest {
   const pairs = readPairs(querystring, limits)
-  const words = takesAfter ? reservedWithAfter : reserved
-  const filters: Pair[] = []
+  const filters: Filter[] = []
+  const where: FilterNode[] = []
   let names = ''
   let others = ''
   for (const pair of pairs) {
-    const { name, raw, rawName } = pair
-    const isFilter = !words.has(name)
-    if (!isFilter && name !== 'ordering') continue
-    if (isFilter) filters.push(pair)
-    // As sent, where no name has "&" or "=" in it: decoded, `title%26score` would be the names of two.
-    names += `&${isFilter ? rawName : raw}`
+    const { name, value, raw, rawName } = pair
+    const isOptional = (optional as ReadonlySet<string>).has(name)
+    if (isGroupName(name)) {
+      const group = parseGroup(name, value, filters, errors)
+      if (group === undefined) continue
+      where.push(group)
+      names += `&=${groupKey(group, filters)}`
+    } else if (!isOptional && !reservedNames.has(name)) {
+      where.push(filters.push(pair) - 1)
+      // As sent, where no name has "&" or "=" in it: decoded, `title%26score` would be the names of two.
+      names += `&${rawName}`
+    } else if (name === 'ordering') names += `&${raw}`
+    else if (name !== 'count') continue
     others += `&${raw}`
   }
   if (filters.length > limits.filters) {
     throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, these are ${filters.length}`)
   }
   const single = (name: string): string | undefined => readSingle(pairs, name, errors)
-  const limit = readCount('limit', single('limit'), limits.page.max, errors) ?? limits.page.default
+  const count = optional.has('count') ? readCounting(single('count'), errors) : undefined
+  const smallest = count === undefined ? 1 : 0
+  const limit = readInteger('limit', single('limit'), smallest, limits.page.max, errors) ?? limits.page.default
   const reach = ` (pages reach ${limits.depth} records deep; go further by filtering, or by following links from after=)`
-  const after = takesAfter ? single('after') : undefined
-  // Behind a token pages are not counted.
-  const last = after ? longestCount : Math.floor(limits.depth / limit)
-  const page = readCount('page', single('page'), last, errors, reach) ?? 1
+  const after = optional.has('after') ? single('after') : undefined
+  // After a token pages are not counted.
+  const last = after || limit === 0 ? longestCount : Math.floor(limits.depth / limit)
+  const page = readInteger('page', single('page'), 1, last, errors, reach) ?? 1
   return {
     filters,
+    where,
     ordering: single('ordering')?.split(',') ?? [],
     limit,
     page,
     after,
+    count,
     names,
     others: others.slice(1),
   }
@@ -84,7 +96,7 @@ function readPairs(querystring: string, limits: Limits): readonly Pair[] {
   if (count > limits.parameters) {
     throw new ApiError('bad-query', `at most ${limits.parameters} parameters are allowed, these are ${count}`)
   }
-  const pairs = parsePairs(querystring, 'bad-query')
+  const pairs = parsePairs(querystring, limits.parameters, 'bad-query')
   for (const { name, value } of pairs) {
     if (name.length > limits.parameterName) {
       throw new ApiError(
@@ -107,16 +119,23 @@ function readSingle(pairs: readonly Pair[], name: string, errors: FieldErrors): 
   return first?.value
 }
 
-function readCount(
+function readCounting(text: string | undefined, errors: FieldErrors): Counting | undefined {
+  const counting = countings.find((name) => name === text)
+  if (text !== undefined && counting === undefined) errors.add('count', `must be ${countings.join(' or ')}`)
+  return counting
+}
+
+function readInteger(
   name: string,
   text: string | undefined,
+  min: number,
   max: number,
   errors: FieldErrors,
   why = '',
 ): number | undefined {
   if (text === undefined) return undefined
-  const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : Number.NaN
-  if (count <= max) return count
-  errors.add(name, `must be an integer from 1 to ${max}${why}`)
+  const integer = /^(?:0|[1-9]\d{0,8})$/.test(text) ? Number(text) : Number.NaN
+  if (integer >= min && integer <= max) return integer
+  errors.add(name, `must be an integer from ${min} to ${max}${why}`)
   return undefined
 }

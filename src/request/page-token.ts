@@ -1,13 +1,15 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 
 /** A value of a sort column, spelled so that nothing of it is lost. */
-export type PlaceValue = string | number | boolean | null
+export type PlaceValue = string | number | null
 
 /** Where a page begins: behind or before a place in the order. */
 export interface PageStart {
   readonly direction: 'after' | 'before'
   /** The values of the sort columns; none for the end that the direction leads from. */
   readonly place: readonly PlaceValue[] | undefined
+  /** Records between there and the page: of a page that follows one whose last record no token can name. */
+  readonly skip: number
 }
 
 /** Characters of a token that say that it is as it was given out: 96 bits. */
@@ -32,8 +34,8 @@ export function buildPageTokens(secret: string | undefined): PageTokens {
       : createHmac('sha256', secret).update(text).digest('base64url')
   const seal = (content: string, order: string): string => digest(`${order}\n${content}`).slice(0, sealLength)
   return {
-    write: ({ direction, place }, order) => {
-      const json = JSON.stringify([direction, ...(place ?? [])])
+    write: ({ direction, place, skip }, order) => {
+      const json = JSON.stringify([skip === 0 ? direction : `${direction}+${skip}`, ...(place ?? [])])
       const content = Buffer.from(json).toString('base64url')
       return `${seal(content, order)}${content}`
     },
@@ -49,15 +51,16 @@ export function buildPageTokens(secret: string | undefined): PageTokens {
 /** Without a secret anybody can seal anything. */
 function toStart(content: unknown): PageStart | undefined {
   if (!Array.isArray(content)) return undefined
-  const [direction, ...place]: readonly unknown[] = content
+  const [start, ...place]: readonly unknown[] = content
+  const [, direction, skip = 0] = /^(after|before)(?:\+([1-9]\d{0,8}))?$/.exec(String(start)) ?? []
   if (direction !== 'after' && direction !== 'before') return undefined
   if (!place.every(isPlaceValue)) return undefined
-  return { direction, place: place.length === 0 ? undefined : place }
+  return { direction, place: place.length === 0 ? undefined : place, skip: Number(skip) }
 }
 
 /** Whether JSON gives it back as it is. */
 export function isPlaceValue(value: unknown): value is PlaceValue {
-  return typeof value === 'number' ? Number.isFinite(value) : value === null || /^(string|boolean)$/.test(typeof value)
+  return typeof value === 'number' ? Number.isFinite(value) : value === null || typeof value === 'string'
 }
 
 function parseJson(text: string): unknown {

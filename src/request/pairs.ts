@@ -17,12 +17,16 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * Splits `application/x-www-form-urlencoded` text. Unlike `URLSearchParams` it puts no replacement character where bytes
  * are not UTF-8: what cannot be read is an error.
  * @param text bytes as Latin-1
+ * @param most parts between `&` that it may have, the empty ones too; they are counted before any is decoded
  * @param code of the refusal
  * @throws {ApiError} naming the pair that is wrong
  */
-export function parsePairs(text: string, code: 'bad-query' | 'bad-body'): readonly Pair[] {
+export function parsePairs(text: string, most: number, code: 'bad-query' | 'bad-body'): readonly Pair[] {
+  // One more than allowed is enough to know: a megabyte of "&" is not split as a whole.
+  const parts = text.split('&', most + 1)
+  if (parts.length > most) throw new ApiError(code, `at most ${most} parameters are allowed, these are more`)
   const pairs: Pair[] = []
-  for (const raw of text.split('&')) {
+  for (const raw of parts) {
     if (raw === '') continue
     const equals = raw.indexOf('=')
     const rawName = equals < 0 ? raw : raw.slice(0, equals)

@@ -43,7 +43,7 @@ export function answerHealthy(status: 'pass' | 'warn'): Answer {
   return { ...answerJson(200, JSON.stringify({ status })), caching: notStored }
 }
 
-/** The one answer of a refused login, as the specification spells it (spec.md, Authentication, rule 1). */
+/** The one answer of a refused login (specification: Refusal by the access rule). */
 const loginRequired: Answer = {
   status: 401,
   headers: {
@@ -54,7 +54,7 @@ const loginRequired: Answer = {
   body: 'Authentication failed',
 }
 
-/** The problem document of a refusal (D5). */
+/** The problem document of a refusal (specification: Error documents). */
 export function answerRefusal({ code, message, details }: ApiError): Answer {
   if (code === 'unauthorized') return loginRequired
   const { title, status } = refusals[code]

@@ -7,7 +7,7 @@ import { kindOf } from './column-kind'
 import type { ColumnMetadata } from './metadata'
 import { propertyOf } from './property'
 
-/** Where the site's users are, as `@UserAccount` says (D25). */
+/** Where the site's users are, as `@UserAccount` says (specification: Users). */
 export interface AccountSource {
   readonly metadata: EntityMetadata
   readonly key: ColumnMetadata
@@ -31,7 +31,7 @@ export function buildAccountSource(
 ): AccountSource | undefined {
   const find = (role: Role): ColumnMetadata | undefined => {
     const property = options[role] ?? role
-    const column = metadata.findColumnWithPropertyName(property)
+    const column = ownColumn(metadata, property, role)
     const isNeeded = options[role] !== undefined || role === 'username' || role === 'password'
     if (column === undefined && isNeeded) {
       const columns = metadata.columns.map(propertyOf).join(', ')
@@ -59,6 +59,26 @@ export function buildAccountSource(
   const hashing = hashingOf(options, password, report)
   if (username === undefined || password === undefined || key === undefined) return undefined
   return { metadata, key, username, password, admin, active, hashing }
+}
+
+/**
+ * A column of the user entity itself. `admin` in an embedded entity, as a relation or in a child under single-table inheritance means
+ * something else, which users may be allowed to change: a flag in an embedded entity must be named by its path.
+ */
+function ownColumn(metadata: EntityMetadata, property: string, role: Role): ColumnMetadata | undefined {
+  const own = metadata.columns.filter(
+    (column) => column.relationMetadata === undefined && (column.embeddedMetadata || isDeclaredBy(metadata, column)),
+  )
+  const isCredential = role === 'username' || role === 'password'
+  return (
+    own.find((column) => column.propertyPath === property) ??
+    (isCredential ? own.find((column) => column.propertyName === property) : undefined)
+  )
+}
+
+function isDeclaredBy({ target: entity }: EntityMetadata, { target }: ColumnMetadata): boolean {
+  if (entity === target) return true
+  return typeof entity === 'function' && typeof target === 'function' && entity.prototype instanceof target
 }
 
 function isFlag(kind: Kind | undefined): boolean {

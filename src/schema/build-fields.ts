@@ -1,21 +1,24 @@
 import type { Report } from '../errors'
 import type { MountContext } from './context'
 import { buildField, buildIdField, type Field, kindOfAll, relationOf } from './field'
+import { hiddenReference, isHidden } from './hidden'
 import { hindranceOf } from './hindrance'
 import type { ColumnMetadata } from './metadata'
 import { fieldColumns, isColumnNamed, isNamed, isSameColumn, propertyOf } from './property'
 import type { Registration } from './registration'
+import { isToMany } from './relations'
 import { buildStoredColumn, type StoredColumn } from './stored-column'
 
-/** The fields, and those that are hidden: excluded, `select: false`, and the users' password (D13). */
+/** The fields, and those that are hidden: excluded, `select: false`, and the users' password (specification: Hidden fields). */
 export function buildFields(
-  { metadata, options }: Registration,
-  { dataSource, accounts }: MountContext,
+  registration: Registration,
+  context: MountContext,
   report: Report,
 ): { readonly shown: readonly Field[]; readonly hidden: readonly Field[] } {
+  const { metadata, options } = registration
+  const { dataSource, accounts } = context
   const isPassword = (column: ColumnMetadata): boolean => isSameColumn(column, accounts?.password)
-  const isHidden = (column: ColumnMetadata): boolean =>
-    isColumnNamed(column, options.exclude) || !column.isSelect || isPassword(column)
+  const isHiddenHere = (column: ColumnMetadata): boolean => isHidden(column, registration, context)
   const shown: Field[] = []
   const hidden: Field[] = []
   const stored = new Map<ColumnMetadata, StoredColumn>()
@@ -23,7 +26,7 @@ export function buildFields(
     const hindrance = hindranceOf(column, dataSource, options.rename)
     const built = buildStoredColumn(column, dataSource)
     if (hindrance === undefined && built !== undefined) stored.set(column, built)
-    else if (!isHidden(column)) report(`${propertyOf(column)} ${hindrance}`)
+    else if (!isHiddenHere(column)) report(`${propertyOf(column)} ${hindrance}`)
   }
   const add = (columns: readonly ColumnMetadata[], declared: boolean): void => {
     const found = columns.flatMap((column) => stored.get(column) ?? [])
@@ -35,14 +38,17 @@ export function buildFields(
       if (isShared && !isExcluded) report(`${relation?.propertyPath} shares a column with another relation: ${advice}`)
       return
     }
-    const fields = isExcluded || columns.some(isHidden) ? hidden : shown
-    fields.push(buildField(found, { ...options, password: columns.some(isPassword) }, declared))
+    const fields = isExcluded || columns.some(isHiddenHere) ? hidden : shown
+    const field = buildField(found, { ...options, password: columns.some(isPassword) }, declared)
+    fields.push(field)
+    if (fields === shown) checkReferences(field, context, report)
   }
   for (const column of stored.keys()) {
     if (!column.isVirtual || relationOf(column) !== undefined) add([column], false)
   }
   // A foreign key of several columns is one field; those of them that the entity declares are fields too, which write it.
-  for (const { joinColumns } of metadata.relations.filter((relation) => relation.joinColumns.length > 1)) {
+  const references = metadata.relations.filter((relation) => !isToMany(relation))
+  for (const { joinColumns } of references.filter((relation) => relation.joinColumns.length > 1)) {
     add(
       joinColumns,
       joinColumns.some((column) => !column.isVirtual),
@@ -51,7 +57,23 @@ export function buildFields(
   return { shown, hidden }
 }
 
-/** What a record shows: its key first, as `id`, whatever its own name is (spec.md, Record representation). */
+/** A foreign key has the values of the column that it refers to: what is hidden there must not be shown here. */
+function checkReferences({ property, columns }: Field, context: MountContext, report: Report): void {
+  for (const { column } of columns) {
+    const hidden = hiddenReference(column, context)
+    if (hidden === undefined) continue
+    const ways = [
+      'refer to a column that is shown ("referencedColumnName")',
+      ...(column.isPrimary ? [] : [`put "${property}" in "exclude" too`]),
+      `show ${hidden}`,
+    ]
+    report(
+      `"${property}" would show the values of ${hidden}, which is hidden, as it refers to it: ${ways.join(', or ')}`,
+    )
+  }
+}
+
+/** What a record shows: its key first, as `id`, whatever its own name is (specification: Record representation). */
 export function fieldsOfRecord(
   { metadata, options }: Registration,
   shown: readonly Field[],

@@ -19,7 +19,7 @@ export interface RegistryOptions {
 /**
  * Scans the data source's metadata once.
  * @param mistakes what is wrong elsewhere, to be reported together with what is found here
- * @throws {ConfigError} with every mistake (D26)
+ * @throws {ConfigError} with every mistake (specification: Checks at mount)
  */
 export function buildRegistry(
   dataSource: DataSource,
@@ -40,7 +40,7 @@ export function buildRegistry(
     report('no entity of the data source is a resource: put @Resource() on one')
   }
   const byEntity = new Map<EntityMetadata, Resource>()
-  const context = { dataSource, defaultAuth, accounts, hasUsers, byEntity }
+  const context = { dataSource, defaultAuth, accounts, hasUsers, registrations, byEntity }
   const resources = new Map<string, Resource>()
   for (const registration of registrations) {
     const { metadata } = registration
@@ -58,7 +58,14 @@ export function buildRegistry(
 }
 
 /** Whether a data source is one that can be mounted. */
-export function checkDataSource({ options: { type } }: DataSource): readonly string[] {
-  if (supportedDatabases.includes(type)) return []
-  return [`the data source is of type ${type}; supported: ${supportedDatabases.join(', ')}`]
+export function checkDataSource({ options: { type }, driver }: DataSource): readonly string[] {
+  if (!supportedDatabases.includes(type)) {
+    return [`the data source is of type ${type}; supported: ${supportedDatabases.join(', ')}`]
+  }
+  const { mysql } = driver as unknown as { readonly mysql?: { readonly Connection?: { prototype?: object } } }
+  if (mysql === undefined || 'execute' in Object(mysql.Connection?.prototype)) return []
+  return [
+    'the data source uses the package mysql, which has no prepared statements and writes values into SQL: run ' +
+      '"npm install mysql2" and set connectorPackage: "mysql2" in the options of the data source',
+  ]
 }

@@ -6,6 +6,8 @@ import { buildRule } from './build-rule'
 import type { MountContext } from './context'
 import type { Field } from './field'
 import { type Lifecycle, lifecycleOf } from './lifecycle'
+import { optionalNames } from './list-parameters'
+import type { ColumnMetadata } from './metadata'
 import { findOwner } from './owner'
 import { fieldColumns, isColumnNamed, isNamed, propertyOf } from './property'
 import type { Registration } from './registration'
@@ -42,7 +44,8 @@ export function buildResource(registration: Registration, context: MountContext,
   const row = [
     ...new Set<ReadColumn>([...record, ...(owner === undefined ? [] : [owner])].flatMap(({ columns }) => columns)),
   ]
-  const entityRow = lifecycle.load || lifecycle.write || validate !== undefined ? wholeRow(row, metadata, context) : row
+  const needsWhole = lifecycle.load || lifecycle.write || validate !== undefined || metadata.treeType !== undefined
+  const entityRow = needsWhole ? wholeRow(row, metadata, context) : row
   const inputs = [...hidden.filter((field) => field.insertable), ...record]
   const fields = namesOf(record)
   const [key] = record
@@ -79,12 +82,12 @@ function buildPaging(
   fields: Resource['fields'],
   lifecycle: Lifecycle,
   report: Report,
-): Pick<Resource, 'paging' | 'takesAfter'> {
+): Pick<Resource, 'paging' | 'optionalParameters'> {
   if (paging !== 'pages' && paging !== 'keyset') {
     report(`"paging" must be "pages" or "keyset", not ${JSON.stringify(paging)}`)
   }
-  const takesAfter = !fields.has('after')
-  if (paging === 'keyset' && !takesAfter) {
+  const optionalParameters = new Set(optionalNames.filter((name) => !fields.has(name)))
+  if (paging === 'keyset' && !optionalParameters.has('after')) {
     report(
       '"paging" is "keyset", whose parameter "after" is a field of it too: give the field another name with "rename"',
     )
@@ -92,17 +95,18 @@ function buildPaging(
   if (paging === 'keyset' && lifecycle.load) {
     report('"paging" is "keyset", whose tokens would tell what listeners of loading may hide')
   }
-  return { paging, takesAfter }
+  return { paging, optionalParameters }
 }
 
-/** A row as the entity that TypeORM would hand out has it: behind it every other column that TypeORM selects by itself. */
+/** A row as the entity that TypeORM would hand out has it: every other column that TypeORM selects by itself, and a tree's parent. */
 function wholeRow(
   row: readonly ReadColumn[],
   metadata: EntityMetadata,
   { dataSource }: MountContext,
 ): readonly ReadColumn[] {
   const known = new Set(row.map(({ column }) => column))
-  const others = metadata.columns.filter((column) => column.isSelect && !known.has(column))
+  const isParent = ({ relationMetadata }: ColumnMetadata): boolean => relationMetadata?.isTreeParent === true
+  const others = metadata.columns.filter((column) => (column.isSelect || isParent(column)) && !known.has(column))
   return [...row, ...others.map((column) => buildReadColumn(column, dataSource))]
 }
 
@@ -121,7 +125,7 @@ function checkProperties({ metadata, options }: Registration, { dataSource }: Mo
   }
 }
 
-/** A foreign key can be named with and without `_id` (D15), unless a field has that name. */
+/** A foreign key can be named with and without `_id` (specification: Names of filters), unless a field has that name. */
 function namesOf(record: readonly Field[]): ReadonlyMap<string, Field> {
   const references = record.filter((field) => field.relation !== undefined)
   return new Map([

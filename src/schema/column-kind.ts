@@ -20,7 +20,7 @@ const tables: ReadonlyMap<string, KindTable> = new Map([
 /** The types of data source that this service knows. */
 export const supportedDatabases: readonly string[] = [...tables.keys()]
 
-/** Binary columns have no JSON form and are never exposed (D12). */
+/** Binary columns have no JSON form and are never exposed (specification: Values in JSON). */
 export function isBinary(column: ColumnMetadata, dataSource: DataSource): boolean {
   return column.transformer === undefined && lookUp(column, dataSource) === 'binary'
 }
@@ -33,8 +33,7 @@ export function kindOf(column: ColumnMetadata, dataSource: DataSource): Kind | u
   const found = lookUp(column, dataSource)
   const kind = typeof found === 'function' ? found(column, dataSource) : found
   if (column.transformer !== undefined) {
-    const known = kind === 'binary' ? undefined : kind
-    return transformedKind(known, designTypeOf(column), [column.transformer].flat())
+    return transformedKind(kind, designTypeOf(column), [column.transformer].flat())
   }
   if (kind === undefined || kind === 'binary') return undefined
   return column.isArray ? arrayOf(kind, column, dataSource) : kind

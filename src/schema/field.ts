@@ -20,15 +20,15 @@ export interface Field {
   /** Of several columns the value is an array. */
   readonly kind: Kind
   readonly nullable: boolean
-  /** Whether POST must give it: not nullable, no default, not made by the database (D8). */
+  /** Whether POST must give it: not nullable, no default, not made by the database (specification: Required fields). */
   readonly required: boolean
   /** Whether POST may give it. */
   readonly insertable: boolean
-  /** Whether PUT may change it. Else it is accepted unchanged (D9). */
+  /** Whether PUT may change it. Else it is accepted unchanged (specification: Sending back what was read). */
   readonly updatable: boolean
-  /** Whether the database itself refuses a foreign key that points to nothing (D10). */
+  /** Whether the database itself refuses a foreign key that points to nothing (specification: Foreign keys). */
   readonly constrained: boolean
-  /** Whether it holds the hash of what is written (D25). */
+  /** Whether it holds the hash of what is written (specification: Users). */
   readonly password: boolean
 }
 
@@ -107,7 +107,7 @@ export function relationOf(column: ColumnMetadata): RelationMetadata | undefined
 
 /**
  * A soft-deleted record, or one of another type in a shared table, is there for the database, and no record to us. The parent
- * in a tree is looked for by TypeORM, which does not say what it misses.
+ * of a node is looked up before the write, which reads its position in the tree.
  */
 function isConstrained({ foreignKeys, inverseEntityMetadata: target, isTreeParent }: RelationMetadata): boolean {
   const isWatched = foreignKeys.length > 0 && !isTreeParent

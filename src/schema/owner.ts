@@ -4,7 +4,10 @@ import type { Field } from './field'
 import type { RelationMetadata } from './metadata'
 import type { Registration } from './registration'
 
-/** The foreign key that `ownerField` names: to the key of the user entity, where there is one (D26). */
+/**
+ * The foreign key that `ownerField` names: to the key of the user entity, where there is one (specification: Checks at mount). Of a key of several columns a principal
+ * has only the first, which does not tell users apart.
+ */
 export function findOwner(
   { metadata, options }: Registration,
   fields: readonly Field[],
@@ -16,6 +19,7 @@ export function findOwner(
   const isToUser = ({ isManyToOne, inverseEntityMetadata, joinColumns }: RelationMetadata): boolean =>
     isManyToOne &&
     (users === undefined || inverseEntityMetadata === users) &&
+    inverseEntityMetadata.primaryColumns.length === 1 &&
     joinColumns.length === 1 &&
     joinColumns.every(({ referencedColumn }) => referencedColumn?.isPrimary)
   const owner = fields.find((field) => field.property === options.ownerField)

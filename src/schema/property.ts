@@ -1,6 +1,7 @@
 import { type DataSource, type EntityMetadata, getMetadataArgsStorage } from 'typeorm'
 import { isBinary } from './column-kind'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
+import { endOfReferences } from './stored-column'
 
 /** The property by which a column is called: the relation's, for a foreign key. */
 export function propertyOf(column: ColumnMetadata): string {
@@ -43,7 +44,7 @@ export function isSameColumn(one: ColumnMetadata, other: ColumnMetadata | undefi
 /** The columns that can be fields at all. */
 export function fieldColumns(metadata: EntityMetadata, dataSource: DataSource): readonly ColumnMetadata[] {
   return metadata.columns.filter(
-    (column) => isDeclared(column, metadata) && !isInternal(column) && !isBinary(column, dataSource),
+    (column) => isDeclared(column, metadata) && !isInternal(column) && !isBinary(endOfReferences(column), dataSource),
   )
 }
 

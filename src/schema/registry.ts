@@ -3,6 +3,7 @@ import type { Rule } from '../access/rule'
 import type { AccountSource } from './account-source'
 import type { Field } from './field'
 import type { Lifecycle } from './lifecycle'
+import type { OptionalName } from './list-parameters'
 import type { RelationMetadata } from './metadata'
 import type { ReadColumn } from './stored-column'
 import type { Validate } from './validation'
@@ -33,7 +34,7 @@ export interface Resource {
   readonly embedded: ReadonlySet<string>
   /** The relations to other records that a filter may follow, besides foreign keys, by name. */
   readonly relations: ReadonlyMap<string, RelationMetadata>
-  /** Where a relation leads, if that is a resource too (D13), and does not hide the relation. */
+  /** Where a relation leads, if that is a resource too (specification: Hidden fields), and does not hide the relation. */
   readonly related: (relation: RelationMetadata) => Resource | undefined
   /** The foreign key to the user who owns a record. */
   readonly owner: Field | undefined
@@ -41,8 +42,8 @@ export interface Resource {
   readonly requireIfMatch: boolean
   /** How the links of a list lead to its other pages. */
   readonly paging: 'pages' | 'keyset'
-  /** Whether `after` is a page's token: not where a field has that name. */
-  readonly takesAfter: boolean
+  /** Which optional parameters its lists have: not those that are names of fields. */
+  readonly optionalParameters: ReadonlySet<OptionalName>
   /** Checks an entity as it would be stored by its `class-validator` decorators; undefined without any. */
   readonly validate: Validate | undefined
   /** Which of TypeORM's events somebody listens to. */

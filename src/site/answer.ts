@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { isReading } from '../access/require-principal'
 import { publish, type Trace } from '../diagnostics'
 import { ApiError, refusals, unavailable } from '../errors'
 import { handle } from '../pipeline/handle'
@@ -6,6 +7,7 @@ import type { ResourceRequest, Service } from '../pipeline/service'
 import type { Session } from '../query/connection'
 import { toLoggable, troubleOf } from '../query/fault'
 import { type Answer, answerFault, answerRefusal } from '../response/answer'
+import { countedLength, type HeldBytes } from '../response/held-bytes'
 import type { Page, PageRequest } from './page'
 
 /** Answers one request on a resource. @param serverTiming whether the answer says what it has cost */
@@ -16,10 +18,12 @@ export async function answer(service: Service, request: ResourceRequest, serverT
   let answered: Answer
   try {
     answered = await handle(service, request)
+    holdBody(request.held, isReading(request.method), answered.body)
   } catch (error) {
     answered = answerError({ context, session, resource: request.resource.name }, error)
   }
   send(context, answered)
+  noteSent(request.held, answered)
   if (trace === undefined) return
   const milliseconds = performance.now() - start
   if (serverTiming) context.set('Server-Timing', timingOf(trace, milliseconds))
@@ -28,9 +32,33 @@ export async function answer(service: Service, request: ResourceRequest, serverT
   publish('request', { resource: resource.name, method, status: answered.status, milliseconds, statements, rows })
 }
 
+/** Counts the memory of a large body. @param mayBeRefused not for a write, which is done by now */
+function holdBody(held: () => HeldBytes, mayBeRefused: boolean, body: string): void {
+  if (body.length < countedLength) return
+  const bytes = Buffer.byteLength(body)
+  if (mayBeRefused) held().reserve(bytes)
+  held().count(bytes)
+}
+
+function noteSent(held: () => HeldBytes, { body }: Answer): void {
+  if (body.length >= countedLength) held().noteSent()
+}
+
 /** Answers one request for what is no resource. */
-export async function answerPage(page: Page, request: PageRequest, failing: Failing): Promise<void> {
-  send(request.context, await page(request).catch((error: unknown) => answerError(failing, error)))
+export async function answerPage(
+  page: Page,
+  request: PageRequest,
+  failing: Failing,
+  held: () => HeldBytes,
+): Promise<void> {
+  const answered = await page(request)
+    .then((answer) => {
+      holdBody(held, true, answer.body)
+      return answer
+    })
+    .catch((error: unknown) => answerError(failing, error))
+  send(request.context, answered)
+  noteSent(held, answered)
 }
 
 /** In milliseconds (W3C, Server Timing). */
@@ -58,9 +86,13 @@ export function answerError({ context, session, resource }: Failing, error: unkn
   const loggable = toLoggable(error, session.dataSource)
   context.app.emit('error', loggable, context)
   publish('fault', { resource, method, name: String(Object(loggable).name) })
-  const isTrouble = troubleOf(error, session.dataSource) !== undefined
-  return isTrouble ? answerRefusal(unavailable('the database cannot answer for the moment')) : answerFault()
+  const trouble = troubleOf(error, session.dataSource)
+  if (trouble === undefined) return answerFault()
+  return answerRefusal(unavailable(trouble === 'timeout' ? tookTooLong : 'the database cannot answer for the moment'))
 }
+
+const tookTooLong =
+  'the database has ended a statement that took longer than its time limit: ask for less, as with fewer or other filters, or try again'
 
 /** Hands the answer to Koa, which leaves out the body of a HEAD. */
 export function send({ response, res }: Context, { status, headers, caching, body }: Answer): void {

@@ -1,4 +1,4 @@
-import { defaultLimits } from '../request/limits'
+import { defaultLimits, maxRecordBytes } from '../request/limits'
 import { checkOptionNames } from '../schema/registration'
 import { type MountOptions, withDefaults } from './mount-options'
 
@@ -20,6 +20,10 @@ const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
   allowedOrigins: ['an array of origins, as "https://example.org"', Array.isArray],
   pagingSecret: ['a text of 16 characters or more', (value) => typeof value === 'string' && value.length >= 16],
   waitLimit: [`milliseconds from 1 to ${longest}`, (value) => isCount(value) && Number(value) <= longest],
+  statementTimeout: [
+    `milliseconds from 1 to ${longest}, or 0 for no limit`,
+    (value) => value === 0 || (isCount(value) && Number(value) <= longest),
+  ],
   sqliteLock: flag,
   health: flag,
   openapi: ['true, false or a rule, as userRule()', (value) => ['boolean', 'function'].includes(typeof value)],
@@ -51,6 +55,7 @@ export function checkOptions(options: MountOptions): CheckedOptions {
   }
   const usable: MountOptions = Object.fromEntries(Object.entries(options).filter(isUsable))
   checkLimits(usable, report)
+  checkBytes(usable, report)
   checkOrigins(usable.allowedOrigins ?? [], report)
   checkPageSizes(usable, report)
   return { usable, mistakes }
@@ -62,6 +67,14 @@ function checkLimits({ limits = {} }: MountOptions, report: (mistake: string) =>
       report(`"${name}" is no limit; limits: ${Object.keys(defaultLimits).join(', ')}`)
     } else if (value !== undefined && !isCount(value)) {
       report(`"limits.${name}" must be an integer from 1, not ${show(value)}`)
+    }
+  }
+}
+
+function checkBytes({ limits = {} }: MountOptions, report: (mistake: string) => void): void {
+  for (const name of ['pageBytes', 'itemBytes'] as const) {
+    if (Number(limits[name]) > maxRecordBytes) {
+      report(`"limits.${name}" must be at most ${maxRecordBytes}: its JSON would be longer than a string may be`)
     }
   }
 }

@@ -19,7 +19,7 @@ export async function describeDataSource(dataSource: DataSource, options: MountO
   const settings = withDefaults(usable)
   const { resources } = buildRegistry(dataSource, settings, mistakes)
   requireFreeNames(settings, resources)
-  return renderOpenApi({ ...settings, resources: resources.values() })
+  return renderOpenApi({ ...settings, resources: resources.values() })(settings.base)
 }
 
 /** What `initialize()` does once it is connected. */

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { parseCredentials } from '../access/credentials'
 import { requirePrincipal } from '../access/require-principal'
 import type { Principal, Rule } from '../access/rule'
@@ -23,25 +22,18 @@ export interface DescriptionOptions extends ReaderAccess {
   readonly info: ApiInfo
 }
 
-/** A text that is written once, and its validator. */
+/** The document of a mount, without the path that it is reached by, which a client may spell in many ways: Express ignores case. */
 interface Document {
-  readonly text: string
-  readonly tag: string
+  readonly textAt: (root: string) => string
+  readonly tagAt: (root: string) => string
 }
-
-/** Paths under which an application may have been mounted at a time. */
-const mostRoots = 8
 
 /** The OpenAPI document of what is mounted, for whom the rule lets read it. */
 export function buildDescription({ info, ...access }: DescriptionOptions): Page {
-  const documents = memoize((_: Service) => new LRUCache<string, Document>({ max: mostRoots }))
+  const documentOf = memoize((service: Service) => write(service, info))
   return async (request) => {
     const { service } = await requireReader(access, request)
-    const known = documents(service)
-    const { root } = request
-    const document = known.get(root) ?? write(service, info, root)
-    known.set(root, document)
-    return answerDocument(request, document)
+    return answerDocument(request, documentOf(service))
   }
 }
 
@@ -61,17 +53,19 @@ export async function requireReader(
 ): Promise<Reader> {
   if (service === undefined) throw unavailable('the database is not connected')
   const credentials = parseCredentials(context.headers.authorization)
-  const authenticate = () => service.authenticate(session, credentials)
+  const authenticate = () => service.authenticate(session, credentials, context.ip)
   const request = { method: context.method, reads: true, credentials, authenticate, context }
   return { service, principal: await requirePrincipal(rule, request, false) }
 }
 
-function write({ resources, limits }: Service, info: ApiInfo, base: string): Document {
-  const text = renderOpenApi({ resources: resources.values(), limits, info, base })
-  return { text, tag: tagOf(text) }
+function write({ resources, limits }: Service, info: ApiInfo): Document {
+  const textAt = renderOpenApi({ resources: resources.values(), limits, info })
+  const digest = tagOf(textAt(''))
+  return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`) }
 }
 
-function answerDocument({ context }: PageRequest, { text, tag }: Document): Answer {
+function answerDocument({ context, root }: PageRequest, { textAt, tagAt }: Document): Answer {
+  const tag = tagAt(root)
   const isNew = holdsIfNoneMatch(context.headers['if-none-match'], tag)
-  return withCaching(isNew ? answerJson(200, text, { ETag: tag }) : answerNotModified(tag), false)
+  return withCaching(isNew ? answerJson(200, textAt(root), { ETag: tag }) : answerNotModified(tag), false)
 }

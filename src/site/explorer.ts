@@ -16,7 +16,7 @@ export function explorerPages(access: ReaderAccess): Pages {
 
 /**
  * Says to who signs in whose credentials these are, so that the page knows what is the user's own, and whether he is an administrator. Whom no rule lets in is not told
- * that his password is right (D23).
+ * that his password is right (specification: Admin rule).
  */
 function sessionPage(access: ReaderAccess): Page {
   return async (request) => {

@@ -2,11 +2,14 @@ import type { Context, Middleware } from 'koa'
 import { channels } from '../diagnostics'
 import { unavailable } from '../errors'
 import type { ResourceRequest, Service } from '../pipeline/service'
-import type { Session } from '../query/connection'
+import type { Session, WaitingClient } from '../query/connection'
+import type { Limits } from '../request/limits'
 import { answerRefusal } from '../response/answer'
 import { answer, answerPage, send } from './answer'
+import { heldBy } from './held'
 import type { Pages } from './page'
 import { readPayload } from './payload'
+import { takeTurn } from './turns'
 
 /** What is mounted. */
 export interface Site {
@@ -18,14 +21,15 @@ export interface Site {
   /** What can be read besides resources. */
   readonly pages: Pages
   readonly serverTiming: boolean
+  readonly limits: Limits
 }
 
 /**
- * One route for all resources: `/api/<resource>/` and `/api/<resource>/<id>/`, with and without the last slash (D1). The path
+ * One route for all resources: `/api/<resource>/` and `/api/<resource>/<id>/`, with and without the last slash (specification: Paths). The path
  * is taken as it was sent: `%73ecret` is not the resource `secret`. What is not ours is left untouched for the next.
  */
 export function buildMiddleware(site: Site): Middleware {
-  const { base } = site
+  const { base, limits } = site
   const ours = new RegExp(`^${base.replaceAll('.', '\\.')}(?:/([^/]+)(?:/([^/]+))?)?/?$`)
   return async (context, next) => {
     const target = targetOf(context)
@@ -37,16 +41,19 @@ export function buildMiddleware(site: Site): Middleware {
     if (service === undefined || resource === undefined) {
       return answerOther(site, context, path.slice(base.length).replace(/\/$/, ''), next)
     }
+    const turn = takeTurn(context, limits.pipelined)
+    if (turn !== undefined && !(await turn)) return
     const request: ResourceRequest = {
       resource,
       segment,
       collection: `${mountPoint(context)}${base}/${name}/`,
-      session: sessionOf(site, name),
+      session: sessionOf(site, name, context),
       method: context.req.method ?? '',
       querystring: query < 0 ? '' : target.slice(query + 1),
       headers: context.req.headers,
       context,
       readPayload: (limit) => readPayload(context, limit),
+      held: heldBy(context, limits.responseBytes),
     }
     await answer(service, request, site.serverTiming)
   }
@@ -54,20 +61,35 @@ export function buildMiddleware(site: Site): Middleware {
 
 /** Answers for what is no resource, or not yet. @param path behind the mount's, without a slash at its end */
 async function answerOther(site: Site, context: Context, path: string, next: () => Promise<unknown>): Promise<void> {
-  const { base, session, pages } = site
+  const { base, session, pages, limits } = site
   const service = site.service()
   const page = isGet(context) ? pages.get(path) : undefined
   if (page !== undefined) {
+    const turn = takeTurn(context, limits.pipelined)
+    if (turn !== undefined && !(await turn)) return
     const asked = { context, service, root: `${mountPoint(context)}${base}` }
-    return answerPage(page, asked, { context, session, resource: path.slice(1) })
+    const held = heldBy(context, limits.responseBytes)
+    return answerPage(page, asked, { context, session, resource: path.slice(1) }, held)
   }
   if (path === '' || service !== undefined) return void (await next())
   send(context, answerRefusal(unavailable('the database is not connected')))
 }
 
-function sessionOf({ session, serverTiming }: Site, resource: string): Session {
+function sessionOf({ session, serverTiming }: Site, resource: string, context: Context): Session {
   const isTraced = serverTiming || channels.request.hasSubscribers || channels.statement.hasSubscribers
-  return isTraced ? { ...session, trace: { resource, statements: 0, rows: 0, milliseconds: 0 } } : session
+  const trace = isTraced ? { trace: { resource, statements: 0, rows: 0, milliseconds: 0 } } : undefined
+  // What is written is written, whether or not the client hears of it.
+  return isGet(context) ? { ...session, ...trace, client: waitingClient(context) } : { ...session, ...trace }
+}
+
+function waitingClient({ res }: Context): WaitingClient {
+  return {
+    hasGone: () => res.destroyed,
+    onGone: (listener) => {
+      res.once('close', listener)
+      return () => void res.off('close', listener)
+    },
+  }
 }
 
 function isGet({ method }: Context): boolean {

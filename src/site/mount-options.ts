@@ -22,6 +22,11 @@ export interface MountOptions {
   readonly pagingSecret?: string
   /** How long a request waits for a connection to the database, in milliseconds; then it is 503. Default: 5,000. */
   readonly waitLimit?: number
+  /**
+   * How long a SQL statement of this service may take, in milliseconds; then the database ends it, and the request is 503. 0 for no limit.
+   * Default: 10,000.
+   */
+  readonly statementTimeout?: number
   /** Whether transactions on a SQLite data source wait for each other: see `lockSqlite`. Default: true. */
   readonly sqliteLock?: boolean
   /** Whether `GET {prefix}/health/` says if the database answers (200) or not (503), to everybody. Default: false. */
@@ -48,10 +53,14 @@ export interface MountOptions {
 
 /** The options with their defaults. */
 export interface MountSettings
-  extends Required<Omit<MountOptions, 'prefix' | 'limit' | 'limits' | 'users' | 'pagingSecret' | 'openapi'>> {
+  extends Required<
+    Omit<MountOptions, 'prefix' | 'limit' | 'limits' | 'users' | 'pagingSecret' | 'openapi' | 'statementTimeout'>
+  > {
   /** The prefix without a slash at its end. */
   readonly base: string
   readonly limits: Limits
+  /** `statementTimeout`; Infinity for none. */
+  readonly timeLimit: number
   readonly users: UserRegistration | undefined
   readonly pagingSecret: string | undefined
   /** Who may read the description; false for nobody. */
@@ -64,6 +73,7 @@ export function withDefaults(options: MountOptions): MountSettings {
   const {
     allowedOrigins = [],
     waitLimit = 5000,
+    statementTimeout = 10_000,
     sqliteLock = true,
     health = false,
     serverTiming = false,
@@ -82,6 +92,7 @@ export function withDefaults(options: MountOptions): MountSettings {
     allowedOrigins,
     pagingSecret,
     waitLimit,
+    timeLimit: statementTimeout === 0 ? Number.POSITIVE_INFINITY : statementTimeout,
     sqliteLock,
     health,
     openapi: openapi === true ? everybody : openapi,

@@ -6,12 +6,14 @@ import { buildPasswordChecks } from '../access/password-checks'
 import { ruleTitle } from '../access/require-principal'
 import { ConfigError } from '../errors'
 import type { Service } from '../pipeline/service'
+import { newOutlineCache } from '../plan/outline'
 import { buildAccountLookup } from '../query/account-lookup'
 import { renewHandovers, type Session } from '../query/connection'
 import { dialectOf } from '../query/dialect-of'
 import { noteMissingIndexes } from '../query/indexes'
 import { warnOfSettings } from '../query/settings'
 import { lockSqlite } from '../query/sqlite-lock'
+import { newStatementCache } from '../query/statement-cache'
 import { buildPageTokens } from '../request/page-token'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
 import type { Resource } from '../schema/registry'
@@ -44,7 +46,7 @@ export interface Mounted {
 /**
  * Puts a REST service before the entities of a data source: everything that carries `@Resource`, and what `resources` names.
  * Paths that name no resource go on to the next middleware. Until the data source is initialized every path of that shape is 503.
- * @throws {ConfigError} with all mistakes at once (D26); what can only be seen in an initialized data source is thrown by its
+ * @throws {ConfigError} with all mistakes at once (specification: Checks at mount); what can only be seen in an initialized data source is thrown by its
  * `initialize()`, which closes it again
  */
 export function mountResources<State, Custom>(
@@ -57,29 +59,40 @@ export function mountResources<State, Custom>(
   const cannotScan = unsupported.length > 0 || !dataSource.isInitialized
   if (cannotScan && mistakes.length + unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
   const settings = withDefaults(usable)
-  const { base, waitLimit, serverTiming } = settings
-  if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit })
-  const session: Session = { dataSource, waitLimit }
+  const { base, waitLimit, timeLimit, serverTiming, limits } = settings
+  requireSameTimeLimit(dataSource, timeLimit)
+  if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit }, timeLimit)
+  const session: Session = { dataSource, waitLimit, timeLimit, statements: newStatementCache() }
   let service: Service | undefined
   const forget = (): void => {
     service = undefined
   }
   whenInitialized(dataSource, forget, () => {
     service = buildService(dataSource, settings, mistakes)
-    dialectOf(dataSource).guardPool(dataSource.driver)
-    renewHandovers(dataSource)
+    dialectOf(dataSource).prepareConnections(dataSource.driver, timeLimit)
+    renewHandovers(session)
     noteMissingIndexes(dataSource, service.resources.values())
     // Nothing depends on it.
     warnOfSettings(session).catch(() => undefined)
   })
   const pages = buildPages(settings, session)
   const current = (): typeof service => (dataSource.isInitialized ? service : undefined)
-  app.use(buildMiddleware({ base, session, service: current, pages, serverTiming }))
+  app.use(buildMiddleware({ base, session, service: current, pages, serverTiming, limits }))
   return {
     get resources() {
       return [...(service?.resources.values() ?? [])].map((resource) => describe(resource, base))
     },
   }
+}
+
+const timeLimits = new WeakMap<DataSource, number>()
+
+/** Connections are prepared for one time limit. @throws {ConfigError} for another mount with another one */
+function requireSameTimeLimit(dataSource: DataSource, timeLimit: number): void {
+  const known = timeLimits.get(dataSource) ?? timeLimit
+  timeLimits.set(dataSource, known)
+  if (known === timeLimit) return
+  throw new ConfigError(['"statementTimeout" must be the same for all mounts of a data source'])
 }
 
 /** Now, where it is initialized, and each time that it will be; an error is then that of `initialize()`. */
@@ -107,7 +120,8 @@ function buildService(dataSource: DataSource, settings: MountSettings, mistakes:
   const { concurrentPasswords, queuedPasswords } = limits
   const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, concurrentPasswords, queuedPasswords)
   const authenticate = buildAuthenticate(passwords, accounts && buildAccountLookup(accounts))
-  return { resources, limits, allowedOrigins, authenticate, passwords, pageTokens: buildPageTokens(pagingSecret) }
+  const pageTokens = buildPageTokens(pagingSecret)
+  return { resources, limits, allowedOrigins, authenticate, passwords, pageTokens, outlines: newOutlineCache() }
 }
 
 function describe(resource: Resource, base: string): MountedResource {

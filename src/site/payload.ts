@@ -10,7 +10,7 @@ interface ParsedRequest {
 }
 
 /**
- * Reads a request's body, or takes what a body parser of the application has read before us (D6).
+ * Reads a request's body, or takes what a body parser of the application has read before us (specification: Bodies).
  * @throws {ApiError} `body-too-large`, `unsupported-media-type`, `bad-body`
  */
 export async function readPayload(context: Context, limit: number): Promise<Payload> {

@@ -4,7 +4,7 @@ const dateTimePattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\
 
 /**
  * The instant that an ISO 8601 text names, to the millisecond (digits beyond that are cut). Without an offset it is
- * UTC, without a time midnight (D11).
+ * UTC, without a time midnight (specification: Date-times).
  * @returns undefined for what is no such text or no such instant, as February 30th or the year 10000
  */
 export function parseDateTime(text: string): Date | undefined {
@@ -27,7 +27,7 @@ export function renderDateTime(instant: Date): string {
 
 /**
  * How far the instant reaches, in milliseconds: one given to the second stands for the whole second, because the second
- * is all that is shown (D11).
+ * is all that is shown (specification: Date-times).
  */
 export function resolution(instant: Date): 1 | 1000 {
   return instant.getTime() % 1000 === 0 ? 1000 : 1

@@ -7,19 +7,29 @@ const fromText = (): never => refuse('compared by "is" only')
 
 const maximumDepth = 64
 
-/** Whether a database can hold this JSON as it is. */
+/** Whether a database can hold this JSON as it is. Large values are walked without copies of their parts. */
 function isStorableJson(json: unknown, depth: number): boolean {
   if (typeof json === 'string') return isStorable(json)
-  if (typeof json === 'number') return Number.isFinite(json)
+  if (typeof json === 'number') return isExact(Math.abs(json))
   if (typeof json !== 'object' || json === null) return true
-  return (
-    depth > 0 && Object.entries(json).every(([name, member]) => isStorable(name) && isStorableJson(member, depth - 1))
+  if (depth === 0) return false
+  if (Array.isArray(json)) return json.every((member) => isStorableJson(member, depth - 1))
+  return Object.keys(json).every(
+    (name) => isStorable(name) && isStorableJson(json[name as keyof typeof json], depth - 1),
   )
+}
+
+/**
+ * JSON.parse has rounded integers beyond 2^53 already: 9007199254740993 is 9007199254740992. From 1e21 on, JavaScript and others write
+ * an exponent, of floats.
+ */
+function isExact(size: number): boolean {
+  return size <= Number.MAX_SAFE_INTEGER || (size >= 1e21 && size < Number.POSITIVE_INFINITY)
 }
 
 /** Any JSON. */
 export const jsonKind: Kind = {
-  description: `JSON at most ${maximumDepth} levels deep, without NUL characters, lone surrogates and numbers beyond 1.8e308`,
+  description: `JSON at most ${maximumDepth} levels deep, without NUL characters, lone surrogates and integers beyond ±(2^53−1): send those as strings`,
   schema: {},
   operators: nullOperators,
   fromText,

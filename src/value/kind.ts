@@ -8,7 +8,7 @@ export interface JsonSchema {
   readonly [keyword: string]: Json
 }
 
-/** The comparison operators of the specification ("Query parameters of the list endpoint"). */
+/** The comparison operators (specification: Operators). */
 export const operatorNames = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'is', 'like', 'ilike'] as const
 export type OperatorName = (typeof operatorNames)[number]
 
@@ -35,10 +35,12 @@ export interface Kind {
   readonly exact?: true
   /** Of booleans, which `is` compares with true and false. */
   readonly boolean?: true
+  /** Of numbers, which sort of numbers they are. */
+  readonly numeric?: 'integer' | 'decimal' | 'float'
   /** Of integers: whether there may be some that a double does not hold. */
   readonly wide?: boolean
   /**
-   * Of values that are shown shorter than they may be stored, so that each is a span (D11): what begins where it ends, as the
+   * Of values that are shown shorter than they may be stored, so that each is a span (specification: Date-times): what begins where it ends, as the
    * next second; undefined behind the last there is.
    */
   readonly end?: (value: unknown) => unknown

@@ -15,7 +15,7 @@ export function integerRange(bits: number): IntegerRange {
   return { min: -half, max: half - 1n }
 }
 
-/** A JSON number while it is safe, else a string of digits (D12); both ways. */
+/** A JSON number while it is safe, else a string of digits (specification: Values in JSON); both ways. */
 export function integerKind(range: IntegerRange): Kind {
   const wide = range.max > safeRange.max
   const description = `an integer from ${range.min} to ${range.max}${wide ? ', in a string beyond ±(2^53−1)' : ''}`
@@ -28,6 +28,7 @@ export function integerKind(range: IntegerRange): Kind {
     schema: wide ? wideSchema : { type: 'integer', minimum: Number(range.min), maximum: Number(range.max) },
     operators: orderOperators,
     exact: true,
+    numeric: 'integer',
     wide,
     // Databases take `1abc`, `1.0` and ` 1 ` for 1; a path does not.
     inPath: /^[1-9]\d*$/,
@@ -43,7 +44,7 @@ export function integerKind(range: IntegerRange): Kind {
   }
 }
 
-/** A number, or a text of digits where no number of JavaScript holds it (D12). */
+/** A number, or a text of digits where no number of JavaScript holds it (specification: Values in JSON). */
 const wideSchema: JsonSchema = { type: ['integer', 'string'], format: 'int64', pattern: String.raw`^-?\d+$` }
 
 function isSafe(value: bigint): boolean {
@@ -60,6 +61,7 @@ export const floatKind: Kind = {
   schema: { type: 'number' },
   operators: orderOperators,
   exact: true,
+  numeric: 'float',
   fromText: (text) => {
     const number = /^-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
     return Number.isFinite(number) ? number : refuse(floatKind.description)
@@ -104,7 +106,7 @@ export interface DecimalShape {
 /** Longest decimal that is read, in characters. */
 const decimalLength = 100
 
-/** Decimals are strings, so that no digit is lost (D12). */
+/** Decimals are strings, so that no digit is lost (specification: Values in JSON). */
 export function decimalKind({ whole, fraction, significant }: DecimalShape): Kind {
   const parts = [
     ...(whole < significant ? [`${whole} digits before the point`] : []),
@@ -124,6 +126,7 @@ export function decimalKind({ whole, fraction, significant }: DecimalShape): Kin
     description,
     schema: { type: 'string', format: 'decimal', examples: ['12.5'] },
     operators: orderOperators,
+    numeric: 'decimal',
     fromText: check,
     toJson: (value) => (typeof value === 'number' ? renderDecimal(value, fraction, significant) : String(value)),
   })

@@ -64,8 +64,10 @@ export function opaqueKind(name: string, example: string): Kind {
   return spelledKind(`${name}, as ${JSON.stringify(example)}`, () => true, operators)
 }
 
-const hstorePart = String.raw`\s*(?:"(?:[^"\\]|\\.)*"|[^\s"\\,=>]+)\s*`
-const hstorePairs = new RegExp(`^(\\s*|${hstorePart}=>${hstorePart}(,${hstorePart}=>${hstorePart})*)$`, 's')
+/** PostgreSQL skips only these around a part; other spaces, as U+00A0, are letters to it. */
+const hstoreSpaces = String.raw`[ \t\n\r\f]*`
+const hstorePart = String.raw`${hstoreSpaces}(?:"(?:[^"\\]|\\.)*"|[^\s"\\,=>]+)${hstoreSpaces}`
+const hstorePairs = new RegExp(`^(${hstoreSpaces}|${hstorePart}=>${hstorePart}(,${hstorePart}=>${hstorePart})*)$`, 's')
 
 /** PostgreSQL's `hstore` as a text. Of a wrong one PostgreSQL says that the fault is its own. */
 export const hstoreTextKind = spelledKind('hstore, as "a"=>"1"', (text) => hstorePairs.test(text), nullOperators)

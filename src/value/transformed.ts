@@ -26,14 +26,15 @@ const classes: ReadonlyMap<unknown, { readonly kind: Kind; readonly sample: unkn
 /**
  * The kind of a column with transformers, which is about the values of the entity, not of the database: the one class of
  * values that comes back as it went, or else the class that the compiler has noted; else any JSON that the transformers take.
- * @param stored the kind of the column type; undefined for one without
+ * @param type the kind of the column type; undefined for one without
  * @param designType the class of the property, where the compiler has noted one
  */
 export function transformedKind(
-  stored: Kind | undefined,
+  type: Kind | 'binary' | undefined,
   designType: unknown,
   transformers: readonly Transformer[],
 ): Kind {
+  const stored = type === 'binary' ? undefined : type
   const to = (value: unknown): unknown =>
     transformers.reduceRight((result: unknown, transformer) => transformer.to(result), value)
   const from = (value: unknown): unknown =>
@@ -43,7 +44,8 @@ export function transformedKind(
       classOf(designType, (value) => from(to(value))),
       stored,
     ) ?? anyKind(designType, stored)
-  const isText = stored === undefined || stored.operators.includes('like')
+  // Bytes are compared with those that the transformer makes of a value; it cannot make a pattern for them.
+  const isText = type !== 'binary' && (stored === undefined || stored.operators.includes('like'))
   const check = <T>(value: T): T => {
     const what = stored === undefined ? '' : `, to store ${stored.description}`
     const refusal = `a value that the transformer of its column takes${what}`
@@ -86,6 +88,8 @@ function isStored(value: unknown, stored: Kind | undefined): boolean {
   if (value instanceof Uint8Array) return true
   if (typeof value === 'string') return stored === undefined || isOf(stored, value)
   if (typeof value === 'number') return Number.isFinite(value) && (stored?.wide === undefined || isOf(stored, value))
+  if (stored?.schema['type'] === 'array')
+    return Array.isArray(value) && value.every((member) => isStored(member, undefined))
   if (typeof value === 'object') return stored?.operators === nullOperators
   return typeof value === 'boolean' || typeof value === 'bigint'
 }

@@ -100,16 +100,16 @@ test('a click on a column sorts by it, another the other way', async () => {
   await expectColumn(4, ['505,992', '92,090.5', '1,000', '1,000', '1,000', '1,000'])
 })
 
-test('pages go on while there are more, and count on the last', async () => {
+test('pages show how many records there are', async () => {
   await open('bob', '/city')
-  await page.getByText('1-10 of more than 10').waitFor()
-  for (const range of ['11-20 of more than 20', '21-30 of more than 30', '31-31 of 31']) {
+  await page.getByText('1-10 of 31', { exact: true }).waitFor()
+  for (const range of ['11-20 of 31', '21-30 of 31', '31-31 of 31']) {
     await button('Go to next page').click()
     await page.getByText(range, { exact: true }).waitFor()
   }
   await expectColumn(1, ['Village 0'])
   await button('Go to previous page').click()
-  await page.getByText('21-30 of more than 30').waitFor()
+  await page.getByText('21-30 of 31', { exact: true }).waitFor()
 })
 
 test('a record is edited, and only what has changed is sent', async () => {

@@ -66,8 +66,7 @@ async function signIn(username: string, password = username): Promise<void> {
 }
 
 async function addFilter(field: string, comparison: string, value: string): Promise<void> {
-  const adder = button('Add a filter')
-  if ((await adder.getAttribute('aria-expanded')) === 'false') await adder.click()
+  if ((await page.getByRole('combobox', { name: 'Field' }).count()) === 0) await button('Add a filter').click()
   await page.getByRole('combobox', { name: 'Field' }).selectOption(field)
   await page.getByRole('combobox', { name: 'Comparison' }).selectOption(comparison)
   await page.getByLabel('Value', { exact: true }).fill(value)
@@ -98,6 +97,16 @@ test('a click on a column sorts from the least, another from the greatest, a thi
   await expectColumn('name', ['Lisbon', 'Berlin'])
 })
 
+test('a list is ordered by a field of a related record', async () => {
+  await open('#/city')
+  await page.getByRole('combobox', { name: 'Order by' }).selectOption('country › name')
+  await page.getByRole('checkbox', { name: 'Descending' }).check()
+  await expectColumn('name', ['Madrid'])
+  expect(new URL(page.url()).hash).toBe('#/city?ordering=-country__name')
+  await page.getByRole('combobox', { name: 'Order by' }).selectOption('id')
+  await expectColumn('name', ['Lisbon', 'Berlin'])
+})
+
 test('filters by field, comparison and value, through relations too, each taken away by itself', async () => {
   await open('#/city')
   await addFilter('population', '≥', '2000000')
@@ -108,6 +117,29 @@ test('filters by field, comparison and value, through relations too, each taken 
   await button('Remove the filter population ≥ 2000000').click()
   await button('Remove the filter country › region = Asia').click()
   await expectColumn('name', ['Lisbon', 'Berlin'])
+})
+
+test('a filter has alternatives, of which any may hold', async () => {
+  await open('#/city')
+  await addFilter('name', '=', 'Lisbon')
+  await button('Or another filter instead of name = Lisbon').click()
+  await addFilter('name', 'is one of', 'Rome,Tokyo')
+  await expectColumn('name', ['Lisbon', 'Rome', 'Tokyo'])
+  await button('Or another filter instead of name = Lisbon or name is one of Rome,Tokyo').click()
+  await addFilter('country › name', '=', 'Spain')
+  await page.getByText('Madrid', { exact: true }).waitFor()
+  expect(await column('name')).toHaveLength(4)
+  await button('Remove the filter name = Lisbon or name is one of Rome,Tokyo or country › name = Spain').click()
+  await expectColumn('name', ['Lisbon', 'Berlin'])
+})
+
+test('a list is counted when somebody asks', async () => {
+  await open('#/city?population__gte=2000000&limit=2')
+  await button('Count').click()
+  await page.getByText('5 records', { exact: true }).waitFor()
+  await link('Next').click()
+  await page.getByText('Page 2').waitFor()
+  await page.getByText('5 records', { exact: true }).waitFor()
 })
 
 test('what the service says of a wrong filter is shown', async () => {

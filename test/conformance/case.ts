@@ -15,13 +15,15 @@ export interface Step extends SendOptions {
   readonly text?: string
   /** Headers, whole values, or `null` for absent. */
   readonly answers?: Readonly<Record<string, string | null>>
-  /** The fields that the problem's `errors` name, in this order. */
+  /** The fields that the problem's `errors` name, in any order. */
   readonly faults?: readonly string[]
+  /** Holds only where keys are numbers. */
+  readonly numericKeys?: true
   /** What the problem's `detail` says, among others. */
   readonly says?: readonly string[]
 }
 
-/** The 401 of the specification (Authentication, rule 1), byte for byte. */
+/** The 401 of the specification (Refusal by the access rule), byte for byte. */
 export const loginRequired: Pick<Step, 'status' | 'text' | 'answers'> = {
   status: 401,
   text: 'Authentication failed',
@@ -32,9 +34,9 @@ export const loginRequired: Pick<Step, 'status' | 'text' | 'answers'> = {
   },
 }
 
-/** One rule of the specification or a decision, shown by steps in order. */
+/** One rule of the specification, shown by steps in order. */
 export interface Scenario {
-  /** "D17 a parameter given twice …", "spec list 3 …". */
+  /** Headings of docs/specification.md, and what is shown of them: "Repeated parameters: a parameter given twice". */
   readonly rule: string
   readonly steps: readonly Step[]
 }

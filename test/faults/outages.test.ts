@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
 import { send } from '../client'
 import { atEnd } from './cleanup'
 import { type Cluster, startMariadb, startPostgres } from './clusters'
@@ -115,6 +116,25 @@ describe.each([
     await cluster.terminate()
     await until('the site reads', async () => (await send(url, 'GET /api/season/1/')).status === 200)
     expect(heard).toBe(master === undefined ? undefined : true)
+  })
+
+  test('a connection that breaks before its first statement holds no request up', async () => {
+    const { dataSource, url } = site
+    const { master } = dataSource.driver as { master?: EventEmitter }
+    let broken = 0
+    const breakConnection = (client: { readonly connection: { readonly stream: Socket } }): void => {
+      client.connection.stream.destroy()
+      broken++
+    }
+    master?.on('connect', breakConnection)
+    try {
+      await cluster.terminate()
+      await Promise.all([1, 2, 3].map(() => send(url, 'GET /api/season/1/')))
+    } finally {
+      master?.off('connect', breakConnection)
+    }
+    if (master !== undefined) expect(broken).toBeGreaterThan(0)
+    await until('the site reads', async () => (await send(url, 'GET /api/season/1/')).status === 200)
   })
 
   test('a connection that breaks between two statements of a transaction: 503, and nothing of it is stored', async () => {

@@ -4,12 +4,11 @@ import { startPostgres } from './clusters'
 import { Account } from './entities'
 import { inOrder } from './ledger'
 import { mixedLoad } from './mixed-load'
-import { describeWith } from './programs'
 import { startPgbouncer } from './proxies'
 import { createSource, openSite, type Site } from './site'
 import { tell } from './time'
 
-describeWith('pgbouncer')('PgBouncer, a connection for each transaction', () => {
+describe('PgBouncer, a connection for each transaction', () => {
   let url: string
   let site: Site
   beforeAll(async () => {

@@ -5,7 +5,6 @@ import { type Cluster, startPostgres } from './clusters'
 import { Season } from './entities'
 import { inOrder, Ledger } from './ledger'
 import { storedTags } from './mixed-load'
-import { describeWith } from './programs'
 import { type Nginx, startNginx } from './proxies'
 import { createSource, type SourceOptions } from './site'
 import { byForm, sleep, tell, until } from './time'
@@ -54,7 +53,7 @@ test('two processes by node:cluster: what one writes the other reads; one is kil
   expect(broken).toBeLessThan(20)
 })
 
-describeWith('nginx')('behind nginx', () => {
+describe('behind nginx', () => {
   let nginx: Nginx
   let url: string
   let sites: ChildSite[]

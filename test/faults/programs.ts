@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { findProgram, places } from '../programs'
 
 export type Owner = { readonly uid: number; readonly gid: number } | undefined
 
@@ -20,37 +19,7 @@ export async function ownerNamed(name: string, debian: string): Promise<Owner> {
 
 /** @throws {Error} that says which package of Debian has it */
 export function binary(name: string, debian: string): string {
-  const found = find(name)
+  const found = findProgram(name)
   if (found === undefined) throw new Error(`no ${name} in ${places().join(', ')}: apt-get install ${debian}`)
   return found
-}
-
-/** `describe`, where there is the program that the tests are about. */
-export function describeWith(name: string): jest.Describe {
-  return find(name) === undefined ? describe.skip : describe
-}
-
-function find(name: string): string | undefined {
-  return places()
-    .map((place) => join(place, name))
-    .find(isExecutable)
-}
-
-function places(): readonly string[] {
-  return [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', ...postgresPlaces()]
-}
-
-/** Debian keeps PostgreSQL's own commands out of PATH, each version's beside the others. */
-function postgresPlaces(): readonly string[] {
-  const base = '/usr/lib/postgresql'
-  return existsSync(base) ? readdirSync(base).map((version) => join(base, version, 'bin')) : []
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }

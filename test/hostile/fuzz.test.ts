@@ -54,7 +54,7 @@ afterAll(async () => {
 const ask = ({ line, as, headers, body }: Generated): Promise<Reply> =>
   send(world.url, line, { as, headers, body, agent })
 
-/** The canonical path and the one without its last slash (D1). A path has neither `#` nor `\`. */
+/** The canonical path and the one without its last slash (specification: Paths). A path has neither `#` nor `\`. */
 const ours = new RegExp(`^/api/(${resources.join('|')})(/[^/?#\\\\]+)?/?(\\?|$)`)
 const isOurs = (target: string): boolean => ours.test(target)
 /** What is read besides records: it has forms of its own, and other tests. */
@@ -83,7 +83,7 @@ function faultsOf({ line }: Generated, reply: Reply): readonly string[] {
   ]
 }
 
-/** Against D5 and the specification, Authentication, rule 1. */
+/** By the specification: Error documents, Refusal by the access rule. */
 function formFaults({ status, headers, text, json }: Reply): readonly string[] {
   if (status === 204 || status === 304) return text === '' ? [] : [`a body: ${text}`]
   if (status === 401) {
@@ -96,7 +96,7 @@ function formFaults({ status, headers, text, json }: Reply): readonly string[] {
   return status < 300 || isProblem(document, status) ? [] : [`no problem document: ${text}`]
 }
 
-/** RFC 9457, with `errors` as D5 has it. */
+/** RFC 9457, with `errors` (specification: Error documents). */
 function isProblem(document: unknown, status: number): boolean {
   const { type, title, detail, errors = [], ...rest } = document as Record<string, unknown>
   const isText = [type, title, detail].every((member) => typeof member === 'string' && member !== '')

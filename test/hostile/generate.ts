@@ -178,3 +178,52 @@ export const encodedValue = fc.oneof(
   { weight: 9, arbitrary: value.map(encodeURIComponent) },
   { weight: 1, arbitrary: rawGarbage },
 )
+
+/** A value of a group: as it is, in quotes, or in a list. */
+const spelled = fc.constantFrom<((value: string) => string)[]>(
+  (value) => value,
+  (value) => value,
+  (value) => `%22${value.replaceAll('%22', '%22%22')}%22`,
+  (value) => `(${value})`,
+  (value) => `(${value},${value})`,
+)
+
+/** What closes a group, and some of what does not. */
+const closing = fc.oneof(
+  { weight: 20, arbitrary: fc.constant(')') },
+  { weight: 1, arbitrary: fc.constantFrom('', '))', ',)', ')x', '()', '%22', ':') },
+)
+
+/** @param filter as a parameter: `name=value` */
+const groupOf = (filter: fc.Arbitrary<string>, depth: number): fc.Arbitrary<string> => {
+  const one = fc.tuple(filter, spelled).map(([parameter, spell]) => {
+    const [name = '', value = ''] = parameter.split(/=(.*)/s)
+    return `${name}:${spell(value)}`
+  })
+  const nested =
+    depth === 0 ? one : fc.oneof({ weight: 1, arbitrary: groupOf(filter, depth - 1) }, { weight: 3, arbitrary: one })
+  return fc
+    .tuple(fc.constantFrom('or', 'or', 'and', 'not'), fc.array(nested, { minLength: 0, maxLength: 3 }), closing)
+    .map(([type, members, close]) => `${type}(${members.join()}${close}`)
+}
+/** A parameter that combines filters. @param filter as a parameter: `name=value` */
+export const groupParameter = (filter: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.oneof(
+    { weight: 9, arbitrary: groupOf(filter, 2).map((text) => text.replace('(', '=(')) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        'or',
+        'or=',
+        'and=x',
+        'not=()',
+        'or=((',
+        'or=%22',
+        `or=${'(or'.repeat(99)}`,
+        `or=${'('.repeat(1500)}`,
+      ),
+    },
+  )
+
+/** A parameter that counts, mostly. */
+export const countParameter = fc.constantFrom('count=exact', 'count=capped', 'count=exact&limit=0', 'count=', 'count=1')

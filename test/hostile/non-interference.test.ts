@@ -13,7 +13,8 @@ import { hiddenColumns, type Side, seedTwin, twinEntities } from './twins'
  * byte for byte, but for `Date`. So no answer depends on anything hidden, whatever way it might have taken. Both are asked the
  * same in the same order, writes too. `cases.ts` says how many requests there are.
  *
- * No request writes a hidden column: one that is unique must answer 409 where its value is taken, and only there.
+ * Hidden columns are written where they are neither unique nor references: of the others an answer must tell whether a value is taken,
+ * or points to a record.
  */
 
 const total = caseCount(2000, 20_000)
@@ -88,6 +89,22 @@ async function check(request: Conditional): Promise<void> {
   if (typeof one.headers.etag === 'string') tags.set(pathOf(line), one.headers.etag)
   expect(visible(other)).toBe(visible(one))
 }
+
+test.each(['sheet', 'branch'])(
+  'a PUT of %s that names a hidden value moves the version on both sides',
+  async (table) => {
+    const [ours = [], theirs = []] = await rowsOf(table)
+    for (const [index, row] of ours.entries()) {
+      for (const column of hiddenColumns[table] ?? []) {
+        const stored = (index % 2 === 0 ? row : theirs[index])?.[column]
+        const body = JSON.stringify({ [column]: stored })
+        const headers = { 'Content-Type': 'application/json' }
+        await check({ line: `PUT /api/${table}/${row['id']}/`, as: 'ann', headers, body })
+        await check({ line: `GET /api/${table}/${row['id']}/`, as: undefined, headers: {} })
+      }
+    }
+  },
+)
 
 test(
   'they answer every request alike',

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { encodedValue, type Generated, operators, strangeNames } from './generate'
+import { countParameter, encodedValue, type Generated, groupParameter, operators, strangeNames } from './generate'
 
 /** Requests on the entities of `twins.ts`, which ask for what is hidden as often as for what is shown. */
 
@@ -105,13 +105,18 @@ const known = {
       'article__reviewer',
     ],
   },
+  sheet: { shown: ['id', 'title', 'revision'], hidden: ['pin', 'memo'] },
+  branch: {
+    shown: ['id', 'title', 'revision', 'parent', 'parent__title', 'children__title'],
+    hidden: ['pin', 'memo', 'mpath', 'parent__pin', 'children__memo'],
+  },
   safe: { shown: ['id'], hidden: ['code'] },
 } satisfies Record<string, Known>
 
 type Name = keyof typeof known
 const asked = fc.oneof(
   { weight: 4, arbitrary: fc.constant<Name>('article') },
-  { weight: 4, arbitrary: fc.constantFrom<Name>('person', 'label', 'remark') },
+  { weight: 4, arbitrary: fc.constantFrom<Name>('person', 'label', 'remark', 'sheet', 'branch') },
   { weight: 1, arbitrary: fc.constant<Name>('safe') },
 )
 
@@ -172,7 +177,9 @@ const paging = fc.constantFrom('limit=3', 'limit=1&page=2', 'page=2', 'limit=0',
 const list = asked.chain((name) =>
   fc
     .tuple(
-      fc.array(filter(name), { maxLength: 2 }),
+      fc.array(fc.oneof({ weight: 2, arbitrary: filter(name) }, groupParameter(filter(name)), countParameter), {
+        maxLength: 2,
+      }),
       fc.option(ordering(name), { nil: undefined, freq: 2 }),
       fc.option(paging, { nil: undefined, freq: 2 }),
     )
@@ -201,6 +208,12 @@ const reading: fc.Arbitrary<Conditional> = fc
   .map(([verb, path, as, when]) => ({ line: `${verb} ${path}`, as, headers: {}, condition: when }))
 
 const instants = fc.constantFrom('2024-01-01 10:20:30', '2024-01-02T10:20:30.001Z', '2024-02-30', '2025-05-05 05:05:05')
+/** Titles, and hidden values as one of the sides has them. */
+const secrets = {
+  title: fc.constantFrom('a', 'b'),
+  pin: fc.constantFrom(1, 2, 3, 97, 98, 99, null),
+  memo: fc.constantFrom('hidden0-1', 'hidden0-2', 'hidden1-2', 'hidden1-3', null),
+}
 /** Values of shown fields that fit, but for some. What could be stored is without what the clock says. */
 const fitting = {
   article: {
@@ -227,6 +240,8 @@ const fitting = {
     article_id: fc.constantFrom(1, 2, 77, null),
     person_id: fc.constantFrom(1, 2, 3),
   },
+  sheet: secrets,
+  branch: { ...secrets, parent_id: fc.constantFrom(1, 2, 3, 4, 77, null) },
   safe: {},
 } satisfies Record<Name, Readonly<Record<string, fc.Arbitrary<unknown>>>>
 const needed: Readonly<Record<Name, readonly string[]>> = {
@@ -234,6 +249,8 @@ const needed: Readonly<Record<Name, readonly string[]>> = {
   person: ['username'],
   label: ['name'],
   remark: ['text'],
+  sheet: ['title'],
+  branch: ['title'],
   safe: [],
 }
 
@@ -264,6 +281,8 @@ const refused: Readonly<Record<Name, readonly object[]>> = {
   person: [{ boss_id: 7777 }, { email: 5 }, { phone: {} }, { born: '2024-02-30' }, { reviews: [] }, { password: '' }],
   label: [{ colour: 5 }, { marked: [1] }],
   remark: [{ mood: 5 }, { helper_id: 7777 }, { helper: { id: 1 } }, { sealed: 'hidden0-1' }],
+  sheet: [{ pin: 'x' }, { memo: 5 }, { revision: 77 }],
+  branch: [{ pin: 1.5 }, { memo: [] }, { mpath: '1.' }],
   safe: [{ code: 'safe0-0' }],
 }
 

@@ -1,4 +1,5 @@
 import {
+  BeforeUpdate,
   Column,
   type DataSource,
   Entity,
@@ -8,6 +9,9 @@ import {
   OneToMany,
   PrimaryGeneratedColumn,
   type Relation,
+  Tree,
+  TreeChildren,
+  TreeParent,
   UpdateDateColumn,
   VersionColumn,
 } from 'typeorm'
@@ -156,7 +160,33 @@ export class Remark {
   article!: Article | null
 }
 
-export const twinEntities = [Person, Safe, Label, Article, Remark]
+/** Shows how often it was written, and has a listener: its hidden columns are written too. */
+@Entity()
+@Resource({ exclude: ['pin', 'memo'], auth: userRule({ read: 'public' }) })
+export class Sheet {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() title!: string
+  @Column({ type: 'int', nullable: true }) pin!: number | null
+  @Column({ type: 'varchar', nullable: true }) memo!: string | null
+  @VersionColumn() revision!: number
+  @BeforeUpdate() hear(): void {}
+}
+
+/** The same of a tree. */
+@Entity()
+@Tree('materialized-path')
+@Resource({ exclude: ['pin', 'memo'], auth: userRule({ read: 'public' }) })
+export class Branch {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() title!: string
+  @Column({ type: 'int', nullable: true }) pin!: number | null
+  @Column({ type: 'varchar', nullable: true }) memo!: string | null
+  @VersionColumn() revision!: number
+  @TreeParent() parent!: Relation<Branch> | null
+  @TreeChildren() children!: Relation<Branch>[]
+}
+
+export const twinEntities = [Person, Safe, Label, Article, Remark, Sheet, Branch]
 
 /** Columns that differ between the two, by table, as the database calls them. */
 export const hiddenColumns: Readonly<Record<string, readonly string[]>> = {
@@ -183,6 +213,8 @@ export const hiddenColumns: Readonly<Record<string, readonly string[]>> = {
     'twinId',
   ],
   remark: ['mood', 'helperId'],
+  sheet: ['pin', 'memo'],
+  branch: ['pin', 'memo'],
 }
 
 /** The two databases are those of side 0 and of side 1. */
@@ -200,6 +232,7 @@ const names = ['ann', 'bob', 'carl', 'dora', 'emil']
 const articles = 14
 const remarks = 9
 const labels = 5
+const sheets = 9
 
 /** Those who log in have the same hash; that of another is of one side only. */
 const person = (side: Side, username: string, index: number): object => ({
@@ -254,6 +287,12 @@ const remark = (side: Side, index: number): object => ({
   helper: hiddenKey(side, index, names.length),
 })
 
+const sheet = (side: Side, index: number): object => ({
+  title: `sheet ${index}`,
+  pin: hiddenNumber(side, index),
+  memo: hiddenText(side, index),
+})
+
 const each = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index))
 
@@ -288,5 +327,10 @@ export async function seedTwin(dataSource: DataSource, side: Side): Promise<void
       dataSource.createQueryBuilder().relation(Article, name).of(id).add(to)
     await relate('labels', (id % labels) + 1)
     await relate('marks', ((id + side) % labels) + 1)
+  }
+  for (let index = 0; index < sheets; index += 1) {
+    await dataSource.manager.save(Sheet, sheet(side, index) as Sheet)
+    const parent = index < 2 ? null : { id: Math.ceil(index / 2) }
+    await dataSource.manager.save(Branch, { ...sheet(side, index), parent } as Branch)
   }
 }

@@ -1,5 +1,14 @@
 import fc from 'fast-check'
-import { encodedValue, type Generated, operators, rawGarbage, strangeNames, value } from './generate'
+import {
+  countParameter,
+  encodedValue,
+  type Generated,
+  groupParameter,
+  operators,
+  rawGarbage,
+  strangeNames,
+  value,
+} from './generate'
 
 /** Requests on the world of `test/world`, by what its entities show and hide. */
 
@@ -110,9 +119,14 @@ const counts = fc.oneof(
   encodedValue,
 )
 
+const filter = (resource: ResourceName): fc.Arbitrary<string> =>
+  fc.tuple(filterName(resource), encodedValue).map((pair) => pair.join('='))
+
 const parameter = (resource: ResourceName): fc.Arbitrary<string> =>
   fc.oneof(
-    { weight: 12, arbitrary: fc.tuple(filterName(resource), encodedValue).map((pair) => pair.join('=')) },
+    { weight: 12, arbitrary: filter(resource) },
+    { weight: 4, arbitrary: groupParameter(filter(resource)) },
+    { weight: 1, arbitrary: countParameter },
     { weight: 2, arbitrary: orderings(resource).map((names) => `ordering=${names}`) },
     { weight: 2, arbitrary: fc.tuple(fc.constantFrom('limit', 'page'), counts).map((pair) => pair.join('=')) },
     { weight: 1, arbitrary: rawGarbage },
@@ -391,7 +405,7 @@ interface Sent {
 const boundary = 'b0undary'
 const part = (name: string, text: string): string =>
   `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`
-/** The ways to send a record (D6), and some that are none. */
+/** The ways to send a record (specification: Bodies), and some that are none. */
 const ways: readonly ((json: string) => Sent)[] = [
   (body) => ({ type: 'application/json', body }),
   (body) => ({ type: 'application/json; charset=utf-8', body }),

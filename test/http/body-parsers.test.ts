@@ -22,7 +22,7 @@ const parsers: readonly (readonly [string, Middleware])[] = [
   ['koa-body', koaBody({ multipart: true, includeUnparsed: true })],
 ]
 
-describe.each(parsers)('D6 behind %s', (_, parser) => {
+describe.each(parsers)('Bodies: behind %s', (_, parser) => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({ entities, seed: seedWorld, before: (app) => app.use(parser) })
@@ -61,7 +61,7 @@ describe.each(parsers)('D6 behind %s', (_, parser) => {
   })
 })
 
-test('D6 behind a parser that keeps only its form, JSON under the type of a form is refused rather than guessed', async () => {
+test('Bodies: behind a parser that keeps only its form, JSON under the type of a form is refused rather than guessed', async () => {
   const world = await openWorld({ entities, seed: seedWorld, before: (app) => app.use(koaBody()) })
   const headers = { 'Content-Type': form }
   const wrong = await send(world.url, 'POST /api/note/', {

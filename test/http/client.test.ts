@@ -8,6 +8,7 @@ import {
   createClient,
   type Excluding,
   etagOf,
+  type FiltersOf,
   ResourceError,
 } from 'typeorm-resources/client'
 import { keysOfTwo } from '../tables/keys'
@@ -49,47 +50,79 @@ describe('list', () => {
     ask: () => Promise<{ objects: readonly { id: number }[] }>,
     number[],
   ])[] = [
-    ['D15 a name alone is equality', () => api.note.list({ score: 9 }), [8, 9]],
-    ['D16 operators', () => api.note.list({ score__gte: 8, score__lt: 10 }), [4, 8, 9]],
-    ['D16 a pattern', () => api.note.list({ title__ilike: 'É%' }, { ordering: 'id' }), [5, 6]],
-    ['D16 a percent sign, a star and brackets', () => api.note.list({ title: '100% a_b*?[c]' }), [7]],
-    ['D16 members with commas and quotes', () => api.note.list({ title__in: ['a,b', 'x"y', 'alpha'] }), [1, 8, 9]],
-    ['D16 the empty text as a member', () => api.note.list({ title__in: ['', 'alpha'] }), [1]],
-    ['D16 numbers as members', () => api.note.list({ id__in: [1, 3] }), [1, 3]],
-    ['D16 booleans', () => api.note.list({ published: false, published__is: false, id__lte: 5 }), [3, 5]],
-    ['D16 null', () => api.note.list({ rank__is: 'not_null' }), [4, 5, 10]],
-    ['D12 integers that no number holds', () => api.note.list({ big: '9007199254740993' }), [10]],
-    ['D11 a Date, to its millisecond', () => api.note.list({ created: new Date('2024-01-01T10:20:30.512Z') }), [1]],
+    ['Names of filters: a name alone is equality', () => api.note.list({ score: 9 }), [8, 9]],
+    ['Operators: operators', () => api.note.list({ score__gte: 8, score__lt: 10 }), [4, 8, 9]],
+    ['Operators: a pattern', () => api.note.list({ title__ilike: 'É%' }, { ordering: 'id' }), [5, 6]],
+    ['Operators: a percent sign, a star and brackets', () => api.note.list({ title: '100% a_b*?[c]' }), [7]],
     [
-      'D11 a Date to the second stands for all of it',
+      'Operators: members with commas and quotes',
+      () => api.note.list({ title__in: ['a,b', 'x"y', 'alpha'] }),
+      [1, 8, 9],
+    ],
+    ['Operators: the empty text as a member', () => api.note.list({ title__in: ['', 'alpha'] }), [1]],
+    ['Operators: numbers as members', () => api.note.list({ id__in: [1, 3] }), [1, 3]],
+    ['Operators: booleans', () => api.note.list({ published: false, published__is: false, id__lte: 5 }), [3, 5]],
+    ['Operators: null', () => api.note.list({ rank__is: 'not_null' }), [4, 5, 10]],
+    ['Values in JSON: integers that no number holds', () => api.note.list({ big: '9007199254740993' }), [10]],
+    [
+      'Date-times: a Date, to its millisecond',
+      () => api.note.list({ created: new Date('2024-01-01T10:20:30.512Z') }),
+      [1],
+    ],
+    [
+      'Date-times: a Date to the second stands for all of it',
       () => api.note.list({ created: new Date('2024-01-01T10:20:30Z') }),
       [1],
     ],
-    ['D11 a text with an offset', () => api.note.list({ created__gt: '2024-06-01T13:59:59+02:00' }), [10]],
-    ['spec join filter', () => api.note.list({ author__username: 'Zoë' }), [5, 6]],
-    ['spec join filter through two relations', () => api.note.list({ parent__author__username: 'bob' }), [3, 10]],
+    ['Date-times: a text with an offset', () => api.note.list({ created__gt: '2024-06-01T13:59:59+02:00' }), [10]],
+    ['Filters through relations', () => api.note.list({ author__username: 'Zoë' }), [5, 6]],
+    ['Filters through relations: two of them', () => api.note.list({ parent__author__username: 'bob' }), [3, 10]],
     [
-      'spec foreign keys by their ids, by both names',
+      'Names of filters: foreign keys by both names',
       () => api.note.list({ author: 2, author_id__in: [2, 5] }),
       [2, 4, 8, 9],
     ],
-    ['D15 reserved words as fields', () => api.note.list({ limit: 7, id: 4 }), [4]],
-    ['D15 reserved words as fields, of another value', () => api.note.list({ limit: 8, id: 4 }), []],
+    ['Names of filters: reserved words as fields', () => api.note.list({ limit: 7, id: 4 }), [4]],
+    ['Names of filters: reserved words as fields, of another value', () => api.note.list({ limit: 8, id: 4 }), []],
     ['undefined is left out', () => api.note.list({ id: 4, title: undefined }), [4]],
-    ['spec ordering', () => api.note.list({ score__gte: 8 }, { ordering: '-score' }), [10, 8, 9, 4]],
     [
-      'D20 ordering by several',
+      'Groups: or',
+      () => api.note.list({ published: true, or: [{ score: 3 }, { score__gte: 9, rank__is: 'null' }] }),
+      [2, 8],
+    ],
+    ['Groups: not', () => api.note.list({ not: { score__gte: 1, author__username__in: ['ann', 'bob'] } }), [5, 6]],
+    [
+      'Groups: groups in groups, with values that have to be quoted',
+      () =>
+        api.note.list({
+          or: [
+            { title__in: ['a,b', 'x"y'], not: { score: 8 } },
+            { title: '100% a_b*?[c]' },
+            { and: [{ title__like: '%(%' }] },
+          ],
+        }),
+      [7, 8, 9],
+    ],
+    ['Groups: and', () => api.note.list({ and: [{ score__gte: 5 }, { not: { score__gt: 5 } }] }), [1, 3]],
+    [
+      'Groups: undefined is left out in groups',
+      () => api.note.list({ or: [{ id: 4, title: undefined }], not: undefined }),
+      [4],
+    ],
+    ['Ordering', () => api.note.list({ score__gte: 8 }, { ordering: '-score' }), [10, 8, 9, 4]],
+    [
+      'Ordering: ordering by several',
       () => api.note.list({ score__gte: 8 }, { ordering: ['-published', 'score', '-id'] }),
       [4, 8, 10, 9],
     ],
-    ['spec limit and page', () => api.note.list({}, { ordering: 'id', limit: 3, page: 2 }), [4, 5, 6]],
+    ['Pages: limit and page', () => api.note.list({}, { ordering: 'id', limit: 3, page: 2 }), [4, 5, 6]],
   ]
   test.each(lists)('%s', async (_, ask, ids) => {
     const { objects } = await ask()
     expect(objects.map(({ id }) => id)).toEqual(ids)
   })
 
-  test('spec collection envelope', async () => {
+  test('Collection envelope', async () => {
     const { meta } = await api.note.list({ score__gte: 0 }, { limit: 2, page: 2 })
     expect(meta).toEqual({
       model: 'note',
@@ -99,7 +132,23 @@ describe('list', () => {
     })
   })
 
-  test('D16 a list of no members is refused, not left out', async () => {
+  test('Counts: totals', async () => {
+    const { meta, objects } = await api.note.list({ score__gte: 5 }, { limit: 0, count: 'exact' })
+    expect([meta.total, meta.total_capped, objects]).toEqual([6, undefined, []])
+    const capped = await api.note.list({ score__gte: 5 }, { limit: 1, count: 'capped' })
+    expect([capped.meta.total, capped.meta.total_capped, capped.objects.length]).toEqual([6, false, 1])
+  })
+
+  test.each<readonly [name: string, filters: FiltersOf<Resources['note'], Resources>]>([
+    ['or', { or: [] }],
+    ['or', { or: [{}] }],
+    ['not', { not: { id: undefined } }],
+  ])('Groups: an empty group is refused, not left out: %s', async (name, filters) => {
+    const { status, errors } = await refusalOf(api.note.list(filters))
+    expect([status, errors.map(({ field }) => field)]).toEqual([400, [name]])
+  })
+
+  test('Operators: a list of no members is refused, not left out', async () => {
     const { status, errors } = await refusalOf(api.note.list({ id__in: [] }))
     expect([status, errors.map(({ field }) => field)]).toEqual([400, ['id__in']])
   })
@@ -112,7 +161,7 @@ describe('all', () => {
     ['keyset', { limit: 3, after: '' }],
     ['one page', {}],
   ] as const
-  test.each(walks)('D21 follows next: %s', async (_, options) => {
+  test.each(walks)('Links: follows next: %s', async (_, options) => {
     const seen: number[] = []
     for await (const { id } of api.note.all({ score__gte: 0 }, { ordering: ['score', 'id'], ...options })) seen.push(id)
     const every = await api.note.list({ score__gte: 0 }, { ordering: ['score', 'id'] })
@@ -128,7 +177,7 @@ describe('all', () => {
 })
 
 describe('records', () => {
-  test('spec record representation: what the types say is what there is', async () => {
+  test('Record representation: what the types say is what there is', async () => {
     const note = await api.note.get(10)
     expect(note).toMatchObject({
       author_id: 1,
@@ -141,7 +190,7 @@ describe('records', () => {
     expect(await api.language.get('fra')).toEqual({ id: 'fra', code: 'fra', name: 'French' })
   })
 
-  test('D4, D10, D11 create, update with a Date, read back, delete', async () => {
+  test('Results of writes, Foreign keys, Date-times: create, update with a Date, read back, delete', async () => {
     const made = await api.note.create({
       title: 'made',
       author_id: 2,
@@ -155,7 +204,7 @@ describe('records', () => {
     expect((await refusalOf(api.note.get(made.id))).status).toBe(404)
   })
 
-  test('D12 a bigint goes as a number, or as a text where no number holds it', async () => {
+  test('Values in JSON: a bigint goes as a number, or as a text where no number holds it', async () => {
     const values = { title: 'big', author_id: 2 }
     const wide = { ...values, big: (2n ** 60n) as unknown as string }
     const safe = { ...values, big: 5n as unknown as string }
@@ -193,7 +242,7 @@ describe('records', () => {
 })
 
 describe('errors', () => {
-  test('D5 every fault of the values, by field', async () => {
+  test('Error documents: every fault of the values, by field', async () => {
     const { status, problem, errors, message } = await refusalOf(
       api.note.create({ title: 'x'.repeat(21), score: 1.5, author_id: 2 }),
     )
@@ -202,14 +251,14 @@ describe('errors', () => {
     expect(message).toBe(problem?.detail)
   })
 
-  test('spec 401 is plain text', async () => {
+  test('Refusal by the access rule: plain text', async () => {
     const wrong = clientOf({ username: 'bob', password: 'wrong' })
     const refusals = [refusalOf(clientOf().note.create({ title: 'a' })), refusalOf(wrong.note.delete(1))]
     for (const error of await Promise.all(refusals))
       expect(error).toMatchObject({ status: 401, problem: undefined, errors: [], message: 'Authentication failed' })
   })
 
-  test('D23, D2 admins read what others do not; a conflict is 409', async () => {
+  test('Admin rule, Order of checks: admins read what others do not; a conflict is 409', async () => {
     expect((await refusalOf(api.user.list())).status).toBe(401)
     const admin = clientOf({ username: 'ann', password: 'ann' })
     expect((await admin.user.list({ username: 'Zoë' })).objects).toMatchObject([{ id: 5 }])
@@ -221,7 +270,7 @@ describe('errors', () => {
     await api.note.delete(id)
   })
 
-  test('D13 a hidden field is none: the type says it, and the service too', async () => {
+  test('Hidden fields: a hidden field is none: the type says it, and the service too', async () => {
     // @ts-expect-error: it is excluded
     const { errors } = await refusalOf(api.note.list({ secret: 'x' }))
     expect(errors).toMatchObject([{ field: 'secret' }])
@@ -361,7 +410,7 @@ describe('behind what answers in its place', () => {
     })
   })
 
-  test('D21 follows next under another path than the service knows', async () => {
+  test('Links: follows next under another path than the service knows', async () => {
     const port = (server.address() as AddressInfo).port
     const client = createClient<Resources>(`http://127.0.0.1:${port}/site/api`)
     const onward: RequestListener = (request, response) => {

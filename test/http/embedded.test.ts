@@ -122,7 +122,7 @@ test.each([
   ['profile__city__name=x', 'profile__city__name'],
   ['ordering=profile', 'ordering'],
   ['ordering=profile__secret', 'ordering'],
-])('D13, D19 %s is refused', async (query, field) => {
+])('Hidden fields, Unknown parameters: %s is refused', async (query, field) => {
   expect((await get(`person/?${query}`)).json()).toMatchObject({ status: 400, errors: [{ field }] })
 })
 
@@ -137,12 +137,18 @@ test.each([
   [{ profile: { position__latitude: 1 } }, ['profile__position__latitude']],
   [{ profile: { number: 8 } }, ['profile__number']],
   [{ profile: { country_id: 99 } }, ['profile__country_id']],
-])('D7 PUT %j names what is wrong', async (body, fields) => {
+])('Strict types: PUT %j names what is wrong', async (body, fields) => {
   const { status, errors } = (await put('person/1', body)).json() as { status: number; errors: { field: string }[] }
   expect([status, errors.map(({ field }) => field)]).toEqual([400, fields])
 })
 
-test('D8 a required member is named by its path', async () => {
+test('an embedded object may have as many members as a body', async () => {
+  const profile = Object.fromEntries(Array.from({ length: 4097 }, (_, index) => [`f${index}`, index]))
+  const { status, text } = await put('person/1', { profile })
+  expect([status, text]).toEqual([400, expect.stringContaining('more than 4096 members')])
+})
+
+test('Required fields: a required member is named by its path', async () => {
   expect((await post('person', { name: 'x' })).json()).toMatchObject({
     errors: [{ field: 'profile__city', message: 'is required' }],
   })

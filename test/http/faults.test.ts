@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 test.each(['GET /api/word/', 'GET /api/word/01890a5d-ac96-774b-bcce-b302099a8057/', 'HEAD /api/word/'])(
-  'D5 %s: a fault goes to the application and not to the client',
+  'Error documents: %s: a fault goes to the application and not to the client',
   async (request) => {
     const before = world.faults.length
     const reply = await send(world.url, request)

@@ -49,7 +49,7 @@ afterAll(async () => {
 
 const { get, post } = apiOf(() => world.url)
 
-test('D12 binary columns are not there', async () => {
+test('Values in JSON: binary columns are not there', async () => {
   const names = binaryNames.map((name) => `"${name}"`).join(', ')
   const bytes = isPostgres ? "'\\x63616e61'" : isMariadb ? "X'63616e61'" : "X'63616e61'"
   await world.sql(`INSERT INTO "picture" (${names}) VALUES (${binaryNames.map(() => bytes).join(', ')})`)
@@ -57,7 +57,7 @@ test('D12 binary columns are not there', async () => {
   expect((await get('picture/')).json()).toMatchObject({ objects: [{ id: 1 }] })
 })
 
-test.each(binaryNames)('D12 %s is as unknown as a field that does not exist', async (name) => {
+test.each(binaryNames)('Values in JSON: %s is as unknown as a field that does not exist', async (name) => {
   const unknown = { status: 400, errors: [{ field: name, message: 'is not a field of picture; fields: id' }] }
   for (const path of [`picture/?${name}=x`, `picture/?${name}__is=null`, `picture/?ordering=${name}`]) {
     expect((await get(path)).json()).toMatchObject({ status: 400 })

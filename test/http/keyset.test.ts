@@ -181,12 +181,11 @@ test.each(['é'.repeat(16), '😀'.repeat(8), 'x'.repeat(16)])(
   },
 )
 
-test('texts that no link holds are paged by number', async () => {
+test('behind texts that no link holds records are counted', async () => {
   await world.dataSource.getRepository(Event).update({ number: 3 }, { story: 'y'.repeat(3000) })
   const whole = await walk('/api/event/?ordering=-story&limit=1000')
   const { meta } = await page('/api/event/?ordering=-story&limit=2')
-  // MySQL and MariaDB sort by its beginning, which a link holds.
-  expect(meta.next).toMatch(isMariadb ? /&after=/ : /&limit=2&page=2$/)
+  expect(meta.next).toMatch(/&limit=2&page=2&after=[\w-]+$/)
   expect(await walk('/api/event/?ordering=-story&limit=2')).toEqual(whole)
 })
 
@@ -231,7 +230,7 @@ test('with a secret only the site itself can make tokens', async () => {
   const first = (await send(url, 'GET /api/event/?limit=2')).json() as Page
   expect((await send(url, `GET ${first.meta.next}`)).status).toBe(200)
   expect((await send(world.url, `GET ${first.meta.next}`)).status).toBe(400)
-  const forged = forge('event place number', ['after', 'Lisbon', 1])
+  const forged = forge('event place number', ['after', 'Lisbon', isPostgres ? '1' : 1])
   expect((await send(url, `GET /api/event/?after=${forged}`)).status).toBe(400)
   expect((await get(`event?after=${forged}`)).status).toBe(200)
   server.close()

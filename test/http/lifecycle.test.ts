@@ -235,7 +235,7 @@ test('a listener changes what is inserted, and sees relations', async () => {
   expect(await world.sql('SELECT "secret" FROM "article"')).toEqual([{ secret: 'of One' }])
 })
 
-test('D8 what a listener fills in need not be given', async () => {
+test('Required fields: what a listener fills in need not be given', async () => {
   const made = await post('ticket', { text: 'x' })
   expect([made.status, made.json()]).toEqual([201, { id: 'Tx', text: 'x', stamp: 'filled' }])
   for (const body of [{ id: 'U' }, {}]) {

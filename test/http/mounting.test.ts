@@ -84,11 +84,12 @@ test('the description says name, path, fields and rule of each resource, and not
     ['language', '/api/language/', 'read-only', undefined],
     ['word', '/api/word/', 'user, public reading', undefined],
   ])
-  expect(mounted.resources[0]?.fields).toEqual(['id', 'username', 'admin', 'active'])
+  const [user] = mounted.resources
+  expect(user?.fields.toSorted()).toEqual(['active', 'admin', 'id', 'username'])
   expect(JSON.stringify(mounted)).not.toMatch(/password|email|secret/)
 })
 
-test('spec authentication 3: defaultAuth holds for resources without their own rule', async () => {
+test('Rule of a resource: defaultAuth holds for resources without their own rule', async () => {
   const { url } = await openFor({ mount: { defaultAuth: () => ({ id: null }) } })
   const body = { code: 'deu', name: 'German' }
   expect((await send(url, 'POST /api/language/', { body })).status).toBe(201)

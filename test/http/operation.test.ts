@@ -35,7 +35,7 @@ const limits: readonly (readonly [MountOptions, string, string, string])[] = [
   [{ limits: { pattern: 3 } }, 'title__like=a%25', 'title__like=abc%25', 'pattern of 3 characters, this has 4'],
   [{ limits: { allPatterns: 3 } }, 'title__like=a%25', 'title__like=a%25&body__ilike=b%25', 'one pattern too many'],
   [{ limits: { joinDepth: 1 } }, 'parent__score=1', 'parent__parent__score=1', 'at most 1 are allowed'],
-  [{ limits: { joins: 1 } }, 'parent__score=1', 'parent__score=1&author__username=x', '1 are allowed'],
+  [{ limits: { joins: 1 } }, 'parent__score=1', 'parent__score=1&author__username=x', 'more tables than the 1 allowed'],
   [{ limits: { depth: 1000 } }, 'limit=10&page=100', 'limit=10&page=101', 'pages reach 1000 records deep'],
   [{ limit: { max: 10 } }, 'limit=10', 'limit=11', 'from 1 to 10'],
 ]

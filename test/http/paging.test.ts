@@ -38,7 +38,7 @@ const walk = async (path: string, link: 'next' | 'previous'): Promise<readonly L
 }
 const idsOf = (pages: readonly List[]): readonly number[] => pages.flatMap(({ objects }) => objects.map(({ id }) => id))
 
-test('D20, D21 following next visits every match once, and previous leads back, in every order', async () => {
+test('Ordering, Links: following next visits every match once, and previous leads back, in every order', async () => {
   const property = fc.asyncProperty(ordering, filter, fc.integer({ min: 1, max: 40 }), async (order, where, limit) => {
     const query = `/api/note/?${where === '' ? '' : `${where}&`}ordering=${order}`
     const whole = await walk(`${query}&limit=1000`, 'next')
@@ -50,7 +50,7 @@ test('D20, D21 following next visits every match once, and previous leads back, 
     expect([...backward].reverse()).toEqual(forward)
   })
   await fc.assert(property, { numRuns: 60, seed: 20 })
-})
+}, 120_000)
 
 test('keyset: following next visits every match once, and previous leads back, in every order', async () => {
   const property = fc.asyncProperty(ordering, filter, fc.integer({ min: 1, max: 40 }), async (order, where, limit) => {
@@ -65,7 +65,7 @@ test('keyset: following next visits every match once, and previous leads back, i
     )
   })
   await fc.assert(property, { numRuns: 60, seed: 21 })
-})
+}, 120_000)
 
 test('keyset: nothing is skipped or repeated when records before and behind come and go meanwhile', async () => {
   const path = '/api/note/?ordering=-score,title&limit=5'
@@ -126,12 +126,12 @@ test('keyset: links keep the other parameters, then limit, page and token', asyn
   expect(meta.previous).toMatch(/^\/api\/note\/\?score__gte=0&ordering=title&limit=2&page=1&after=[\w-]+$/)
 })
 
-test('spec limits: 20 records a page, where the request does not say', async () => {
+test('Pages: 20 records, where the request does not say', async () => {
   const { meta, objects } = (await send(world.url, 'GET /api/note/')).json() as List
   expect([objects.length, meta.next]).toEqual([20, '/api/note/?limit=20&page=2'])
 })
 
-test('spec list 3 every match is there', async () => {
+test('Links: every match is on a page', async () => {
   expect(idsOf(await walk('/api/note/?limit=7', 'next'))).toHaveLength(
     await world.dataSource.getRepository(Note).count(),
   )

@@ -61,19 +61,38 @@ test.each([
 })
 
 test.each([
-  [1, [1, 2, 3, 4], { hasNextPage: true, hasPreviousPage: false }, undefined],
-  [2, [5, 6, 7, 8], { hasNextPage: true, hasPreviousPage: true }, undefined],
-  [3, [9, 10], { hasNextPage: false, hasPreviousPage: true }, 10],
-  [4, [], { hasNextPage: false, hasPreviousPage: true }, undefined],
-])(
-  'page %d knows its neighbours, and the total if it is the last, by one request',
-  async (page, expected, pageInfo, total) => {
-    const { data, ...rest } = await provider.getList<Item>('note', { pagination: { page, perPage: 4 } })
-    expect(ids(data)).toEqual(expected)
-    expect(rest).toEqual({ pageInfo, total })
-    expect(requests).toEqual([`GET /note/?limit=4&page=${page}`])
-  },
-)
+  [1, [1, 2, 3, 4], { hasNextPage: true, hasPreviousPage: false }],
+  [2, [5, 6, 7, 8], { hasNextPage: true, hasPreviousPage: true }],
+  [3, [9, 10], { hasNextPage: false, hasPreviousPage: true }],
+  [4, [], { hasNextPage: false, hasPreviousPage: true }],
+])('page %d knows its neighbours and the total, by one request', async (page, expected, pageInfo) => {
+  const { data, ...rest } = await provider.getList<Item>('note', { pagination: { page, perPage: 4 } })
+  expect(ids(data)).toEqual(expected)
+  expect(rest).toEqual({ pageInfo, total: 10 })
+  expect(requests).toEqual([`GET /note/?limit=4&page=${page}&count=capped`])
+})
+
+test.each([
+  [1, undefined],
+  [3, 10],
+  [4, undefined],
+])('without counting, page %d knows the total if it is the last', async (page, total) => {
+  const plain = createDataProvider(`${world.url}/api`, { username: 'bob', password: 'bob', count: false })
+  expect((await plain.getList<Item>('note', { pagination: { page, perPage: 4 } })).total).toBe(total)
+})
+
+test('filters are combined by or, and, not', async () => {
+  const filter = {
+    published: true,
+    or: [
+      { score: 10 },
+      { author: { username: 'bob' }, not: { title__contains: 'a' } },
+      { and: [{ score: 0 }, { body: null }] },
+    ],
+    not: { score: [9, 3] },
+  }
+  expect(ids((await provider.getList<Item>('note', { filter })).data)).toEqual([10])
+})
 
 test.each([
   ['by the name of the field', 'author_id', {}, [10, 7]],

@@ -47,6 +47,12 @@ test.each<readonly [operator: string, field: string, value: unknown, expected: r
   ['endswith', 'title', 'TA', [2, 4]],
   ['endswiths', 'title', 'ta', [2, 4]],
   ['eq', 'author.username', 'ann', [1, 3, 7, 10]],
+  ['nin', 'score', [5, 9, 10], [2, 4, 5, 6, 7]],
+  ['nbetween', 'score', [0, 9], [5, 10]],
+  ['ncontains', 'title', 'a', [5, 6, 9, 10]],
+  ['ncontainss', 'body', 'long', [1, 2, 3, 4, 5, 7, 8, 9, 10]],
+  ['nstartswith', 'title', 'b', [1, 3, 4, 5, 6, 7, 8, 9, 10]],
+  ['nendswiths', 'title', 'a', [5, 6, 7, 8, 9, 10]],
 ])('filter: %s of %s with %j', async (operator, field, value, expected) => {
   const { data, total } = await provider.getList<Item>({ resource: 'note', filters: [{ operator, field, value }] })
   expect([ids(data), total]).toEqual([expected, expected.length])
@@ -62,15 +68,33 @@ test('filters all hold, those of `and` too; what is not set does not count', asy
   expect(ids((await provider.getList<Item>({ resource: 'note', filters })).data)).toEqual([8, 10])
 })
 
-test.each([
-  ['or', [{ operator: 'or', value: [] }], 'the service has no filter by "or"; operators: and, eq,'],
-  ['ncontains', [{ operator: 'ncontains', field: 'title', value: 'x' }], 'no filter by "ncontains"'],
-  [
-    'one operator twice',
-    [1, 2].map((value) => ({ operator: 'ne', field: 'score', value })),
-    'there are two filters score__ne: the service takes one',
-  ],
-])('a filter that the service cannot be asked is refused before it is sent: %s', async (_, filters, message) => {
+test('filters of `or`, in which `and` combines others; what is not set does not count', async () => {
+  const value = [
+    { field: 'score', operator: 'eq', value: 10 },
+    {
+      operator: 'and',
+      value: [
+        { field: 'score', operator: 'ne', value: 9 },
+        { field: 'score', operator: 'ne', value: 8 },
+        { field: 'author.username', operator: 'eq', value: 'bob' },
+      ],
+    },
+    { field: 'title', operator: 'eq', value: undefined },
+  ]
+  const unset = { operator: 'or', value: [{ field: 'title', operator: 'eq', value: undefined }] }
+  const { data } = await provider.getList<Item>({ resource: 'note', filters: [{ operator: 'or', value }, unset] })
+  expect(ids(data)).toEqual([2, 10])
+})
+
+test('filters of one name all hold', async () => {
+  const filters = [10, 9, 8].map((value) => ({ operator: 'ne', field: 'score', value }))
+  const { data } = await provider.getList<Item>({ resource: 'note', filters })
+  expect(ids(data)).toEqual([1, 2, 3, 5, 6, 7])
+})
+
+test('an operator that the service cannot be asked by is refused before it is sent', async () => {
+  const filters = [{ operator: 'ina', field: 'title', value: ['x'] }]
+  const message = 'the service has no filter by "ina"; operators: and, or, eq,'
   await expect(provider.getList({ resource: 'note', filters })).rejects.toThrow(message)
   expect(requests).toEqual([])
 })
@@ -82,19 +106,29 @@ test('sorters are an ordering, the first first', async () => {
   ] as const
   const { data } = await provider.getList<Item>({ resource: 'note', sorters, pagination: { pageSize: 3 } })
   expect(ids(data)).toEqual([10, 8, 9])
-  expect(requests).toEqual(['GET /note/?ordering=-score,title&limit=3&page=1'])
+  expect(requests).toEqual(['GET /note/?ordering=-score,title&limit=3&page=1&count=capped'])
 })
 
 test.each([
-  [1, [1, 2, 3, 4], 5],
-  [2, [5, 6, 7, 8], 9],
-  [3, [9, 10], 10],
-  [4, [], 12],
-])('page %d: the total is one more than was seen, as long as there is a next page', async (page, expected, total) => {
-  const pagination = { currentPage: page, pageSize: 4 }
-  const list = await provider.getList<Item>({ resource: 'note', pagination })
-  expect([ids(list.data), list.total]).toEqual([expected, total])
-})
+  [undefined, 1, [1, 2, 3, 4], 10],
+  [undefined, 4, [], 10],
+  ['exact', 2, [5, 6, 7, 8], 10],
+  [false, 1, [1, 2, 3, 4], 5],
+  [false, 2, [5, 6, 7, 8], 9],
+  [false, 3, [9, 10], 10],
+] as const)(
+  'with count: %s, page %d knows its total; where it is not counted, one more than was seen while there is a next page',
+  async (count, page, expected, total) => {
+    const { url } = world
+    const counting = createDataProvider(`${url}/api`, {
+      username: 'bob',
+      password: 'bob',
+      ...(count !== undefined && { count }),
+    })
+    const list = await counting.getList<Item>({ resource: 'note', pagination: { currentPage: page, pageSize: 4 } })
+    expect([ids(list.data), list.total]).toEqual([expected, total])
+  },
+)
 
 test.each(['off', 'client'] as const)('without pages the whole list is read: %s', async (mode) => {
   const { data, total } = await provider.getList({ resource: 'note', pagination: { mode, pageSize: 2 } })

@@ -14,7 +14,7 @@ import {
   TableInheritance,
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
-import { apiOf } from '../client'
+import { apiOf, send } from '../client'
 import { toManyFilters } from '../tables/relations'
 import { openWorld, type World } from '../world/world'
 
@@ -266,7 +266,7 @@ test.each([
     'region?countries__languages__countries__languages__countries__id=1',
     'follows too many relations; at most 4 are allowed',
   ],
-])('D13, D19 %s is refused', async (path, detail) => {
+])('Hidden fields, Unknown parameters: %s is refused', async (path, detail) => {
   const reply = await get(path)
   expect([reply.status, reply.json()]).toEqual([
     400,
@@ -292,8 +292,20 @@ test('a relation to itself, and one to one from the side that holds the key', as
   expect((await post('flag', { colours: 'x', country_id: 1 })).json()).toMatchObject(taken)
 })
 
+test('a reference to a record that has been deleted softly can be removed, and kept', async () => {
+  const twin = (await post('city', { name: 'Twin', country_id: 1 })).json() as { id: number }
+  const city = (await post('city', { name: 'Left', country_id: 1, twin_id: twin.id })).json() as { id: number }
+  expect((await send(world.url, `DELETE /api/city/${twin.id}/`)).status).toBe(204)
+  const path = `city/${city.id}`
+  expect((await put(path, { name: 'Left alone' })).json()).toMatchObject({ name: 'Left alone', twin_id: twin.id })
+  expect((await put(path, { name: 'Left', twin_id: twin.id })).json()).toMatchObject({ name: 'Left' })
+  const removed = await put(path, { twin_id: null })
+  expect([removed.status, removed.json()]).toMatchObject([200, { id: city.id, twin_id: null }])
+  expect((await put(path, { twin_id: twin.id })).json()).toMatchObject({ errors: [{ field: 'twin_id' }] })
+})
+
 test.each(['writer?drafts__id=1', 'writer?read__id=1', 'draft?writer__id=1', 'draft?readers__id=1'])(
-  'D13 a relation that one end hides is not followed from the other: %s',
+  'Hidden fields: a relation that one end hides is not followed from the other: %s',
   async (path) => {
     expect((await get(path)).status).toBe(400)
   },
@@ -303,7 +315,7 @@ test.each(['cities', 'city', 'many'])('a relation that leads nowhere is none: %s
   expect((await get(`loose?${name}__id=1`)).json()).toMatchObject({ status: 400, errors: [{ field: `${name}__id` }] })
 })
 
-test('D13 single-table inheritance: children have what they declare, also alike, and the parent does not', async () => {
+test('Hidden fields: single-table inheritance: children have what they declare, also alike, and the parent does not', async () => {
   for (const child of ['sale', 'release']) {
     const made = (await post(child, { amount: 5, city_id: 1 })).json() as { id: number }
     expect(made).toEqual({ id: made.id, kind: expect.any(String), amount: 5, city_id: 1 })

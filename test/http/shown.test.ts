@@ -51,7 +51,7 @@ async function list(query: string): Promise<readonly Shown[]> {
 const filter = (name: string, value: Json): string => `${name}=${encodeURIComponent(String(value))}`
 const ids = (records: readonly Shown[]): readonly number[] => records.map(({ id }) => id)
 
-test('D11 a record is found by every value it shows, together and one by one', async () => {
+test('Date-times: a record is found by every value it shows, together and one by one', async () => {
   for (const record of shown) {
     const filters = Object.entries(record).map(([name, value]) =>
       value === null ? `${name}__is=null` : filter(name, value),

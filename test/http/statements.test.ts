@@ -83,7 +83,7 @@ test('what a query string asks is known again by its names as they were sent', a
   expect(new Set(orders.map(({ text }) => text)).size).toBe(3)
 })
 
-test('spec authentication 4: a write carries key and owner in its WHERE', async () => {
+test('Owners: a write carries key and owner in its WHERE', async () => {
   const where = /WHERE [`"]id[`"] = (\?|\$\d) AND [`"]userId[`"] = (\?|\$\d)/
   for (const [request, body] of [
     ['PUT /api/message/2/', { message: 'x' }],

@@ -91,7 +91,7 @@ describe.each(Object.keys(trees) as (keyof typeof trees)[])('a tree as %s', (nam
     })
   })
 
-  test('D10 a parent that does not exist', async () => {
+  test('Foreign keys: a parent that does not exist', async () => {
     expect((await post(name, { name: 'x', parent_id: 99 })).json()).toMatchObject({ errors: [{ field: 'parent_id' }] })
   })
 

@@ -62,7 +62,7 @@ async function find({ resource, name }: TypedColumn, operator: string, text: str
 
 const asMember = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-/** D11: what is shown is what can be asked for. */
+/** What is shown is what can be asked for (specification: Date-times). */
 async function expectFound(column: TypedColumn, id: number, shown: Json): Promise<void> {
   const text = String(shown)
   const operators = operatorsOf[column.row.filters]

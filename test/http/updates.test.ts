@@ -38,7 +38,7 @@ afterAll(() => world.close())
 
 const { get, put } = apiOf(() => world.url)
 
-test('D9 a value that is shown with fewer digits than it is stored with, and sent back alone, stays as it is', async () => {
+test('Sending back what was read: a value that is shown with fewer digits than it is stored with, and sent back alone, stays as it is', async () => {
   const stored = '[12345678901234567890]'
   await world.sql(`INSERT INTO "report" ("title", "details") VALUES ('long', '${stored}')`)
   const { details } = Object((await get('report/1')).json())
@@ -47,7 +47,7 @@ test('D9 a value that is shown with fewer digits than it is stored with, and sen
   expect(await world.sql('SELECT "details" FROM "report"')).toEqual([{ details: stored }])
 })
 
-test('D2 a record that is not there is 404, whoever the rule says it is', async () => {
+test('Order of checks: a record that is not there is 404, whoever the rule says it is', async () => {
   expect((await put('locker/7', { label: 'new' })).status).toBe(404)
 })
 

@@ -25,23 +25,26 @@ test.each([
   ['Asia/Kolkata', 'UTC'],
   ['Europe/London', 'UTC'],
   ['America/St_Johns', 'America/St_Johns'],
-])('D11 a site in %s, its server in %s: instants are shown in UTC, found and read', async (zone, serverZone) => {
-  const { options } = await createDataSource({ entities: [] })
-  const { url, schema, extra } = options as { url: string; schema: string; extra: { options: string } }
-  const zoned = { ...extra, options: `${extra.options} -c timezone=${serverZone}` }
-  const argument = {
-    options: { type: 'postgres', url, schema, extra: zoned },
-    instants: instants.map(([sent]) => sent),
-  }
-  const { stdout } = await run(process.execPath, [join(__dirname, 'zone-site.js'), JSON.stringify(argument)], {
-    env: { ...process.env, TZ: zone },
-  })
-  const { created, objects, found, entities } = JSON.parse(stdout)
-  const expected = instants.map(([, shown], index) => ({ id: index + 1, local: shown, zoned: shown }))
-  expect({ created, objects, found }).toEqual({ created: expected, objects: expected, found: expected })
-  const stored = entities.map(({ local }: { local: string }) => local.slice(0, 19).replace('T', ' '))
-  expect(stored).toEqual(instants.map(([, shown]) => shown))
-})
+])(
+  'Date-times: a site in %s, its server in %s: instants are shown in UTC, found and read',
+  async (zone, serverZone) => {
+    const { options } = await createDataSource({ entities: [] })
+    const { url, schema, extra } = options as { url: string; schema: string; extra: { options: string } }
+    const zoned = { ...extra, options: `${extra.options} -c timezone=${serverZone}` }
+    const argument = {
+      options: { type: 'postgres', url, schema, extra: zoned },
+      instants: instants.map(([sent]) => sent),
+    }
+    const { stdout } = await run(process.execPath, [join(__dirname, 'zone-site.js'), JSON.stringify(argument)], {
+      env: { ...process.env, TZ: zone },
+    })
+    const { created, objects, found, entities } = JSON.parse(stdout)
+    const expected = instants.map(([, shown], index) => ({ id: index + 1, local: shown, zoned: shown }))
+    expect({ created, objects, found }).toEqual({ created: expected, objects: expected, found: expected })
+    const stored = entities.map(({ local }: { local: string }) => local.slice(0, 19).replace('T', ' '))
+    expect(stored).toEqual(instants.map(([, shown]) => shown))
+  },
+)
 
 const momentOf = (type: ColumnType) =>
   new EntitySchema<{ id: number; at: Date }>({
@@ -107,6 +110,8 @@ test('a connection that the pool had before the mount has statements with names 
   const world = await openWorld({
     entities: [momentOf('timestamp')],
     mount: { resources: [{ entity: 'moment', auth: () => anonymous }] },
+    // All requests use it, also while the mount asks the database for its settings.
+    source: { extra: { max: 1 } },
   })
   try {
     await apiOf(() => world.url).get('moment/')

@@ -47,8 +47,13 @@ const cases = [
   ["api.city.list({ country__region: 'Europe', ▮ })", ['population__gte'], ['country__region']],
   ['api.visit.all({ ▮ }, { limit: 5 })', ['city__country__languages__code__in'], ['city__country__languages__borders']],
   ['api.visit.list({ ▮ })', ['user__username', 'user__active__is'], ['user__password', 'user__email']],
+  ['api.city.list({ or: [{ ▮ }] })', ['name', 'country__region', 'not'], ['region']],
   ["api.country.list({ capital__is: '▮' })", ['null', 'not_null'], ['true']],
-  ["api.city.list({}, { ordering: '▮' })", ['population', '-population', 'country_id'], ['country__name']],
+  [
+    "api.city.list({}, { ordering: '▮' })",
+    ['population', '-population', 'country_id', 'country__name', 'name__nullslast'],
+    ['country__borders'],
+  ],
   ['api.visit.create({ ▮ })', ['rating', 'city_id'], ['city']],
   ['api.▮', ['city', 'visit'], ['town']],
 ]

@@ -69,6 +69,7 @@ export async function reads(): Promise<void> {
 
   await api.visit.list({ city__country__borders__name: 'Spain', city__country__languages__id__in: [1] })
   await api.visit.list({ city__country__borders__name: 'Spain' }, { ordering: ['-visited', 'city_id'] })
+  await api.visit.list({}, { ordering: ['city__country__name__nullslast', '-city__population', 'visited__nullsfirst'] })
   await api.visit.list({ city: 5, city_id__in: [1, 2], visited__gte: new Date(), user__username: 'ann' })
   await api.country.list({ landlocked: true, capital__is: 'null', landlocked__is: false })
   await api.shelf.list({ kind__in: ['oak'], weight__lt: 5, place__room: 'hall', place__since__gte: '2024-01-01' })
@@ -137,6 +138,31 @@ export async function prepared(region: string | undefined, isLarge: boolean): Pr
   await api.city.list(wrong)
 }
 
+export async function groups(region: string, isLarge: boolean): Promise<void> {
+  await api.city.list({
+    name__like: 'A%',
+    or: [{ country__region: region }, { population__gte: 1_000_000, not: { name: 'Lima' } }],
+    and: [{ or: [{ id: 1 }, { id__in: [2, 3] }] }],
+    not: { country__is: 'null' },
+  })
+  const filters: FiltersOf<City> = { or: [{ population__gt: 5 }, { ...(isLarge && { name: 'Lima' }) }] }
+  await api.city.list(filters)
+  const { meta } = await api.city.list({}, { limit: 0, count: 'exact' })
+  holds<Same<typeof meta.total, number | undefined>>()
+  // @ts-expect-error: a misspelt field in a group
+  await api.city.list({ or: [{ populaton: 5 }] })
+  // @ts-expect-error: a value of another type in a group
+  await api.city.list({ or: [{ id: 1 }, { population__gte: 'many' }] })
+  // @ts-expect-error: a misspelt field in a group within another one
+  await api.city.list({ or: [{ not: { nam: 'Lima' } }] })
+  // @ts-expect-error: a group is an array
+  await api.city.list({ or: { id: 1 } })
+  // @ts-expect-error: what is not is one
+  await api.city.list({ not: [{ id: 1 }] })
+  // @ts-expect-error: no way to count
+  await api.city.list({}, { count: 'all' })
+}
+
 export async function wrong(): Promise<void> {
   // @ts-expect-error: a misspelt field
   await api.city.list({ populaton: 5 })
@@ -160,8 +186,10 @@ export async function wrong(): Promise<void> {
   await api.shelf.list({}, { ordering: 'place' })
   // @ts-expect-error: nor is an array
   await api.shelf.list({}, { ordering: '-tags' })
-  // @ts-expect-error: nor is a field of another resource
-  await api.city.list({}, { ordering: 'country__name' })
+  // @ts-expect-error: a field that the related record does not have
+  await api.city.list({}, { ordering: 'country__nme' })
+  // @ts-expect-error: a relation to many has no order
+  await api.country.list({}, { ordering: 'borders__name' })
   // @ts-expect-error: an operator that there is not
   await api.city.list({ population__above: 5 })
   // @ts-expect-error: a list of members

@@ -16,7 +16,7 @@ test.each([
   ['2024-01-01T00:00:00+00:01', '2023-12-31T23:59:00.000Z'],
   ['0001-01-01 00:00:00', '0001-01-01T00:00:00.000Z'],
   ['9999-12-31 23:59:59', '9999-12-31T23:59:59.000Z'],
-])('D11 %s is %s', (text, expected) => {
+])('Date-times: %s is %s', (text, expected) => {
   expect(parseDateTime(text)?.toISOString()).toBe(expected)
 })
 
@@ -50,7 +50,7 @@ test.each([
   '２０２４-02-29',
   'now',
   '1709202030',
-])('D11 %j is no date-time', (text) => {
+])('Date-times: %j is no date-time', (text) => {
   expect(parseDateTime(text)).toBeUndefined()
 })
 

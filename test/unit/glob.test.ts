@@ -6,7 +6,7 @@ const database = new Database(':memory:')
 const matches = database.prepare<[string, string], { found: number }>('SELECT ? GLOB ? AS found')
 afterAll(() => database.close())
 
-/** What `like` means (D16), said once more as a regular expression. */
+/** What `like` means (specification: Operators), said once more as a regular expression. */
 function reference(pattern: string, ignoreCase: boolean): RegExp {
   const source = pattern.replace(/\\(.)|(.)/gsu, (_, escaped?: string, plain?: string) => {
     if (plain === '%') return '.*'
@@ -51,7 +51,7 @@ const pattern = fc
 test.each([
   ['like', false],
   ['ilike', true],
-])('D16 %s as GLOB matches what the pattern says, for every text', (_, ignoreCase) => {
+])('Operators: %s as GLOB matches what the pattern says, for every text', (_, ignoreCase) => {
   const property = fc.property(text, pattern, (value, like) => {
     const found = matches.get(value, globPattern(like, ignoreCase))?.found === 1
     expect({ value, like, found }).toEqual({ value, like, found: reference(like, ignoreCase).test(value) })
@@ -66,7 +66,7 @@ test.each([
   ['ǆ', 'ǅ'],
   ['Ǆ', 'ǆ'],
   ['ı', 'ı'],
-])('D16 ilike %s finds %s', (like, value) => {
+])('Operators: ilike %s finds %s', (like, value) => {
   expect(matches.get(value, globPattern(like, true))?.found).toBe(1)
 })
 

@@ -29,13 +29,13 @@ test.each([
   ['a=%EF%BB%BFb', [['a', '\ufeffb']]],
   ['a=\xc3\xa9', [['a', 'é']]],
 ])('%j is %j', (text, expected) => {
-  expect(parsePairs(text, 'bad-query').map(({ name, value }) => [name, value])).toEqual(expected)
+  expect(parsePairs(text, 50, 'bad-query').map(({ name, value }) => [name, value])).toEqual(expected)
 })
 
 test.each(['%', 'a=%', 'a=%2', 'a=%zz', '%ff=1', 'a=%c3', 'a=%c3%28', 'a=%ed%a0%80', 'a=\xe9'])(
   '%j cannot be read',
   (text) => {
-    expect(() => parsePairs(text, 'bad-query')).toThrow(ApiError)
+    expect(() => parsePairs(text, 50, 'bad-query')).toThrow(ApiError)
   },
 )
 
@@ -44,6 +44,7 @@ test('reads what URLSearchParams writes', () => {
   const property = fc.property(fc.array(fc.tuple(word, word), { maxLength: 5 }), (pairs) => {
     const read = parsePairs(
       new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, value])).toString(),
+      50,
       'bad-query',
     )
     expect(read.map(({ name, value }) => [name, value])).toEqual(pairs)

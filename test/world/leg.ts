@@ -5,13 +5,15 @@ import { type ColumnOptions, DataSource, type DataSourceOptions, type Logger, ty
 export interface Leg {
   readonly name: string
   readonly driver: 'better-sqlite3' | 'sqlite' | 'postgres' | 'mariadb' | 'mysql'
+  /** Decides in which order entities declare their columns: `vary.ts`. 0: as it stands in their classes. */
+  readonly seed: number
 }
 
 declare global {
   var testLeg: Leg | undefined
 }
 
-export const leg: Leg = globalThis.testLeg ?? { name: '1.1 better-sqlite3', driver: 'better-sqlite3' }
+export const leg: Leg = globalThis.testLeg ?? { name: '1.1 better-sqlite3', driver: 'better-sqlite3', seed: 0 }
 
 export const isPostgres = leg.driver === 'postgres'
 export const isMariadb = leg.driver === 'mariadb' || leg.driver === 'mysql'
@@ -33,7 +35,11 @@ export async function createDataSource(options: Options): Promise<DataSource> {
     const url = process.env['TEST_POSTGRES_RUN_URL'] ?? ''
     await once({ type: 'postgres', url }, `CREATE SCHEMA ${name}`)
     // So that a test's own SQL needs not name the schema.
-    const extra = { options: `-c search_path=${name},public`, max: 4 }
+    const { options: own = '', max = 4 } = Object(Object(options).extra) as {
+      readonly options?: string
+      readonly max?: number
+    }
+    const extra = { options: `-c search_path=${name},public ${own}`.trim(), max }
     return new DataSource({ ...options, type: 'postgres', url, schema: name, extra } as DataSourceOptions)
   }
   if (isMariadb) {

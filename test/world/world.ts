@@ -2,11 +2,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import Koa from 'koa'
-import type { DataSource, DataSourceOptions, EntityTarget, ObjectLiteral } from 'typeorm'
+import type { DataSource, DataSourceOptions } from 'typeorm'
 import { hashPassword, type Mounted, type MountOptions, mountResources } from 'typeorm-resources'
 import { entities, Language, Message, Note, User, Vault } from './entities'
-import { createDataSource, recorder, sqlOf } from './leg'
+import { createDataSource, leg, recorder, sqlOf } from './leg'
 import { canariesIn, languages, messages, notes, users, vaults } from './seed'
+import { shuffleColumns } from './vary'
 
 /** A running service over a database of its own. */
 export interface World {
@@ -30,6 +31,8 @@ export interface WorldOptions {
   readonly source?: Partial<DataSourceOptions>
   /** Fills the database before the service is mounted. */
   readonly seed?: (dataSource: DataSource) => Promise<void>
+  /** Declares the columns of all entities in another order: `vary.ts`. Default: the leg's. */
+  readonly columnOrder?: number
   /** Middleware of the application, before ours. */
   readonly before?: (app: Koa) => void
   /** Mounts in another way than `mountResources(app, dataSource, mount)`. */
@@ -43,8 +46,9 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   // A mount looks at its settings in its own time.
   const record = (sql: string): void => void (isAboutSettings(sql) || statements.push(sql))
   const log = (line: string): void => void logged.push(line)
+  shuffleColumns(options.columnOrder ?? leg.seed)
   const dataSource = await openDataSource(options.entities ?? entities, record, options.source, log)
-  await (options.seed ?? (options.entities === undefined ? seedWorld : async () => {}))(dataSource)
+  await (options.seed ?? (options.entities === undefined ? (source) => seedWorld(source) : async () => {}))(dataSource)
   const app = new Koa()
   const faults: unknown[] = []
   app.on('error', (error) => faults.push(error))
@@ -86,7 +90,7 @@ export async function openDataSource(
 }
 
 function isAboutSettings(sql: string): boolean {
-  return sql === 'SHOW statement_timeout' || sql === 'PRAGMA foreign_keys'
+  return sql === 'SHOW statement_timeout' || sql.includes('pragma_foreign_keys') || sql.startsWith('SELECT lower(')
 }
 
 async function listen(server: Server): Promise<string> {
@@ -94,13 +98,17 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-export async function seedWorld(dataSource: DataSource): Promise<void> {
-  const insert = (entity: EntityTarget<ObjectLiteral>, rows: readonly object[]): Promise<unknown> =>
+/** @param toRow writes a row of a resource for a world whose keys are others */
+export async function seedWorld(
+  dataSource: DataSource,
+  toRow: (resource: string, row: object) => unknown = (_, row) => row,
+): Promise<void> {
+  const insert = (entity: new () => object, rows: readonly object[]): Promise<unknown> =>
     dataSource
       .createQueryBuilder()
       .insert()
       .into(entity)
-      .values([...rows])
+      .values(rows.map((row) => toRow(entity.name.toLowerCase(), row) as object))
       .execute()
   await insert(User, await Promise.all(users.map(withPassword)))
   await insert(Vault, vaults)

@@ -5,7 +5,7 @@ const header = (value: string): SendOptions => ({ headers: { Authorization: valu
 const raw = (text: string): string => `Basic ${Buffer.from(text, 'latin1').toString('base64')}`
 
 export const accessScenarios: readonly Scenario[] = [
-  ...each('spec default rule, only reading', [
+  ...each('Read-only rule: without a rule', [
     { request: 'GET /api/language/', status: 200 },
     { request: 'GET /api/language/eng/', status: 200 },
     { request: 'HEAD /api/language/', status: 200 },
@@ -18,7 +18,7 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'PROPFIND /api/language/', ...loginRequired },
     { request: 'PUT /api/language/', ...loginRequired },
   ]),
-  ...each('spec user rule, D22 credentials on every method', [
+  ...each('User rule: credentials on every method', [
     { request: 'GET /api/message/', ...loginRequired },
     { request: 'GET /api/message/1/', ...loginRequired },
     { request: 'HEAD /api/message/', status: 401, text: '' },
@@ -29,20 +29,20 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'GET /api/message/1/', as: 'bob', status: 200, has: { user_id: 1 } },
     { request: 'OPTIONS /api/message/', as: 'bob', status: 204, answers: { Allow: 'GET, HEAD, OPTIONS, POST' } },
   ]),
-  ...each("D22 userRule({ read: 'public' })", [
+  ...each("User rule: userRule({ read: 'public' })", [
     { request: 'GET /api/note/1/', status: 200 },
     { request: 'GET /api/note/1/', ...header(basic('ann', 'wrong')), status: 200 },
     { request: 'POST /api/note/', body: { title: 'x', author_id: 1 }, ...loginRequired },
     { request: 'DELETE /api/note/1/', ...loginRequired },
   ]),
-  ...each('spec admin rule, D23 other users are refused alike', [
+  ...each('Admin rule: other users are refused alike', [
     { request: 'GET /api/user/', as: 'ann', status: 200 },
     { request: 'GET /api/user/', as: 'bob', ...loginRequired },
     { request: 'PUT /api/user/2/', as: 'bob', body: { admin: true }, ...loginRequired },
     { request: 'OPTIONS /api/user/', as: 'bob', ...loginRequired },
     { request: 'GET /api/user/', ...loginRequired },
   ]),
-  ...each('spec refused credentials', [
+  ...each('Refusal by the access rule: wrong credentials', [
     { request: 'GET /api/message/', ...header(basic('bob', 'wrong')), ...loginRequired },
     { request: 'GET /api/message/', ...header(basic('bob', '')), ...loginRequired },
     { request: 'GET /api/message/', ...header(basic('', 'bob')), ...loginRequired },
@@ -63,7 +63,7 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'GET /api/message/', ...header(basic('Zoë')), status: 200 },
     { request: 'GET /api/message/', ...header('bAsIc Ym9iOmJvYg=='), status: 200 },
   ]),
-  ...each('D2 the rule is decided before anything is read', [
+  ...each('Order of checks: the rule is decided before anything is read', [
     { request: 'PUT /api/message/99/', body: '{', ...loginRequired },
     { request: 'GET /api/message/?nope=1', ...loginRequired },
     { request: 'POST /api/message/', body: 'x', headers: { 'Content-Type': 'text/plain' }, ...loginRequired },
@@ -71,7 +71,7 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'PUT /api/user/99/', as: 'bob', body: '{', ...loginRequired },
   ]),
   scenario(
-    'spec owner restriction 4 and 5, D24',
+    'Owners: who may write, and whose a new record is',
     {
       request: 'POST /api/message/',
       as: 'bob',
@@ -101,7 +101,7 @@ export const accessScenarios: readonly Scenario[] = [
     },
     { request: 'DELETE /api/message/{id}/', as: 'bob', status: 204 },
   ),
-  ...each('D2 body, record, owner, values, in this order', [
+  ...each('Order of checks: body, record, owner, values, in this order', [
     {
       request: 'PUT /api/message/1/',
       as: 'bob',
@@ -113,14 +113,14 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'PUT /api/message/1/', as: 'bob', body: { nope: 1 }, status: 403 },
     { request: 'PUT /api/message/2/', as: 'bob', body: { nope: 1 }, status: 400 },
   ]),
-  ...each('D14 the rule of a related resource does not close joins into its shown fields', [
+  ...each('Access through relations: the rule of a related resource does not close joins into its shown fields', [
     { request: 'GET /api/user/', ...loginRequired },
     { request: 'GET /api/note/?author__username=bob', status: 200, ids: [2, 4, 8, 9] },
     { request: 'GET /api/note/?author__email=bob@example.org', status: 400 },
     { request: 'GET /api/message/?user__username=bob', ...loginRequired },
     { request: 'GET /api/message/?user__username=bob', as: 'bob', status: 200, ids: [2, 3] },
   ]),
-  ...each('methods cannot be smuggled', [
+  ...each('Methods: they cannot be smuggled', [
     { request: 'POST /api/message/?_method=DELETE', as: 'bob', body: {}, status: 400, faults: ['message'] },
     { request: 'POST /api/language/', headers: { 'X-HTTP-Method-Override': 'GET' }, ...loginRequired },
     {

@@ -80,7 +80,7 @@ const made = { title: 'é + & = %', author_id: 2, score: 0 }
 export const bodyScenarios: readonly Scenario[] = [
   ...accepted.map(([how, body]) =>
     scenario(
-      `spec endpoints 1, D6 a body ${how}`,
+      `Bodies: a body ${how}`,
       { request: 'POST /api/note/', as: 'bob', ...withLogin(body), status: 201, has: made },
       { request: 'PUT /api/note/{id}/', as: 'bob', ...withLogin(body), status: 200, has: made },
       { request: 'DELETE /api/note/{id}/', as: 'bob', status: 204, text: '' },
@@ -88,8 +88,8 @@ export const bodyScenarios: readonly Scenario[] = [
   ),
   ...refused.map(([what, body, status, words]): Scenario => {
     const step = (request: string): Step => ({ request, as: 'bob', ...withLogin(body), status, says: [words] })
-    // Before the record is looked for (D2).
-    return scenario(`D2, D6 a body of ${what}`, step('POST /api/note/'), step('PUT /api/note/99/'))
+    // Before the record is looked for (specification: Order of checks).
+    return scenario(`Order of checks, Bodies: a body of ${what}`, step('POST /api/note/'), step('PUT /api/note/99/'))
   }),
 ]
 

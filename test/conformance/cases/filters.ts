@@ -12,7 +12,7 @@ const refused = (query: string, ...says: readonly string[]): Step => ({
 })
 
 export const filterScenarios: readonly Scenario[] = [
-  ...each('spec filters, every operator', [
+  ...each('Operators: every one', [
     found('score=5', 1, 3),
     found('score__eq=5', 1, 3),
     found('score__lt=1', 5, 6),
@@ -28,7 +28,7 @@ export const filterScenarios: readonly Scenario[] = [
     found('title=beta'),
     found('published=true&score__gt=5', 4, 8, 10),
   ]),
-  ...each('spec filters on every kind of field', [
+  ...each('Filters: on every kind of field', [
     found('id=3', 3),
     found('weight=1.5', 9),
     found('weight__lt=1e0', 10),
@@ -50,15 +50,15 @@ export const filterScenarios: readonly Scenario[] = [
     found('published__is=false', 3, 5, 7, 9),
     found('published__ne=true', 3, 5, 7, 9),
   ]),
-  ...each('spec list 2, a foreign key by its id', [
+  ...each('Names of filters: a foreign key by its id', [
     found('author=2', 2, 4, 8, 9),
     found('author_id=2', 2, 4, 8, 9),
     found('author__in=2,5&score__lt=1', 5, 6),
-    found('author__gt=2', 5, 6),
+    { ...found('author__gt=2', 5, 6), numericKeys: true },
     found('parent__is=null', 1, 4, 5, 6, 7, 8, 9),
     found('vault=1', 10),
   ]),
-  ...each('spec join filters', [
+  ...each('Filters through relations', [
     found('author__username=bob', 2, 4, 8, 9),
     found('author__username__like=z%25'),
     found('author__username__ilike=z%25', 5, 6),
@@ -72,7 +72,7 @@ export const filterScenarios: readonly Scenario[] = [
     found('parent__author=2', 3, 10),
     found('parent__title__is=null&score=5', 1),
   ]),
-  ...each('D13 a join goes only into a resource, a hidden field is no field', [
+  ...each('Hidden fields: a join goes only into a resource, a hidden field is no field', [
     refused('vault__code=tresor', 'no operator'),
     refused('vault__code__like=t%25', 'no operator'),
     refused('secret=canary', 'secret is not a field of note'),
@@ -86,21 +86,21 @@ export const filterScenarios: readonly Scenario[] = [
     refused('parent__author__email__is=null', 'not a field of user'),
     refused('authorId=1', 'is not a field'),
   ]),
-  ...each('D15 a name is a path of fields first', [
+  ...each('Names of filters: a name is a path of fields first', [
     found('limit__eq=7&limit=2', 1, 2),
     found('limit__lt=7'),
     refused('score__nope=1', 'no operator', 'operators of score: eq'),
     refused('score__gt__lt=1', 'no operator'),
     refused('score__=1', 'no operator'),
     refused('__score=1'),
-    refused('nope=1', 'nope is not a field of note; fields: id, title, body'),
+    refused('nope=1', 'nope is not a field of note; fields: id, ', 'title', 'body'),
     refused('=1'),
     refused('Score=1', 'is not a field'),
     refused('constructor=1', 'is not a field'),
     refused('__proto__=1'),
     refused('toString__eq=1', 'is not a field'),
   ]),
-  ...each('D16 like minds the case, ilike does not; % and _ are wildcards, \\ escapes', [
+  ...each('Operators: like minds the case, ilike does not; % and _ are wildcards, \\ escapes', [
     found('title__like=Beta', 2),
     found('title__like=beta'),
     found('title__ilike=%25ET%25', 2),
@@ -124,7 +124,7 @@ export const filterScenarios: readonly Scenario[] = [
     refused('extra=1', 'cannot be compared by eq'),
     refused('tags=x', 'cannot be compared by eq'),
   ]),
-  ...each('D16 in takes a comma list', [
+  ...each('Operators: in takes a comma list', [
     found('title__in=a%2Cb'),
     found('title__in="a,b",Beta', 2, 8),
     found('title__in="x""y"', 9),
@@ -138,7 +138,7 @@ export const filterScenarios: readonly Scenario[] = [
     refused('title__in="a', 'quotes'),
     refused('title__in="a"b', 'quotes'),
   ]),
-  ...each('D16 is', [
+  ...each('Operators: is', [
     found('body__is=null&score__lt=3', 5, 7),
     found('body__is=none&score__lt=3', 5, 7),
     found('body__is=NULL&score__lt=3', 5, 7),
@@ -147,7 +147,7 @@ export const filterScenarios: readonly Scenario[] = [
     refused('body__is=true', 'null or not_null'),
     refused('published__is=yes', 'null, not_null, true or false'),
   ]),
-  ...each('D17 a parameter given twice', [
+  ...each('Repeated parameters: a parameter given twice', [
     found('score=3&score=8', 2, 4),
     found('score__eq=3&score__eq=8', 2, 4),
     found('score__in=3,5&score__in=8', 1, 2, 3, 4),
@@ -161,13 +161,13 @@ export const filterScenarios: readonly Scenario[] = [
     found('author__username=bob&author__username=Zo%C3%AB&score__lt=4', 2, 5, 6),
     found('score=3&score__eq=8'),
   ]),
-  ...each('D18 a comparison with null does not hold', [
+  ...each('Comparisons with null: a comparison with null does not hold', [
     found('rank__ne=1', 5, 10),
     found('rank__lt=100', 4, 5, 10),
     found('body__ne=long', 10),
     found('parent__score__ne=5', 3, 10),
   ]),
-  ...each('D11 what is shown is what can be asked for', [
+  ...each('Date-times: what is shown is what can be asked for', [
     found('created=2024-01-01%2010:20:30', 1),
     found('created=2024-01-01+10:20:30', 1),
     found('created=2024-01-01T10:20:30', 1),
@@ -192,7 +192,7 @@ export const filterScenarios: readonly Scenario[] = [
     refused('created=yesterday', 'date and time'),
     refused('created=2024-01-01T10:20:30+02:00', 'date and time'),
   ]),
-  ...each('D19 values that cannot be read', [
+  ...each('Unknown parameters: values that cannot be read', [
     refused('score=five', 'score must be an integer'),
     refused('score=5.0', 'integer'),
     refused('score=', 'integer'),
@@ -208,10 +208,10 @@ export const filterScenarios: readonly Scenario[] = [
     refused('day=2024-02-30', 'a date'),
     refused('at=25:00', 'time of day'),
     refused('status=other', 'one of "draft", "final"'),
-    refused('author=ann', 'integer'),
+    { ...refused('author=ann', 'integer'), numericKeys: true },
     refused('title=a%00b', 'NUL'),
   ]),
-  ...each('spec list 4, values are URL-encoded', [
+  ...each('Filters: values are URL-encoded', [
     found('title=a%2Cb', 8),
     found('title=a,b', 8),
     found('title=x%22y', 9),

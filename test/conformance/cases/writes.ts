@@ -17,7 +17,7 @@ const good = (field: string, value: unknown, shown: unknown = value): Scenario =
   const has = { [field]: shown }
   const plain = { title: 'x', author_id: 2, extra: { plain: 1 }, tags: ['plain'], body: 'plain' }
   return scenario(
-    `D7 ${field} takes ${JSON.stringify(value)}`,
+    `Strict types: ${field} takes ${JSON.stringify(value)}`,
     { request: 'POST /api/note/', as: 'bob', body: { ...plain, [field]: value }, status: 201, has },
     { request: 'GET /api/note/{id}/', status: 200, has },
     { request: 'PUT /api/note/{id}/', as: 'bob', body: { [field]: shown }, status: 200, has },
@@ -31,7 +31,7 @@ const good = (field: string, value: unknown, shown: unknown = value): Scenario =
 
 export const writeScenarios: readonly Scenario[] = [
   scenario(
-    'D4 POST, spec endpoints 2 and 3: create, read, change, delete',
+    'Results of writes: create, read, change, delete',
     {
       request: 'POST /api/note/',
       as: 'bob',
@@ -46,7 +46,7 @@ export const writeScenarios: readonly Scenario[] = [
         limit: 7,
         created: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
       },
-      answers: { Location: expect.stringMatching(/^\/api\/note\/\d+\/$/) },
+      answers: { Location: expect.stringMatching(/^\/api\/note\/[\w-]+\/$/) },
     },
     { request: 'GET /api/note/{id}/', status: 200, has: { title: 'new' } },
     {
@@ -62,12 +62,12 @@ export const writeScenarios: readonly Scenario[] = [
     { request: 'GET /api/note/{id}/', status: 404 },
     { request: 'DELETE /api/note/{id}/', as: 'bob', status: 404 },
   ),
-  ...each('D5, D7, D8 every fault of a body at once', [
+  ...each('Error documents, Strict types, Required fields: every fault of a body at once', [
     post({}, ['title', 'author_id'], 'title is required', 'author_id is required'),
     post(
       { title: 5, score: '5', nope: 1 },
       ['title', 'score', 'nope', 'author_id'],
-      'nope is not a field of note; fields: id, title',
+      'nope is not a field of note; fields: id, ',
     ),
     post(
       { title: 'x', author_id: 77, score: 1.5, parent_id: 78 },
@@ -76,7 +76,7 @@ export const writeScenarios: readonly Scenario[] = [
     ),
   ]),
   ...each(
-    'D7 unknown fields',
+    'Strict types: unknown fields',
     [
       bad('nope', 1, 'nope is not a field of note'),
       bad('author', 1, 'author is written as author_id'),
@@ -90,7 +90,7 @@ export const writeScenarios: readonly Scenario[] = [
       typeof step.body === 'string' ? { ...step, headers: { 'Content-Type': 'application/json' } } : step,
     ),
   ),
-  ...each('D7 a value of the wrong type or range', [
+  ...each('Strict types: a value of the wrong type or range', [
     bad('title', null, 'not null'),
     bad('title', true),
     bad('title', ['x']),
@@ -127,10 +127,17 @@ export const writeScenarios: readonly Scenario[] = [
     bad('tags', [1]),
     bad('extra', { a: '\0' }, 'NUL'),
     bad('extra', { '\ud83d': 1 }, 'surrogates'),
-    {
-      ...post('{"title":"x","author_id":2,"extra":{"a":1e400}}', ['extra'], '1.8e308'),
+    ...[
+      '1e400',
+      '12345678901234567890',
+      '9007199254740993',
+      '-9007199254740993',
+      '9007199254740992.5',
+      '-123456789012345678901',
+    ].map((number) => ({
+      ...post(`{"title":"x","author_id":2,"extra":{"a":[${number}]}}`, ['extra'], '2^53'),
       headers: { 'Content-Type': 'application/json' },
-    },
+    })),
     bad('extra', JSON.parse('['.repeat(100) + ']'.repeat(100)), 'levels'),
     bad('author_id', '2'),
     bad('author_id', { id: 2, admin: true }),
@@ -171,7 +178,7 @@ export const writeScenarios: readonly Scenario[] = [
     good('parent_id', null),
   ],
   scenario(
-    'D9 what was read can be sent back',
+    'Sending back what was read: what was read can be sent back',
     {
       request: 'POST /api/message/',
       as: 'bob',
@@ -206,7 +213,7 @@ export const writeScenarios: readonly Scenario[] = [
     { request: 'POST /api/message/', as: 'bob', body: { message: 'x', id: 77 }, status: 400, faults: ['id'] },
     { request: 'DELETE /api/message/{id}/', as: 'bob', status: 204 },
   ),
-  scenario('D9 a whole record sent back changes nothing', {
+  scenario('Sending back what was read: a whole record sent back changes nothing', {
     request: 'PUT /api/note/10/',
     as: 'ann',
     body: fullNote,
@@ -214,7 +221,7 @@ export const writeScenarios: readonly Scenario[] = [
     json: fullNote,
   }),
   scenario(
-    'D11 an unchanged date-time sent back keeps its fraction',
+    'Date-times: an unchanged date-time sent back keeps its fraction',
     {
       request: 'PUT /api/note/1/',
       as: 'ann',
@@ -229,14 +236,14 @@ export const writeScenarios: readonly Scenario[] = [
     { request: 'GET /api/note/?created=2024-01-01T10:20:30.600', status: 200, ids: [1] },
     { request: 'PUT /api/note/1/', as: 'ann', body: { created: '2024-01-01T10:20:30.512Z' }, status: 200 },
   ),
-  ...each('D10 a foreign key that points to nothing', [
+  ...each('Foreign keys: a foreign key that points to nothing', [
     bad('author_id', 99, 'author_id points to no user'),
     bad('parent_id', 99, 'parent_id points to no note'),
     bad('vault_id', 99, 'vault_id points to no vault'),
     { request: 'PUT /api/note/1/', as: 'ann', body: { author_id: 99 }, status: 400, faults: ['author_id'] },
   ]),
   scenario(
-    'D2 a foreign key to nothing comes before a value that is taken',
+    'Order of checks: a foreign key to nothing comes before a value that is taken',
     { request: 'POST /api/word/', as: 'bob', body: { text: 'taken' }, status: 201 },
     {
       request: 'POST /api/word/',
@@ -249,7 +256,7 @@ export const writeScenarios: readonly Scenario[] = [
     { request: 'DELETE /api/word/{id}/', as: 'bob', status: 204 },
   ),
   scenario(
-    'D2 constraints of the database come last',
+    'Order of checks: constraints of the database come last',
     { request: 'DELETE /api/user/2/', as: 'ann', status: 409, says: ['other records refer to it'] },
     {
       request: 'POST /api/user/',
@@ -261,7 +268,7 @@ export const writeScenarios: readonly Scenario[] = [
     },
     { request: 'PUT /api/user/1/', as: 'ann', body: { username: 'bob' }, status: 409, faults: ['username'] },
   ),
-  scenario('a conflict on a hidden field names neither field nor value', {
+  scenario('Error documents: a conflict on a hidden field names neither field nor value', {
     request: 'POST /api/user/',
     as: 'ann',
     body: { username: 'eve', password: 'x', email: 'bob@example.org' },
@@ -270,13 +277,13 @@ export const writeScenarios: readonly Scenario[] = [
     has: { detail: 'another user has the same value in a field that must be unique' },
   }),
   scenario(
-    'D13, D25 an excluded field can be written, and passwords are hashed',
+    'Hidden fields, Users: an excluded field can be written, and passwords are hashed',
     {
       request: 'POST /api/user/',
       as: 'ann',
       body: { username: 'fay', password: 'fay', email: 'fay@x.org' },
       status: 201,
-      json: { id: expect.any(Number), username: 'fay', admin: false, active: true },
+      json: { id: expect.anything(), username: 'fay', admin: false, active: true },
     },
     { request: 'GET /api/message/', as: 'fay', status: 200 },
     {
@@ -284,7 +291,7 @@ export const writeScenarios: readonly Scenario[] = [
       as: 'ann',
       body: { password: 'changed' },
       status: 200,
-      json: { id: expect.any(Number), username: 'fay', admin: false, active: true },
+      json: { id: expect.anything(), username: 'fay', admin: false, active: true },
     },
     { request: 'GET /api/message/', as: 'fay', status: 401 },
     { request: 'PUT /api/user/{id}/', as: 'ann', body: { password: 'fay', active: false }, status: 200 },
@@ -305,7 +312,7 @@ export const writeScenarios: readonly Scenario[] = [
     { request: 'DELETE /api/user/{id}/', as: 'ann', status: 204 },
   ),
   scenario(
-    'a key that the database makes of random bits, and a foreign key of text',
+    'Results of writes: a key that the database makes of random bits, and a foreign key of text',
     {
       request: 'POST /api/word/',
       as: 'bob',

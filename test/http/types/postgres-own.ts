@@ -71,7 +71,17 @@ export const postgresOwn: readonly TypeRow[] = [
   spelled('polygon', ['((0,0),(1,1),(1,0))'], '(0,0),(1,1),(1,0)', '(1)', 'null'),
   spelled('circle', ['<(0,0),1>'], '((0,0),1)', '(1)', 'null'),
   spelled('tsvector', ["'cat' 'fat'"], 'fat cat', "'", 'null'),
-  spelled('tsquery', ["'fat' & 'cat'"], 'fat&cat', 'fat &', 'null'),
+  {
+    ...spelled('tsquery', ["'fat' & 'cat'"], 'fat&cat', 'fat &', 'null'),
+    refused: [
+      'fat &',
+      '!'.repeat(1500),
+      `${'!'.repeat(1500)}a`,
+      `${'a<->('.repeat(1500)}`,
+      `${'a&'.repeat(100_000)}a`,
+      5,
+    ],
+  },
   { ...spelled('xml', ['<a/>', '<a>é&amp;</a>'], '<a/>', '<a>', 'null') },
   spelled('jsonpath', ['$."a"'], '$.a', '$.', 'null'),
   spelled('ltree', ['Top.Science', 'a'], 'Top.Science.', 'a!', 'equality'),
@@ -94,7 +104,7 @@ export const postgresOwn: readonly TypeRow[] = [
     filters: 'null',
     same: ['"a"=>"1"', '', '"a"=>NULL, "b"=>"x"'],
     shownAs: [['a=>1', '"a"=>"1"']],
-    refused: ['a=>', 5, {}],
+    refused: ['a=>', '\u00a0', '\v', '\ufeff', '"a"=>"1"\u00a0', '"a"\u2003=>"1"', 5, {}],
   },
   {
     types: ['hstore'],

@@ -63,7 +63,7 @@ export interface TypedColumn {
 /** What a driver has. */
 export interface TypeTable {
   readonly rows: readonly TypeRow[]
-  /** Never exposed (D12), with the options that such a column needs. */
+  /** Never exposed (specification: Values in JSON), with the options that such a column needs. */
   readonly binary: readonly (readonly [string, ColumnOptions?])[]
   /** Refused at mount. */
   readonly without: readonly string[]

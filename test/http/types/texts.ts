@@ -81,7 +81,10 @@ const documents: readonly Json[] = [
   'null',
   5,
   -0.5,
+  2 ** 53 - 1,
+  -1e-300,
   1e300,
+  -6.02e23,
   true,
   false,
   [],
@@ -96,7 +99,7 @@ export function json(types: readonly string[], levels = 64): TypeRow {
     json: 'JSON',
     filters: 'null',
     same: [...documents, deep(levels)],
-    refused: [deep(levels + 1), 'a\0', { 'a\0': 1 }, ['\ud800']],
+    refused: [deep(levels + 1), 'a\0', { 'a\0': 1 }, ['\ud800'], 2 ** 53, { a: [-(2 ** 53)] }, 1e20],
   }
 }
 

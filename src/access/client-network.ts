@@ -1,0 +1,15 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+/**
+ * What the requests of a client are counted by: its IPv4 address, or the first 64 bits of its IPv6 address, since one client usually
+ * has all addresses that begin with them. `''` for a text that is no address.
+ */
+export function networkOf(address: string): string {
+  const text = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  if (isIPv4(text)) return text
+  if (!isIPv6(text)) return ''
+  const [left = [], right = []] = text.split('::').map((part) => part.split(':').filter((group) => group !== ''))
+  const zeros = Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0')
+  const groups = [...left, ...zeros, ...right].slice(0, 4)
+  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')
+}

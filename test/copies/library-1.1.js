@@ -1,0 +1,1 @@
+module.exports = require('./resolver')({ library: 'typeorm', site: 'typeorm-0.3' })

@@ -1,0 +1,221 @@
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { anonymous, type MountOptions, Resource } from 'typeorm-resources'
+import { send } from '../client'
+import { isMariadb, isPostgres } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+
+const open = () => anonymous
+const MiB = 1024 * 1024
+
+@Entity()
+@Resource({ auth: open })
+class Story {
+  @PrimaryGeneratedColumn() id!: number
+  @Column(isMariadb ? 'longtext' : 'text') body!: string
+}
+
+const anyJson = isPostgres ? 'jsonb' : isMariadb ? 'json' : 'simple-json'
+
+@Entity()
+@Resource({ auth: open })
+class Loose {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: anyJson, nullable: true }) json!: unknown
+  @Column({ type: 'simple-array', nullable: true }) words!: string[] | null
+  @Column(isPostgres ? { type: 'timestamptz', array: true, nullable: true } : { type: anyJson, nullable: true })
+  instants!: Date[] | null
+}
+
+@Entity()
+@Resource({ auth: open })
+class Plain {
+  @PrimaryGeneratedColumn() id!: number
+  @Column('int') rank!: number
+  @Column({ type: 'varchar', length: 100 }) title!: string
+}
+
+let world: World | undefined
+afterEach(async () => {
+  await world?.close()
+  world = undefined
+})
+const openWith = async (limits: MountOptions['limits'] = {}): Promise<World> => {
+  world = await openWorld({ entities: [Story, Loose, Plain], mount: { limits } })
+  return world
+}
+
+const asForm = { 'Content-Type': 'application/x-www-form-urlencoded' }
+const multipart = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
+
+test.each([
+  ['a form of many pairs', asForm, '+&'.repeat(500_000)],
+  ['a form of many empty pairs', asForm, '&'.repeat(1_000_000)],
+  [
+    'a multipart form of many parts',
+    { 'Content-Type': 'multipart/form-data; boundary=b' },
+    `${multipart.repeat(19_000)}--b--\r\n`,
+  ],
+  [
+    'a multipart form whose boundary has a blank after it',
+    { 'Content-Type': 'multipart/form-data; boundary=b ;charset=utf-8' },
+    `${multipart.repeat(19_000)}--b--\r\n`,
+  ],
+  [
+    'a multipart form with another parameter that contains a boundary',
+    { 'Content-Type': 'multipart/form-data; x="; boundary=z"; boundary=b' },
+    `${multipart.repeat(19_000)}--b--\r\n`,
+  ],
+])('%s is refused before it is taken apart', async (_, headers, body) => {
+  const opened = await openWith()
+  const post = () => send(opened.url, 'POST /api/plain/', { headers, body })
+  await post()
+  const { status, text } = await post()
+  expect([status, text]).toEqual([400, expect.stringMatching(/at most 50 (parameters|fields)/)])
+})
+
+const asMultipart = (boundary: string) => ({ 'Content-Type': `multipart/form-data; boundary=${boundary}` })
+const withoutTokens = "its boundary must be 1 to 70 ASCII letters, digits, spaces or '()+_,-./:=?"
+
+test.each([
+  ['é in its boundary, which is Latin-1 in the header', '"é"', 'é', withoutTokens],
+  ['a tab in its boundary', '"b\tb"', 'b\tb', withoutTokens],
+  ['a space at the end of its boundary', '"b "', 'b ', withoutTokens],
+  ['a boundary of 71 characters', 'b'.repeat(71), 'b'.repeat(71), withoutTokens],
+  ['a second type, with a boundary of its own', 'a, multipart/form-data; boundary=b', 'b', 'check its boundary'],
+])('a multipart form is refused that has %s', async (_, named, boundary, words) => {
+  const opened = await openWith()
+  const body = `${multipart.replace('b', boundary).repeat(60)}--${boundary}--\r\n`
+  const { status, text } = await send(opened.url, 'POST /api/plain/', { headers: asMultipart(named), body })
+  expect([status, text]).toEqual([400, expect.stringContaining(words)])
+})
+
+test.each(['b', "0'()+_,-./:=? Z", 'b'.repeat(70)])('a boundary of RFC 2046 may be: %s', async (boundary) => {
+  const opened = await openWith()
+  const body = `--${boundary}\r\nContent-Disposition: form-data; name="data"\r\n\r\n{"rank":1,"title":"a"}\r\n--${boundary}--`
+  const { status } = await send(opened.url, 'POST /api/plain/', { headers: asMultipart(`"${boundary}"`), body })
+  expect(status).toBe(201)
+})
+
+test.each([
+  ['many headers', `${'a:b\r\n'.repeat(150_000)}Content-Disposition: form-data; name="data"`],
+  ['a long header', `Content-Disposition: form-data; name="${'%22'.repeat(300_000)}"`],
+  ['headers that do not end', `Content-Disposition: form-data; name="data"\r\n${'a:b\r\n'.repeat(150_000)}`],
+])('a part of a multipart form is refused that has %s', async (_, lines) => {
+  const opened = await openWith()
+  const first = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
+  const body = `${first}--b\r\n${lines}\r\n\r\n{}\r\n--b--\r\n`
+  const { status, text } = await send(opened.url, 'POST /api/plain/', { headers: asMultipart('b'), body })
+  expect([status, text]).toEqual([400, expect.stringContaining('have more than 2048 bytes')])
+})
+
+test('the headers of a part of a multipart form have up to 2,048 bytes', async () => {
+  const opened = await openWith()
+  const post = async (bytes: number): Promise<number> => {
+    const header = '\r\nContent-Disposition: form-data; name="data"\r\nX: '
+    const body = `--b${header.padEnd(bytes - 4, 'x')}\r\n\r\n${'{"rank":1,"title":"a"}'}\r\n--b--\r\n`
+    return (await send(opened.url, 'POST /api/plain/', { headers: asMultipart('b'), body })).status
+  }
+  expect([await post(2048), await post(2049)]).toEqual([201, 400])
+})
+
+test('a form may have as many fields as a query has parameters', async () => {
+  const opened = await openWith({ parameters: 3 })
+  const post = (body: string) => send(opened.url, 'POST /api/plain/', { headers: asForm, body })
+  const data = `data=${encodeURIComponent('{"rank":1,"title":"a"}')}`
+  expect((await post(`a=1&b=2&${data}`)).status).toBe(201)
+  expect((await post(`a=1&b=2&c=3&${data}`)).status).toBe(400)
+})
+
+test('a body may have more members than a resource has fields, up to 4,096', async () => {
+  const opened = await openWith()
+  const post = async (count: number): Promise<readonly unknown[]> => {
+    const body = Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, index]))
+    const reply = await send(opened.url, 'POST /api/plain/', { body })
+    return [reply.status, reply.text]
+  }
+  expect(await post(4096)).toEqual([400, expect.stringContaining('is not a field of plain')])
+  expect(await post(4097)).toEqual([400, expect.stringContaining('more than 4096 members')])
+})
+
+/** A value of so many values, and the field that takes it. */
+const nested: readonly (readonly [string, 'json' | 'words' | 'instants', (count: number) => unknown])[] = [
+  ['numbers', 'json', (count) => Array(count - 1).fill(0)],
+  ['empty arrays', 'json', (count) => Array(count - 1).fill([])],
+  [
+    'objects',
+    'json',
+    (count) =>
+      Array((count - 2) / 2)
+        .fill({ '': 0 })
+        .concat(0),
+  ],
+  ['names', 'json', (count) => Object.fromEntries(Array.from({ length: count - 1 }, (_, index) => [`n${index}`, 0]))],
+  ['arrays of arrays', 'json', (count) => [Array(count / 2 - 2).fill(0), [Array(count / 2 - 2).fill(null)]]],
+  ['texts', 'words', (count) => Array(count - 1).fill('a')],
+  ['date-times', 'instants', (count) => Array(count - 1).fill('2024-01-01 00:00:00')],
+]
+
+test.each(nested)('a body has up to 20,000 values, such as %s in the field %s', async (_, field, build) => {
+  const opened = await openWith()
+  const ask = async (line: string, count: number) => send(opened.url, line, { body: { [field]: build(count) } })
+  for (const [line, status] of [
+    ['POST /api/loose/', 201],
+    ['PUT /api/loose/1/', 200],
+  ] as const) {
+    const stored = await ask(line, 20_000)
+    expect(stored.status).toBe(status)
+    expect(stored.json()).toMatchObject({ [field]: build(20_000) })
+    for (const count of [20_002, 40_000]) {
+      const refused = await ask(line, count)
+      expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('more than 20000 values')])
+    }
+  }
+})
+
+test('how many values a body has is a limit of the mount', async () => {
+  const opened = await openWith({ bodyValues: 4 })
+  const post = async (json: unknown) => (await send(opened.url, 'POST /api/loose/', { body: { json } })).status
+  expect([await post([0, [0]]), await post([0, [0, 0]]), await post('[0,0,0,0]')]).toEqual([201, 400, 201])
+})
+
+const repetitive = [
+  ...[`%${'a'.repeat(254)}b`, `%${'a'.repeat(20)}`, `%x%${'ab'.repeat(40)}c%`, `%${'a_'.repeat(60)}b`],
+  ...[`%${'a'.repeat(9)}%${'b'.repeat(17)}%`, `%${'\\%'.repeat(30)}%`],
+]
+test.each(repetitive.flatMap((pattern) => ['like', 'ilike'].map((operator) => [operator, pattern] as const)))(
+  'a pattern is refused whose comparison with a long text takes seconds: %s=%s',
+  async (operator, pattern) => {
+    const opened = await openWith()
+    await opened.dataSource.getRepository(Story).insert([{ body: 'a'.repeat(4 * MiB - 10) }])
+    const start = performance.now()
+    const { status, text } = await send(opened.url, `GET /api/story/?body__${operator}=${encodeURIComponent(pattern)}`)
+    expect([status, text]).toEqual([400, expect.stringContaining('is a pattern too costly')])
+    expect(performance.now() - start).toBeLessThan(500)
+  },
+)
+
+test('patterns that repeat themselves in capital letters, or in several parameters, count too', async () => {
+  const opened = await openWith()
+  const statusOf = async (query: string): Promise<number> => (await send(opened.url, `GET /api/plain/?${query}`)).status
+  expect(await statusOf(`title__ilike=%25${'aA'.repeat(10)}`)).toBe(400)
+  expect(await statusOf(`title__like=%25${'aA'.repeat(10)}`)).toBe(200)
+  expect(await statusOf(Array(16).fill('title__like=%25a%25').join('&'))).toBe(200)
+  expect(await statusOf(Array(17).fill('title__like=%25a%25').join('&'))).toBe(400)
+})
+
+const usual = [
+  '%word%',
+  'word%',
+  '%banana%',
+  '%....%',
+  '%-----%',
+  '%__a',
+  '%%',
+  'a'.repeat(200),
+  '%2024-01-01%',
+  '_'.repeat(50),
+]
+test.each(usual)('a usual pattern is not refused: %s', async (pattern) => {
+  const opened = await openWith()
+  expect((await send(opened.url, `GET /api/plain/?title__ilike=${encodeURIComponent(pattern)}`)).status).toBe(200)
+})

@@ -1,0 +1,241 @@
+import {
+  Column,
+  Entity,
+  ManyToOne,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+  ViewColumn,
+  ViewEntity,
+  VirtualColumn,
+} from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import { apiOf, send } from '../client'
+import { isMariadb, isSqlite, sqlOf } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+
+const everybody = (): { id: number } => ({ id: 1 })
+
+/** SQLite keeps decimals as doubles; there a text that is computed is the harder one. */
+const printed = (column: string): string => (isSqlite ? `printf('%.2f', ${column})` : `${column} + 0.001 - 0.001`)
+
+/** Of more than 35 digits before the point, in all but SQLite. */
+const long = (column: string): string => (isSqlite ? column : `${column} * 1000000000000000000000000000000.001`)
+/** Of more than 30 digits behind it, in all but SQLite. */
+const fine = (column: string): string =>
+  isSqlite ? column : `${column} * 0.001000000000000000001 * 1.0000000000000001`
+
+/** As applications have them that reckon in a type of their own. */
+const asBigInt = { to: (value: unknown) => BigInt(value as string), from: String }
+const asText = { to: String, from: String }
+
+@Entity()
+@Resource({ auth: everybody })
+class Amount {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'decimal', precision: 19, scale: 2 }) price!: string
+  @Column({ type: 'bigint' }) big!: string
+  @Column({ type: 'bigint', ...(isMariadb && { unsigned: true }) }) huge!: string
+  @Column({ type: 'bigint', transformer: asBigInt }) reckoned!: unknown
+  @Column({ type: 'bigint', transformer: asText }) text!: unknown
+  @Column({ type: 'decimal', precision: 19, scale: 2, transformer: asText }) priceText!: unknown
+  @VirtualColumn({ type: 'decimal', query: (alias) => long(`${alias}.price`), ...{ precision: 60, scale: 5 } })
+  vlong!: string
+  @VirtualColumn({ type: 'decimal', query: (alias) => fine(`${alias}.price`), ...{ precision: 60, scale: 38 } })
+  vfine!: string
+  @VirtualColumn({ type: 'bigint', query: (alias) => long(`${alias}.price`) }) vsum!: string
+  @VirtualColumn({ type: 'decimal', query: (alias) => `${alias}.price`, ...{ precision: 19, scale: 2 } })
+  vprice!: string
+  @VirtualColumn({ type: 'bigint', query: (alias) => `${alias}.big + 0` }) vbig!: string
+  @VirtualColumn({ type: 'int', query: (alias) => `(SELECT 7 - ${alias}.id)` }) vsmall!: number
+}
+
+@ViewEntity({
+  expression: sqlOf(
+    `SELECT "id", "price", ${printed('"price"')} AS "shown", "price" + 0 AS "sum", "big", "big" + 0 AS "bigger" FROM "amount"`,
+  ),
+})
+@Resource({ auth: everybody })
+class AmountView {
+  @ViewColumn() @PrimaryColumn({ type: 'int' }) id!: number
+  @ViewColumn() @Column({ type: 'decimal', precision: 19, scale: 2 }) price!: string
+  @ViewColumn() @Column({ type: 'decimal', precision: 22, scale: 3 }) shown!: string
+  @ViewColumn() @Column({ type: 'decimal', precision: 19, scale: 2 }) sum!: string
+  @ViewColumn() @Column({ type: 'bigint' }) big!: string
+  @ViewColumn() @Column({ type: 'bigint' }) bigger!: string
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Wide {
+  @PrimaryColumn({ type: 'bigint' }) id!: string
+  @Column() title!: string
+}
+
+/** The database does not watch what it refers to. */
+@Entity()
+@Resource({ auth: everybody })
+class Referring {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Wide, { createForeignKeyConstraints: false }) wide!: Relation<Wide>
+}
+
+/** Alike as doubles; and in another order as texts. */
+const prices = isSqlite
+  ? ['2.20', '10.00', '-3.50', '100.25']
+  : ['12345678901234567.01', '12345678901234567.02', '-3.50', '10.00']
+const longs = isSqlite
+  ? prices
+  : prices.map((price) =>
+      String(BigInt(price.replace('.', '')) * 1000000000000000000000000000000001n).replace(/(\d{5})$/, '.$1'),
+    )
+const integers = ['9007199254740993', '9007199254740994', '-9007199254740995', '20']
+const naturals = [
+  '9007199254740993',
+  isMariadb ? '18446744073709551615' : '9223372036854775807',
+  '9007199254740992',
+  '20',
+]
+const toJson = (text: string): unknown => (Number.isSafeInteger(Number(text)) ? Number(text) : text)
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ entities: [Amount, AmountView, Wide, Referring] })
+  for (const [index, price] of prices.entries()) {
+    const made = await post('amount', {
+      price,
+      big: toJson(integers[index] ?? ''),
+      huge: toJson(naturals[index] ?? ''),
+      reckoned: integers[index],
+      text: integers[index],
+      priceText: price,
+    })
+    expect([made.status, made.text]).toEqual([201, expect.any(String)])
+  }
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+const { get, ids, post, put } = apiOf(() => world.url)
+
+/** In hundred thousandths. */
+const exact = (text: string): bigint => {
+  const [whole = '', fraction = ''] = text.split('.')
+  return BigInt(whole + fraction.padEnd(5, '0'))
+}
+
+const fields: readonly (readonly [resource: string, field: string, stored: readonly string[]])[] = [
+  ['amount', 'price', prices],
+  ['amount', 'vprice', prices],
+  ['amountview', 'price', prices],
+  ['amountview', 'shown', prices],
+  ['amountview', 'sum', prices],
+  ['amount', 'big', integers],
+  ['amount', 'vbig', integers],
+  ['amountview', 'big', integers],
+  ['amountview', 'bigger', integers],
+  ['amount', 'huge', naturals],
+  ['amount', 'reckoned', integers],
+  ['amount', 'text', integers],
+  ['amount', 'priceText', prices],
+  ['amount', 'vlong', longs],
+]
+
+const holds: Readonly<Record<string, (one: bigint, other: bigint) => boolean>> = {
+  eq: (one, other) => one === other,
+  in: (one, other) => one === other,
+  ne: (one, other) => one !== other,
+  lt: (one, other) => one < other,
+  lte: (one, other) => one <= other,
+  gt: (one, other) => one > other,
+  gte: (one, other) => one >= other,
+}
+
+test.each(fields)('%s?%s is compared by all of its digits', async (resource, field, stored) => {
+  for (const value of stored) {
+    for (const [operator, isHeld] of Object.entries(holds)) {
+      const expected = stored.flatMap((one, index) => (isHeld(exact(one), exact(value)) ? [index + 1] : []))
+      // Two members, since a database may compare one otherwise than several.
+      const asked = operator === 'in' ? `${value},${resource === 'amount' && field === 'huge' ? '7' : '-7'}` : value
+      const query = `${resource}?${field}__${operator}=${asked}&ordering=id`
+      expect([query, await ids(query)]).toEqual([query, expected])
+    }
+  }
+})
+
+/** The ids of a list by keyset, page by page; some more where the walk does not end. */
+async function walk(resource: string, ordering: string): Promise<readonly unknown[]> {
+  const seen: unknown[] = []
+  let path = `${resource}?ordering=${ordering}&limit=1&after=`
+  for (; path !== '' && seen.length < 9; ) {
+    const { meta, objects } = (await get(path)).json() as { meta: { next: string }; objects: { id: number }[] }
+    seen.push(...objects.map(({ id }) => id))
+    path = meta.next.replace('/api/', '')
+  }
+  return seen
+}
+
+const sortedIds = (stored: readonly string[]): readonly number[] =>
+  stored
+    .map((text, index) => ({ id: index + 1, value: exact(text) }))
+    .toSorted((one, other) => (one.value < other.value ? -1 : 1))
+    .map(({ id }) => id)
+
+test.each(fields)('%s is sorted by %s as by numbers, and paged so by keyset', async (resource, field, stored) => {
+  const sorted = sortedIds(stored)
+  expect(await ids(`${resource}?ordering=${field}`)).toEqual(sorted)
+  expect([field, await walk(resource, field)]).toEqual([field, sorted])
+  expect([field, await walk(resource, `-${field}`)]).toEqual([field, sorted.toReversed()])
+})
+
+test.each(['vfine', 'vsum'])(
+  'a walk by %s, which has more digits than a number is compared by, ends',
+  async (field) => {
+    expect(await walk('amount', field)).toEqual(sortedIds(prices))
+    expect(await walk('amount', `-${field}`)).toEqual(sortedIds(prices).toReversed())
+  },
+)
+
+test('what is shown of a computed number finds its record', async () => {
+  const { objects } = (await get('amountview?limit=9')).json() as { objects: Record<string, unknown>[] }
+  for (const { id, ...record } of objects) {
+    for (const [field, value] of Object.entries(record)) {
+      expect([field, value, await ids(`amountview?${field}=${value}`)]).toEqual([field, value, [id]])
+    }
+  }
+  for (const { id, vlong } of ((await get('amount?limit=9')).json() as { objects: Record<string, unknown>[] })
+    .objects) {
+    expect([vlong, await ids(`amount?vlong=${vlong}`)]).toEqual([vlong, [id]])
+  }
+  expect(await ids('amount?vsmall=5&ordering=-vsmall')).toEqual([2])
+})
+
+test.each([49, 300, 12849])('%d is stored as it is, also where a transformer makes a bigint of it', async (number) => {
+  const { id } = (
+    await post('amount', { price: '1', big: 1, huge: 1, reckoned: number, text: '1', priceText: '1' })
+  ).json() as {
+    id: number
+  }
+  const stored = async (): Promise<string> =>
+    String((await world.sql(`SELECT "reckoned" AS "number" FROM "amount" WHERE "id" = ${id}`))[0]?.['number'])
+  expect(await stored()).toBe(String(number))
+  expect((await put(`amount/${id}`, { reckoned: String(number + 1) })).status).toBe(200)
+  expect(await stored()).toBe(String(number + 1))
+  expect((await send(world.url, `DELETE /api/amount/${id}/`)).status).toBe(204)
+})
+
+test('keys that are the same double are different keys', async () => {
+  for (const id of integers.slice(0, 2)) expect((await post('wide', { id, title: id })).status).toBe(201)
+  for (const id of integers.slice(0, 2)) {
+    expect((await get(`wide/${id}/`)).json()).toEqual({ id, title: id })
+    expect((await put(`wide/${id}`, { title: `${id}!` })).json()).toEqual({ id, title: `${id}!` })
+    expect(await ids(`wide?id__in=${id},1`)).toEqual([id])
+  }
+  expect((await post('referring', { wide_id: integers[0] })).status).toBe(201)
+  expect((await post('referring', { wide_id: '9007199254740995' })).status).toBe(400)
+  expect(await ids(`referring?wide__in=${integers[1]},1`)).toEqual([])
+  expect((await send(world.url, `DELETE /api/wide/${integers[0]}/`)).status).toBe(204)
+  expect(await ids('wide')).toEqual([integers[1]])
+})

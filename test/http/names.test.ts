@@ -1,0 +1,69 @@
+import { Column, Entity, JoinTable, ManyToMany, PrimaryColumn, PrimaryGeneratedColumn, type Relation } from 'typeorm'
+import { anonymous, Resource } from 'typeorm-resources'
+import { apiOf } from '../client'
+import { openWorld, type World } from '../world/world'
+
+const open = { auth: () => anonymous }
+
+/** Its columns have names that must be quoted. */
+@Entity('Full names')
+@Resource({ ...open, name: 'person' })
+class Person {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ name: 'first, last', unique: true }) name!: string
+  @Column({ name: 'last', unique: true }) nick!: string
+}
+
+@Entity()
+@Resource(open)
+class Label {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() text!: string
+}
+
+@Entity()
+@Resource(open)
+class Place {
+  @PrimaryColumn({ length: 10 }) street!: string
+  @PrimaryColumn() house!: number
+  @ManyToMany(() => Label) @JoinTable() labels!: Relation<Label>[]
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({
+    entities: [Person, Label, Place],
+    seed: async (source) => {
+      await source.getRepository(Person).insert({ name: 'Ann Ash', nick: 'ann' })
+      await source.getRepository(Label).insert([{ text: 'old' }, { text: 'new' }])
+      await source.getRepository(Place).insert([1, 2].map((house) => ({ street: 'Elm', house })))
+      const junction = source.getMetadata(Place).findRelationWithPropertyPath('labels')?.junctionEntityMetadata
+      const row = { placeStreet: 'Elm', placeHouse: 2, labelId: 1 }
+      await source
+        .createQueryBuilder()
+        .insert()
+        .into(junction?.tableName ?? '')
+        .values(row)
+        .execute()
+    },
+  })
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+const { post, ids } = apiOf(() => world.url)
+
+test.each([
+  ['name', { name: 'Ann Ash', nick: 'other' }],
+  ['nick', { name: 'Other', nick: 'ann' }],
+])('a conflict names the field, whatever its column is called: %s', async (field, person) => {
+  const reply = await post('person', person)
+  expect([reply.status, reply.json()]).toMatchObject([409, { errors: [{ field }] }])
+})
+
+test('a relation to many can start at a key of several columns, on the side of its junction table', async () => {
+  expect(await ids('place?labels__text=old')).toEqual(['Elm,2'])
+  expect(await ids('place?labels__text=new')).toEqual([])
+})

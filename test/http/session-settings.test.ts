@@ -1,0 +1,129 @@
+import { type ColumnOptions, EntitySchema } from 'typeorm'
+import { anonymous } from 'typeorm-resources'
+import { apiOf } from '../client'
+import { isPostgres, types } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+
+const instant = '2024-02-03 04:05:06'
+const values: Readonly<Record<string, readonly [type: ColumnOptions, value: unknown]>> = {
+  instant: [types.instant, instant],
+  day: [{ type: 'date' }, '2024-02-03'],
+  clock: [{ type: 'time' }, '04:05:06'],
+  ...(isPostgres && {
+    local: [{ type: 'timestamp' }, instant],
+    span: [{ type: 'interval' }, '1 day 02:30:00'],
+    negative: [{ type: 'interval' }, '-1 days +02:30:00'],
+    instants: [{ type: 'timestamptz', array: true }, [instant, null]],
+    locals: [{ type: 'timestamp', array: true }, [instant]],
+    days: [{ type: 'date', array: true }, ['2024-02-03']],
+    spans: [{ type: 'interval', array: true }, ['1 day 02:30:00']],
+    range: [{ type: 'tsrange' }, '["2024-02-03 04:05:06","2024-03-04 05:06:07")'],
+    dates: [{ type: 'daterange' }, '[2024-02-03,2024-03-04)'],
+  }),
+}
+
+const Moment = new EntitySchema<{ id: number; instant: Date }>({
+  name: 'moment',
+  columns: {
+    id: { type: Number, primary: true, generated: true },
+    ...Object.fromEntries(Object.entries(values).map(([name, [type]]) => [name, type as { type: 'date' }])),
+  } as never,
+})
+
+// Of PostgreSQL; other databases have no such settings.
+describe.each([
+  ['German, DMY', 'iso_8601'],
+  ['SQL, DMY', 'sql_standard'],
+  ['Postgres, MDY', 'postgres_verbose'],
+  ['ISO, YMD', 'postgres'],
+])('sessions that begin with DateStyle %s and IntervalStyle %s', (dateStyle, intervalStyle) => {
+  let world: World
+  beforeAll(async () => {
+    const options = `-c DateStyle=${dateStyle.replace(' ', '')} -c IntervalStyle=${intervalStyle}`
+    world = await openWorld({
+      entities: [Moment],
+      mount: { resources: [{ entity: Moment, auth: () => anonymous }] },
+      ...(isPostgres && { source: { extra: { options } } }),
+    })
+  })
+  afterAll(async () => {
+    await world.close()
+    expect(world.faults).toEqual([])
+  })
+  const { get, ids, post, put } = apiOf(() => world.url)
+  const record = Object.fromEntries(Object.entries(values).map(([name, [, value]]) => [name, value]))
+
+  test('values are shown, found, sent back and paged as anywhere', async () => {
+    const made = await post('moment', record)
+    const { id } = made.json() as { id: number }
+    expect([made.status, made.json()]).toEqual([201, { id, ...record }])
+    await post('moment', { ...record, instant: '2025-01-01 00:00:00', day: '2025-01-01' })
+    // More requests than connections, at a time.
+    const replies = await Promise.all(Array.from({ length: 12 }, () => get(`moment/${id}/`)))
+    for (const reply of replies) expect(reply.json()).toEqual({ id, ...record })
+    expect((await put(`moment/${id}`, made.json())).json()).toEqual(made.json())
+    for (const query of [
+      'instant=2024-02-03 04:05:06',
+      'day=2024-02-03',
+      'instant__lt=2025-01-01',
+      'day__lt=2024-12-31',
+    ]) {
+      expect([query, await ids(`moment?${query.replace(' ', '%20')}`)]).toEqual([query, [id]])
+    }
+    for (const ordering of ['instant', 'day', '-instant']) {
+      const first = (await get(`moment?ordering=${ordering}&limit=1&after=`)).json() as { meta: { next: string } }
+      const second = await get(first.meta.next.replace('/api/', ''))
+      expect([ordering, (second.json() as { objects: unknown[] }).objects.length]).toEqual([ordering, 1])
+    }
+  })
+
+  test("the application's own statements read date-times", async () => {
+    const [stored] = await world.dataSource.getRepository(Moment).find({ order: { id: 'ASC' }, take: 1 })
+    expect(stored?.instant).toEqual(new Date(`${instant.replace(' ', 'T')}Z`))
+  })
+})
+
+const Reading = new EntitySchema<{ id: number; double: number; single: number }>({
+  name: 'reading',
+  columns: {
+    id: { type: Number, primary: true, generated: true },
+    double: { type: isPostgres ? 'double precision' : 'double' },
+    single: { type: isPostgres ? 'real' : 'float' },
+  },
+})
+
+describe.each([-15, -6, 0, 1, 3])('sessions that begin with extra_float_digits %d', (digits) => {
+  let world: World
+  beforeAll(async () => {
+    world = await openWorld({
+      entities: [Reading],
+      mount: { resources: [{ entity: Reading, auth: () => anonymous }] },
+      ...(isPostgres && { source: { extra: { options: `-c extra_float_digits=${digits}` } } }),
+    })
+  })
+  afterAll(() => world.close())
+  const { get, ids, post, put } = apiOf(() => world.url)
+
+  test('floats are shown with all of their digits, found by them, and each is once on pages by keyset', async () => {
+    const made: unknown[] = []
+    for (let index = 0; index < 6; index++) {
+      const values = { double: 1 / 3 + index * 2 ** -50, single: 0.3333333 + index * 2 ** -22 }
+      const reply = await post('reading', values)
+      const { id, double, single } = reply.json() as { id: number; double: number; single: number }
+      expect([double, Math.fround(single)]).toEqual([values.double, Math.fround(values.single)])
+      expect((await put(`reading/${id}`, reply.json())).json()).toEqual(reply.json())
+      expect(await ids(`reading?double=${double}&single=${single}`)).toEqual([id])
+      made.push(id)
+    }
+    for (const ordering of ['double', 'single']) {
+      const seen: unknown[] = []
+      let path = `reading/?ordering=${ordering}&limit=1&after=`
+      while (path !== '' && seen.length < 10) {
+        const page = (await get(path)).json() as { meta: { next: string }; objects: { id: number }[] }
+        seen.push(...page.objects.map(({ id }) => id))
+        path = page.meta.next.replace('/api/', '')
+      }
+      expect([ordering, seen]).toEqual([ordering, made])
+    }
+  })
+})

@@ -1,0 +1,82 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { anonymous, Resource } from 'typeorm-resources'
+import { apiOf } from '../client'
+import { openWorld, type World } from '../world/world'
+
+@Entity()
+@Resource({ auth: () => anonymous })
+class Sample {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'int', nullable: true }) a!: number | null
+  @Column({ type: 'int', nullable: true }) b!: number | null
+  @Column({ type: 'int', nullable: true }) c!: number | null
+  @Column({ type: 'int', nullable: true }) d!: number | null
+}
+
+/** Columns whose names look like parameters of a statement. */
+@Entity({ name: 'named:tr_0' })
+@Resource({ auth: () => anonymous })
+class Named {
+  @PrimaryGeneratedColumn({ name: ':tr_0' }) id!: number
+  @Column({ name: ':tr_1', nullable: true }) first!: string
+  @Column({ name: 'x:tr_2 y', default: 'd' }) second!: string
+  @Column({ name: ':0', nullable: true }) third!: string
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ entities: [Sample, Named] })
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+const { get, post, put, ids } = apiOf(() => world.url)
+
+test('a column may have a name that looks like a parameter', async () => {
+  const created = await post('named', { first: 'one', third: 'three' })
+  expect(created.json()).toEqual({ id: 1, first: 'one', second: 'd', third: 'three' })
+  expect((await put('named/1', { second: 'two' })).json()).toMatchObject({ first: 'one', second: 'two' })
+  expect(await ids('named/?first=one&second=two&third__in=three,four&id__gte=1&ordering=second')).toEqual([1])
+  expect(await ids('named/?first=other')).toEqual([])
+  expect((await get('named/1/')).json()).toMatchObject({ id: 1, second: 'two' })
+})
+
+/** A query with almost as many values as are allowed, in lists whose lengths differ from one query to the next. */
+function largestQuery(index: number): string {
+  const lists = ['a', 'b', 'c', 'd'].map((field, position) => {
+    const length = 249 - ((index * (position + 3)) % (37 + position * 6))
+    return `${field}__in=${Array(length).fill(1).join(',')}`
+  })
+  return `sample/?${lists.join('&')}`
+}
+
+const collectGarbage: () => void = (() => {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc')
+})()
+
+const heapUsed = (): number => {
+  collectGarbage()
+  return process.memoryUsage().heapUsed / 2 ** 20
+}
+
+test('queries of many shapes keep little memory', async () => {
+  await get(largestQuery(0))
+  const before = heapUsed()
+  for (let index = 0; index < 300; index++) expect((await get(largestQuery(index))).status).toBe(200)
+  expect(heapUsed() - before).toBeLessThan(7)
+})
+
+test('all lists of a query together have a limit', async () => {
+  const list = (length: number): string => Array(length).fill(1).join(',')
+  expect((await get(`sample/?a__in=${list(500)}&b__in=${list(500)}`)).status).toBe(200)
+  const refused = await get(`sample/?a__in=${list(500)}&b__in=${list(400)}&c__in=${list(101)}`)
+  expect(refused.json()).toMatchObject({
+    status: 400,
+    errors: [{ field: 'c__in', message: 'is one list too long: all lists together may have 1000 members' }],
+  })
+})

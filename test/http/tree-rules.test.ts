@@ -1,0 +1,151 @@
+import {
+  BeforeUpdate,
+  Column,
+  Entity,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  Tree,
+  TreeChildren,
+  TreeParent,
+  UpdateDateColumn,
+} from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import { apiOf, send } from '../client'
+import { isMariadb } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+
+const auth = (): { id: number } => ({ id: 1 })
+
+@Entity()
+@Tree('materialized-path')
+@Resource({ auth, name: 'word' })
+class TreeWord {
+  @PrimaryColumn({ type: 'varchar', length: 20 }) code!: string
+  @TreeParent({ onDelete: 'SET NULL' }) parent!: TreeWord | null
+  @TreeChildren() children!: TreeWord[]
+}
+
+@Entity()
+@Tree('nested-set')
+@Resource({ auth, name: 'dated' })
+class TreeDated {
+  @PrimaryGeneratedColumn() id!: number
+  @UpdateDateColumn({ precision: 6 }) updated!: Date
+  @TreeParent() parent!: TreeDated | null
+  @TreeChildren() children!: TreeDated[]
+}
+
+/** Its listener moves it below the node that it names. */
+@Entity()
+@Tree('closure-table')
+@Resource({ auth, name: 'heard' })
+class TreeHeard {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'int', nullable: true }) wish!: number | null
+  @TreeParent() parent!: TreeHeard | null
+  @TreeChildren() children!: TreeHeard[]
+  @BeforeUpdate()
+  move(): void {
+    if (this.wish) this.parent = Object.assign(new TreeHeard(), { id: this.wish })
+  }
+}
+
+/** Keys whose case counts; where the database has a path's column compare otherwise by default, it does. */
+@Entity()
+@Tree('materialized-path')
+@Resource({ auth, name: 'cased' })
+class TreeCased {
+  @PrimaryColumn({ type: 'varchar', length: 20, ...(isMariadb && { collation: 'utf8mb4_bin' }) }) id!: string
+  @TreeParent() parent!: TreeCased | null
+  @TreeChildren() children!: TreeCased[]
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ entities: [TreeWord, TreeDated, TreeHeard, TreeCased] })
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+const { get, post, put } = apiOf(() => world.url)
+const descendants = async (type: new () => { id: number }, id: number): Promise<readonly number[]> => {
+  const repository = world.dataSource.getTreeRepository(type)
+  const found = await repository.findDescendants(await repository.findOneByOrFail({ id }))
+  return found.map((node) => node.id).toSorted((one, other) => one - other)
+}
+
+test.each(['a.b', 'a%', 'a_b', 'a\\b'])('a key that its path could be mistaken for is refused: %s', async (code) => {
+  const reply = await post('word', { code })
+  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('materialized path')])
+  expect((await get('word')).json()).toMatchObject({ objects: [] })
+})
+
+test('a node is not deleted when its children would become roots', async () => {
+  expect((await post('word', { code: 'root' })).status).toBe(201)
+  expect((await post('word', { code: 'leaf', parent_id: 'root' })).status).toBe(201)
+  const reply = await send(world.url, 'DELETE /api/word/root/')
+  expect([reply.status, reply.text]).toEqual([409, expect.stringContaining('it has children')])
+  expect((await put('word/leaf', { parent_id: null })).status).toBe(200)
+  expect((await send(world.url, 'DELETE /api/word/root/')).status).toBe(204)
+})
+
+test('a path is changed at its start alone, whatever keys are in its middle', async () => {
+  for (const [code, parent_id] of Object.entries({ 1: null, 11: '1', 2: null })) {
+    expect((await post('word', { code, parent_id })).status).toBe(201)
+  }
+  expect((await put('word/1', { parent_id: '2' })).status).toBe(200)
+  expect((await put('word/11', { parent_id: null })).status).toBe(200)
+  const repository = world.dataSource.getTreeRepository(TreeWord)
+  const found = await repository.findDescendants(await repository.findOneByOrFail({ code: '2' }))
+  expect(found.map(({ code }) => code).toSorted()).toEqual(['1', '2'])
+})
+
+test('a path is changed where the case of its keys is the same, whatever the column compares', async () => {
+  for (const id of ['r', 'b', 'B']) expect((await post('cased', { id })).status).toBe(201)
+  for (const [id, parent_id] of [
+    ['x', 'b'],
+    ['y', 'B'],
+  ])
+    expect((await post('cased', { id, parent_id })).status).toBe(201)
+  expect((await put('cased/b', { parent_id: 'r' })).status).toBe(200)
+  const rows = await world.sql('SELECT id, mpath FROM "tree_cased"')
+  expect(new Map(rows.map(({ id, mpath }) => [id, mpath]))).toEqual(
+    new Map([
+      ['r', 'r.'],
+      ['b', 'r.b.'],
+      ['B', 'B.'],
+      ['x', 'r.b.x.'],
+      ['y', 'B.y.'],
+    ]),
+  )
+})
+
+test('nodes that make room for others in a nested set stay as they were, their date too', async () => {
+  const made = async (parent_id: number | null): Promise<unknown> => (await post('dated', { parent_id })).json()
+  const before = [await made(null), await made(1), await made(2)]
+  const added = await made(1)
+  const { objects } = (await get('dated')).json() as { objects: unknown[] }
+  expect(objects).toEqual([...before, added])
+  expect((await put('dated/3', { parent_id: 1 })).status).toBe(200)
+  expect((await get('dated/2')).json()).toEqual(before[1])
+  expect(await descendants(TreeDated, 2)).toEqual([2])
+  expect(await descendants(TreeDated, 1)).toEqual([1, 2, 3, 4])
+})
+
+test('a parent that a listener sets is checked and kept as one that a request gives', async () => {
+  for (const parent_id of [null, 1, 2, 1]) expect((await post('heard', { parent_id })).status).toBe(201)
+  expect((await put('heard/2', { wish: 4 })).json()).toMatchObject({ parent_id: 4 })
+  expect(await descendants(TreeHeard, 4)).toEqual([2, 3, 4])
+  const refused = await put('heard/4', { wish: 3 })
+  expect(refused.json()).toMatchObject({ status: 400, errors: [{ field: 'parent_id' }] })
+  expect(await descendants(TreeHeard, 4)).toEqual([2, 3, 4])
+})
+
+test('below nodes that are their own ancestors already nothing is moved, and no request hangs', async () => {
+  await world.sql('UPDATE "tree_heard" SET "parentId" = 3 WHERE "id" = 2')
+  expect((await post('heard', { parent_id: 1 })).status).toBe(201)
+  const refused = await put('heard/5', { parent_id: 3 })
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('more than 1000')])
+})

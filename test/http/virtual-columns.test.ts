@@ -1,0 +1,127 @@
+import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, VersionColumn, VirtualColumn } from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import { apiOf, send } from '../client'
+import { isMariadb, isPostgres, isSqlite } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+
+const everybody = (): { id: number } => ({ id: 1 })
+
+/** What the database cannot compute where `n` is 0. */
+const failing = (alias: string): string => {
+  if (isPostgres) return `100 / ${alias}.n`
+  return isMariadb ? `${alias}.n - 1` : `abs(-9223372036854775807 - (${alias}.n = 0))`
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Risky {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'int', ...(isMariadb && { unsigned: true }) }) n!: number
+  @VirtualColumn({ type: 'bigint', query: failing }) share!: number
+}
+
+/** As `Risky`, with a key of another type. */
+@Entity()
+@Resource({ auth: everybody })
+class RiskyText {
+  @PrimaryColumn({ type: 'varchar', length: 20 }) id!: string
+  @Column({ type: 'int', ...(isMariadb && { unsigned: true }) }) n!: number
+  @VirtualColumn({ type: 'bigint', query: failing }) share!: number
+}
+
+/** Each thousandth time that the column is read, the database asks for the whole to be done again; SQLite never does. */
+@Entity()
+@Resource({ auth: everybody, exclude: ['secret'] })
+class Retried {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', nullable: true }) title!: string
+  @Column({ type: 'varchar', nullable: true }) secret!: string | null
+  @VersionColumn() version!: number
+  @VirtualColumn({ type: 'int', query: () => (isSqlite ? '1' : 'once()') }) once!: number
+}
+
+const setUp = isPostgres
+  ? [
+      'CREATE SEQUENCE reads',
+      `CREATE FUNCTION once() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('reads') % 1000 = 0 THEN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END IF;
+        RETURN 1; END $$`,
+    ]
+  : isMariadb
+    ? [
+        'CREATE SEQUENCE reads_seq NOCACHE',
+        `CREATE FUNCTION once() RETURNS INT NOT DETERMINISTIC BEGIN
+        IF NEXT VALUE FOR reads_seq % 1000 = 0 THEN
+          SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'again';
+        END IF;
+        RETURN 1; END`,
+      ]
+    : []
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({
+    entities: [Risky, RiskyText, Retried],
+    seed: async (dataSource) => {
+      for (const sql of setUp) await dataSource.query(sql)
+    },
+  })
+})
+afterAll(() => world.close())
+
+const { get, ids, post, put } = apiOf(() => world.url)
+
+/** Has the read after so many others be told to be done again. */
+async function failAfter(reads: number): Promise<void> {
+  const last = 999 - reads
+  if (isPostgres) await world.sql(`SELECT setval('reads', ${last})`)
+  if (isMariadb) await world.sql(`SELECT SETVAL(reads_seq, ${last}, TRUE)`)
+}
+
+test('a POST is stored once, although reading the record has to be done again', async () => {
+  await failAfter(0)
+  const made = await post('retried', { title: 'x' })
+  expect([made.status, made.json()]).toMatchObject([201, { title: 'x', version: 1 }])
+  expect(await world.sql('SELECT "title" FROM "retried"')).toEqual([{ title: 'x' }])
+})
+
+// How often a statement reads the column is the database's business.
+test.each([1, 2, 3, 4])('a PUT is done once, although reading the record has to be done again: %d', async (reads) => {
+  const { id } = (await post('retried', {})).json() as { id: number }
+  await failAfter(reads)
+  expect((await put(`retried/${id}`, { secret: 'x' })).json()).toMatchObject({ id, version: 2 })
+})
+
+test('a write whose record cannot be computed is a fault, and stores nothing', async () => {
+  expect((await post('risky', { n: 0 })).status).toBe(500)
+  const { id } = (await post('risky', { n: 5 })).json() as { id: number }
+  expect((await put(`risky/${id}`, { n: 0 })).status).toBe(500)
+  expect(await world.sql('SELECT "id", "n" FROM "risky"')).toEqual([{ id, n: 5 }])
+  expect(world.faults.length).toBe(2)
+})
+
+test('a stored record that cannot be computed is a fault, not a mistake of the request', async () => {
+  await world.sql('INSERT INTO "risky" ("n") VALUES (0)')
+  const [{ id } = { id: 0 }] = await world.sql('SELECT "id" FROM "risky" WHERE "n" = 0')
+  const before = world.faults.length
+  const requests = [
+    'GET /api/risky/',
+    'GET /api/risky/?n=0',
+    'GET /api/risky/?n__in=0,5&ordering=-n',
+    `GET /api/risky/${id}/`,
+  ]
+  for (const request of requests) expect((await send(world.url, request)).status).toBe(500)
+  expect(world.faults.length).toBe(before + requests.length)
+  expect(await ids('risky?n=5')).toHaveLength(1)
+  expect((await get('risky/999999/')).status).toBe(404)
+})
+
+test('records of two resources that cannot be computed are faults of each, whatever their keys are', async () => {
+  await world.sql('INSERT INTO "risky" ("n") VALUES (0)')
+  const [{ id } = { id: 0 }] = await world.sql('SELECT "id" FROM "risky" WHERE "n" = 0')
+  await world.sql(`INSERT INTO "risky_text" ("id", "n") VALUES ('x', 0)`)
+  for (const path of [`risky/${id}`, 'riskytext/x', `risky/${id}`]) {
+    expect([path, (await get(`${path}/`)).status]).toEqual([path, 500])
+    expect([path, (await put(path, { n: 0 })).status]).toEqual([path, 500])
+  }
+})

@@ -1,0 +1,96 @@
+import { groupParameterOf, type ListQuery, matches, parameterOf, recordOf, sortKeyOf } from './model'
+import type { Rows, Value } from './rows'
+
+/** A list, by number or by keyset. */
+export interface ListCase extends ListQuery {
+  /** Undefined: not given. */
+  readonly limit: number | undefined
+  /** Undefined: by keyset. */
+  readonly page: number | undefined
+  readonly count: 'exact' | 'capped' | undefined
+  /** Puts the parameters of the query string in another order. */
+  readonly turn: number
+}
+
+export type JsonRecord = Readonly<Record<string, Value>>
+
+export interface Envelope {
+  readonly meta: {
+    readonly model: string
+    readonly page: number
+    readonly next: string
+    readonly previous: string
+    readonly total?: number
+    readonly total_capped?: boolean
+  }
+  readonly objects: readonly JsonRecord[]
+}
+
+const defaultLimit = 20
+/** The service of these tests counts so many with `count=capped`. */
+export const countLimit = 4
+
+/** The parameters but `limit`, `page` and `after`, which links repeat in this order. */
+function othersOf({ filters, groups, ordering, count, turn }: ListCase): readonly string[] {
+  const names = ordering.map(sortKeyOf)
+  const all = [
+    ...filters.map(parameterOf),
+    ...groups.map(groupParameterOf),
+    ...(count === undefined ? [] : [`count=${count}`]),
+    ...(names.length === 0 ? [] : [`ordering=${names.join()}`]),
+  ]
+  const by = all.length === 0 ? 0 : turn % all.length
+  return [...all.slice(by), ...all.slice(0, by)]
+}
+
+/** The request's path with its query string. */
+export function pathOf(request: ListCase): string {
+  const { resource, limit, page, turn } = request
+  const paging = [
+    ...(limit === undefined ? [] : [`limit=${limit}`]),
+    ...(page === undefined ? ['after='] : page === 1 ? [] : [`page=${page}`]),
+  ]
+  const others = othersOf(request)
+  const at = turn % (others.length + 1)
+  const parameters = [...others.slice(0, at), ...paging, ...others.slice(at)]
+  return `/api/${resource}/${parameters.length === 0 ? '' : `?${parameters.join('&')}`}`
+}
+
+/** What a link to a page begins with; by keyset a token follows. */
+export function linkTo(request: ListCase, page: number): string {
+  const parameters = [...othersOf(request), `limit=${request.limit ?? defaultLimit}`, `page=${page}`]
+  return `/api/${request.resource}/?${parameters.join('&')}`
+}
+
+/** How many records all pages have, as the envelope says it. */
+export function totalsOf(rows: Rows, request: ListCase): Pick<Envelope['meta'], 'total' | 'total_capped'> {
+  if (request.count === undefined) return {}
+  const total = matches(rows, request).length
+  if (request.count === 'exact') return { total }
+  return { total: Math.min(total, countLimit), total_capped: total > countLimit }
+}
+
+/** The pages of a list, of which there is one at least. */
+export function pagesOf(rows: Rows, request: ListCase): readonly (readonly JsonRecord[])[] {
+  const found = matches(rows, request).map((row) => recordOf(request.resource, row))
+  const limit = request.limit ?? defaultLimit
+  if (limit === 0) return [[]]
+  const count = Math.max(1, Math.ceil(found.length / limit))
+  return Array.from({ length: count }, (_, index) => found.slice(index * limit, (index + 1) * limit))
+}
+
+/** The response to a list by number. */
+export function envelopeOf(rows: Rows, request: ListCase): Envelope {
+  const pages = pagesOf(rows, request)
+  const page = request.page ?? 1
+  return {
+    meta: {
+      model: request.resource,
+      page,
+      next: page < pages.length ? linkTo(request, page + 1) : '',
+      previous: page > 1 && request.limit !== 0 ? linkTo(request, page - 1) : '',
+      ...totalsOf(rows, request),
+    },
+    objects: pages[page - 1] ?? [],
+  }
+}

@@ -1,0 +1,229 @@
+import fc from 'fast-check'
+import type { ListCase } from './lists'
+import { type Filter, type Group, isGroup, type Order } from './model'
+import { idsOf, keyParts, poolOf, type Value } from './rows'
+import {
+  fieldsOf,
+  keys,
+  operatorsOf,
+  type ResourceName,
+  relations,
+  requiredFields,
+  resourceNames,
+  type ValueType,
+  valueFields,
+} from './schema'
+
+export interface WriteCase {
+  readonly resource: ResourceName
+  readonly id: Value
+  readonly changes: Readonly<Record<string, Value>>
+  readonly ifMatch: 'none' | 'current' | 'other'
+}
+
+const resource = fc.constantFrom(...resourceNames)
+
+/** What a field of this resource can hold. */
+function valuesOf(name: ResourceName, field: string, type: ValueType): readonly Value[] {
+  const relation = relations[name][field.replace(/_id$/, '')]
+  if (relation !== undefined) return idsOf(relation.target)
+  if (field === 'id') return idsOf(name)
+  if (field in keys[name]) return [...new Set(idsOf(name).map((id) => keyParts(name, id)[field] ?? null))]
+  return poolOf(field, type)
+}
+
+const pattern = fc
+  .array(fc.constantFrom('%', '%', '_', 'a', 'b', 'A', 'é', 'É', '\\%', '\\_', '\\\\', ',', '"', '*', '?', '['), {
+    maxLength: 4,
+  })
+  .map((parts) => parts.join(''))
+
+/** Without an instant's fraction, where it is cut. */
+const cut = (value: Value, isCut: boolean): Value =>
+  isCut && typeof value === 'string' && /\.\d{3}$/.test(value) && value.length > 19 ? value.slice(0, 19) : value
+
+function operands(operator: string, type: ValueType, values: readonly Value[]): fc.Arbitrary<readonly Value[]> {
+  if (operator === 'is') {
+    const states = type === 'boolean' ? ['null', 'not_null', 'true', 'false'] : ['null', 'none', 'not_null']
+    return fc.constantFrom(...states).map((state) => [state])
+  }
+  if (operator === 'like' || operator === 'ilike') return pattern.map((one) => [one])
+  const one = fc
+    .tuple(fc.constantFrom(...values), fc.boolean())
+    .map(([value, isCut]) => cut(value, isCut && type === 'instant'))
+  return operator === 'in' ? fc.array(one, { minLength: 1, maxLength: 4 }) : one.map((value) => [value])
+}
+
+/** The relations that lead on from a resource, one after the other. */
+const chain = (from: ResourceName, length: number): fc.Arbitrary<readonly string[]> => {
+  if (length === 0) return fc.constant([])
+  return fc
+    .constantFrom(...Object.keys(relations[from]))
+    .chain((name) => chain(relations[from][name]?.target ?? from, length - 1).map((rest) => [name, ...rest]))
+}
+
+const targetOf = (from: ResourceName, through: readonly string[]): ResourceName =>
+  through.reduce<ResourceName>((at, name) => relations[at][name]?.target ?? at, from)
+
+const length = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(0) },
+  { weight: 4, arbitrary: fc.constant(1) },
+  { weight: 3, arbitrary: fc.constant(2) },
+  { weight: 1, arbitrary: fc.constant(3) },
+  { weight: 1, arbitrary: fc.constant(4) },
+)
+
+/** One filter, or two of the same name. */
+const filtersOf = (from: ResourceName): fc.Arbitrary<readonly Filter[]> =>
+  length
+    .chain((count) => chain(from, count))
+    .chain((through) => {
+      const at = targetOf(from, through)
+      return fc.constantFrom(...Object.entries(fieldsOf(at))).chain(([field, type]) =>
+        fc.constantFrom(...operatorsOf(type)).chain((operator) =>
+          fc
+            .tuple(
+              fc.array(operands(operator, type, valuesOf(at, field, type)), {
+                minLength: 1,
+                maxLength: 2,
+                size: 'xsmall',
+              }),
+              fc.boolean(),
+            )
+            .map(([all, explicit]) =>
+              all.map((values) => ({
+                path: [...through, field],
+                operator,
+                values,
+                // A parameter of the service has this name.
+                explicit: explicit || operator !== 'eq' || (through.length === 0 && field === 'limit'),
+              })),
+            ),
+        ),
+      )
+    })
+
+/** The relations to one that lead on from a resource, one after the other. */
+const chainOfOne = (from: ResourceName, length: number): fc.Arbitrary<readonly string[]> => {
+  const names = Object.keys(relations[from]).filter((name) => relations[from][name]?.many === false)
+  if (length === 0) return fc.constant([])
+  return fc
+    .constantFrom(...names)
+    .chain((name) => chainOfOne(relations[from][name]?.target ?? from, length - 1).map((rest) => [name, ...rest]))
+}
+
+const ordersOf = (from: ResourceName): fc.Arbitrary<readonly Order[]> => {
+  const orderOf = fc
+    .constantFrom(0, 0, 0, 0, 1, 1, 2)
+    .chain((length) => chainOfOne(from, length))
+    .chain((through) => {
+      const types = fieldsOf(targetOf(from, through))
+      const fields = Object.keys(types).filter((field) => types[field] !== 'label')
+      return fc.record({
+        path: fc.constantFrom(...fields).map((field) => [...through, field]),
+        descending: fc.boolean(),
+        nulls: fc.constantFrom<Order['nulls']>(undefined, undefined, 'first', 'last'),
+      })
+    })
+  return fc.array(orderOf, { maxLength: 3 })
+}
+
+/** A parameter that combines filters, and groups within each other. */
+const groupOf = (from: ResourceName, depth: number): fc.Arbitrary<Group> =>
+  fc.record({
+    type: fc.constantFrom('or', 'or', 'and', 'not'),
+    members: fc
+      .array(
+        depth === 0
+          ? filtersOf(from)
+          : fc.oneof(
+              { weight: 3, arbitrary: filtersOf(from) },
+              groupOf(from, depth - 1).map((group) => [group]),
+            ),
+        { minLength: 1, maxLength: 3 },
+      )
+      .map((all) => all.flat()),
+  })
+
+/**
+ * Tables that filters join, of which those at the end of a relation to many count twice. Paths of relations to one are joined once, all
+ * others once for each group.
+ */
+function joinsOf({ resource, filters, groups, ordering }: ListCase): number {
+  const joined = new Map<string, number>()
+  let count = 0
+  const visit = (members: readonly (Filter | Group)[]): void => {
+    const group = count++
+    for (const member of members) {
+      if (isGroup(member)) {
+        if (member.type === 'or') for (const one of member.members) visit([one])
+        else visit(member.members)
+        continue
+      }
+      let at = resource
+      let isRelated = false
+      for (const [index, name] of member.path.slice(0, -1).entries()) {
+        const relation = relations[at][name]
+        isRelated ||= relation?.many === true
+        const path = member.path.slice(0, index + 1).map((part) => part.replace(/_id$/, ''))
+        joined.set(`${isRelated ? group : ''} ${path.join('__')}`, relation?.many ? 2 : 1)
+        at = relation?.target ?? at
+      }
+    }
+  }
+  visit([...filters, ...groups])
+  for (const { path } of ordering) {
+    const names = path.slice(0, -1)
+    for (const index of names.keys()) joined.set(` ${names.slice(0, index + 1).join('__')}`, 1)
+  }
+  return [...joined.values()].reduce((sum, cost) => sum + cost, 0)
+}
+
+export const listCases: fc.Arbitrary<ListCase> = resource.chain((name) =>
+  fc
+    .record({
+      resource: fc.constant(name),
+      // Of many filters the list is mostly empty.
+      filters: fc
+        .oneof(...[1, 1, 2, 4].map((maxLength) => fc.array(filtersOf(name), { maxLength })))
+        .map((all) => all.flat()),
+      groups: fc.oneof(
+        { weight: 3, arbitrary: fc.constant([]) },
+        { weight: 2, arbitrary: fc.array(groupOf(name, 1), { maxLength: 2 }) },
+        { weight: 1, arbitrary: groupOf(name, 2).map((group) => [group]) },
+      ),
+      ordering: ordersOf(name),
+      limit: fc.constantFrom(undefined, 1000, 1, 2, 3, 1, 2, 3, 4, 5, 0),
+      page: fc.oneof({ withCrossShrink: true }, fc.integer({ min: 1, max: 4 }), fc.constant(undefined)),
+      count: fc.constantFrom(undefined, undefined, 'exact', 'capped'),
+      turn: fc.nat({ max: 9 }),
+    })
+    .map((request) => (request.limit === 0 && request.count === undefined ? { ...request, limit: undefined } : request))
+    .filter((request) => joinsOf(request) <= 8),
+)
+
+export const writeCases: fc.Arbitrary<WriteCase> = resource.chain((name) => {
+  const references = Object.entries(relations[name]).filter(([, { many }]) => !many)
+  const fields = Object.entries(valueFields).map(([field, type]): [string, fc.Arbitrary<Value>] => {
+    const value = fc
+      .tuple(fc.constantFrom(...poolOf(field, type)), fc.boolean())
+      .map(([one, isCut]) => cut(one, isCut && type === 'instant'))
+    return [field, requiredFields.has(field) ? value : fc.oneof({ weight: 4, arbitrary: value }, fc.constant(null))]
+  })
+  const keysOf = references.map(([field, { target }]): [string, fc.Arbitrary<Value>] => [
+    `${field}_id`,
+    fc.constantFrom(...idsOf(target), null),
+  ])
+  return fc.record({
+    resource: fc.constant(name),
+    id: fc.constantFrom(...idsOf(name)),
+    changes: fc
+      .oneof(
+        { weight: 3, arbitrary: fc.subarray([...fields, ...keysOf], { maxLength: 5 }) },
+        // By which it is seen that a fraction is stored, and part of the tag.
+        { weight: 1, arbitrary: fc.constant(fields.filter(([field]) => field === 'seen')) },
+      )
+      .chain((some) => fc.record(Object.fromEntries(some))),
+    ifMatch: fc.constantFrom('none', 'none', 'current', 'other'),
+  })
+})

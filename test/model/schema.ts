@@ -1,0 +1,99 @@
+/** What the model knows of the entities of `entities.ts`. It is written down once more, so that it does not depend on what it checks. */
+
+export type ResourceName = 'team' | 'person' | 'task' | 'tag' | 'entry'
+export const resourceNames: readonly ResourceName[] = ['team', 'person', 'task', 'tag', 'entry']
+
+/** How values are compared and ordered. `key` is the key of the resource that a foreign key refers to. */
+export type ValueType =
+  | 'text'
+  | 'label'
+  | 'integer'
+  | 'decimal'
+  | 'boolean'
+  | 'date'
+  | 'time'
+  | 'instant'
+  | 'enum'
+  | 'uuid'
+  | { readonly key: ResourceName }
+
+export const valueFields: Readonly<Record<string, ValueType>> = {
+  name: 'text',
+  label: 'label',
+  score: 'integer',
+  order: 'integer',
+  limit: 'integer',
+  price: 'decimal',
+  big: 'integer',
+  ratio: 'decimal',
+  flag: 'boolean',
+  day: 'date',
+  at: 'time',
+  seen: 'instant',
+  status: 'enum',
+  code: 'uuid',
+}
+/** Fields that are never null. */
+export const requiredFields: ReadonlySet<string> = new Set(['order', 'limit'])
+
+interface Relation {
+  readonly target: ResourceName
+  readonly many: boolean
+}
+const one = (target: ResourceName): Relation => ({ target, many: false })
+const many = (target: ResourceName): Relation => ({ target, many: true })
+
+export const relations: Readonly<Record<ResourceName, Readonly<Record<string, Relation>>>> = {
+  team: { lead: one('person'), members: many('person'), tasks: many('task') },
+  person: { boss: one('person'), team: one('team'), tasks: many('task'), friends: many('person') },
+  task: { assignee: one('person'), team: one('team'), parent: one('task'), tags: many('tag'), entries: many('entry') },
+  tag: { broader: one('tag'), tasks: many('task') },
+  entry: { task: one('task'), person: one('person'), tag: one('tag') },
+}
+
+/** The relations to many that are generated for this side, and follow from it for the other. */
+export const ownedRelations: Readonly<Partial<Record<ResourceName, readonly string[]>>> = {
+  person: ['friends'],
+  task: ['tags'],
+}
+
+/** The fields that make the key, in order. */
+export const keys: Readonly<Record<ResourceName, Readonly<Record<string, ValueType>>>> = {
+  team: { id: 'uuid' },
+  person: { id: 'integer' },
+  task: { board: 'text', number: 'integer' },
+  tag: { word: 'text' },
+  entry: { id: 'integer' },
+}
+
+/** The type of `id`, and of a foreign key to the resource. */
+export function keyType(resource: ResourceName): ValueType {
+  const types = Object.values(keys[resource])
+  return types.length === 1 && types[0] !== undefined ? types[0] : { key: resource }
+}
+
+/** Every field that a filter can name, by name. */
+export function fieldsOf(resource: ResourceName): Readonly<Record<string, ValueType>> {
+  const references = Object.entries(relations[resource]).filter(([, { many }]) => !many)
+  return {
+    id: keyType(resource),
+    ...keys[resource],
+    ...valueFields,
+    ...Object.fromEntries(
+      references.flatMap(([name, { target }]) => [
+        [name, keyType(target)],
+        [`${name}_id`, keyType(target)],
+      ]),
+    ),
+  }
+}
+
+const ordered = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'is']
+const equal = ['eq', 'ne', 'in', 'is']
+
+/** The operators that the model compares values by. What depends on a collation is left out. */
+export function operatorsOf(type: ValueType): readonly string[] {
+  if (type === 'text') return [...ordered, 'like', 'ilike']
+  if (type === 'label') return [...equal, 'like', 'ilike']
+  return type === 'boolean' || type === 'enum' || type === 'uuid' || typeof type === 'object' ? equal : ordered
+}

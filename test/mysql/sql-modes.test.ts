@@ -1,0 +1,300 @@
+import type { DataSource } from 'typeorm'
+import {
+  BeforeInsert,
+  BeforeUpdate,
+  Column,
+  Entity,
+  Index,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  Tree,
+  TreeChildren,
+  TreeParent,
+} from 'typeorm'
+import { hashPassword, Resource, UserAccount, userRule } from 'typeorm-resources'
+import { apiOf, basic, send } from '../client'
+import { openWorld, type World } from '../world/world'
+
+/** Values must reach the server apart from the text of a statement, whatever `sql_mode` makes of backslashes and quotes. */
+
+const everybody = (): { id: number } => ({ id: 1 })
+
+@Entity()
+@UserAccount()
+@Resource({ exclude: ['password'], auth: userRule({ read: 'public' }) })
+class User {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() username!: string
+  @Column() password!: string
+}
+
+@Entity()
+@Resource({ auth: everybody, paging: 'keyset' })
+class Note {
+  @PrimaryGeneratedColumn() id!: number
+  @Index()
+  @Column({ type: 'varchar', length: 200 })
+  title!: string
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Heard {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', length: 200 }) title!: string
+  @Column({ type: 'varchar', length: 200, default: '' }) copy!: string
+
+  @BeforeInsert()
+  @BeforeUpdate()
+  copyTitle(): void {
+    this.copy = this.title
+  }
+}
+
+@Entity()
+@Tree('closure-table')
+@Resource({ auth: everybody })
+class Node {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', length: 200 }) title!: string
+  @TreeParent() parent!: Node | null
+  @TreeChildren() children!: Node[]
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Named {
+  @PrimaryColumn({ type: 'varchar', length: 100 }) code!: string
+  @Column() count!: number
+}
+
+const parseUuid = (text: string): Uint8Array =>
+  Uint8Array.from(text.replaceAll('-', '').match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
+const renderUuid = (bytes: Buffer): string => bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+
+/** Its transformer makes bytes that are no `Buffer`. */
+@Entity()
+@Resource({ auth: everybody })
+class Keyed {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'binary', length: 16, transformer: { to: parseUuid, from: renderUuid } }) token!: string
+  @Column({ type: 'varchar', length: 200 }) title!: string
+}
+
+/** A decimal number of a library. */
+class Decimal {
+  constructor(readonly digits: string) {}
+
+  toString(): string {
+    return this.digits
+  }
+}
+
+/** What its listener sets beside the title, a value that no driver knows. */
+let price: unknown
+
+@Entity()
+@Resource({ auth: everybody })
+class Priced {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'decimal', precision: 10, scale: 2, nullable: true }) price!: unknown
+  @Column({ type: 'varchar', length: 200 }) title!: string
+
+  @BeforeInsert()
+  @BeforeUpdate()
+  setPrice(): void {
+    this.price = price
+  }
+}
+
+const untouched = { to: (value: unknown) => value, from: (value: unknown) => value ?? [] }
+
+/** Their transformers take everything. */
+@Entity()
+@Resource({ auth: everybody })
+class Tagged {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'simple-array', nullable: true, transformer: untouched }) tags!: unknown
+  @Column({ type: 'set', enum: ['a', 'b'], nullable: true, transformer: untouched }) letters!: unknown
+  @Column({ type: 'varchar', length: 200 }) title!: string
+}
+
+const modes = [
+  '',
+  'NO_BACKSLASH_ESCAPES',
+  'ANSI_QUOTES',
+  'ANSI,NO_BACKSLASH_ESCAPES',
+  'TRADITIONAL,NO_BACKSLASH_ESCAPES',
+  'ORACLE,NO_BACKSLASH_ESCAPES',
+  'MSSQL',
+  'PIPES_AS_CONCAT,IGNORE_SPACE,HIGH_NOT_PRECEDENCE,NO_BACKSLASH_ESCAPES',
+]
+
+/** Each would end a string, or begin one, in some mode, if it were written into a statement. */
+const texts = [
+  "x') UNION SELECT id,CONCAT(username,0x3a,password) FROM user -- ",
+  "' OR '1'='1",
+  "\\' OR 1=1 -- ",
+  '\\" OR 1=1 -- ',
+  'a\\',
+  "a\\'",
+  "''",
+  '`"\'\\',
+  'it is 100% "fine" -- # /* ; ? :x $1',
+]
+
+/** What MySQL has no value for. */
+const unbindable = [{ amount: 1 }, ['1', '2']]
+
+/** What no list column holds. */
+const noLists: readonly object[] = [
+  { tags: {} },
+  { tags: { tags: ['1', '2'] } },
+  { tags: { toString: 1, valueOf: 2 } },
+  { tags: ['a', { toString: 1, valueOf: 2 }] },
+  { tags: [['a', 'b']] },
+  { letters: {} },
+  { letters: { a: 'b' } },
+]
+
+const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
+const encode = encodeURIComponent
+
+/** Sets the mode of every connection each time the pool hands it out: the server's own is that of other tests too. */
+async function useMode(dataSource: DataSource, mode: string): Promise<void> {
+  const { pool } = dataSource.driver as unknown as {
+    readonly pool: {
+      readonly on: (event: string, listener: (client: { query: (sql: string) => void }) => void) => void
+    }
+  }
+  pool.on('acquire', (client) => client.query(`SET SESSION sql_mode = '${mode}'`))
+}
+
+describe.each(modes)('sql_mode "%s"', (mode) => {
+  let world: World
+  beforeAll(async () => {
+    world = await openWorld({
+      entities: [User, Note, Heard, Node, Named, Keyed, Priced, Tagged],
+      seed: async (dataSource) => {
+        await useMode(dataSource, mode)
+        await dataSource.getRepository(User).insert({ username: 'ann', password: await hashPassword('ann') })
+      },
+    })
+  })
+  afterAll(async () => {
+    await world.close()
+    expect(world.faults).toEqual(unbindable.map(() => expect.objectContaining({ name: 'TypeError' })))
+  })
+  const { get, post, put, ids } = apiOf(() => world.url)
+
+  test('is the mode of the connections', async () => {
+    const [row] = await world.sql('SELECT @@sql_mode AS mode')
+    for (const name of mode.split(',')) expect(row?.['mode']).toContain(name)
+  })
+
+  test.each(['note', 'heard', 'node'])('a %s is stored, changed and found with any text', async (resource) => {
+    for (const title of texts) {
+      const created = await post(resource, { title: 'first' })
+      expect(created.status).toBe(201)
+      const { id } = created.json() as { id: number }
+      expect((await post(resource, { title })).json()).toMatchObject({ title })
+      expect((await put(`${resource}/${id}`, { title })).json()).toMatchObject({ title })
+      expect((await get(`${resource}/${id}/`)).json()).toMatchObject({ title })
+      for (const filter of [
+        `title=${encode(title)}`,
+        `title__in=${encode(`"${title.replaceAll('"', '""')}",other`)}`,
+        `title__like=${encode(escapeLike(title))}`,
+        `title__ilike=${encode(escapeLike(title.toUpperCase()))}`,
+      ]) {
+        const found = await get(`${resource}/?${filter}`)
+        expect([filter, found.status]).toEqual([filter, 200])
+        const { objects } = found.json() as { objects: { title: string }[] }
+        expect(objects.map((one) => one.title)).toEqual([title, title])
+      }
+      expect(await ids(`${resource}/?title__ne=${encode(title)}&limit=1000`)).not.toContain(id)
+      expect((await send(world.url, `DELETE /api/${resource}/${id}/`)).status).toBe(204)
+    }
+  })
+
+  test('a key with any text is found in its path', async () => {
+    for (const code of texts.filter((text) => !/[/?]/.test(text))) {
+      expect((await post('named', { code, count: 1 })).status).toBe(201)
+      expect((await get(`named/${encode(code)}/`)).json()).toMatchObject({ id: code })
+      expect((await put(`named/${encode(code)}`, { count: 2 })).json()).toMatchObject({ id: code, count: 2 })
+    }
+  })
+
+  test('a page by keyset continues after any text', async () => {
+    const all = await ids('note/?ordering=title&limit=1000')
+    const walked: unknown[] = []
+    let path = '/api/note/?ordering=title&limit=2'
+    while (path !== '') {
+      const page = (await send(world.url, `GET ${path}`)).json() as {
+        meta: { next: string }
+        objects: { id: unknown }[]
+      }
+      walked.push(...page.objects.map(({ id }) => id))
+      path = page.meta.next
+    }
+    expect(walked).toEqual(all)
+  })
+
+  test('a text beside bytes of a transformer is stored, changed and found', async () => {
+    const token = '01890a5d-ac96-774b-bcce-b302099a8057'
+    for (const title of texts) {
+      const created = await post('keyed', { token, title: 'first' })
+      expect([created.status, created.json()]).toMatchObject([201, { token, title: 'first' }])
+      const { id } = created.json() as { id: number }
+      expect((await put(`keyed/${id}`, { token, title })).json()).toEqual({ id, token, title })
+      expect(await ids(`keyed/?token=${token}&title=${encode(title)}`)).toEqual([id])
+    }
+  })
+
+  test('a text beside an object that a listener sets is stored and changed', async () => {
+    for (const title of texts) {
+      price = new Decimal('1.50')
+      const created = await post('priced', { title })
+      expect([created.status, created.json()]).toMatchObject([201, { price: '1.50', title }])
+      const { id } = created.json() as { id: number }
+      price = new Decimal('2.50')
+      expect((await put(`priced/${id}`, { title: `${title}.` })).json()).toEqual({
+        id,
+        price: '2.50',
+        title: `${title}.`,
+      })
+    }
+  })
+
+  test.each(unbindable)('a listener that sets %j stores nothing', async (value) => {
+    price = value
+    const before = await ids('priced?limit=1000')
+    for (const title of texts.slice(0, 1)) expect((await post('priced', { title })).status).toBe(500)
+    expect(await ids('priced?limit=1000')).toEqual(before)
+  })
+
+  test.each(noLists)('what is no list is refused, whatever the transformer says: %j', async (body) => {
+    const [field] = Object.keys(body)
+    for (const title of texts) {
+      const reply = await post('tagged', { ...body, title })
+      expect([reply.status, reply.json()]).toMatchObject([400, { errors: [{ field }] }])
+    }
+  })
+
+  test('lists of a transformer that takes everything are stored', async () => {
+    const body = { tags: ['a', 'b'], letters: ['a'], title: texts[0] }
+    expect((await post('tagged', body)).json()).toMatchObject(body)
+    expect((await post('tagged', { tags: [1, 2], title: '' })).json()).toMatchObject({ tags: ['1', '2'], letters: [] })
+  })
+
+  test('no text is a name or password of somebody', async () => {
+    const login = (username: string, password: string): Promise<number> =>
+      send(world.url, 'POST /api/user/', { body: {}, headers: { Authorization: basic(username, password) } }).then(
+        ({ status }) => status,
+      )
+    expect(await login('ann', 'ann')).toBe(400)
+    for (const text of texts) {
+      expect(await login(text, 'ann')).toBe(401)
+      expect(await login(`ann${text}`, 'ann')).toBe(401)
+    }
+  })
+})
