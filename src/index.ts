@@ -10,15 +10,15 @@ export {
   readOnlyRule,
   userRule,
 } from './access/rule'
+export { DatabaseError } from './connection/database-error'
 export type { FaultEvent, RefusalEvent, RequestEvent, StatementEvent } from './diagnostics'
 export { ConfigError } from './errors'
 export type { ApiInfo } from './openapi/document'
-export { DatabaseError } from './query/fault'
-export { lockSqlite, type SqliteLockOptions } from './query/sqlite-lock'
-export { SqliteLockError } from './query/sqlite-turns'
 export type { PageLimits, RequestLimits } from './request/limits'
 export { Resource, type ResourceOptions, UserAccount, type UserAccountOptions } from './resource'
 export type { ResourceRegistration, UserRegistration } from './schema/registration'
 export { type CloseOptions, closeGracefully } from './site/close'
 export { type Mounted, type MountedResource, mountResources } from './site/mount'
 export type { MountOptions } from './site/mount-options'
+export { lockSqlite, type SqliteLockOptions } from './sqlite-lock/install'
+export { SqliteLockError } from './sqlite-lock/lock'

@@ -3,14 +3,17 @@ import { dirname, join, relative, resolve } from 'node:path'
 
 /** The rooms of docs/architecture.md, in their order: a file imports from its own row or from one above. */
 const rows: readonly (readonly string[])[] = [
-  ['errors.ts', 'diagnostics.ts'],
+  ['errors.ts', 'diagnostics.ts', 'timers.ts'],
   ['value'],
   ['access'],
   ['resource.ts'],
   ['schema'],
   ['request'],
-  ['plan'],
   ['query'],
+  ['dialect'],
+  ['connection', 'sqlite-lock'],
+  ['read'],
+  ['write'],
   ['response'],
   ['openapi'],
   ['pipeline'],
@@ -78,13 +81,13 @@ test('koa is imported as a value nowhere, as a type in the rim and by rules', ()
   expect(importers('koa', true)).toEqual([])
   expect(importers('koa', false).toSorted()).toEqual([
     'access/rule.ts',
-    'site/answer.ts',
-    'site/held.ts',
+    'site/held-bytes.ts',
     'site/koa.ts',
     'site/mount.ts',
     'site/page.ts',
     'site/payload.ts',
-    'site/turns.ts',
+    'site/pipelining.ts',
+    'site/respond.ts',
   ])
 })
 

@@ -1,8 +1,8 @@
 import type { Field } from '../schema/field'
-import type { Json } from '../value/kind'
+import type { Json } from '../value/value-type'
 
 /** What a POST that leaves the field out gets, where that is always the same. */
-export function defaultOf({ columns: [first], kind }: Field): Json | undefined {
+export function defaultOf({ columns: [first], valueType }: Field): Json | undefined {
   if (first === undefined) return undefined
   const { column } = first
   const make = (): unknown => column.getEntityValue(column.entityMetadata.create()) ?? column.default
@@ -11,7 +11,7 @@ export function defaultOf({ columns: [first], kind }: Field): Json | undefined {
   // A class may give each record another, as a UUID.
   if (!isPlain || column.transformer !== undefined || make() !== value) return undefined
   try {
-    return kind.toJson(kind.fromJson(value))
+    return valueType.toJson(valueType.fromJson(value))
   } catch {
     // A default as SQL, which is no value of the kind.
     return undefined

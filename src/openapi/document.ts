@@ -1,6 +1,6 @@
 import type { Limits } from '../request/limits'
 import type { Resource } from '../schema/registry'
-import type { JsonSchema } from '../value/kind'
+import type { JsonSchema } from '../value/value-type'
 import { resourcePaths, statusesIn } from './operations'
 import { problemSchema, responsesOf } from './responses'
 import { resourceSchemas } from './schemas'

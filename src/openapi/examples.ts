@@ -1,5 +1,5 @@
 import type { Field } from '../schema/field'
-import type { Json, JsonSchema } from '../value/kind'
+import type { Json, JsonSchema } from '../value/value-type'
 
 /** What texts of such names look like; the first that fits. */
 const texts: readonly (readonly [name: RegExp, example: string])[] = [

@@ -10,7 +10,7 @@ export const ifNoneMatchParameter = header('If-None-Match', 'Only where the reco
 
 /** The `id` of an item path. */
 export function idParameter({ key }: Resource): Parameter {
-  const { minimum, ...schema } = key.kind.schema
+  const { minimum, ...schema } = key.valueType.schema
   const least = minimum === undefined ? {} : { minimum: 1 }
   return {
     name: 'id',

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../value/kind'
+import type { JsonSchema } from '../value/value-type'
 
 /** A value of an object, or of one within it. */
 export interface Member {

@@ -1,7 +1,7 @@
 import type { Rule } from '../access/rule'
 import type { Limits } from '../request/limits'
 import type { Resource } from '../schema/registry'
-import type { JsonSchema } from '../value/kind'
+import type { JsonSchema } from '../value/value-type'
 import { idParameter, ifMatchParameter, ifNoneMatchParameter } from './item-parameters'
 import { listParameters } from './parameters'
 import { type ErrorStatus, errorResponses } from './responses'

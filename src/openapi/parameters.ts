@@ -5,7 +5,7 @@ import { groupNames, reservedNames } from '../schema/list-parameters'
 import { memoize } from '../schema/memoize'
 import type { RelationMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
-import type { Json, JsonSchema, OperatorName } from '../value/kind'
+import type { Json, JsonSchema, OperatorName } from '../value/value-type'
 import { writtenSchema } from './schemas'
 
 /** A Parameter Object of OpenAPI. */
@@ -107,8 +107,8 @@ function relations(resource: Resource): readonly Reference[] {
 }
 
 /** Foreign keys by the name that joins have for them: without `_id`, unless a field has that name (specification: Names of filters). */
-function references({ record, fields }: Resource): readonly Reference[] {
-  return record.flatMap((field) => {
+function references({ outputFields, fields }: Resource): readonly Reference[] {
+  return outputFields.flatMap((field) => {
     const { name, relation } = field
     const short = name.replace(/_id$/, '')
     return relation ? [[fields.get(short) === field ? short : name, relation] as const] : []
@@ -117,11 +117,11 @@ function references({ record, fields }: Resource): readonly Reference[] {
 
 /** The filters by a resource's own fields, as they are behind the name of a relation, where no word is reserved. */
 const fieldFilters = memoize((resource: Resource, limits: Limits): readonly Parameter[] =>
-  resource.record.flatMap((field) => {
+  resource.outputFields.flatMap((field) => {
     const related = field.relation && resource.related(field.relation)
     // What could be the name of a field behind the relation is that.
     const isOperator = (name: OperatorName): boolean => !related?.fields.has(name) && !related?.relations.has(name)
-    return field.kind.operators.filter(isOperator).map((operator) => {
+    return field.valueType.operators.filter(isOperator).map((operator) => {
       const name = operator === 'eq' ? field.name : `${field.name}__${operator}`
       return query(name, words[operator], operand(field, operator, limits))
     })
@@ -129,13 +129,13 @@ const fieldFilters = memoize((resource: Resource, limits: Limits): readonly Para
 )
 
 function operand(field: Field, operator: OperatorName, { pattern, members }: Limits): JsonSchema {
-  const { examples, ...schema } = writtenSchema(field.kind)
+  const { examples, ...schema } = writtenSchema(field.valueType)
   // A longer text than a column holds is a readable question.
   const { maxLength, minLength, ...asked } = schema
   if (operator === 'in')
     return { ...list(asked), schema: { type: 'array', items: asked, minItems: 1, maxItems: members } }
   if (operator === 'is') {
-    const truths = field.kind.boolean ? ['true', 'false'] : []
+    const truths = field.valueType.name === 'boolean' ? ['true', 'false'] : []
     return { schema: { type: 'string', enum: ['null', 'not_null', ...truths] } }
   }
   if (operator === 'like' || operator === 'ilike') return { schema: { type: 'string', maxLength: pattern } }
@@ -143,8 +143,8 @@ function operand(field: Field, operator: OperatorName, { pattern, members }: Lim
 }
 
 /** Own fields are listed, those of related records and where nulls stand only described: there are many. */
-function orderings({ record }: Resource): JsonSchema {
-  const names = record.filter(({ kind }) => kind.operators.includes('eq')).map(({ name }) => name)
+function orderings({ outputFields }: Resource): JsonSchema {
+  const names = outputFields.filter(({ valueType }) => valueType.operators.includes('eq')).map(({ name }) => name)
   const own = { enum: names.flatMap((name) => [name, `-${name}`]) }
   return { type: 'string', anyOf: [own, { pattern: '^-?.+__.+$' }] }
 }

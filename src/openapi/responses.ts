@@ -1,5 +1,5 @@
 import { refusals } from '../errors'
-import type { JsonSchema } from '../value/kind'
+import type { JsonSchema } from '../value/value-type'
 import { schemaRef } from './schemas'
 
 /** The statuses of refusals. */

@@ -1,8 +1,8 @@
-import { mayBeNull } from '../query/row'
+import { mayBeNull } from '../read/row'
 import type { Field } from '../schema/field'
 import type { Resource } from '../schema/registry'
-import type { Json, JsonSchema, Kind } from '../value/kind'
 import { orNull } from '../value/schema'
+import type { Json, JsonSchema, ValueType } from '../value/value-type'
 import { defaultOf } from './default-value'
 import { exampleOf } from './examples'
 import { closedObject, type Member, objectSchema } from './object'
@@ -32,16 +32,16 @@ export function resourceSchemas(resource: Resource): readonly (readonly [SchemaN
 
 /** A record as every answer shows it (specification: Record representation). */
 function recordSchema(resource: Resource): JsonSchema {
-  const { record, description, owner } = resource
-  const members = record.map((field): Member => {
+  const { outputFields, description, owner } = resource
+  const members = outputFields.map((field): Member => {
     const isNullable = field.columns.some(mayBeNull)
-    const schema = describe(resource, field, field.kind.schema, isNullable)
+    const schema = describe(resource, field, field.valueType.schema, isNullable)
     return { path: field.path, required: true, schema: isWritable(resource, field) ? schema : readOnly(schema) }
   })
   return {
     ...objectSchema(members),
     ...(description !== undefined && { description }),
-    ...(owner !== undefined && record.includes(owner) && { 'x-owner': owner.name }),
+    ...(owner !== undefined && outputFields.includes(owner) && { 'x-owner': owner.name }),
   }
 }
 
@@ -75,10 +75,12 @@ function listSchema({ name, optionalParameters }: Resource): JsonSchema {
 
 /** The body of a POST: what may be given, hidden fields too (specification: Hidden fields), and what must be. */
 function createSchema(resource: Resource): JsonSchema {
-  const { owner, inputs, record } = resource
-  const isShown = (field: Field): boolean => record.includes(field)
+  const { owner, writableFields, outputFields } = resource
+  const isShown = (field: Field): boolean => outputFields.includes(field)
   // A hidden owner is given by nobody.
-  const members = [...inputs.values()].filter((field) => field.insertable && (field !== owner || isShown(field)))
+  const members = [...writableFields.values()].filter(
+    (field) => field.insertable && (field !== owner || isShown(field)),
+  )
   return closedObject(
     members.map((field) => ({
       path: field.path,
@@ -92,9 +94,9 @@ function createSchema(resource: Resource): JsonSchema {
  * The body of a PUT: some of the fields that can be changed. Of the others those that are shown may be sent back as they were read (specification: Sending back what was read).
  */
 function updateSchema(resource: Resource): JsonSchema {
-  const { owner, inputs, record } = resource
+  const { owner, writableFields, outputFields } = resource
   const isOpen = (field: Field): boolean => field.updatable && field !== owner
-  const members = [...inputs.values()].filter((field) => isOpen(field) || record.includes(field))
+  const members = [...writableFields.values()].filter((field) => isOpen(field) || outputFields.includes(field))
   return closedObject(
     members.map((field) => ({
       path: field.path,
@@ -109,8 +111,8 @@ function isWritable({ writable, owner }: Resource, field: Field): boolean {
 }
 
 function inputSchema(resource: Resource, field: Field, isOpen: boolean, initial?: Json): JsonSchema {
-  const schema = describe(resource, field, writtenSchema(field.kind), field.nullable)
-  const isHidden = !resource.record.includes(field)
+  const schema = describe(resource, field, writtenSchema(field.valueType), field.nullable)
+  const isHidden = !resource.outputFields.includes(field)
   return {
     ...(isOpen ? schema : readOnly(schema)),
     ...(isHidden && { writeOnly: true }),
@@ -121,8 +123,8 @@ function inputSchema(resource: Resource, field: Field, isOpen: boolean, initial?
 }
 
 /** What a body or a filter gives for a value. */
-export function writtenSchema({ written, schema }: Kind): JsonSchema {
-  return written ?? schema
+export function writtenSchema({ inputSchema, schema }: ValueType): JsonSchema {
+  return inputSchema ?? schema
 }
 
 /** Says of a value what the application says of its column, or else what its kind is; where it leads, and an example. */
@@ -132,7 +134,7 @@ function describe(resource: Resource, field: Field, schema: JsonSchema, isNullab
   const example = exampleOf(resource.name, field, schema)
   return {
     ...(isNullable ? orNull(schema) : schema),
-    description: comment ?? (related ? `The id of a ${related.name}.` : sentence(field.kind.description)),
+    description: comment ?? (related ? `The id of a ${related.name}.` : sentence(field.valueType.description)),
     ...(example !== undefined && { examples: [example] }),
     ...(related !== undefined && { 'x-resource': related.name }),
   }

@@ -1,28 +1,28 @@
 import type { Principal } from '../access/rule'
+import { readReplica } from '../connection/replica'
+import { retryOnce } from '../connection/retry'
 import { ApiError, FieldErrors } from '../errors'
-import { planInsert } from '../plan/change-set'
-import { planList, wrongToken } from '../plan/select-plan'
-import { ownerKey } from '../plan/target'
-import { preconditionFailed, recordStoredRaw } from '../query/entity-tag'
-import { isPlace } from '../query/keyset'
-import { afterLoad } from '../query/load'
-import { bytesOf } from '../query/measure'
-import { recordOfRow } from '../query/record'
-import { requireReferences } from '../query/reference'
-import { readReplica } from '../query/replica'
-import { retryOnce } from '../query/retry'
-import { readerOf } from '../query/row'
-import { shownOf } from '../query/shown'
-import { isUnreadable } from '../query/unreadable'
-import { validateChanges } from '../query/validate'
-import { deleteRow, insertRow, type Saved } from '../query/write'
+import { planInsert } from '../query/change-set'
+import { parseListQuery, wrongCursor } from '../query/list-query'
+import { ownerKey } from '../query/owner'
+import { afterLoad } from '../read/after-load'
+import { preconditionFailed, recordStoredRaw } from '../read/entity-tag'
+import { jsonReaderOf } from '../read/json-value'
+import { areCursorValues } from '../read/keyset'
+import { bytesOf } from '../read/measure'
+import { recordOfRow } from '../read/record'
+import { readerOf } from '../read/row'
+import { isUnreadable } from '../read/unreadable'
 import { type Body, parseBody } from '../request/body'
 import { parseListRequest } from '../request/list-request'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
-import { type Answer, answerEmpty, answerJson, answerNotModified } from '../response/answer'
 import { renderEnvelope } from '../response/envelope'
 import { countedLength } from '../response/held-bytes'
+import { emptyResponse, type HttpResponse, jsonResponse, notModifiedResponse } from '../response/http-response'
 import type { Resource } from '../schema/registry'
+import { requireReferences } from '../write/references'
+import { validateChanges } from '../write/validate'
+import { deleteRow, insertRow, type Saved } from '../write/write'
 import { readItem } from './budget'
 import { notFound, requireTarget } from './found'
 import { hashPasswords } from './hash-passwords'
@@ -31,18 +31,18 @@ import type { ResourceRequest, Service } from './service'
 import { updateAtOnce, updateFound } from './update'
 
 /** What one method does; the access rule has let it pass. */
-export type Action = (service: Service, request: ResourceRequest, principal: Principal) => Promise<Answer>
+export type Action = (service: Service, request: ResourceRequest, principal: Principal) => Promise<HttpResponse>
 
 export const list: Action = async (service, { resource, session, querystring, collection, held }) => {
   const errors = new FieldErrors()
   const request = parseListRequest(querystring, resource.optionalParameters, service.limits, errors)
-  const plan = planList(resource, request, service, errors)
-  const { place } = plan.start ?? {}
-  if (place !== undefined && !isPlace(session.dataSource, plan, place)) errors.add('after', wrongToken)
+  const plan = parseListQuery(resource, request, service, errors)
+  const { values } = plan.cursor ?? {}
+  if (values !== undefined && !areCursorValues(session.dataSource, plan, values)) errors.add('after', wrongCursor)
   errors.raise('bad-query')
   try {
     const page = await readReplica(session, (from) => fetchPage(service, from, plan, request, held))
-    return answerJson(200, renderEnvelope(resource, request, page, collection))
+    return jsonResponse(200, renderEnvelope(resource, request, page, collection))
   } catch (error) {
     if (!(await isUnreadable(error, session, plan))) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter, or of "after"')
@@ -60,7 +60,7 @@ export const create: Action = async (service, request, principal) => {
     return insertRow(session, resource, await hashPasswords(service, request, principal, changes))
   })
   // A comma, between the values of a key of several, may stand in a path.
-  const key = shownOf(resource.key, resource, session.dataSource)(saved.raw)
+  const key = jsonReaderOf(resource.key, resource, session.dataSource)(saved.raw)
   const segment = encodeURIComponent(String(key)).replaceAll('%2C', ',')
   return answerSaved(201, resource, saved, { Location: `${collection}${segment}/` })
 }
@@ -71,14 +71,14 @@ export const read: Action = async ({ limits }, request) => {
   const raw = await readReplica(session, (from) => readItem(from, request, limits))
   const { json, tag } = recordStoredRaw(resource, dataSource, raw)
   if (!holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(resource)
-  if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return answerNotModified(tag)
-  if (!resource.lifecycle.load) return answerJson(200, json, { ETag: tag })
+  if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return notModifiedResponse(tag)
+  if (!resource.lifecycle.load) return jsonResponse(200, json, { ETag: tag })
   // Listeners may take their time.
   const bytes = bytesOf(raw)
   if (bytes >= countedLength) held().reserve(bytes)
-  const row = readerOf(resource.row, dataSource)(raw)
+  const row = readerOf(resource.columns, dataSource)(raw)
   const [shown = row] = await afterLoad(session, resource, [row])
-  return answerJson(200, JSON.stringify(recordOfRow(resource)(shown)), { ETag: tag })
+  return jsonResponse(200, JSON.stringify(recordOfRow(resource)(shown)), { ETag: tag })
 }
 
 export const update: Action = async (service, request, principal) => {
@@ -99,7 +99,7 @@ export const remove: Action = async (_, request, principal) => {
     return deleteRow(session, resource, target)
   })
   if (!isRemoved) throw notFound(request)
-  return answerEmpty()
+  return emptyResponse()
 }
 
 /**
@@ -121,8 +121,8 @@ function answerSaved(
   status: 200 | 201,
   resource: Resource,
   { json, tag, shown }: Saved,
-  headers: Answer['headers'] = {},
-): Answer {
+  headers: HttpResponse['headers'] = {},
+): HttpResponse {
   const body = shown === undefined ? json : JSON.stringify(recordOfRow(resource)(shown))
-  return answerJson(status, body, { ...headers, ETag: tag })
+  return jsonResponse(status, body, { ...headers, ETag: tag })
 }

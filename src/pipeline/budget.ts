@@ -1,12 +1,12 @@
+import type { DbSession } from '../connection/db-session'
+import type { RawRow } from '../connection/statement'
 import { ApiError, unavailable } from '../errors'
-import type { ListPlan } from '../plan/plan'
-import { byKeyset } from '../plan/select-plan'
-import type { Session } from '../query/connection'
-import { sortsAsPlaces } from '../query/keyset'
-import { areShort, measureOf, type Room, type RowMeasure, roomFor, roomOf } from '../query/measure'
-import { readRaw } from '../query/select'
-import { shownOf } from '../query/shown'
-import type { RawRow } from '../query/statement'
+import { byKeyset } from '../query/list-query'
+import type { ListQuery } from '../query/query'
+import { jsonReaderOf } from '../read/json-value'
+import { sortsAsKeyset } from '../read/keyset'
+import { areShort, measureOf, type RowMeasure, type ValueLimit, valueLimitFor, valueLimitOf } from '../read/measure'
+import { readRaw } from '../read/select'
 import { type Limits, maxRecordBytes } from '../request/limits'
 import type { HeldBytes } from '../response/held-bytes'
 import type { Resource } from '../schema/registry'
@@ -16,9 +16,9 @@ import type { ResourceRequest } from './service'
 /** Rows of a page, in the order of their plan. */
 export interface PageRows {
   /** By which they were read. */
-  readonly plan: ListPlan
+  readonly plan: ListQuery
   /** Of the statement that has read them. Longer values are missing where listeners are to see the rows: they are read piece by piece. */
-  readonly room: Room
+  readonly room: ValueLimit
   readonly rows: readonly RawRow[]
   readonly hasMore: boolean
   /** Whether it is the budget of bytes that has ended the page. */
@@ -39,13 +39,13 @@ export const readAttempts = 3
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
 export async function readPage(
-  session: Session,
-  plan: ListPlan,
+  session: DbSession,
+  plan: ListQuery,
   limits: Limits,
   held: () => HeldBytes,
 ): Promise<PageRows> {
   const limit = plan.limit - 1
-  const room = roomFor(session.dataSource, plan, plan.limit, limits.pageBytes)
+  const room = valueLimitFor(session.dataSource, plan, plan.limit, limits.pageBytes)
   const found = await readRaw(session, plan, room)
   const hasMore = found.length > limit
   const rows = hasMore ? found.slice(0, limit) : found
@@ -57,8 +57,8 @@ export async function readPage(
 
 /** @param first what the first statement has read, long values left out */
 async function readLong(
-  session: Session,
-  plan: ListPlan,
+  session: DbSession,
+  plan: ListQuery,
   first: MeasuredRows,
   limits: Limits,
   held: () => HeldBytes,
@@ -71,7 +71,7 @@ async function readLong(
     const rows = page.rows.slice(0, countWithin(shown, limits))
     const isCut = page.isCut || rows.length < page.rows.length
     const next = isCut ? continued(session, plan) : plan
-    const hasPlaces = (next.start === undefined) === (page.plan.start === undefined)
+    const hasPlaces = (next.cursor === undefined) === (page.plan.cursor === undefined)
     const hasMore = page.hasMore || isCut
     if (plan.resource.lifecycle.load || (hasPlaces && rows.every(measure.isWhole))) {
       return { plan: page.plan, room: page.room, rows, hasMore, isCut }
@@ -79,7 +79,7 @@ async function readLong(
     const sizes = rows.map(measure.sizeOf)
     held().reserve(sizes.reduce((sum, size) => sum + size, 0))
     const again = { ...next, limit: sizes.length }
-    const room = roomOf(Math.max(...sizes))
+    const room = valueLimitOf(Math.max(...sizes))
     page = { plan: again, room, rows: await readRaw(session, again, room), hasMore, isCut }
   }
   throw growing()
@@ -96,24 +96,24 @@ function countWithin(sizes: readonly number[], { pageBytes, itemBytes }: Limits)
 }
 
 /** The links of a page that is cut are tokens, where they can be: a page of a number is found by counting whole pages. */
-function continued({ dataSource }: Session, plan: ListPlan): ListPlan {
-  return plan.start === undefined && sortsAsPlaces(dataSource, plan) ? byKeyset(plan) : plan
+function continued({ dataSource }: DbSession, plan: ListQuery): ListQuery {
+  return plan.cursor === undefined && sortsAsKeyset(dataSource, plan) ? byKeyset(plan) : plan
 }
 
 /** Reads the row of an item. @throws {ApiError} `not-found`, `record-too-large`, `unavailable` */
-export async function readItem(session: Session, request: ResourceRequest, limits: Limits): Promise<RawRow> {
+export async function readItem(session: DbSession, request: ResourceRequest, limits: Limits): Promise<RawRow> {
   const { resource, held } = request
-  const plan = { resource, columns: 'row', start: undefined, ordering: [] } as const
-  let room = roomFor(session.dataSource, plan, 1, limits.pageBytes)
+  const plan = { resource, select: 'columns', cursor: undefined, ordering: [] } as const
+  let room = valueLimitFor(session.dataSource, plan, 1, limits.pageBytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
-    const { raw } = await requireRaw(request, session, 'row', room)
+    const { raw } = await requireRaw(request, session, 'columns', room)
     if (room === undefined || areShort(plan, [raw], Math.min(room, limits.itemBytes))) return raw
     const measure = measureOf(session.dataSource, plan, room)
     requireShowable(session, resource, raw, showableSize(measure, raw), limits)
     if (measure.isWhole(raw)) return raw
     const size = measure.sizeOf(raw)
     held().reserve(size)
-    room = roomOf(size)
+    room = valueLimitOf(size)
   }
   throw growing()
 }
@@ -126,14 +126,14 @@ function showableSize({ sizeOf, shownSizeOf }: RowMeasure, raw: RawRow): number 
 
 /** @throws {ApiError} `record-too-large` */
 function requireShowable(
-  { dataSource }: Session,
+  { dataSource }: DbSession,
   resource: Resource,
   raw: RawRow | undefined,
   size = 0,
   { itemBytes }: Limits,
 ): void {
   if (raw === undefined || size <= itemBytes) return
-  const key = resource.lifecycle.load ? undefined : shownOf(resource.key, resource, dataSource)(raw)
+  const key = resource.lifecycle.load ? undefined : jsonReaderOf(resource.key, resource, dataSource)(raw)
   const which = key === undefined ? `a ${resource.name}` : `the ${resource.name} of id ${String(key)}`
   const how = key === undefined ? '' : `; id__ne=${String(key)} leaves it out of a list`
   const what = Number.isFinite(size)

@@ -1,34 +1,34 @@
 import type { Principal } from '../access/rule'
+import type { DbSession } from '../connection/db-session'
+import type { RawRow } from '../connection/statement'
 import { ApiError } from '../errors'
-import type { SelectPlan, Target } from '../plan/plan'
-import { parseKey, planItem } from '../plan/select-plan'
-import { requireOwner } from '../plan/target'
-import type { Session } from '../query/connection'
-import { preconditionFailed, recordStored, requireState } from '../query/entity-tag'
-import { bytesOf, type Room } from '../query/measure'
-import { fieldValue, type Row, readerOf } from '../query/row'
-import { readRawItem } from '../query/select'
-import type { RawRow } from '../query/statement'
-import { isUnreadable } from '../query/unreadable'
+import { itemQuery, parseKey } from '../query/list-query'
+import { requireOwner } from '../query/owner'
+import type { Query, WriteTarget } from '../query/query'
+import { preconditionFailed, recordStored, requireState } from '../read/entity-tag'
+import { bytesOf, type ValueLimit } from '../read/measure'
+import { fieldValue, type Row, readerOf } from '../read/row'
+import { readRawItem } from '../read/select'
+import { isUnreadable } from '../read/unreadable'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import type { ResourceRequest } from './service'
 
 /** The record that a path names, as the driver hands it out. @throws {ApiError} `not-found` */
 export async function requireRaw(
   request: ResourceRequest,
-  session: Session,
-  columns?: SelectPlan['columns'],
-  room?: Room,
+  session: DbSession,
+  select?: Query['select'],
+  room?: ValueLimit,
 ): Promise<{ key: unknown; raw: RawRow }> {
   const { resource, segment = '' } = request
   const key = parseKey(resource, segment)
   if (key === undefined) throw notFound(request)
   try {
-    const raw = await readRawItem(session, resource, key, columns, { room })
+    const raw = await readRawItem(session, resource, key, select, { room })
     if (raw !== undefined) return { raw, key }
   } catch (error) {
     // An id that the database cannot read is that of no record.
-    if (!(await isUnreadable(error, session, planItem(resource, key)))) throw error
+    if (!(await isUnreadable(error, session, itemQuery(resource, key)))) throw error
   }
   throw notFound(request)
 }
@@ -41,11 +41,11 @@ export async function requireRaw(
 export async function requireTarget(
   request: ResourceRequest,
   principal: Principal,
-  columns: SelectPlan['columns'] = 'row',
-): Promise<{ raw: RawRow; row: Row; target: Target }> {
+  select: Query['select'] = 'columns',
+): Promise<{ raw: RawRow; row: Row; target: WriteTarget }> {
   const { resource, headers, session } = request
-  const { raw, key } = await requireRaw(request, session, columns)
-  const row = readerOf(resource[columns], session.dataSource)(raw)
+  const { raw, key } = await requireRaw(request, session, select)
+  const row = readerOf(resource[select], session.dataSource)(raw)
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
   const owner = resource.owner === undefined ? undefined : fieldValue(resource, row, resource.owner)
   const target = { key, owner, ifMatch }

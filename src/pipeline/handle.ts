@@ -3,7 +3,7 @@ import { requireSameOrigin } from '../access/cross-origin'
 import { isReading, requirePrincipal } from '../access/require-principal'
 import type { AccessRequest } from '../access/rule'
 import { ApiError } from '../errors'
-import { type Answer, answerEmpty, withCaching } from '../response/answer'
+import { emptyResponse, type HttpResponse, withCaching } from '../response/http-response'
 import { type Action, create, list, read, remove, update } from './actions'
 import type { ResourceRequest, Service } from './service'
 
@@ -32,7 +32,7 @@ const ofItem = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: update, PA
  * values, constraints.
  * @throws {ApiError} for every refusal
  */
-export async function handle(service: Service, request: ResourceRequest): Promise<Answer> {
+export async function handle(service: Service, request: ResourceRequest): Promise<HttpResponse> {
   const { resource, method, segment, headers, context } = request
   const principal = await requirePrincipal(resource.rule, accessRequest(service, request), resource.owner !== undefined)
   if (!isReading(method)) {
@@ -40,7 +40,7 @@ export async function handle(service: Service, request: ResourceRequest): Promis
     requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
   }
   const { actions, allow } = (segment === undefined ? ofCollection : ofItem)[resource.writable ? 'all' : 'reading']
-  if (method === 'OPTIONS') return answerEmpty(allow)
+  if (method === 'OPTIONS') return emptyResponse(allow)
   const action = actions.get(method)
   if (action !== undefined) return withCaching(await action(service, request, principal), principal.id === null)
   throw new ApiError('method-not-allowed', `${method} is not possible here; ${allow.Allow} are`, { headers: allow })

@@ -1,6 +1,6 @@
 import { partiesOf } from '../access/fair-queue'
 import type { Principal } from '../access/rule'
-import type { ChangeSet } from '../plan/plan'
+import type { ChangeSet } from '../query/query'
 import type { ResourceRequest, Service } from './service'
 
 /** Passwords are stored as hashes alone. */

@@ -1,11 +1,11 @@
-import type { ListPlan } from '../plan/plan'
-import type { Session } from '../query/connection'
-import { afterLoad } from '../query/load'
-import { bytesOf, measureOf, type RowMeasure, roomOf } from '../query/measure'
-import { type JsonRecord, recordOfRow } from '../query/record'
-import { readerOf } from '../query/row'
-import { readRaw } from '../query/select'
-import type { RawRow } from '../query/statement'
+import type { DbSession } from '../connection/db-session'
+import type { RawRow } from '../connection/statement'
+import type { ListQuery } from '../query/query'
+import { afterLoad } from '../read/after-load'
+import { bytesOf, measureOf, type RowMeasure, valueLimitOf } from '../read/measure'
+import { type JsonRecord, recordOfRow } from '../read/record'
+import { readerOf } from '../read/row'
+import { readRaw } from '../read/select'
 import type { Limits } from '../request/limits'
 import { countedLength, type HeldBytes } from '../response/held-bytes'
 import { growing, type PageRows, readAttempts } from './budget'
@@ -16,7 +16,7 @@ import { growing, type PageRows, readAttempts } from './budget'
  * most the bytes of a page, or one row.
  */
 export async function renderLoaded(
-  session: Session,
+  session: DbSession,
   page: PageRows,
   limits: Limits,
   held: () => HeldBytes,
@@ -29,7 +29,7 @@ export async function renderLoaded(
   for (const { start, rows, bytes } of pieces) {
     const plan = { ...page.plan, offset: page.plan.offset + start, limit: rows.length }
     const whole = rows.every(measure.isWhole) ? rows : await readPiece(session, plan, bytes)
-    const read = whole.map(readerOf(resource.row, session.dataSource))
+    const read = whole.map(readerOf(resource.columns, session.dataSource))
     records.push(...(await afterLoad(session, resource, read)).map(recordOfRow(resource)))
   }
   return records
@@ -44,7 +44,7 @@ interface Piece {
   shownBytes: number
 }
 
-function measureOfPage({ dataSource }: Session, { plan, room }: PageRows): RowMeasure {
+function measureOfPage({ dataSource }: DbSession, { plan, room }: PageRows): RowMeasure {
   if (room !== undefined) return measureOf(dataSource, plan, room)
   return { sizeOf: bytesOf, shownSizeOf: bytesOf, isWhole: () => true }
 }
@@ -83,13 +83,13 @@ function reserve(pieces: readonly Piece[], held: () => HeldBytes): void {
 }
 
 /** Reads rows of which values were left out. @throws {ApiError} `unavailable` */
-async function readPiece(session: Session, plan: ListPlan, bytes: number): Promise<readonly RawRow[]> {
-  let room = roomOf(bytes)
+async function readPiece(session: DbSession, plan: ListQuery, bytes: number): Promise<readonly RawRow[]> {
+  let room = valueLimitOf(bytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
     const rows = await readRaw(session, plan, room)
     const { isWhole, sizeOf } = measureOf(session.dataSource, plan, room)
     if (rows.every(isWhole)) return rows
-    room = roomOf(Math.max(...rows.map(sizeOf)))
+    room = valueLimitOf(Math.max(...rows.map(sizeOf)))
   }
   throw growing()
 }

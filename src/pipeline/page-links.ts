@@ -1,15 +1,15 @@
 import type { DataSource } from 'typeorm'
-import type { KeysetStart, ListPlan } from '../plan/plan'
-import type { Session } from '../query/connection'
-import { placeOf } from '../query/keyset'
-import type { RawRow } from '../query/statement'
+import type { DbSession } from '../connection/db-session'
+import type { RawRow } from '../connection/statement'
+import type { KeysetCursor, ListQuery } from '../query/query'
+import { cursorValuesOf } from '../read/keyset'
+import type { Cursor } from '../request/cursor'
 import type { ListRequest } from '../request/list-request'
-import type { PageStart } from '../request/page-token'
-import type { Page, PageLink } from '../response/envelope'
+import type { ListPage, PageLink } from '../response/envelope'
 import type { PageRows } from './budget'
 import type { Service } from './service'
 
-type Links = Pick<Page, 'next' | 'previous'>
+type Links = Pick<ListPage, 'next' | 'previous'>
 
 /** Rows of a page that links can lead on from. */
 export interface LinkedRows extends PageRows {
@@ -20,7 +20,7 @@ export interface LinkedRows extends PageRows {
 /** The rows of a page that the budget of bytes has ended, as far as a link can lead on exactly where it has no token. */
 export function rowsOfCut(read: PageRows): LinkedRows {
   const { plan, rows } = read
-  if (plan.start !== undefined) return read
+  if (plan.cursor !== undefined) return read
   const limit = pageLength(plan.offset, rows.length)
   return { ...read, rows: rows.slice(0, limit), numbered: { page: plan.offset / limit + 2, after: undefined, limit } }
 }
@@ -34,16 +34,16 @@ function pageLength(offset: number, most: number): number {
 /** @param inOrder the rows in the order that the client has asked for */
 export function linksOf(
   service: Service,
-  { dataSource }: Session,
+  { dataSource }: DbSession,
   request: ListRequest,
   { plan, hasMore, numbered }: LinkedRows,
   inOrder: readonly RawRow[],
 ): Links {
-  const { start } = plan
+  const { cursor } = plan
   const links =
-    start === undefined
+    cursor === undefined
       ? countedLinks(request, hasMore)
-      : keysetLinks(service, dataSource, plan, start, request, inOrder, hasMore)
+      : keysetLinks(service, dataSource, plan, cursor, request, inOrder, hasMore)
   return numbered === undefined ? links : { ...links, next: numbered }
 }
 
@@ -58,20 +58,20 @@ function countedLinks({ page }: ListRequest, hasMore: boolean): Links {
 function keysetLinks(
   service: Service,
   dataSource: DataSource,
-  plan: ListPlan,
-  start: KeysetStart,
+  plan: ListQuery,
+  cursor: KeysetCursor,
   { page }: ListRequest,
   rows: readonly RawRow[],
   hasMore: boolean,
 ): Links {
-  const { direction, place, skip } = start
+  const { direction, values, skip } = cursor
   const isBackwards = direction === 'before'
-  const hasStart = place !== undefined || skip > 0
+  const hasStart = values !== undefined || skip > 0
   /** Where no token names the row, the way is counted from where this page was counted from. */
-  const skipped = { direction, place, skip: plan.offset + rows.length }
-  const linkTo = (to: PageStart['direction'], row: RawRow | undefined): PageLink => {
-    const token = tokenOf(service, dataSource, plan, start.order, to, row)
-    const counted = to === direction ? service.pageTokens.write(skipped, start.order) : undefined
+  const skipped = { direction, values, skip: plan.offset + rows.length }
+  const linkTo = (to: Cursor['direction'], row: RawRow | undefined): PageLink => {
+    const token = tokenOf(service, dataSource, plan, cursor.order, to, row)
+    const counted = to === direction ? service.cursorTokens.write(skipped, cursor.order) : undefined
     return { page: to === 'after' ? page + 1 : Math.max(page - 1, 1), after: token ?? counted }
   }
   const hasNext = isBackwards ? hasStart : hasMore
@@ -87,15 +87,15 @@ function keysetLinks(
  * @returns undefined where JSON cannot say where the row stands, or no link holds it: texts that are sorted by may have any length
  */
 function tokenOf(
-  { pageTokens, limits }: Service,
+  { cursorTokens, limits }: Service,
   dataSource: DataSource,
-  plan: ListPlan,
+  plan: ListQuery,
   order: string,
-  direction: PageStart['direction'],
+  direction: Cursor['direction'],
   row: RawRow | undefined,
 ): string | undefined {
-  const place = row && placeOf(dataSource, plan, row)
-  if (row !== undefined && place === undefined) return undefined
-  const token = pageTokens.write({ direction, place, skip: 0 }, order)
+  const values = row && cursorValuesOf(dataSource, plan, row)
+  if (row !== undefined && values === undefined) return undefined
+  const token = cursorTokens.write({ direction, values, skip: 0 }, order)
   return token.length <= limits.parameterValue ? token : undefined
 }

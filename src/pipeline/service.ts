@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Credentials } from '../access/credentials'
 import type { PasswordChecks } from '../access/password-checks'
 import type { AccessRequest, Principal } from '../access/rule'
-import type { OutlineCache } from '../plan/outline'
-import type { Session } from '../query/connection'
+import type { DbSession } from '../connection/db-session'
+import type { QueryShapeCache } from '../query/query-shape'
 import type { Payload } from '../request/body'
+import type { CursorTokens } from '../request/cursor'
 import type { Limits } from '../request/limits'
-import type { PageTokens } from '../request/page-token'
 import type { HeldBytes } from '../response/held-bytes'
 import type { Registry, Resource } from '../schema/registry'
 
@@ -18,21 +18,21 @@ export interface Service {
   readonly allowedOrigins: readonly string[]
   /** Who sends these credentials from this address; undefined for nobody. */
   readonly authenticate: (
-    session: Session,
+    session: DbSession,
     credentials: Credentials | undefined,
     address: string,
   ) => Promise<Principal | undefined>
   readonly passwords: PasswordChecks
   /** Names of list requests that were looked up before. */
-  readonly outlines: OutlineCache
+  readonly queryShapes: QueryShapeCache
   /** Of keyset paging. */
-  readonly pageTokens: PageTokens
+  readonly cursorTokens: CursorTokens
 }
 
 /** One request on a resource, with what is known before anything is read. */
 export interface ResourceRequest {
   readonly resource: Resource
-  readonly session: Session
+  readonly session: DbSession
   /** The last segment of an item path, undecoded; undefined for the collection. */
   readonly segment: string | undefined
   /** Upper case. */

@@ -1,19 +1,19 @@
 import type { Principal } from '../access/rule'
 import { FieldErrors } from '../errors'
-import { planUpdate, type ShownValue } from '../plan/change-set'
-import type { Target } from '../plan/plan'
-import { parseKey } from '../plan/select-plan'
-import { ownerKey } from '../plan/target'
-import { recordStored } from '../query/entity-tag'
-import { afterLoad } from '../query/load'
-import { renderField } from '../query/record'
-import { requireReferences } from '../query/reference'
-import type { Row } from '../query/row'
-import { unreadNames, updateUnread } from '../query/unread'
-import { validateChanges } from '../query/validate'
-import { type Saved, updateRow } from '../query/write'
+import { planUpdate, type ShownValue } from '../query/change-set'
+import { parseKey } from '../query/list-query'
+import { ownerKey } from '../query/owner'
+import type { WriteTarget } from '../query/query'
+import { afterLoad } from '../read/after-load'
+import { recordStored } from '../read/entity-tag'
+import { renderField } from '../read/record'
+import type { Row } from '../read/row'
 import type { Body } from '../request/body'
 import type { Resource } from '../schema/registry'
+import { requireReferences } from '../write/references'
+import { fieldsWithoutRead, updateWithoutRead } from '../write/update-without-read'
+import { validateChanges } from '../write/validate'
+import { type Saved, updateRow } from '../write/write'
 import { requireTarget } from './found'
 import { hashPasswords } from './hash-passwords'
 import type { ResourceRequest, Service } from './service'
@@ -31,18 +31,18 @@ export async function updateAtOnce(
   body: Body,
 ): Promise<Saved | undefined> {
   const { resource, session, headers } = request
-  const names = unreadNames(resource, session.dataSource)
+  const names = fieldsWithoutRead(resource, session.dataSource)
   const isConditional = headers['if-match'] !== undefined || headers['if-none-match'] !== undefined
   if (isConditional || body.size === 0 || ![...body.keys()].every((name) => names.has(name))) return undefined
   const target = targetOf(request, principal)
   if (target === undefined) return undefined
   const errors = new FieldErrors()
   const changes = planUpdate(resource, body, () => undefined, errors)
-  return errors.isEmpty ? updateUnread(session, resource, target, changes) : undefined
+  return errors.isEmpty ? updateWithoutRead(session, resource, target, changes) : undefined
 }
 
 /** The record of a path, if it is the principal's; undefined for none. */
-function targetOf({ resource, segment = '' }: ResourceRequest, principal: Principal): Target | undefined {
+function targetOf({ resource, segment = '' }: ResourceRequest, principal: Principal): WriteTarget | undefined {
   const key = parseKey(resource, segment)
   if (key === undefined) return undefined
   try {
@@ -65,7 +65,7 @@ export async function updateFound(
   body: Body,
 ): Promise<Saved | undefined> {
   const { resource, session } = request
-  const found = await requireTarget(request, principal, 'entityRow')
+  const found = await requireTarget(request, principal, 'entityColumns')
   const [row = found.row] = await afterLoad(session, resource, [found.row])
   const errors = new FieldErrors()
   const changes = planUpdate(resource, body, shownIn(resource, row), errors)
@@ -77,5 +77,5 @@ export async function updateFound(
 
 /** What the client sees of a record: nothing of a hidden field. */
 function shownIn(resource: Resource, row: Row): ShownValue {
-  return (field) => (resource.record.includes(field) ? renderField(resource, row, field) : undefined)
+  return (field) => (resource.outputFields.includes(field) ? renderField(resource, row, field) : undefined)
 }

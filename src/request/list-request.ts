@@ -11,7 +11,7 @@ export interface ListRequest {
   /** How they are combined: all nodes must hold. */
   readonly where: readonly FilterNode[]
   /** What is asked, without the values of filters: requests of which this is the same name the same fields. */
-  readonly names: string
+  readonly cacheKey: string
   /** Names as given, with a leading `-` for descending. */
   readonly ordering: readonly string[]
   /** Records a page has at most; 0 only with `count`. */
@@ -45,7 +45,7 @@ export function parseListRequest(
   const pairs = readPairs(querystring, limits)
   const filters: Filter[] = []
   const where: FilterNode[] = []
-  let names = ''
+  let cacheKey = ''
   let others = ''
   for (const pair of pairs) {
     const { name, value, raw, rawName } = pair
@@ -54,12 +54,12 @@ export function parseListRequest(
       const group = parseGroup(name, value, filters, errors)
       if (group === undefined) continue
       where.push(group)
-      names += `&=${groupKey(group, filters)}`
+      cacheKey += `&=${groupKey(group, filters)}`
     } else if (!isOptional && !reservedNames.has(name)) {
       where.push(filters.push(pair) - 1)
       // As sent, where no name has "&" or "=" in it: decoded, `title%26score` would be the names of two.
-      names += `&${rawName}`
-    } else if (name === 'ordering') names += `&${raw}`
+      cacheKey += `&${rawName}`
+    } else if (name === 'ordering') cacheKey += `&${raw}`
     else if (name !== 'count') continue
     others += `&${raw}`
   }
@@ -83,7 +83,7 @@ export function parseListRequest(
     page,
     after,
     count,
-    names,
+    cacheKey,
     others: others.slice(1),
   }
 }

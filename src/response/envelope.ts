@@ -1,9 +1,9 @@
-import type { JsonRecord } from '../query/record'
+import type { JsonRecord } from '../read/record'
 import type { ListRequest } from '../request/list-request'
 import type { Resource } from '../schema/registry'
 
 /** A page's records, and what leads on from it. */
-export interface Page {
+export interface ListPage {
   readonly records: readonly JsonRecord[]
   readonly next: PageLink | undefined
   readonly previous: PageLink | undefined
@@ -31,7 +31,7 @@ export interface PageLink {
 export function renderEnvelope(
   { name: model }: Resource,
   { page, limit, others }: ListRequest,
-  { records, next, previous, total }: Page,
+  { records, next, previous, total }: ListPage,
   collection: string,
 ): string {
   const start = `${collection}?${others === '' ? '' : `${others}&`}`

@@ -2,8 +2,8 @@ import type { DataSource, EntityMetadata } from 'typeorm'
 import { argon2id, hashLength, type PasswordHashing } from '../access/password'
 import type { Report } from '../errors'
 import type { UserAccountOptions } from '../resource'
-import type { Kind } from '../value/kind'
-import { kindOf } from './column-kind'
+import type { ValueType } from '../value/value-type'
+import { valueTypeOf } from './column-value-type'
 import type { ColumnMetadata } from './metadata'
 import { propertyOf } from './property'
 
@@ -44,7 +44,7 @@ export function buildAccountSource(
   // Any other value, as a text "no", would be taken for true.
   const findFlag = (role: 'admin' | 'active'): ColumnMetadata | undefined => {
     const column = find(role)
-    if (column !== undefined && !isFlag(kindOf(column, dataSource))) {
+    if (column !== undefined && !isFlag(valueTypeOf(column, dataSource))) {
       report(`"${column.propertyPath}" says whether a user is ${role}, so it must be a boolean or an integer column`)
     }
     return column
@@ -81,8 +81,8 @@ function isDeclaredBy({ target: entity }: EntityMetadata, { target }: ColumnMeta
   return typeof entity === 'function' && typeof target === 'function' && entity.prototype instanceof target
 }
 
-function isFlag(kind: Kind | undefined): boolean {
-  return kind?.boolean === true || kind?.wide !== undefined
+function isFlag(kind: ValueType | undefined): boolean {
+  return kind?.name === 'boolean' || kind?.name === 'integer'
 }
 
 function hashingOf(

@@ -1,13 +1,13 @@
 import type { Report } from '../errors'
 import type { MountContext } from './context'
-import { buildField, buildIdField, type Field, kindOfAll, relationOf } from './field'
+import { buildField, buildIdField, type Field, relationOf, valueTypeOfAll } from './field'
 import { hiddenReference, isHidden } from './hidden'
-import { hindranceOf } from './hindrance'
 import type { ColumnMetadata } from './metadata'
 import { fieldColumns, isColumnNamed, isNamed, isSameColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 import { isToMany } from './relations'
 import { buildStoredColumn, type StoredColumn } from './stored-column'
+import { unsupportedReason } from './unsupported'
 
 /** The fields, and those that are hidden: excluded, `select: false`, and the users' password (specification: Hidden fields). */
 export function buildFields(
@@ -23,7 +23,7 @@ export function buildFields(
   const hidden: Field[] = []
   const stored = new Map<ColumnMetadata, StoredColumn>()
   for (const column of fieldColumns(metadata, dataSource)) {
-    const hindrance = hindranceOf(column, dataSource, options.rename)
+    const hindrance = unsupportedReason(column, dataSource, options.rename)
     const built = buildStoredColumn(column, dataSource)
     if (hindrance === undefined && built !== undefined) stored.set(column, built)
     else if (!isHiddenHere(column)) report(`${propertyOf(column)} ${hindrance}`)
@@ -90,7 +90,7 @@ export function fieldsOfRecord(
   const columns = [...new Set(stored)]
   const [first] = columns
   if (first === undefined || columns.length < keys.length) return []
-  const kind = kindOfAll(columns, first)
+  const kind = valueTypeOfAll(columns, first)
   if (kind.inPath === undefined) {
     report(`its key ${keys.map(propertyOf).join(' and ')} must be ${kind.description}, which cannot stand in a path`)
   }

@@ -3,7 +3,7 @@ import type { Rule } from '../access/rule'
 import { ConfigError } from '../errors'
 import { buildResource } from './build-resource'
 import { checkNeeds, checkRule } from './build-rule'
-import { supportedDatabases } from './column-kind'
+import { supportedDatabases } from './column-value-type'
 import { collectAccounts, collectRegistrations, type ResourceRegistration, type UserRegistration } from './registration'
 import type { Registry, Resource } from './registry'
 

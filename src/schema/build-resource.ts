@@ -38,17 +38,19 @@ export function buildResource(registration: Registration, context: MountContext,
   const { shown, hidden } = buildFields(registration, context, report)
   const rule = buildRule(registration, context, report)
   const owner = findOwner(registration, [...shown, ...hidden], context, report)
-  const record = fieldsOfRecord(registration, shown, report)
+  const outputFields = fieldsOfRecord(registration, shown, report)
   const lifecycle = lifecycleOf(metadata, context.dataSource)
   const validate = buildValidate(metadata)
-  const row = [
-    ...new Set<ReadColumn>([...record, ...(owner === undefined ? [] : [owner])].flatMap(({ columns }) => columns)),
+  const shownColumns = [
+    ...new Set<ReadColumn>(
+      [...outputFields, ...(owner === undefined ? [] : [owner])].flatMap(({ columns }) => columns),
+    ),
   ]
   const needsWhole = lifecycle.load || lifecycle.write || validate !== undefined || metadata.treeType !== undefined
-  const entityRow = needsWhole ? wholeRow(row, metadata, context) : row
-  const inputs = [...hidden.filter((field) => field.insertable), ...record]
-  const fields = namesOf(record)
-  const [key] = record
+  const entityColumns = needsWhole ? wholeRow(shownColumns, metadata, context) : shownColumns
+  const inputs = [...hidden.filter((field) => field.insertable), ...outputFields]
+  const fields = namesOf(outputFields)
+  const [key] = outputFields
   if (key === undefined || rule === undefined) return undefined
   return {
     name,
@@ -58,11 +60,11 @@ export function buildResource(registration: Registration, context: MountContext,
     // The rows of a view are those of other tables.
     writable: rule.writes !== false && metadata.tableType !== 'view',
     key,
-    record,
-    row: lifecycle.load ? entityRow : row,
-    entityRow,
+    outputFields,
+    columns: lifecycle.load ? entityColumns : shownColumns,
+    entityColumns,
     fields,
-    inputs: new Map(inputs.map((field) => [field.name, field])),
+    writableFields: new Map(inputs.map((field) => [field.name, field])),
     embedded: new Set(inputs.flatMap(({ path }) => prefixesOf(path))),
     relations: buildRelations(registration),
     related: (relation) => {

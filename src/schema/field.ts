@@ -1,6 +1,6 @@
-import { compositeKind } from '../value/composite'
-import type { Kind } from '../value/kind'
-import { textKind } from '../value/text'
+import { compositeType } from '../value/composite'
+import { textType } from '../value/text'
+import type { ValueType } from '../value/value-type'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
 import { isColumnNamed, jsonPath, propertyOf, type Renaming } from './property'
 import type { StoredColumn } from './stored-column'
@@ -18,7 +18,7 @@ export interface Field {
   /** The relation whose foreign key this is. */
   readonly relation: RelationMetadata | undefined
   /** Of several columns the value is an array. */
-  readonly kind: Kind
+  readonly valueType: ValueType
   readonly nullable: boolean
   /** Whether POST must give it: not nullable, no default, not made by the database (specification: Required fields). */
   readonly required: boolean
@@ -66,7 +66,7 @@ export function buildField(
     property,
     columns: stored,
     relation,
-    kind: password ? textKind(passwordLength, 1) : kindOfAll(stored, first),
+    valueType: password ? textType(passwordLength, 1) : valueTypeOfAll(stored, first),
     nullable,
     // TypeORM gives the parent of a root no column that may not be null.
     required: insertable && !nullable && !relation?.isTreeParent && !columns.every(hasDefault),
@@ -78,19 +78,19 @@ export function buildField(
 }
 
 /** The kind of a value that takes these columns. */
-export function kindOfAll(columns: readonly StoredColumn[], first: StoredColumn): Kind {
-  return columns.length === 1 ? first.kind : compositeKind(columns.map((column) => column.kind))
+export function valueTypeOfAll(columns: readonly StoredColumn[], first: StoredColumn): ValueType {
+  return columns.length === 1 ? first.valueType : compositeType(columns.map((column) => column.valueType))
 }
 
 /** The key under the name that every record has for it. */
-export function buildIdField(columns: readonly StoredColumn[], kind: Kind): Field {
+export function buildIdField(columns: readonly StoredColumn[], valueType: ValueType): Field {
   return {
     name: 'id',
     path: ['id'],
     property: columns.map(({ column }) => propertyOf(column)).join(', '),
     columns,
     relation: undefined,
-    kind,
+    valueType,
     nullable: false,
     required: false,
     insertable: false,

@@ -1,5 +1,5 @@
 import { type DataSource, type EntityMetadata, getMetadataArgsStorage } from 'typeorm'
-import { isBinary } from './column-kind'
+import { isBinary } from './column-value-type'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
 import { endOfReferences } from './stored-column'
 

@@ -21,15 +21,15 @@ export interface Resource {
   /** The field that the item path holds, always shown as `id`. */
   readonly key: Field
   /** What a record shows, in this order. */
-  readonly record: readonly Field[]
+  readonly outputFields: readonly Field[]
   /** What is read from the database, each column once: those of the record, of a hidden owner; all where `@AfterLoad` sees them. */
-  readonly row: readonly ReadColumn[]
+  readonly columns: readonly ReadColumn[]
   /** What listeners of writes and validators expect: the same, and behind it the other columns that TypeORM selects. */
-  readonly entityRow: readonly ReadColumn[]
+  readonly entityColumns: readonly ReadColumn[]
   /** The shown fields by every name that a filter or an ordering may use: `author` and `author_id`. */
   readonly fields: ReadonlyMap<string, Field>
   /** What a body may name: the shown fields, and hidden ones that can be written. */
-  readonly inputs: ReadonlyMap<string, Field>
+  readonly writableFields: ReadonlyMap<string, Field>
   /** Names of the embedded entities, which part the names of their fields: `profile`, `profile__address`. */
   readonly embedded: ReadonlySet<string>
   /** The relations to other records that a filter may follow, besides foreign keys, by name. */

@@ -25,7 +25,7 @@ export function isHiddenBy(related: Resource, relation: RelationMetadata): boole
   const { inverseRelation } = relation
   if (inverseRelation === undefined || !isToMany(relation)) return false
   const isIt = (other: RelationMetadata | undefined): boolean => other?.propertyPath === inverseRelation.propertyPath
-  const shown: readonly Field[] = related.record
+  const shown: readonly Field[] = related.outputFields
   return !shown.some((field) => isIt(field.relation)) && ![...related.relations.values()].some(isIt)
 }
 

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
-import type { Kind } from '../value/kind'
-import { kindOf } from './column-kind'
+import type { ValueType } from '../value/value-type'
+import { valueTypeOf } from './column-value-type'
 import type { ColumnMetadata } from './metadata'
 
 /** One column of a table, as statements name it and as its values are read. */
@@ -9,23 +9,23 @@ export interface ReadColumn {
   /** The column that says how TypeORM stores the values: for a foreign key, the one it refers to in the end. */
   readonly valueColumn: ColumnMetadata
   /** Undefined for a column type that has no JSON form here. */
-  readonly kind: Kind | undefined
+  readonly valueType: ValueType | undefined
 }
 
 /** A column whose values have a JSON form. */
 export interface StoredColumn extends ReadColumn {
-  readonly kind: Kind
+  readonly valueType: ValueType
 }
 
 export function buildReadColumn(column: ColumnMetadata, dataSource: DataSource): ReadColumn {
   const valueColumn = endOfReferences(column)
-  return { column, valueColumn, kind: kindOf(valueColumn, dataSource) }
+  return { column, valueColumn, valueType: valueTypeOf(valueColumn, dataSource) }
 }
 
 /** @returns undefined for a column type that has no JSON form here */
 export function buildStoredColumn(column: ColumnMetadata, dataSource: DataSource): StoredColumn | undefined {
-  const { kind, ...read } = buildReadColumn(column, dataSource)
-  return kind && { ...read, kind }
+  const { valueType, ...read } = buildReadColumn(column, dataSource)
+  return valueType && { ...read, valueType }
 }
 
 /** Whether its values are what a query gives, whatever type is declared for them. */

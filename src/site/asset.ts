@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { holdsIfNoneMatch } from '../request/preconditions'
-import { answerNotModified, answerText } from '../response/answer'
-import type { Page } from './page'
+import { notModifiedResponse, textResponse } from '../response/http-response'
+import type { PageHandler } from './page'
 
 /** What the build puts beside the service: `dist/web`, from `dist/site` as from `src/site`. */
 const folder = join(__dirname, '..', '..', 'dist', 'web')
@@ -11,14 +11,14 @@ const folder = join(__dirname, '..', '..', 'dist', 'web')
 const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' } as const
 
 /** A file of the package's own, read when it is first asked for. @param name with its folder: `docs/swagger-ui.css` */
-export function assetPage(name: `${string}.${keyof typeof types}`): Page {
+export function assetPage(name: `${string}.${keyof typeof types}`): PageHandler {
   const type = name.endsWith('.css') ? types.css : types.js
   let file: { readonly text: string; readonly tag: string } | undefined
   return async ({ context }) => {
     file ??= readAsset(name)
     const { text, tag } = file
-    if (!holdsIfNoneMatch(context.headers['if-none-match'], tag)) return answerNotModified(tag)
-    return answerText(type, text, { ETag: tag })
+    if (!holdsIfNoneMatch(context.headers['if-none-match'], tag)) return notModifiedResponse(tag)
+    return textResponse(type, text, { ETag: tag })
   }
 }
 
@@ -29,9 +29,9 @@ function readAsset(name: string): { readonly text: string; readonly tag: string 
 }
 
 /** A page of HTML that may load and ask what is of our own origin, and nothing else (W3C, Content Security Policy). */
-export function htmlPage(render: (root: string) => string): Page {
+export function htmlPage(render: (root: string) => string): PageHandler {
   return async ({ root }) =>
-    answerText('text/html; charset=utf-8', render(escapeHtml(root)), { 'Content-Security-Policy': policy })
+    textResponse('text/html; charset=utf-8', render(escapeHtml(root)), { 'Content-Security-Policy': policy })
 }
 
 const policy = [

@@ -1,12 +1,10 @@
 import { defaultLimits, maxRecordBytes } from '../request/limits'
 import { checkOptionNames } from '../schema/registration'
+import { maxTimerMs } from '../timers'
 import { type MountOptions, withDefaults } from './mount-options'
 
 /** What an option must be, in words, and whether a value is it. */
 type Expectation = readonly [what: string, isMet: (value: unknown) => boolean]
-
-/** What timers can count to. */
-const longest = 2 ** 31 - 1
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 const flag: Expectation = ['true or false', (value) => typeof value === 'boolean']
@@ -19,10 +17,10 @@ const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
   limits: ['an object of limits', isObject],
   allowedOrigins: ['an array of origins, as "https://example.org"', Array.isArray],
   pagingSecret: ['a text of 16 characters or more', (value) => typeof value === 'string' && value.length >= 16],
-  waitLimit: [`milliseconds from 1 to ${longest}`, (value) => isCount(value) && Number(value) <= longest],
+  waitLimit: [`milliseconds from 1 to ${maxTimerMs}`, (value) => isCount(value) && Number(value) <= maxTimerMs],
   statementTimeout: [
-    `milliseconds from 1 to ${longest}, or 0 for no limit`,
-    (value) => value === 0 || (isCount(value) && Number(value) <= longest),
+    `milliseconds from 1 to ${maxTimerMs}, or 0 for no limit`,
+    (value) => value === 0 || (isCount(value) && Number(value) <= maxTimerMs),
   ],
   sqliteLock: flag,
   health: flag,

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { DataSource } from 'typeorm'
-import { within } from '../query/connection'
+import { within } from '../timers'
 
 export interface CloseOptions {
   /** How long requests may still take, in milliseconds; then they are cut off. Default: 10,000. */

@@ -1,20 +1,20 @@
 import { parseCredentials } from '../access/credentials'
 import { requirePrincipal } from '../access/require-principal'
 import type { Principal, Rule } from '../access/rule'
+import type { DbSession } from '../connection/db-session'
 import { unavailable } from '../errors'
 import { type ApiInfo, renderOpenApi } from '../openapi/document'
 import type { Service } from '../pipeline/service'
-import type { Session } from '../query/connection'
 import { holdsIfNoneMatch } from '../request/preconditions'
-import { type Answer, answerJson, answerNotModified, withCaching } from '../response/answer'
+import { type HttpResponse, jsonResponse, notModifiedResponse, withCaching } from '../response/http-response'
 import { memoize } from '../schema/memoize'
 import { tagOf } from './asset'
-import type { Page, PageRequest } from './page'
+import type { PageHandler, PageRequest } from './page'
 
 /** Who may read the description of a mount. */
 export interface ReaderAccess {
   readonly rule: Rule
-  readonly session: Session
+  readonly session: DbSession
 }
 
 /** What the description of a mount is made with. */
@@ -29,7 +29,7 @@ interface Document {
 }
 
 /** The OpenAPI document of what is mounted, for whom the rule lets read it. */
-export function buildDescription({ info, ...access }: DescriptionOptions): Page {
+export function buildDescription({ info, ...access }: DescriptionOptions): PageHandler {
   const documentOf = memoize((service: Service) => write(service, info))
   return async (request) => {
     const { service } = await requireReader(access, request)
@@ -64,8 +64,8 @@ function write({ resources, limits }: Service, info: ApiInfo): Document {
   return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`) }
 }
 
-function answerDocument({ context, root }: PageRequest, { textAt, tagAt }: Document): Answer {
+function answerDocument({ context, root }: PageRequest, { textAt, tagAt }: Document): HttpResponse {
   const tag = tagAt(root)
   const isNew = holdsIfNoneMatch(context.headers['if-none-match'], tag)
-  return withCaching(isNew ? answerJson(200, textAt(root), { ETag: tag }) : answerNotModified(tag), false)
+  return withCaching(isNew ? jsonResponse(200, textAt(root), { ETag: tag }) : notModifiedResponse(tag), false)
 }

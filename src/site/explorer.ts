@@ -1,9 +1,9 @@
 import { adminRule, type Rule, userRule } from '../access/rule'
 import type { Service } from '../pipeline/service'
-import { answerJson, withCaching } from '../response/answer'
+import { jsonResponse, withCaching } from '../response/http-response'
 import { assetPage, htmlPage } from './asset'
 import { type ReaderAccess, requireReader } from './description'
-import type { Page, Pages } from './page'
+import type { PageHandler, Pages } from './page'
 
 /** The page to look at records and to change them. Its files are under a name that no resource can have. */
 export function explorerPages(access: ReaderAccess): Pages {
@@ -18,12 +18,12 @@ export function explorerPages(access: ReaderAccess): Pages {
  * Says to who signs in whose credentials these are, so that the page knows what is the user's own, and whether he is an administrator. Whom no rule lets in is not told
  * that his password is right (specification: Admin rule).
  */
-function sessionPage(access: ReaderAccess): Page {
+function sessionPage(access: ReaderAccess): PageHandler {
   return async (request) => {
     const { service } = await requireReader(access, request)
     const { principal } = await requireReader({ ...access, rule: loginRule(service) }, request)
     const { id, admin = false } = principal
-    return withCaching(answerJson(200, JSON.stringify({ id, admin })), false)
+    return withCaching(jsonResponse(200, JSON.stringify({ id, admin })), false)
   }
 }
 
@@ -57,8 +57,8 @@ const explorer = htmlPage(
  * What a mount begins with: the page for a browser, the list of resources for a program.
  * @param hasExplorer whether there is a page
  */
-export function rootPage(access: ReaderAccess, hasExplorer: boolean): Page {
-  const list: Page = async (request) => {
+export function rootPage(access: ReaderAccess, hasExplorer: boolean): PageHandler {
+  const list: PageHandler = async (request) => {
     const { service } = await requireReader(access, request)
     const { root } = request
     const listed = [...service.resources.values()].map(({ name, description }) => ({
@@ -66,7 +66,7 @@ export function rootPage(access: ReaderAccess, hasExplorer: boolean): Page {
       path: `${root}/${name}/`,
       description,
     }))
-    return withCaching(answerJson(200, JSON.stringify({ resources: listed, openapi: `${root}/openapi.json` })), false)
+    return withCaching(jsonResponse(200, JSON.stringify({ resources: listed, openapi: `${root}/openapi.json` })), false)
   }
   if (!hasExplorer) return list
   return async (request) => {

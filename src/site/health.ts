@@ -1,9 +1,10 @@
+import { type DbSession, withRunner } from '../connection/db-session'
+import { hasReplicas } from '../connection/replica'
+import { dialectOf } from '../dialect/dialect-of'
 import { unavailable } from '../errors'
-import { type Session, within, withRunner } from '../query/connection'
-import { dialectOf } from '../query/dialect-of'
-import { hasReplicas } from '../query/replica'
-import { answerHealthy, answerRefusal } from '../response/answer'
-import type { Page } from './page'
+import { healthResponse, problemResponse } from '../response/http-response'
+import { within } from '../timers'
+import type { PageHandler } from './page'
 
 /** `warn` where a replica does not answer: what it was asked, the primary is. */
 type Health = 'pass' | 'warn' | 'fail'
@@ -12,7 +13,7 @@ type Health = 'pass' | 'warn' | 'fail'
 const patience = 2000
 
 /** Asks whether the database answers. */
-function buildHealth(session: Session): () => Promise<Health> {
+function buildHealth(session: DbSession): () => Promise<Health> {
   const asksPrimary = buildQuestion(session)
   const asksReplica = hasReplicas(session.dataSource) ? buildQuestion({ ...session, replica: true }) : asksPrimary
   return async () => {
@@ -23,7 +24,7 @@ function buildHealth(session: Session): () => Promise<Health> {
 }
 
 /** One statement at a time, for all who want to know meanwhile. */
-function buildQuestion(session: Session): () => Promise<boolean> {
+function buildQuestion(session: DbSession): () => Promise<boolean> {
   let asked: Promise<boolean> | undefined
   return () => {
     asked ??= answers(session).finally(() => {
@@ -33,7 +34,7 @@ function buildQuestion(session: Session): () => Promise<boolean> {
   }
 }
 
-async function answers(session: Session): Promise<boolean> {
+async function answers(session: DbSession): Promise<boolean> {
   // It is in this process; a transaction that others wait for is no illness.
   if (dialectOf(session.dataSource).sharesConnection) return true
   return withRunner(session, (runner) => runner.query('SELECT 1')).then(
@@ -43,10 +44,10 @@ async function answers(session: Session): Promise<boolean> {
 }
 
 /** Says whether the database answers, and nothing else. */
-export function healthPage(session: Session): Page {
+export function healthPage(session: DbSession): PageHandler {
   const ask = buildHealth(session)
   return async ({ service }) => {
     const health = service === undefined ? 'fail' : await ask()
-    return health === 'fail' ? answerRefusal(unavailable('the database does not answer')) : answerHealthy(health)
+    return health === 'fail' ? problemResponse(unavailable('the database does not answer')) : healthResponse(health)
   }
 }

@@ -1,21 +1,21 @@
 import type { Context, Middleware } from 'koa'
+import type { DbSession, WaitingClient } from '../connection/db-session'
 import { channels } from '../diagnostics'
 import { unavailable } from '../errors'
 import type { ResourceRequest, Service } from '../pipeline/service'
-import type { Session, WaitingClient } from '../query/connection'
 import type { Limits } from '../request/limits'
-import { answerRefusal } from '../response/answer'
-import { answer, answerPage, send } from './answer'
-import { heldBy } from './held'
+import { problemResponse } from '../response/http-response'
+import { heldBytesOf } from './held-bytes'
 import type { Pages } from './page'
 import { readPayload } from './payload'
-import { takeTurn } from './turns'
+import { waitForPrevious } from './pipelining'
+import { respond, respondPage, sendResponse } from './respond'
 
 /** What is mounted. */
 export interface Site {
   /** `/api` */
   readonly base: string
-  readonly session: Session
+  readonly session: DbSession
   /** What the database has been scanned for; undefined until the data source is initialized. */
   readonly service: () => Service | undefined
   /** What can be read besides resources. */
@@ -41,7 +41,7 @@ export function buildMiddleware(site: Site): Middleware {
     if (service === undefined || resource === undefined) {
       return answerOther(site, context, path.slice(base.length).replace(/\/$/, ''), next)
     }
-    const turn = takeTurn(context, limits.pipelined)
+    const turn = waitForPrevious(context, limits.pipelined)
     if (turn !== undefined && !(await turn)) return
     const request: ResourceRequest = {
       resource,
@@ -53,9 +53,9 @@ export function buildMiddleware(site: Site): Middleware {
       headers: context.req.headers,
       context,
       readPayload: (limit) => readPayload(context, limit),
-      held: heldBy(context, limits.responseBytes),
+      held: heldBytesOf(context, limits.responseBytes),
     }
-    await answer(service, request, site.serverTiming)
+    await respond(service, request, site.serverTiming)
   }
 }
 
@@ -65,17 +65,17 @@ async function answerOther(site: Site, context: Context, path: string, next: () 
   const service = site.service()
   const page = isGet(context) ? pages.get(path) : undefined
   if (page !== undefined) {
-    const turn = takeTurn(context, limits.pipelined)
+    const turn = waitForPrevious(context, limits.pipelined)
     if (turn !== undefined && !(await turn)) return
     const asked = { context, service, root: `${mountPoint(context)}${base}` }
-    const held = heldBy(context, limits.responseBytes)
-    return answerPage(page, asked, { context, session, resource: path.slice(1) }, held)
+    const held = heldBytesOf(context, limits.responseBytes)
+    return respondPage(page, asked, { context, session, resource: path.slice(1) }, held)
   }
   if (path === '' || service !== undefined) return void (await next())
-  send(context, answerRefusal(unavailable('the database is not connected')))
+  sendResponse(context, problemResponse(unavailable('the database is not connected')))
 }
 
-function sessionOf({ session, serverTiming }: Site, resource: string, context: Context): Session {
+function sessionOf({ session, serverTiming }: Site, resource: string, context: Context): DbSession {
   const isTraced = serverTiming || channels.request.hasSubscribers || channels.statement.hasSubscribers
   const trace = isTraced ? { trace: { resource, statements: 0, rows: 0, milliseconds: 0 } } : undefined
   // What is written is written, whether or not the client hears of it.

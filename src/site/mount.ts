@@ -4,19 +4,19 @@ import { buildAuthenticate } from '../access/account'
 import { argon2id } from '../access/password'
 import { buildPasswordChecks } from '../access/password-checks'
 import { ruleTitle } from '../access/require-principal'
+import { type DbSession, renewConnectionQueues } from '../connection/db-session'
+import { warnOfSettings } from '../connection/settings'
+import { newStatementCache } from '../connection/statement-cache'
+import { dialectOf } from '../dialect/dialect-of'
 import { ConfigError } from '../errors'
 import type { Service } from '../pipeline/service'
-import { newOutlineCache } from '../plan/outline'
-import { buildAccountLookup } from '../query/account-lookup'
-import { renewHandovers, type Session } from '../query/connection'
-import { dialectOf } from '../query/dialect-of'
-import { noteMissingIndexes } from '../query/indexes'
-import { warnOfSettings } from '../query/settings'
-import { lockSqlite } from '../query/sqlite-lock'
-import { newStatementCache } from '../query/statement-cache'
-import { buildPageTokens } from '../request/page-token'
+import { newQueryShapeCache } from '../query/query-shape'
+import { buildAccountLookup } from '../read/account-lookup'
+import { noteMissingIndexes } from '../read/missing-indexes'
+import { buildCursorTokens } from '../request/cursor'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
 import type { Resource } from '../schema/registry'
+import { lockSqlite } from '../sqlite-lock/install'
 import { checkOptions } from './check-options'
 import { buildMiddleware } from './koa'
 import { type MountOptions, type MountSettings, withDefaults } from './mount-options'
@@ -62,7 +62,7 @@ export function mountResources<State, Custom>(
   const { base, waitLimit, timeLimit, serverTiming, limits } = settings
   requireSameTimeLimit(dataSource, timeLimit)
   if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit }, timeLimit)
-  const session: Session = { dataSource, waitLimit, timeLimit, statements: newStatementCache() }
+  const session: DbSession = { dataSource, waitLimit, timeLimit, statements: newStatementCache() }
   let service: Service | undefined
   const forget = (): void => {
     service = undefined
@@ -70,7 +70,7 @@ export function mountResources<State, Custom>(
   whenInitialized(dataSource, forget, () => {
     service = buildService(dataSource, settings, mistakes)
     dialectOf(dataSource).prepareConnections(dataSource.driver, timeLimit)
-    renewHandovers(session)
+    renewConnectionQueues(session)
     noteMissingIndexes(dataSource, service.resources.values())
     // Nothing depends on it.
     warnOfSettings(session).catch(() => undefined)
@@ -120,18 +120,18 @@ function buildService(dataSource: DataSource, settings: MountSettings, mistakes:
   const { concurrentPasswords, queuedPasswords } = limits
   const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, concurrentPasswords, queuedPasswords)
   const authenticate = buildAuthenticate(passwords, accounts && buildAccountLookup(accounts))
-  const pageTokens = buildPageTokens(pagingSecret)
-  return { resources, limits, allowedOrigins, authenticate, passwords, pageTokens, outlines: newOutlineCache() }
+  const cursorTokens = buildCursorTokens(pagingSecret)
+  return { resources, limits, allowedOrigins, authenticate, passwords, cursorTokens, queryShapes: newQueryShapeCache() }
 }
 
 function describe(resource: Resource, base: string): MountedResource {
-  const { name, record, rule, owner, lifecycle, metadata } = resource
+  const { name, outputFields, rule, owner, lifecycle, metadata } = resource
   const isWritten = lifecycle.write || metadata.treeType !== undefined
   const entities = [...(lifecycle.load ? ['load' as const] : []), ...(isWritten ? ['write' as const] : [])]
   return {
     name,
     path: `${base}/${name}/`,
-    fields: record.map((field) => field.name),
+    fields: outputFields.map((field) => field.name),
     rule: ruleTitle(rule),
     ...(owner === undefined ? {} : { owner: owner.name }),
     ...(entities.length === 0 ? {} : { entities }),

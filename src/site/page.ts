@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import type { Service } from '../pipeline/service'
-import type { Answer } from '../response/answer'
+import type { HttpResponse } from '../response/http-response'
 
 /** What is read at a path that is no resource's. */
 export interface PageRequest {
@@ -12,7 +12,7 @@ export interface PageRequest {
 }
 
 /** Answers GET and HEAD at its path. */
-export type Page = (request: PageRequest) => Promise<Answer>
+export type PageHandler = (request: PageRequest) => Promise<HttpResponse>
 
 /** By the path behind the mount's, without a slash at its end: `/health`; empty for the mount itself. */
-export type Pages = ReadonlyMap<string, Page>
+export type Pages = ReadonlyMap<string, PageHandler>

@@ -1,16 +1,16 @@
+import type { DbSession } from '../connection/db-session'
 import { ConfigError } from '../errors'
-import type { Session } from '../query/connection'
 import type { Registry } from '../schema/registry'
 import { buildDescription } from './description'
 import { docsPages } from './docs'
 import { explorerPages, rootPage } from './explorer'
 import { healthPage } from './health'
 import type { MountSettings } from './mount-options'
-import type { Page, Pages } from './page'
+import type { PageHandler, Pages } from './page'
 
 /** What can be read besides resources, as the options have it. */
-export function buildPages({ health, openapi, explorer, info }: MountSettings, session: Session): Pages {
-  const pages = new Map<string, Page>()
+export function buildPages({ health, openapi, explorer, info }: MountSettings, session: DbSession): Pages {
+  const pages = new Map<string, PageHandler>()
   if (health) pages.set('/health', healthPage(session))
   if (openapi === false) return pages
   const access = { rule: openapi, session }

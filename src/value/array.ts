@@ -1,8 +1,8 @@
-import { type Json, type Kind, nullOperators, refuse } from './kind'
 import { orNull } from './schema'
+import { type Json, nullOperators, refuse, type ValueType } from './value-type'
 
 /** A PostgreSQL array of values of one kind. */
-export function arrayKind(member: Kind): Kind {
+export function arrayType(member: ValueType): ValueType {
   const description = `an array, each member ${member.description}`
   const fromMember = (one: unknown): unknown => {
     try {
@@ -16,9 +16,10 @@ export function arrayKind(member: Kind): Kind {
     return value === null ? null : member.toJson(value)
   }
   return {
+    name: 'array',
     description,
     schema: { type: 'array', items: orNull(member.schema) },
-    ...(member.written && { written: { type: 'array', items: orNull(member.written) } }),
+    ...(member.inputSchema && { inputSchema: { type: 'array', items: orNull(member.inputSchema) } }),
     operators: nullOperators,
     fromText: () => refuse('compared by "is" only'),
     fromJson: (json) => (Array.isArray(json) ? json.map(fromMember) : refuse(description)),

@@ -1,4 +1,4 @@
-import { equalityOperators, type Kind, refuse } from './kind'
+import { equalityOperators, refuse, type ValueType } from './value-type'
 
 const truths: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
@@ -7,13 +7,13 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ])
 
-export const booleanKind: Kind = {
+export const booleanType: ValueType = {
+  name: 'boolean',
   description: 'true or false',
   schema: { type: 'boolean' },
   operators: equalityOperators,
   exact: true,
-  boolean: true,
   fromText: (text) => truths.get(text.toLowerCase()) ?? refuse('true or false (or 1 or 0)'),
-  fromJson: (json) => (typeof json === 'boolean' ? json : refuse(booleanKind.description)),
+  fromJson: (json) => (typeof json === 'boolean' ? json : refuse(booleanType.description)),
   toJson: Boolean,
 }

@@ -1,10 +1,10 @@
-import { equalityOperators, type JsonSchema, type Kind, refuse, textualKind } from './kind'
+import { equalityOperators, type JsonSchema, refuse, textualType, type ValueType } from './value-type'
 
 /**
  * A key of several values, as one text: `a,b`, with `\,` for a comma and `\\` for a backslash in a value. Between its functions
  * it is an array of what the parts' own kinds make of them.
  */
-export function compositeKind(parts: readonly Kind[]): Kind {
+export function compositeType(parts: readonly ValueType[]): ValueType {
   const description = `${parts.length} values with commas between them (${parts.map((part) => part.description).join('; ')})`
   const render = (values: readonly unknown[]): string =>
     parts.map((part, index) => escapePart(String(part.toJson(values[index])))).join(',')
@@ -16,7 +16,8 @@ export function compositeKind(parts: readonly Kind[]): Kind {
     return render(values) === text ? values : refuse(description)
   }
   const isKey = parts.every((part) => part.inPath !== undefined)
-  return textualKind({
+  return textualType({
+    name: 'other',
     description,
     schema: { type: 'string', examples: [parts.map(({ schema }) => escapePart(exampleOf(schema))).join(',')] },
     operators: equalityOperators,

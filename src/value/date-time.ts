@@ -1,4 +1,4 @@
-import { type Kind, orderOperators, refuse, textualKind } from './kind'
+import { orderOperators, refuse, textualType, type ValueType } from './value-type'
 
 const dateTimePattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i
 
@@ -49,9 +49,12 @@ function isTime(text: string): boolean {
   return /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text)
 }
 
-function temporalKind(kind: Omit<Kind, 'operators' | 'fromText' | 'fromJson'>, read: (text: string) => unknown): Kind {
+function temporalType(
+  kind: Omit<ValueType, 'operators' | 'fromText' | 'fromJson'>,
+  read: (text: string) => unknown,
+): ValueType {
   const fromText = (text: string): unknown => read(text) ?? refuse(kind.description)
-  return textualKind({ ...kind, operators: orderOperators, fromText })
+  return textualType({ ...kind, operators: orderOperators, fromText })
 }
 
 /** The first and the last instant that a column holds. */
@@ -61,9 +64,9 @@ export interface InstantRange {
 }
 
 /** Date-times of a column that does not hold all of the years 1 to 9999. */
-export function dateTimeKindWithin({ first, last }: InstantRange): Kind {
+export function dateTimeTypeWithin({ first, last }: InstantRange): ValueType {
   const bounds = `from ${renderDateTime(first)} to ${renderDateTime(last)}`
-  return buildDateTimeKind(
+  return buildDateTimeType(
     `a date and time in UTC ${bounds}, as "2024-02-29 10:20:30" or ISO 8601`,
     (text) => {
       const instant = parseDateTime(text)
@@ -76,20 +79,29 @@ export function dateTimeKindWithin({ first, last }: InstantRange): Kind {
 /** The last instant that is read. */
 export const lastInstant = new Date('9999-12-31T23:59:59.999Z')
 
-function buildDateTimeKind(description: string, read: (text: string) => Date | undefined, last = lastInstant): Kind {
-  return temporalKind(
+function buildDateTimeType(
+  description: string,
+  read: (text: string) => Date | undefined,
+  last = lastInstant,
+): ValueType {
+  return temporalType(
     {
+      name: 'date-time',
       description,
       schema: {
         type: 'string',
         pattern: String.raw`^([+-]\d{6}|\d{4})-\d\d-\d\d \d\d:\d\d:\d\d$`,
         examples: ['2024-02-29 10:20:30'],
       },
-      written: { type: 'string', pattern: String.raw`^\d{4}-\d\d-\d\d([T ].*)?$`, examples: ['2024-02-29 10:20:30'] },
+      inputSchema: {
+        type: 'string',
+        pattern: String.raw`^\d{4}-\d\d-\d\d([T ].*)?$`,
+        examples: ['2024-02-29 10:20:30'],
+      },
       // A database may hold what names no instant: SQLite any text, PostgreSQL `infinity`.
       toJson: (value) =>
         value instanceof Date && !Number.isNaN(value.getTime()) ? renderDateTime(value) : String(value),
-      end: (value) => {
+      upperBound: (value) => {
         const end = new Date((value as Date).getTime() + resolution(value as Date))
         return end > last ? undefined : end
       },
@@ -98,23 +110,24 @@ function buildDateTimeKind(description: string, read: (text: string) => Date | u
   )
 }
 
-export const dateTimeKind = buildDateTimeKind(
+export const dateTimeType = buildDateTimeType(
   'a date and time in UTC, as "2024-02-29 10:20:30" or ISO 8601',
   parseDateTime,
 )
 
 /** Can be a key. @param firstYear that the column holds */
-export function dateKindFrom(firstYear: number): Kind {
+export function dateTypeFrom(firstYear: number): ValueType {
   const from = firstYear > 1 ? ` from the year ${firstYear} on` : ''
-  return temporalKind(
+  return temporalType(
     {
+      name: 'date',
       description: `a date${from}, as "2024-02-29"`,
       schema: { type: 'string', format: 'date', examples: ['2024-02-29'] },
       inPath: /^\d{4}-\d\d-\d\d$/,
       // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well. PostgreSQL has dates as `0044-03-15 BC` too.
       toJson: (value) =>
         (value instanceof Date ? value.toISOString() : String(value)).replace(/^(\d{4}-\d\d-\d\d)[T ]\d.*$/s, '$1'),
-      end: (value) => {
+      upperBound: (value) => {
         const end = new Date(Date.parse(`${value}T00:00:00Z`) + 86_400_000)
         return end.getUTCFullYear() > 9999 ? undefined : end.toISOString().slice(0, 10)
       },
@@ -124,16 +137,17 @@ export function dateKindFrom(firstYear: number): Kind {
   )
 }
 
-export const dateKind = dateKindFrom(1)
+export const dateType = dateTypeFrom(1)
 
-export const timeKind = temporalKind(
+export const timeType = temporalType(
   {
+    name: 'time',
     description: 'a time of day, as "10:20:30"',
     schema: { type: 'string', pattern: String.raw`^\d\d:\d\d:\d\d`, examples: ['10:20:30'] },
-    written: { type: 'string', pattern: String.raw`^\d\d:\d\d(:\d\d)?$`, examples: ['10:20:30'] },
+    inputSchema: { type: 'string', pattern: String.raw`^\d\d:\d\d(:\d\d)?$`, examples: ['10:20:30'] },
     // Databases may hold a fraction of the second too.
     toJson: (value) => String(value).replace(/\.\d+$/, ''),
-    end: (value) => {
+    upperBound: (value) => {
       const end = new Date(Date.parse(`1970-01-01T${value}Z`) + 1000)
       return end.getUTCDate() > 1 ? undefined : end.toISOString().slice(11, 19)
     },

@@ -1,6 +1,6 @@
-import { type Json, type Kind, nullOperators, refuse } from './kind'
 import { enumSchema } from './schema'
 import { isStorable } from './text'
+import { type Json, nullOperators, refuse, type ValueType } from './value-type'
 
 /** Kinds that are asked only whether they are null never read a text. */
 const fromText = (): never => refuse('compared by "is" only')
@@ -28,25 +28,27 @@ function isExact(size: number): boolean {
 }
 
 /** Any JSON. */
-export const jsonKind: Kind = {
+export const jsonType: ValueType = {
+  name: 'json',
   description: `JSON at most ${maximumDepth} levels deep, without NUL characters, lone surrogates and integers beyond ±(2^53−1): send those as strings`,
   schema: {},
   operators: nullOperators,
   fromText,
-  fromJson: (json) => (isStorableJson(json, maximumDepth) ? json : refuse(jsonKind.description)),
+  fromJson: (json) => (isStorableJson(json, maximumDepth) ? json : refuse(jsonType.description)),
   toJson: (value) => value as Json,
 }
 
 const manyTexts = { type: 'array', examples: [['one', 'two']] }
 
 /** TypeORM's `simple-array`: texts, stored in one column with commas between them. */
-export const simpleArrayKind: Kind = {
+export const simpleArrayType: ValueType = {
+  name: 'array',
   description: 'an array of texts that are not empty and hold no comma',
   schema: { ...manyTexts, items: { type: 'string' } },
-  written: { ...manyTexts, items: { type: 'string', pattern: '^[^,]+$' } },
+  inputSchema: { ...manyTexts, items: { type: 'string', pattern: '^[^,]+$' } },
   operators: nullOperators,
   fromText,
-  fromJson: (json) => (Array.isArray(json) && json.every(isMember) ? json : refuse(simpleArrayKind.description)),
+  fromJson: (json) => (Array.isArray(json) && json.every(isMember) ? json : refuse(simpleArrayType.description)),
   toJson: (value) => value as readonly string[],
 }
 
@@ -55,11 +57,12 @@ function isMember(member: unknown): boolean {
 }
 
 /** Some of the members: MySQL's `SET`. */
-export function setKind(members: readonly (string | number)[]): Kind {
+export function setType(members: readonly (string | number)[]): ValueType {
   const description = `an array of any of ${members.map((member) => JSON.stringify(member)).join(', ')}`
   const isSet = (json: unknown): boolean =>
     Array.isArray(json) && json.every((one) => members.includes(one)) && new Set(json).size === json.length
   return {
+    name: 'array',
     description,
     schema: { type: 'array', items: enumSchema(members), uniqueItems: true },
     operators: nullOperators,
@@ -70,7 +73,8 @@ export function setKind(members: readonly (string | number)[]): Kind {
 }
 
 /** PostgreSQL's `hstore` as an object. */
-export const hstoreKind: Kind = {
+export const hstoreType: ValueType = {
+  name: 'json',
   description: 'an object whose values are texts or null',
   schema: { type: 'object', additionalProperties: { type: ['string', 'null'] }, examples: [{ colour: 'red' }] },
   operators: nullOperators,
@@ -81,20 +85,21 @@ export const hstoreKind: Kind = {
       json !== null &&
       !Array.isArray(json) &&
       Object.values(json).every((value) => value === null || typeof value === 'string')
-    return isStore && isStorableJson(json, 1) ? json : refuse(hstoreKind.description)
+    return isStore && isStorableJson(json, 1) ? json : refuse(hstoreType.description)
   },
   toJson: (value) => value as Json,
 }
 
 /** PostgreSQL's `cube`: the numbers of a point. */
-export const numbersKind: Kind = {
+export const numbersType: ValueType = {
+  name: 'array',
   description: 'an array of numbers',
   schema: { type: 'array', items: { type: 'number' }, examples: [[1, 2.5]] },
   operators: nullOperators,
   fromText,
   fromJson: (json) => {
     const isPoint = Array.isArray(json) && json.length > 0 && json.every((one) => Number.isFinite(one))
-    return isPoint ? json : refuse(numbersKind.description)
+    return isPoint ? json : refuse(numbersType.description)
   },
   toJson: (value) => (typeof value === 'string' ? value.replace(/[()]/g, '').split(',').map(Number) : (value as Json)),
 }

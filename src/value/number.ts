@@ -1,4 +1,4 @@
-import { type Json, type JsonSchema, type Kind, orderOperators, refuse, textualKind } from './kind'
+import { type Json, type JsonSchema, orderOperators, refuse, textualType, type ValueType } from './value-type'
 
 /** The least and the greatest value of a column, both included. */
 export interface IntegerRange {
@@ -16,20 +16,20 @@ export function integerRange(bits: number): IntegerRange {
 }
 
 /** A JSON number while it is safe, else a string of digits (specification: Values in JSON); both ways. */
-export function integerKind(range: IntegerRange): Kind {
-  const wide = range.max > safeRange.max
-  const description = `an integer from ${range.min} to ${range.max}${wide ? ', in a string beyond ±(2^53−1)' : ''}`
+export function integerType(range: IntegerRange): ValueType {
+  const mayExceedDouble = range.max > safeRange.max
+  const description = `an integer from ${range.min} to ${range.max}${mayExceedDouble ? ', in a string beyond ±(2^53−1)' : ''}`
   const within = (value: bigint): number | string => {
     if (value < range.min || value > range.max) refuse(description)
     return isSafe(value) ? Number(value) : String(value)
   }
   return {
+    name: 'integer',
     description,
-    schema: wide ? wideSchema : { type: 'integer', minimum: Number(range.min), maximum: Number(range.max) },
+    schema: mayExceedDouble ? wideSchema : { type: 'integer', minimum: Number(range.min), maximum: Number(range.max) },
     operators: orderOperators,
     exact: true,
-    numeric: 'integer',
-    wide,
+    mayExceedDouble,
     // Databases take `1abc`, `1.0` and ` 1 ` for 1; a path does not.
     inPath: /^[1-9]\d*$/,
     fromText: (text) => (/^-?\d{1,20}$/.test(text) ? within(BigInt(text)) : refuse(description)),
@@ -56,17 +56,17 @@ function integerToJson(value: unknown): Json {
   return Number.isSafeInteger(number) ? number : String(value)
 }
 
-export const floatKind: Kind = {
+export const floatType: ValueType = {
+  name: 'float',
   description: 'a number',
   schema: { type: 'number' },
   operators: orderOperators,
   exact: true,
-  numeric: 'float',
   fromText: (text) => {
     const number = /^-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
-    return Number.isFinite(number) ? number : refuse(floatKind.description)
+    return Number.isFinite(number) ? number : refuse(floatType.description)
   },
-  fromJson: (json) => (typeof json === 'number' && Number.isFinite(json) ? json : refuse(floatKind.description)),
+  fromJson: (json) => (typeof json === 'number' && Number.isFinite(json) ? json : refuse(floatType.description)),
   toJson: (value) => Number(value),
 }
 
@@ -74,11 +74,11 @@ export const floatKind: Kind = {
  * Numbers of single precision, 32 bits. Between its functions a value is the double that is the same number, so that a
  * comparison is exact; as JSON it has as few digits as tell it from others.
  */
-export const singleKind: Kind = {
-  ...floatKind,
+export const singleType: ValueType = {
+  ...floatType,
   description: 'a number up to 3.4e38',
-  fromText: (text) => toSingle(floatKind.fromText(text)),
-  fromJson: (json) => toSingle(floatKind.fromJson(json)),
+  fromText: (text) => toSingle(floatType.fromText(text)),
+  fromJson: (json) => toSingle(floatType.fromJson(json)),
   toJson: (value) => {
     const single = Math.fround(Number(value))
     const digits = [1, 2, 3, 4, 5, 6, 7, 8, 9].find(
@@ -90,7 +90,7 @@ export const singleKind: Kind = {
 
 function toSingle(value: unknown): number {
   const single = Math.fround(Number(value))
-  return Number.isFinite(single) ? single : refuse(singleKind.description)
+  return Number.isFinite(single) ? single : refuse(singleType.description)
 }
 
 /** What the column of a decimal can hold, in digits. */
@@ -107,7 +107,7 @@ export interface DecimalShape {
 const decimalLength = 100
 
 /** Decimals are strings, so that no digit is lost (specification: Values in JSON). */
-export function decimalKind({ whole, fraction, significant }: DecimalShape): Kind {
+export function decimalType({ whole, fraction, significant }: DecimalShape): ValueType {
   const parts = [
     ...(whole < significant ? [`${whole} digits before the point`] : []),
     ...(fraction < significant ? [`${fraction} behind it`] : []),
@@ -122,11 +122,11 @@ export function decimalKind({ whole, fraction, significant }: DecimalShape): Kin
     const fits = leading.length <= whole && behind.length <= fraction && digits.length <= significant
     return fits ? text : refuse(description)
   }
-  return textualKind({
+  return textualType({
+    name: 'decimal',
     description,
     schema: { type: 'string', format: 'decimal', examples: ['12.5'] },
     operators: orderOperators,
-    numeric: 'decimal',
     fromText: check,
     toJson: (value) => (typeof value === 'number' ? renderDecimal(value, fraction, significant) : String(value)),
   })

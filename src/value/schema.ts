@@ -1,4 +1,4 @@
-import type { Json, JsonSchema } from './kind'
+import type { Json, JsonSchema } from './value-type'
 
 /** The same, or null. */
 export function orNull(schema: JsonSchema): JsonSchema {

@@ -1,5 +1,5 @@
-import { equalityOperators, type Kind, refuse, textOperators, textualKind } from './kind'
 import { enumSchema } from './schema'
+import { equalityOperators, refuse, textOperators, textualType, type ValueType } from './value-type'
 
 /** Text that every database can store: no NUL (PostgreSQL refuses it), no half of a surrogate pair. */
 export function isStorable(text: string): boolean {
@@ -13,7 +13,7 @@ const segment = /^(?!%2E$|%2E%2E$|\.{1,2}$)./i
  * @param maximum greatest length in characters (code points); without it, any
  * @param minimum least length: 0 or 1
  */
-export function textKind(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0): Kind {
+export function textType(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0): ValueType {
   const atMost = maximum === Number.POSITIVE_INFINITY ? '' : ` of at most ${maximum} characters`
   const description = `text${minimum > 0 ? ' that is not empty,' : ''}${atMost}`
   // A longer text equals nothing that is stored, but it is a readable question.
@@ -21,6 +21,7 @@ export function textKind(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0)
     isStorable(text) ? text : refuse('text without NUL characters and lone surrogates')
   const isTooLong = (text: string): boolean => text.length > maximum && [...text].length > maximum
   return {
+    name: 'text',
     description,
     schema: {
       type: 'string',
@@ -42,21 +43,23 @@ export function textKind(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0)
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** A UUID in the form of RFC 9562, as it is stored: a database that keeps it as text minds the case. */
-export const uuidKind: Kind = textualKind({
+export const uuidType: ValueType = textualType({
+  name: 'other',
   description: 'a UUID, as 01890a5d-ac96-774b-bcce-b302099a8057',
   schema: { type: 'string', format: 'uuid', examples: ['01890a5d-ac96-774b-bcce-b302099a8057'] },
   operators: equalityOperators,
   exact: true,
   inPath: uuid,
-  fromText: (text) => (uuid.test(text) ? text : refuse(uuidKind.description)),
+  fromText: (text) => (uuid.test(text) ? text : refuse(uuidType.description)),
   toJson: String,
 })
 
 /** One of the members; numbers stay numbers. */
-export function enumKind(members: readonly (string | number)[]): Kind {
+export function enumType(members: readonly (string | number)[]): ValueType {
   const description = `one of ${members.map((member) => JSON.stringify(member)).join(', ')}`
   const byText = new Map(members.map((member) => [String(member), member]))
   return {
+    name: 'other',
     description,
     schema: enumSchema(members),
     operators: equalityOperators,

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { booleanKind } from './boolean'
-import { dateTimeKind, renderDateTime } from './date-time'
-import { jsonKind } from './json'
-import { type Json, type Kind, nullOperators, refuse } from './kind'
-import { floatKind, integerKind, safeRange } from './number'
-import { textKind } from './text'
+import { booleanType } from './boolean'
+import { dateTimeType, renderDateTime } from './date-time'
+import { jsonType } from './json'
+import { floatType, integerType, safeRange } from './number'
+import { textType } from './text'
+import { type Json, nullOperators, refuse, type ValueType } from './value-type'
 
 /** What changes the values of a column on their way to the database and back. */
 export interface Transformer {
@@ -13,14 +13,14 @@ export interface Transformer {
 }
 
 /** The classes of values that a property may hold, each with a value of it. */
-const classes: ReadonlyMap<unknown, { readonly kind: Kind; readonly sample: unknown }> = new Map<
+const classes: ReadonlyMap<unknown, { readonly kind: ValueType; readonly sample: unknown }> = new Map<
   unknown,
-  { readonly kind: Kind; readonly sample: unknown }
+  { readonly kind: ValueType; readonly sample: unknown }
 >([
-  [String, { kind: textKind(), sample: 'sample' }],
-  [Number, { kind: floatKind, sample: 7 }],
-  [Boolean, { kind: booleanKind, sample: true }],
-  [Date, { kind: dateTimeKind, sample: new Date('2024-02-29T10:20:30Z') }],
+  [String, { kind: textType(), sample: 'sample' }],
+  [Number, { kind: floatType, sample: 7 }],
+  [Boolean, { kind: booleanType, sample: true }],
+  [Date, { kind: dateTimeType, sample: new Date('2024-02-29T10:20:30Z') }],
 ])
 
 /**
@@ -29,11 +29,11 @@ const classes: ReadonlyMap<unknown, { readonly kind: Kind; readonly sample: unkn
  * @param type the kind of the column type; undefined for one without
  * @param designType the class of the property, where the compiler has noted one
  */
-export function transformedKind(
-  type: Kind | 'binary' | undefined,
+export function transformedType(
+  type: ValueType | 'binary' | undefined,
   designType: unknown,
   transformers: readonly Transformer[],
-): Kind {
+): ValueType {
   const stored = type === 'binary' ? undefined : type
   const to = (value: unknown): unknown =>
     transformers.reduceRight((result: unknown, transformer) => transformer.to(result), value)
@@ -43,9 +43,9 @@ export function transformedKind(
     kindOfClass(
       classOf(designType, (value) => from(to(value))),
       stored,
-    ) ?? anyKind(designType, stored)
+    ) ?? anyType(designType, stored)
   // Bytes are compared with those that the transformer makes of a value; it cannot make a pattern for them.
-  const isText = type !== 'binary' && (stored === undefined || stored.operators.includes('like'))
+  const isText = type !== 'binary' && (stored === undefined || stored.name === 'text')
   const check = <T>(value: T): T => {
     const what = stored === undefined ? '' : `, to store ${stored.description}`
     const refusal = `a value that the transformer of its column takes${what}`
@@ -57,6 +57,7 @@ export function transformedKind(
   }
   return {
     ...kind,
+    name: kind.name === 'text' && !isText ? 'other' : kind.name,
     operators: kind.operators.filter((operator) => isText || !operator.endsWith('like')),
     fromText: (text) => check(kind.fromText(text)),
     fromJson: (json) => check(kind.fromJson(json)),
@@ -76,46 +77,52 @@ function classOf(designType: unknown, roundTrip: (value: unknown) => unknown): u
   return found.length === 1 ? found[0] : designType
 }
 
-function kindOfClass(type: unknown, stored: Kind | undefined): Kind | undefined {
-  if (type === Number && stored?.wide !== undefined) return stored.wide ? integerKind(safeRange) : stored
+function kindOfClass(type: unknown, stored: ValueType | undefined): ValueType | undefined {
+  if (type === Number && stored?.name === 'integer') return stored.mayExceedDouble ? integerType(safeRange) : stored
   return classes.get(type)?.kind
 }
 
 /** Whether the database can hold what a transformer has made: a driver would spread an array over other columns. */
-function isStored(value: unknown, stored: Kind | undefined): boolean {
+function isStored(value: unknown, stored: ValueType | undefined): boolean {
   if (value === null) return true
   if (value instanceof Date) return !Number.isNaN(value.getTime())
   if (value instanceof Uint8Array) return true
   if (typeof value === 'string') return stored === undefined || isOf(stored, value)
-  if (typeof value === 'number') return Number.isFinite(value) && (stored?.wide === undefined || isOf(stored, value))
+  if (typeof value === 'number') return Number.isFinite(value) && (stored?.name !== 'integer' || isOf(stored, value))
   if (stored?.schema['type'] === 'array')
     return Array.isArray(value) && value.every((member) => isStored(member, undefined))
-  if (typeof value === 'object') return stored?.operators === nullOperators
+  if (typeof value === 'object') return stored !== undefined && isStructured(stored)
   return typeof value === 'boolean' || typeof value === 'bigint'
 }
 
 /** @throws {ValueError} for what is not */
-function isOf(stored: Kind, value: string | number): boolean {
-  if (typeof value === 'number' || stored.operators.includes('like')) stored.fromJson(value)
-  else if (stored.operators !== nullOperators) stored.fromText(value)
+function isOf(stored: ValueType, value: string | number): boolean {
+  if (typeof value === 'number' || stored.name === 'text') stored.fromJson(value)
+  else if (!isStructured(stored)) stored.fromText(value)
   return true
 }
 
 /** @param stored says how the value is spelt in a filter */
-function anyKind(designType: unknown, column: Kind | undefined): Kind {
+function anyType(designType: unknown, column: ValueType | undefined): ValueType {
   const stored = designType === undefined || designType === Object ? column : undefined
   return {
+    name: stored?.name === 'text' ? 'text' : 'json',
     description: 'JSON',
     schema: {},
     operators: stored?.operators ?? nullOperators,
     ...(stored?.inPath && { inPath: stored.inPath }),
     fromText: (text) => (stored === undefined ? refuse('compared by "is" only') : stored.fromText(text)),
-    fromJson: jsonKind.fromJson,
+    fromJson: jsonType.fromJson,
     toJson: (value) => {
       if (value instanceof Date) return Number.isNaN(value.getTime()) ? String(value) : renderDateTime(value)
       return typeof value === 'bigint' ? renderBigInt(value) : (value as Json)
     },
   }
+}
+
+/** Whether values are arrays or objects, which no filter can name. */
+function isStructured({ operators }: ValueType): boolean {
+  return !operators.includes('eq')
 }
 
 function renderBigInt(value: bigint): Json {

@@ -1,4 +1,4 @@
-import { within } from '../../src/query/connection'
+import { within } from '../../src/timers'
 import { send } from '../client'
 import { type ChildSite, startChildSite } from './child-site'
 import { type Cluster, startPostgres } from './clusters'

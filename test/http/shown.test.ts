@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { EntitySchema } from 'typeorm'
-import type { Json } from '../../src/value/kind'
+import type { Json } from '../../src/value/value-type'
 import { apiOf } from '../client'
 import { isMariadb } from '../world/leg'
 import { openWorld, type World } from '../world/world'

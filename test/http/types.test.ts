@@ -1,5 +1,5 @@
 import { type DataSource, EntitySchema } from 'typeorm'
-import { type Json, operatorNames } from '../../src/value/kind'
+import { type Json, operatorNames } from '../../src/value/value-type'
 import { apiOf } from '../client'
 import { openWorld, type World } from '../world/world'
 import { legColumns, legTable } from './types/leg-table'

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
-import { globPattern } from '../../src/query/glob'
+import { globPattern } from '../../src/dialect/sqlite/glob'
 
 const database = new Database(':memory:')
 const matches = database.prepare<[string, string], { found: number }>('SELECT ? GLOB ? AS found')

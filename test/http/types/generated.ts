@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { ColumnOptions } from 'typeorm'
-import type { Json } from '../../../src/value/kind'
+import type { Json } from '../../../src/value/value-type'
 import { isMariadb, isPostgres } from '../../world/leg'
 
 /** A column and the values that are written to it. */

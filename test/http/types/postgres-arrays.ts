@@ -1,5 +1,5 @@
 import type { ColumnOptions } from 'typeorm'
-import type { Json } from '../../../src/value/kind'
+import type { Json } from '../../../src/value/value-type'
 import type { TypeRow } from './row'
 import { someUuids } from './texts'
 

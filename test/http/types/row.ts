@@ -6,7 +6,7 @@ import {
   type OperatorName,
   orderOperators,
   textOperators,
-} from '../../../src/value/kind'
+} from '../../../src/value/value-type'
 
 /** Which operators a column takes, as docs/reference/types.md calls them. */
 export const operatorsOf: Readonly<Record<TypeRow['filters'], readonly OperatorName[]>> = {

@@ -1,4 +1,4 @@
-import type { Json } from '../../../src/value/kind'
+import type { Json } from '../../../src/value/value-type'
 import type { Filter, TypeRow } from './row'
 
 const texts: readonly Json[] = ['Abc', '', ' x ', "o'x", 'a"b', 'a\\b', '%_', '日本é', '😀', 'a\nb']

@@ -1,0 +1,116 @@
+import type { DataSource, QueryRunner } from 'typeorm'
+import type { Trace } from '../diagnostics'
+import { dialectOf } from '../dialect/dialect-of'
+import { maxTimerMs } from '../timers'
+import { ConnectionQueue } from './connection-queue'
+import type { StatementCache } from './statement-cache'
+
+/** Where statements run: anywhere in the data source, or in the one connection of a transaction. */
+export interface DbSession {
+  readonly dataSource: DataSource
+  /** How long to wait for a connection, in milliseconds. */
+  readonly waitLimit: number
+  /** How long a statement of this service may take, in milliseconds; Infinity for no limit. */
+  readonly timeLimit: number
+  /** Compiled statements. */
+  readonly statements: StatementCache
+  readonly runner?: QueryRunner
+  /** Whether a replica may answer, which may be behind; where there is none, the primary does. */
+  readonly replica?: boolean
+  /** The client that waits for what is read; undefined where the work is done even if the client has gone. */
+  readonly client?: WaitingClient
+  /** What the statements of a request have cost; undefined when nobody wants to know. */
+  readonly trace?: Trace
+}
+
+/** The connection of a client to this service. */
+export interface WaitingClient {
+  readonly hasGone: () => boolean
+  /** Calls the listener when the client closes its connection. @returns removes the listener */
+  readonly onGone: (listener: () => void) => () => void
+}
+
+/** A session inside a transaction. */
+export type DbTransaction = DbSession & Required<Pick<DbSession, 'runner'>>
+
+/** Does work in the session's connection, or in one of its own that is given back afterwards. */
+export async function withRunner<T>(session: DbSession, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
+  if (session.runner !== undefined) return work(session.runner)
+  // Where all share one connection, it is the lock that they wait for.
+  const runner = dialectOf(session.dataSource).sharesConnection
+    ? newRunner(session)
+    : await connectionQueueOf(session).take(limitOf(session))
+  try {
+    return await work(runner)
+  } finally {
+    await runner.release()
+  }
+}
+
+/** Runs a statement in a connection that the next statement may have from this one. */
+export async function withNextRunner<T>(session: DbSession, ask: (runner: QueryRunner) => Promise<T>): Promise<T> {
+  if (dialectOf(session.dataSource).sharesConnection) return withRunner(session, ask)
+  const handover = connectionQueueOf(session)
+  const runner = await handover.take(limitOf(session))
+  try {
+    const result = await ask(runner)
+    handover.give(runner)
+    return result
+  } catch (error) {
+    // It may be the connection that is broken.
+    await runner.release()
+    throw error
+  }
+}
+
+const limitOf = ({ waitLimit }: DbSession): number => Math.min(waitLimit, maxTimerMs)
+
+function newRunner({
+  dataSource,
+  replica,
+  timeLimit,
+}: Pick<DbSession, 'dataSource' | 'replica' | 'timeLimit'>): QueryRunner {
+  const runner = dataSource.createQueryRunner(replica ? 'slave' : 'master')
+  dialectOf(dataSource).prepareRunner(runner, timeLimit)
+  return runner
+}
+
+/** Those who wait for a replica take no place from those who wait for the primary. */
+interface ConnectionQueues {
+  readonly primary: ConnectionQueue
+  readonly replica: ConnectionQueue
+}
+
+const connectionQueues = new WeakMap<DataSource, ConnectionQueues>()
+
+/** Those who wait for the pools that a data source has from now on: what was asked of those of before may never come. */
+export function renewConnectionQueues({
+  dataSource,
+  timeLimit,
+}: Pick<DbSession, 'dataSource' | 'timeLimit'>): ConnectionQueues {
+  const connect = async (replica: boolean): Promise<QueryRunner> => {
+    const runner = newRunner({ dataSource, replica, timeLimit })
+    await runner.connect()
+    return runner
+  }
+  const renewed = {
+    primary: new ConnectionQueue(() => connect(false)),
+    replica: new ConnectionQueue(() => connect(true)),
+  }
+  connectionQueues.set(dataSource, renewed)
+  return renewed
+}
+
+function connectionQueueOf(session: DbSession): ConnectionQueue {
+  const { primary, replica: ofReplica } = connectionQueues.get(session.dataSource) ?? renewConnectionQueues(session)
+  return session.replica ? ofReplica : primary
+}
+
+/** Takes back what a transaction has done. A connection that cannot would do it in the name of who has it next: it is closed. */
+export async function rollBack({ dataSource }: DbSession, runner: QueryRunner): Promise<void> {
+  try {
+    await runner.rollbackTransaction()
+  } catch {
+    dialectOf(dataSource).discard(await runner.connect())
+  }
+}

@@ -1,0 +1,59 @@
+import { ValueError } from '../errors'
+import type { Limits } from '../request/limits'
+import type { Field } from '../schema/field'
+import type { OperatorName } from '../value/value-type'
+import type { IsValue } from './query'
+
+const isValues: ReadonlyMap<string, IsValue> = new Map<string, IsValue>([
+  ['null', 'null'],
+  ['none', 'null'],
+  ['not_null', 'not_null'],
+  ['true', true],
+  ['false', false],
+])
+
+/**
+ * Reads what a filter compares with: one value, or the members of an `in` list (specification: Operators).
+ * @throws {ValueError}
+ */
+export function parseOperand(field: Field, operator: OperatorName, text: string, limits: Limits): readonly unknown[] {
+  if (operator === 'in') return parseMembers(text).map(field.valueType.fromText)
+  if (operator === 'is') return [parseIs(field, text)]
+  if (isPattern(operator)) return [parsePattern(field, text, limits)]
+  return [field.valueType.fromText(text)]
+}
+
+/** Whether it takes a pattern. */
+export function isPattern(operator: OperatorName): boolean {
+  return operator === 'like' || operator === 'ilike'
+}
+
+function parseIs(field: Field, text: string): IsValue {
+  const value = isValues.get(text.toLowerCase())
+  const allowed = field.valueType.name === 'boolean' ? 'null, not_null, true or false' : 'null or not_null'
+  if (value === undefined || (typeof value === 'boolean' && field.valueType.name !== 'boolean')) {
+    throw new ValueError(`must be ${allowed}`)
+  }
+  return value
+}
+
+function parsePattern(field: Field, text: string, { pattern }: Limits): unknown {
+  if (text.length > pattern) {
+    throw new ValueError(`may be a pattern of ${pattern} characters, this has ${text.length}`)
+  }
+  if (/^(?:[^\\]|\\.)*\\$/su.test(text)) throw new ValueError('ends with "\\", which must stand before what it escapes')
+  return field.valueType.fromText(text)
+}
+
+/** Splits at commas; a member in double quotes may hold commas, and `""` for a quote. */
+function parseMembers(text: string): readonly string[] {
+  const list = `${text},`
+  const matches = [...list.matchAll(/(?:"((?:[^"]|"")*)"|([^",]*)),/gy)]
+  if (matches.reduce((length, [match]) => length + match.length, 0) < list.length) {
+    throw new ValueError('has a member whose quotes do not match')
+  }
+  return matches.map(([, quoted, plain]) => {
+    if (plain === '') throw new ValueError('has an empty member; "" stands for the empty text')
+    return quoted?.replaceAll('""', '"') ?? plain ?? ''
+  })
+}

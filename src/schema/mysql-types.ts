@@ -1,0 +1,79 @@
+import { packedBitsType } from '../value/bits'
+import { booleanType } from '../value/boolean'
+import { dateTimeTypeWithin, dateTypeFrom, lastInstant, timeType } from '../value/date-time'
+import { jsonType, setType, simpleArrayType } from '../value/json'
+import { decimalType, floatType, integerRange, integerType, singleType } from '../value/number'
+import { addressType } from '../value/spelled'
+import { uuidType } from '../value/text'
+import { members, text } from './text-types'
+import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
+
+const integer =
+  (bits: number): BuildValueType =>
+  ({ unsigned }) =>
+    integerType(unsigned ? { min: 0n, max: 2n ** BigInt(bits) - 1n } : integerRange(bits))
+
+const decimal: BuildValueType = ({ precision, scale }) => {
+  const [all, fraction] = [precision ?? 10, scale ?? 0]
+  return decimalType({ whole: all - fraction, fraction, significant: all })
+}
+const set: BuildValueType = ({ enum: values }) => setType((values ?? []).map(String))
+
+/** Of the dates that MySQL supports; its driver makes others of those before. */
+const firstYear = 1000
+
+/** Its driver stores local time, whose year 10000 begins earlier in the east. */
+const lastLocalInstant = new Date(Math.min(lastInstant.getTime(), new Date(9999, 11, 31, 23, 59, 59, 999).getTime()))
+
+export const mysqlTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
+  ['bit', packedBitsType],
+  ['tinyint', integer(8)],
+  ['smallint', integer(16)],
+  ['mediumint', integer(24)],
+  ['int', integer(32)],
+  ['integer', integer(32)],
+  ['bigint', integer(64)],
+  ['bool', booleanType],
+  ['boolean', booleanType],
+  ['float', singleType],
+  ['double', floatType],
+  ['double precision', floatType],
+  ['real', floatType],
+  ['decimal', decimal],
+  ['dec', decimal],
+  ['numeric', decimal],
+  ['fixed', decimal],
+  ['date', dateTypeFrom(firstYear)],
+  ['datetime', dateTimeTypeWithin({ first: new Date(`${firstYear}-01-01`), last: lastLocalInstant })],
+  [
+    'timestamp',
+    dateTimeTypeWithin({ first: new Date('1970-01-01T00:00:01Z'), last: new Date('2038-01-19T03:14:07Z') }),
+  ],
+  ['time', timeType],
+  ['year', integerType({ min: 1901n, max: 2155n })],
+  ['char', text],
+  ['nchar', text],
+  ['national char', text],
+  ['varchar', text],
+  ['nvarchar', text],
+  ['national varchar', text],
+  ['tinytext', text],
+  ['text', text],
+  ['mediumtext', text],
+  ['longtext', text],
+  ['enum', members],
+  ['simple-enum', members],
+  ['set', set],
+  ['json', jsonType],
+  ['simple-json', jsonType],
+  ['simple-array', simpleArrayType],
+  ['uuid', uuidType],
+  ['inet4', addressType(4)],
+  ['inet6', addressType(6)],
+  ['blob', 'binary'],
+  ['tinyblob', 'binary'],
+  ['mediumblob', 'binary'],
+  ['longblob', 'binary'],
+  ['binary', 'binary'],
+  ['varbinary', 'binary'],
+])

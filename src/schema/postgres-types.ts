@@ -1,0 +1,108 @@
+import { bitType } from '../value/bits'
+import { booleanType } from '../value/boolean'
+import { dateTimeType, dateType, timeType } from '../value/date-time'
+import { hstoreType, jsonType, numbersType, simpleArrayType } from '../value/json'
+import { decimalType, floatType, integerRange, integerType, singleType } from '../value/number'
+import {
+  geometricType,
+  hstoreTextType,
+  intervalType,
+  macAddressType,
+  networkType,
+  offsetTimeType,
+  opaqueType,
+  rangeType,
+} from '../value/spelled'
+import { textType, uuidType } from '../value/text'
+import { members, text } from './text-types'
+import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
+
+const most = 100
+const decimal: BuildValueType = ({ precision, scale = 0 }) =>
+  typeof precision === 'number'
+    ? decimalType({ whole: precision - scale, fraction: scale, significant: precision })
+    : decimalType({ whole: most, fraction: most, significant: most })
+const character: BuildValueType = ({ length }) => textType(Number(length) || 1)
+const bits: BuildValueType = ({ length }) => bitType(Number(length) || 1, Number(length) || 1)
+const varyingBits: BuildValueType = ({ length }) => bitType(0, Number(length) || Number.POSITIVE_INFINITY)
+const hstore: BuildValueType = ({ hstoreType: form }) => (form === 'object' ? hstoreType : hstoreTextType)
+
+/** Of these TypeORM cannot write arrays. */
+export const postgresWithoutArrays: ReadonlySet<string> = new Set(['json', 'jsonb', 'hstore', 'ltree', 'cube', 'box'])
+
+export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
+  ['int', integerType(integerRange(32))],
+  ['int4', integerType(integerRange(32))],
+  ['integer', integerType(integerRange(32))],
+  ['int2', integerType(integerRange(16))],
+  ['smallint', integerType(integerRange(16))],
+  ['int8', integerType(integerRange(64))],
+  ['bigint', integerType(integerRange(64))],
+  ['decimal', decimal],
+  ['numeric', decimal],
+  ['money', decimalType({ whole: 17, fraction: 2, significant: 19 })],
+  ['real', singleType],
+  ['float4', singleType],
+  ['float', floatType],
+  ['float8', floatType],
+  ['double precision', floatType],
+  ['bool', booleanType],
+  ['boolean', booleanType],
+  ['varchar', text],
+  ['character varying', text],
+  ['char', character],
+  ['character', character],
+  ['text', text],
+  ['citext', text],
+  ['uuid', uuidType],
+  ['enum', members],
+  ['simple-enum', members],
+  ['date', dateType],
+  ['time', timeType],
+  ['time without time zone', timeType],
+  ['timetz', offsetTimeType],
+  ['time with time zone', offsetTimeType],
+  ['timestamp', dateTimeType],
+  ['timestamp without time zone', dateTimeType],
+  ['timestamptz', dateTimeType],
+  ['timestamp with time zone', dateTimeType],
+  ['interval', intervalType],
+  ['json', jsonType],
+  ['jsonb', jsonType],
+  ['simple-json', jsonType],
+  ['simple-array', simpleArrayType],
+  ['hstore', hstore],
+  ['bit', bits],
+  ['varbit', varyingBits],
+  ['bit varying', varyingBits],
+  ['inet', networkType],
+  ['cidr', networkType],
+  ['macaddr', macAddressType],
+  ['macaddr8', macAddressType],
+  ['point', geometricType('(1,2)')],
+  ['line', geometricType('{1,2,3}')],
+  ['lseg', geometricType('[(0,0),(1,1)]')],
+  ['box', geometricType('(1,1),(0,0)')],
+  ['path', geometricType('((0,0),(1,1))')],
+  ['polygon', geometricType('((0,0),(1,1),(1,0))')],
+  ['circle', geometricType('<(0,0),1>')],
+  ['tsvector', opaqueType('tsvector', "'fat' 'cat'")],
+  ['tsquery', opaqueType('tsquery', "'fat' & 'cat'")],
+  ['xml', opaqueType('XML', '<a/>')],
+  ['jsonpath', opaqueType('jsonpath', '$."a"')],
+  ['int4range', rangeType('[1,5)')],
+  ['int8range', rangeType('[1,5)')],
+  ['numrange', rangeType('[1.5,2.5)')],
+  ['tsrange', rangeType('["2024-01-01 00:00:00","2024-02-01 00:00:00")')],
+  ['tstzrange', rangeType('["2024-01-01 00:00:00+00","2024-02-01 00:00:00+00")')],
+  ['daterange', rangeType('[2024-01-01,2024-02-01)')],
+  ['int4multirange', rangeType('{[1,5)}')],
+  ['int8multirange', rangeType('{[1,5)}')],
+  ['nummultirange', rangeType('{[1.5,2.5)}')],
+  ['tsmultirange', rangeType('{["2024-01-01 00:00:00","2024-02-01 00:00:00")}')],
+  ['tstzmultirange', rangeType('{["2024-01-01 00:00:00+00","2024-02-01 00:00:00+00")}')],
+  ['datemultirange', rangeType('{[2024-01-01,2024-02-01)}')],
+  ['cube', numbersType],
+  ['ltree', opaqueType('ltree', 'Top.Science')],
+  ['bytea', 'binary'],
+])

@@ -1,0 +1,52 @@
+import { booleanType } from '../value/boolean'
+import { dateTimeType, dateType, timeType } from '../value/date-time'
+import { jsonType, simpleArrayType } from '../value/json'
+import { decimalType, floatType, integerRange, integerType, safeRange } from '../value/number'
+import { uuidType } from '../value/text'
+import { members, text } from './text-types'
+import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
+
+/** SQLite keeps decimals as doubles, which hold 15 digits. */
+const digits = 15
+const decimal: BuildValueType = ({ precision, scale = 0 }) =>
+  typeof precision === 'number'
+    ? decimalType({ whole: precision - scale, fraction: scale, significant: Math.min(precision, digits) })
+    : decimalType({ whole: digits, fraction: digits, significant: digits })
+
+/** SQLite keeps 64 bits in every integer column: those that TypeORM reads as numbers are held to what a number holds. */
+export const sqliteTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
+  ['tinyint', integerType(integerRange(8))],
+  ['int2', integerType(integerRange(16))],
+  ['smallint', integerType(integerRange(16))],
+  ['mediumint', integerType(integerRange(24))],
+  ['int', integerType(safeRange)],
+  ['integer', integerType(safeRange)],
+  ['bigint', integerType(integerRange(64))],
+  ['int8', integerType(integerRange(64))],
+  ['unsigned big int', integerType({ min: 0n, max: integerRange(64).max })],
+  ['real', floatType],
+  ['float', floatType],
+  ['double', floatType],
+  ['double precision', floatType],
+  ['numeric', decimal],
+  ['decimal', decimal],
+  ['boolean', booleanType],
+  ['character', text],
+  ['varchar', text],
+  ['varying character', text],
+  ['nchar', text],
+  ['native character', text],
+  ['nvarchar', text],
+  ['text', text],
+  ['clob', text],
+  ['uuid', uuidType],
+  ['simple-enum', members],
+  ['date', dateType],
+  ['time', timeType],
+  ['datetime', dateTimeType],
+  ['json', jsonType],
+  ['jsonb', jsonType],
+  ['simple-json', jsonType],
+  ['simple-array', simpleArrayType],
+  ['blob', 'binary'],
+])

@@ -1,0 +1,75 @@
+import type { DbSession } from '../connection/db-session'
+import { transact } from '../connection/statement'
+import type { ChangeSet, WriteTarget } from '../query/query'
+import { afterLoad } from '../read/after-load'
+import { type Row, readerOf } from '../read/row'
+import type { Resource } from '../schema/registry'
+import { directWriter } from './direct-writer'
+import { listenerWriter } from './listener-writer'
+import { refuseDelete, refuseWrite } from './refuse-write'
+import { treeWriter } from './tree/writer'
+import type { Writer, WrittenRecord } from './writer'
+
+export interface Saved extends WrittenRecord {
+  /** As its listeners show it, where there are any. */
+  readonly shown?: Row
+}
+
+/** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
+export async function insertRow(session: DbSession, resource: Resource, changes: ChangeSet): Promise<Saved> {
+  const insert = async (inner: DbSession): Promise<Saved> =>
+    load(inner, resource, await writerOf(resource).insert(inner, resource, changes))
+  return loadedWith(session, resource, insert).catch((error: unknown) =>
+    refuseWrite(error, session, resource, { changes, stored: undefined }),
+  )
+}
+
+/**
+ * Updates one record.
+ * @param stored as it was
+ * @returns undefined when there is none for the target any more
+ * @throws {ApiError} `conflict`, `bad-values`, `precondition-failed`
+ */
+export async function updateRow(
+  session: DbSession,
+  resource: Resource,
+  target: WriteTarget,
+  changes: ChangeSet,
+  stored: Row,
+): Promise<Saved | undefined> {
+  const update = async (inner: DbSession): Promise<Saved | undefined> => {
+    const written = await writerOf(resource).update(inner, resource, target, changes)
+    return written && load(inner, resource, written)
+  }
+  return loadedWith(session, resource, update).catch((error: unknown) =>
+    refuseWrite(error, session, resource, { changes, stored }),
+  )
+}
+
+/**
+ * Deletes one record.
+ * @returns whether there was one for the target
+ * @throws {ApiError} `conflict`, `precondition-failed`
+ */
+export async function deleteRow(session: DbSession, resource: Resource, target: WriteTarget): Promise<boolean> {
+  return writerOf(resource)
+    .remove(session, resource, target)
+    .catch((error: unknown) => refuseDelete(error, session.dataSource, resource))
+}
+
+/** What a listener of loading throws takes the write back: it is in one transaction with it. */
+function loadedWith<T>(session: DbSession, resource: Resource, write: (session: DbSession) => Promise<T>): Promise<T> {
+  return resource.lifecycle.load ? transact(session, write) : write(session)
+}
+
+async function load(session: DbSession, resource: Resource, written: WrittenRecord): Promise<Saved> {
+  if (!resource.lifecycle.load) return written
+  const row = readerOf(resource.columns, session.dataSource)(written.raw)
+  const [shown = row] = await afterLoad(session, resource, [row])
+  return { ...written, shown }
+}
+
+function writerOf({ metadata, lifecycle }: Resource): Writer {
+  if (metadata.treeType !== undefined) return treeWriter
+  return lifecycle.write ? listenerWriter : directWriter
+}
