@@ -27,6 +27,13 @@ export function standingRunner({ driver }: DataSource): QueryRunner | undefined 
 }
 
 /**
+ * Statements outside of transactions that may run at the same time with better-sqlite3, which runs each of them in one piece. sqlite3 runs
+ * one: it runs statements in threads, and while one thread works, the next call on the connection blocks the event loop until it has
+ * finished, so that no timer could end it.
+ */
+const parallelStatements = 64
+
+/**
  * Has transactions on a SQLite data source wait for each other, and statements outside of them for their end; statements alone
  * run side by side. Covers the application's own repositories, transactions, query runners and migrations too. `mountResources`
  * does it by itself; a second time does nothing, its limit included, and on other databases it never does.
@@ -40,7 +47,8 @@ export function lockSqlite(
 ): void {
   const driver: SqliteDriver = dataSource.driver
   if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || locked.has(driver)) return
-  const lock: SqliteLock = { waitLimit, timeLimit, turns: newTurns(), holder: undefined }
+  const places = dataSource.options.type === 'better-sqlite3' ? parallelStatements : 1
+  const lock: SqliteLock = { waitLimit, timeLimit, turns: newTurns(places), holder: undefined }
   const statements = new PreparedStatements()
   const remembered = driver.queryRunner
   const create = driver.createQueryRunner.bind(driver)
@@ -58,7 +66,7 @@ export function lockSqlite(
     await disconnect()
     // What was begun on a connection, or prepared, ends with it.
     statements.clear()
-    Object.assign(lock, { turns: newTurns(), holder: undefined })
+    Object.assign(lock, { turns: newTurns(places), holder: undefined })
   }
   scopeTransactions(dataSource.manager)
   if (remembered === undefined) return

@@ -7,8 +7,6 @@ export class SqliteLockError extends Error {
   override readonly name = 'SqliteLockError'
 }
 
-/** Statements that may run side by side; a transaction takes all of the places. */
-const statementPlaces = 64
 /** What waits for a transaction that it is itself a part of would wait for ever: it need not wait long, in milliseconds. */
 const innerWaitLimit = 1000
 /** More are told at once: each that waits takes memory, until the transaction ends. */
@@ -17,8 +15,10 @@ const maxWaitingForTransaction = 1000
 /** Gives back what was taken. */
 export type Release = () => void
 
-/** The turns of one connection. */
+/** Who uses one connection, and who waits for it. */
 interface LockState {
+  /** Statements that may run at the same time; a transaction takes all places. */
+  readonly places: number
   readonly semaphore: Semaphore
   readonly giveOne: Release
   waiting: number
@@ -34,16 +34,16 @@ export interface SqliteLock {
   holder: TransactionScope | undefined
 }
 
-/** Nobody has the connection. */
-export function newTurns(): LockState {
-  const semaphore = new Semaphore(statementPlaces)
-  return { semaphore, giveOne: () => semaphore.release(), waiting: 0 }
+/** The state of a connection that is not in use. */
+export function newTurns(places: number): LockState {
+  const semaphore = new Semaphore(places)
+  return { places, semaphore, giveOne: () => semaphore.release(), waiting: 0 }
 }
 
 /** Takes it at once from whoever may have it. */
-export function takeAll({ turns: { semaphore } }: SqliteLock): Release {
+export function takeAll({ turns: { places, semaphore } }: SqliteLock): Release {
   semaphore.setValue(0)
-  return () => semaphore.release(statementPlaces)
+  return () => semaphore.release(places)
 }
 
 /** Takes a place for a statement at once, where nobody is in the way, as mostly. */
@@ -60,14 +60,16 @@ export function takeOne({ turns: { semaphore, giveOne, waiting } }: SqliteLock):
  */
 export async function acquire(lock: SqliteLock, what: 'statement' | 'transaction'): Promise<Release> {
   const { turns, holder, waitLimit } = lock
-  const weight = what === 'statement' ? 1 : statementPlaces
+  const weight = what === 'statement' ? 1 : turns.places
   // Mostly nobody is in the way, and nothing need be timed.
   if (turns.waiting === 0 && turns.semaphore.getValue() >= weight) {
     const [, give] = await turns.semaphore.acquire(weight)
     return give
   }
   if (turns.waiting >= maxWaitingForTransaction)
-    throw new SqliteLockError(`${maxWaitingForTransaction} wait for a transaction to end already`)
+    throw new SqliteLockError(
+      `${maxWaitingForTransaction} statements and transactions already wait for the one connection`,
+    )
   const isInner = holder !== undefined && isWithin(holder)
   const limit = isInner ? Math.min(innerWaitLimit, waitLimit) : waitLimit
   turns.waiting += 1
@@ -83,7 +85,7 @@ export async function acquire(lock: SqliteLock, what: 'statement' | 'transaction
     isInner
       ? 'this was called inside of a transaction and does not go through its EntityManager, so it waits for the transaction ' +
           'that waits for it: use the manager of the transaction, in a subscriber event.manager'
-      : `a transaction has held the one connection of this SQLite data source for ${limit} ms; if it is the one that this is ` +
-          'called in, use its manager',
+      : `the one connection of this SQLite data source has been in use for ${limit} ms; if this is called inside of a ` +
+          'transaction, use its manager',
   )
 }

@@ -146,7 +146,7 @@ describe('in a table of 10,000 records', () => {
 })
 
 if (isSqlite)
-  test('the time limit ends a statement that compares many values', async () => {
+  test('the time limit ends a statement that compares many values, whatever else is asked', async () => {
     const fill = async ({ manager }: DataSource): Promise<void> => {
       const digits = '(SELECT column1 AS d FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)))'
       const number = '10000 * a.d + 1000 * b.d + 100 * c.d + 10 * e.d + f.d'
@@ -154,9 +154,15 @@ if (isSqlite)
       // sqlite3 works in a thread of its own, which must still be busy when a busy machine lets the timer run.
       await manager.query(`INSERT INTO event (id, day) SELECT ${number}, '2024-02-29' FROM ${tables.join()}`)
     }
-    const limited = await openWorld({ entities: [Event, Seat], seed: fill, mount: { statementTimeout: 1 } })
+    const limited = await openWorld({ entities: [Event, Seat], seed: fill, mount: { statementTimeout: 100 } })
     const filters = Array.from({ length: 25 }, (_, index) => `day__in:(${list(days.slice(4 * index, 4 * index + 4))})`)
-    const { status } = await send(limited.url, `GET /api/event/?or=(${filters.join()})`)
-    expect([status, limited.faults]).toMatchObject([503, [{ name: 'DatabaseError' }]])
+    const long = `GET /api/event/?or=(${filters.join()})`
+    // Whether sqlite3 blocks the event loop depends on which statement begins first.
+    for (let round = 0; round < 6; round++) {
+      const lines = [...Array(3).fill('GET /api/seat/'), long, ...Array(20).fill('GET /api/seat/')]
+      const responses = await Promise.all(lines.map((line) => send(limited.url, line)))
+      expect(responses.map(({ status }) => status)).toEqual(lines.map((line) => (line === long ? 503 : 200)))
+    }
+    expect(limited.faults).toMatchObject(Array(6).fill({ name: 'DatabaseError' }))
     await limited.close()
   })

@@ -316,7 +316,9 @@ test('so many may wait, and no more', async () => {
   await runner.startTransaction()
   const waiting = Array.from({ length: 1100 }, () => dataSource.query('SELECT 1').then(String, String))
   const told = await Promise.race([Promise.all(waiting.slice(-100)), setTimeout(1000, [])])
-  expect(new Set(told)).toEqual(new Set(['SqliteLockError: 1000 wait for a transaction to end already']))
+  expect(new Set(told)).toEqual(
+    new Set(['SqliteLockError: 1000 statements and transactions already wait for the one connection']),
+  )
   await runner.rollbackTransaction()
   await runner.release()
   expect((await Promise.all(waiting.slice(0, 1000))).every((one) => one === '[object Object]')).toBe(true)
