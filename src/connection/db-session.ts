@@ -23,11 +23,11 @@ export interface DbSession {
   readonly trace?: Trace
 }
 
-/** The connection of a client to this service. */
+/** The HTTP response that a client waits for. It is closed when the client closes its connection. */
 export interface WaitingClient {
-  readonly hasGone: () => boolean
-  /** Calls the listener when the client closes its connection. @returns removes the listener */
-  readonly onGone: (listener: () => void) => () => void
+  readonly destroyed: boolean
+  readonly once: (event: 'close', listener: () => void) => unknown
+  readonly off: (event: 'close', listener: () => void) => unknown
 }
 
 /** A session inside a transaction. */

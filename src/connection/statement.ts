@@ -36,7 +36,7 @@ async function whileAwaited<T>(
 ): Promise<T> {
   const { cancel } = dialectOf(dataSource)
   if (client === undefined || cancel === undefined) return ask(runner)
-  if (client.hasGone()) throw clientGone()
+  if (client.destroyed) throw clientGone()
   let isDone = false
   let cancelled: Promise<void> | undefined
   const cancelUntilDone = async (): Promise<void> => {
@@ -47,17 +47,18 @@ async function whileAwaited<T>(
       if (!isDone) await setTimeout(cancelIntervalMs)
     }
   }
-  const stopListening = client.onGone(() => {
+  const onClose = (): void => {
     // Without a cancellation the statement ends at its time limit.
     cancelled = cancelUntilDone().catch(() => undefined)
-  })
+  }
+  client.once('close', onClose)
   try {
     return await ask(runner)
   } catch (error) {
     throw cancelled === undefined ? error : clientGone()
   } finally {
     isDone = true
-    stopListening()
+    client.off('close', onClose)
     // Else the next statement on this connection could be the one that is ended.
     await cancelled
   }

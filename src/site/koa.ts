@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa'
-import type { DbSession, WaitingClient } from '../connection/db-session'
+import type { DbSession } from '../connection/db-session'
 import { channels } from '../diagnostics'
 import { unavailable } from '../errors'
 import type { ResourceRequest, Service } from '../pipeline/service'
@@ -79,17 +79,7 @@ function sessionOf({ session, serverTiming }: Site, resource: string, context: C
   const isTraced = serverTiming || channels.request.hasSubscribers || channels.statement.hasSubscribers
   const trace = isTraced ? { trace: { resource, statements: 0, rows: 0, milliseconds: 0 } } : undefined
   // What is written is written, whether or not the client hears of it.
-  return isGet(context) ? { ...session, ...trace, client: waitingClient(context) } : { ...session, ...trace }
-}
-
-function waitingClient({ res }: Context): WaitingClient {
-  return {
-    hasGone: () => res.destroyed,
-    onGone: (listener) => {
-      res.once('close', listener)
-      return () => void res.off('close', listener)
-    },
-  }
+  return isGet(context) ? { ...session, ...trace, client: context.res } : { ...session, ...trace }
 }
 
 function isGet({ method }: Context): boolean {

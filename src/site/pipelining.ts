@@ -5,56 +5,50 @@ import { unavailable } from '../errors'
 import { problemResponse } from '../response/http-response'
 import { sendResponse } from './respond'
 
-/** The requests of a connection. */
-interface ConnectionRequests {
-  /** The response to the last one that was let in. */
-  last: ServerResponse
-  /** Lets the waiting requests go on, each when the one before it is done. */
-  readonly waiting: Set<() => void>
-}
-
-const connectionRequests = new WeakMap<Socket, ConnectionRequests>()
+/** The requests that wait on a connection, each as the function that lets it continue. Most connections never have any. */
+const waitingRequests = new WeakMap<Socket, Set<() => void>>()
 
 /**
- * Has a request wait until the client has taken the response to the one before on its connection. Node.js hands out all requests
- * that a client sends without waiting, and keeps their responses in memory until they are taken.
+ * Makes a pipelined request wait until the client has received the response to the request before it. Node.js passes on all requests
+ * that a client sends without waiting, and keeps their responses in memory until they are received.
  * @param limit requests of a connection that may wait
- * @returns undefined where there is nothing to wait for; else whether the request is to be answered: not where it was refused, or the
- * connection is closed
+ * @returns undefined if there is nothing to wait for; otherwise whether to respond: false if the request was refused or the connection
+ * is closed
  */
 export function waitForPrevious(context: Context, limit: number): Promise<boolean> | undefined {
   const { req, res } = context
-  // HTTP/2 has many requests on one connection, and a limit of its own.
-  if (req.httpVersionMajor >= 2) return undefined
-  const known = connectionRequests.get(req.socket)
-  if (known === undefined) {
-    const waiting = new Set<() => void>()
-    // A response that waits for others is not told that the connection is closed.
-    req.socket.once('close', () => closeAll(waiting))
-    connectionRequests.set(req.socket, { last: res, waiting })
-    return undefined
-  }
-  const { last, waiting } = known
-  if (waiting.size >= limit) {
-    const detail = `${limit} requests of this connection wait for the responses to those before them already`
-    sendResponse(context, problemResponse(unavailable(detail)))
-    return Promise.resolve(false)
-  }
-  known.last = res
-  return last.writableFinished || last.closed ? undefined : wait(req.socket, last, waiting)
+  // Node.js assigns the connection to one response at a time, in the order of the requests. HTTP/2 has many at once, and its own limit.
+  if (res.socket !== null || res.writableEnded || req.httpVersionMajor >= 2) return undefined
+  const { socket } = req
+  const waiting = waitingRequests.get(socket) ?? newQueue(socket)
+  if (waiting.size < limit) return wait(socket, res, waiting)
+  sendResponse(
+    context,
+    problemResponse(unavailable(`${limit} requests of this connection are already waiting for earlier responses`)),
+  )
+  return Promise.resolve(false)
 }
 
-function wait(socket: Socket, last: ServerResponse, waiting: ConnectionRequests['waiting']): Promise<boolean> {
-  return new Promise((resolve) => {
-    const proceed = (): void => {
-      waiting.delete(proceed)
-      resolve(!socket.destroyed)
-    }
-    waiting.add(proceed)
-    last.once('close', proceed)
+function newQueue(socket: Socket): Set<() => void> {
+  const waiting = new Set<() => void>()
+  waitingRequests.set(socket, waiting)
+  // A response without a connection does not emit `close`.
+  socket.once('close', () => {
+    for (const proceed of waiting) proceed()
   })
+  return waiting
 }
 
-function closeAll(waiting: ConnectionRequests['waiting']): void {
-  for (const proceed of waiting) proceed()
+async function wait(socket: Socket, res: ServerResponse, waiting: Set<() => void>): Promise<boolean> {
+  if (!socket.destroyed) {
+    await new Promise<void>((resolve) => {
+      const proceed = (): void => {
+        waiting.delete(proceed)
+        resolve()
+      }
+      waiting.add(proceed)
+      res.once('socket', proceed)
+    })
+  }
+  return !socket.destroyed
 }
