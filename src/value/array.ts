@@ -1,12 +1,15 @@
 import { orNull } from './schema'
 import { type Json, nullOperators, refuse, type ValueType } from './value-type'
 
-/** A PostgreSQL array of values of one kind. */
+/**
+ * Value type of PostgreSQL arrays, also of several dimensions when rendered.
+ * @param member value type of the members
+ */
 export function arrayType(member: ValueType): ValueType {
   const description = `an array, each member ${member.description}`
-  const fromMember = (one: unknown): unknown => {
+  const parseMember = (json: unknown): unknown => {
     try {
-      return one === null ? null : member.fromJson(one)
+      return json === null ? null : member.fromJson(json)
     } catch {
       return refuse(description)
     }
@@ -22,7 +25,7 @@ export function arrayType(member: ValueType): ValueType {
     ...(member.inputSchema && { inputSchema: { type: 'array', items: orNull(member.inputSchema) } }),
     operators: nullOperators,
     fromText: () => refuse('compared by "is" only'),
-    fromJson: (json) => (Array.isArray(json) ? json.map(fromMember) : refuse(description)),
+    fromJson: (json) => (Array.isArray(json) ? json.map(parseMember) : refuse(description)),
     toJson,
   }
 }

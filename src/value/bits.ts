@@ -1,9 +1,13 @@
 import { equalityOperators, refuse, textualType, type ValueType } from './value-type'
 
-/** Bits as text: `"101"`. */
+/**
+ * Value type of bit strings, as text: `"101"`.
+ * @param minimum least number of bits
+ * @param maximum greatest number of bits
+ */
 export function bitType(minimum: number, maximum: number): ValueType {
-  const count = minimum === maximum ? `${maximum}` : `up to ${maximum}`
-  const description = maximum === Number.POSITIVE_INFINITY ? 'bits, as "101"' : `${count} bits, as "101"`
+  const bitCount = minimum === maximum ? `${maximum}` : `up to ${maximum}`
+  const description = maximum === Number.POSITIVE_INFINITY ? 'bits, as "101"' : `${bitCount} bits, as "101"`
   return textualType({
     name: 'other',
     description,
@@ -15,12 +19,16 @@ export function bitType(minimum: number, maximum: number): ValueType {
   })
 }
 
-const mostBits = 64
+/** The most bits that a `BIT` column of MySQL can have. */
+const maxMysqlBits = 64
 
-/** MySQL's bits, a number to it: its driver takes one and hands out bytes, and does not know how many bits the column has. */
+/**
+ * Value type of MySQL's `BIT`. The driver accepts a number and returns bytes, and does not know the column's number of
+ * bits.
+ */
 export const packedBitsType: ValueType = textualType({
-  ...bitType(1, mostBits),
-  fromText: (text) => BigInt(`0b${bitType(1, mostBits).fromText(text)}`),
+  ...bitType(1, maxMysqlBits),
+  fromText: (text) => BigInt(`0b${bitType(1, maxMysqlBits).fromText(text)}`),
   toJson: (value) => {
     const number = Buffer.isBuffer(value) ? BigInt(`0x${value.toString('hex')}`) : BigInt(value as bigint)
     return number.toString(2)

@@ -1,6 +1,6 @@
 import { equalityOperators, refuse, type ValueType } from './value-type'
 
-const truths: ReadonlyMap<string, boolean> = new Map([
+const booleanByText: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['1', true],
   ['false', false],
@@ -13,7 +13,7 @@ export const booleanType: ValueType = {
   schema: { type: 'boolean' },
   operators: equalityOperators,
   exact: true,
-  fromText: (text) => truths.get(text.toLowerCase()) ?? refuse('true or false (or 1 or 0)'),
+  fromText: (text) => booleanByText.get(text.toLowerCase()) ?? refuse('true or false (or 1 or 0)'),
   fromJson: (json) => (typeof json === 'boolean' ? json : refuse(booleanType.description)),
   toJson: Boolean,
 }

@@ -1,18 +1,19 @@
 import { equalityOperators, type JsonSchema, refuse, textualType, type ValueType } from './value-type'
 
 /**
- * A key of several values, as one text: `a,b`, with `\,` for a comma and `\\` for a backslash in a value. Between its functions
- * it is an array of what the parts' own kinds make of them.
+ * Value type of a key of several columns. Its text joins the texts of the parts with commas: `a,b`, with `\,` for a
+ * comma and `\\` for a backslash in a part. Its value is an array with the value of each part.
+ * @param parts value types of the columns
  */
 export function compositeType(parts: readonly ValueType[]): ValueType {
-  const description = `${parts.length} values with commas between them (${parts.map((part) => part.description).join('; ')})`
+  const description = `${parts.length} values separated by commas (${parts.map((part) => part.description).join('; ')})`
   const render = (values: readonly unknown[]): string =>
     parts.map((part, index) => escapePart(String(part.toJson(values[index])))).join(',')
   const fromText = (text: string): readonly unknown[] => {
     const texts = splitParts(text)
     if (texts.length !== parts.length) return refuse(description)
     const values = parts.map((part, index) => part.fromText(texts[index] ?? ''))
-    // One spelling of a key: `007,1` is not `7,1`.
+    // A key has only one valid text: `007,1` is rejected, because the key is rendered as `7,1`.
     return render(values) === text ? values : refuse(description)
   }
   const isKey = parts.every((part) => part.inPath !== undefined)
@@ -28,8 +29,8 @@ export function compositeType(parts: readonly ValueType[]): ValueType {
 }
 
 function exampleOf({ type, examples, enum: members }: JsonSchema): string {
-  const given = examples ?? members
-  if (Array.isArray(given)) return String(given[0])
+  const candidates = examples ?? members
+  if (Array.isArray(candidates)) return String(candidates[0])
   return type === 'string' ? 'a' : '1'
 }
 

@@ -3,9 +3,10 @@ import { orderOperators, refuse, textualType, type ValueType } from './value-typ
 const dateTimePattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i
 
 /**
- * The instant that an ISO 8601 text names, to the millisecond (digits beyond that are cut). Without an offset it is
- * UTC, without a time midnight (specification: Date-times).
- * @returns undefined for what is no such text or no such instant, as February 30th or the year 10000
+ * Parses an ISO 8601 date-time, to the millisecond (further digits are cut off). Without an offset it is UTC; without a
+ * time it is midnight (specification: Date-times).
+ * @returns undefined for any other text, for dates that do not exist, such as February 30th, and outside the years 1 to
+ * 9999
  */
 export function parseDateTime(text: string): Date | undefined {
   const [, date, time = '00:00', second = '00', fraction = '', offset = 'Z'] = dateTimePattern.exec(text) ?? []
@@ -18,7 +19,7 @@ export function parseDateTime(text: string): Date | undefined {
   return year >= 1 && year <= 9999 ? instant : undefined
 }
 
-/** The one format of the specification, `YYYY-MM-DD HH:MM:SS`, in UTC. A year of not four digits has a sign and six. */
+/** Renders an instant as `YYYY-MM-DD HH:MM:SS` in UTC. Years outside 0 to 9999 have a sign and six digits. */
 export function renderDateTime(instant: Date): string {
   const text = instant.toISOString()
   const start = text.length - 14
@@ -26,8 +27,8 @@ export function renderDateTime(instant: Date): string {
 }
 
 /**
- * How far the instant reaches, in milliseconds: one given to the second stands for the whole second, because the second
- * is all that is shown (specification: Date-times).
+ * The length of the interval that an instant stands for, in milliseconds. An instant without a fraction of a second
+ * stands for the whole second, because records show no fraction (specification: Date-times).
  */
 export function resolution(instant: Date): 1 | 1000 {
   return instant.getTime() % 1000 === 0 ? 1000 : 1
@@ -49,21 +50,22 @@ function isTime(text: string): boolean {
   return /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text)
 }
 
+/** @param parse returns undefined for a text that is not a value of the type */
 function temporalType(
-  kind: Omit<ValueType, 'operators' | 'fromText' | 'fromJson'>,
-  read: (text: string) => unknown,
+  valueType: Omit<ValueType, 'operators' | 'fromText' | 'fromJson'>,
+  parse: (text: string) => unknown,
 ): ValueType {
-  const fromText = (text: string): unknown => read(text) ?? refuse(kind.description)
-  return textualType({ ...kind, operators: orderOperators, fromText })
+  const fromText = (text: string): unknown => parse(text) ?? refuse(valueType.description)
+  return textualType({ ...valueType, operators: orderOperators, fromText })
 }
 
-/** The first and the last instant that a column holds. */
+/** The first and the last instant that a column can store, both included. */
 export interface InstantRange {
   readonly first: Date
   readonly last: Date
 }
 
-/** Date-times of a column that does not hold all of the years 1 to 9999. */
+/** Value type of date-time columns that can store only a part of the years 1 to 9999. */
 export function dateTimeTypeWithin({ first, last }: InstantRange): ValueType {
   const bounds = `from ${renderDateTime(first)} to ${renderDateTime(last)}`
   return buildDateTimeType(
@@ -76,12 +78,12 @@ export function dateTimeTypeWithin({ first, last }: InstantRange): ValueType {
   )
 }
 
-/** The last instant that is read. */
+/** The last instant that {@link parseDateTime} accepts. */
 export const lastInstant = new Date('9999-12-31T23:59:59.999Z')
 
 function buildDateTimeType(
   description: string,
-  read: (text: string) => Date | undefined,
+  parse: (text: string) => Date | undefined,
   last = lastInstant,
 ): ValueType {
   return temporalType(
@@ -98,7 +100,7 @@ function buildDateTimeType(
         pattern: String.raw`^\d{4}-\d\d-\d\d([T ].*)?$`,
         examples: ['2024-02-29 10:20:30'],
       },
-      // A database may hold what names no instant: SQLite any text, PostgreSQL `infinity`.
+      // Stored values may not be instants: SQLite stores any text, PostgreSQL also `infinity`.
       toJson: (value) =>
         value instanceof Date && !Number.isNaN(value.getTime()) ? renderDateTime(value) : String(value),
       upperBound: (value) => {
@@ -106,16 +108,17 @@ function buildDateTimeType(
         return end > last ? undefined : end
       },
     },
-    read,
+    parse,
   )
 }
 
+/** Value type of date-time columns that can store the years 1 to 9999. */
 export const dateTimeType = buildDateTimeType(
   'a date and time in UTC, as "2024-02-29 10:20:30" or ISO 8601',
   parseDateTime,
 )
 
-/** Can be a key. @param firstYear that the column holds */
+/** Value type of date columns, which can be keys. @param firstYear first year that the column can store */
 export function dateTypeFrom(firstYear: number): ValueType {
   const from = firstYear > 1 ? ` from the year ${firstYear} on` : ''
   return temporalType(
@@ -124,7 +127,8 @@ export function dateTypeFrom(firstYear: number): ValueType {
       description: `a date${from}, as "2024-02-29"`,
       schema: { type: 'string', format: 'date', examples: ['2024-02-29'] },
       inPath: /^\d{4}-\d\d-\d\d$/,
-      // `@CreateDateColumn({ type: 'date' })` has SQLite store the time as well. PostgreSQL has dates as `0044-03-15 BC` too.
+      // With `@CreateDateColumn({ type: 'date' })`, SQLite stores the time as well. PostgreSQL also has dates such as
+      // `0044-03-15 BC`.
       toJson: (value) =>
         (value instanceof Date ? value.toISOString() : String(value)).replace(/^(\d{4}-\d\d-\d\d)[T ]\d.*$/s, '$1'),
       upperBound: (value) => {
@@ -137,15 +141,17 @@ export function dateTypeFrom(firstYear: number): ValueType {
   )
 }
 
+/** Value type of date columns that can store the years 1 to 9999. */
 export const dateType = dateTypeFrom(1)
 
+/** Value type of times of day without an offset. */
 export const timeType = temporalType(
   {
     name: 'time',
     description: 'a time of day, as "10:20:30"',
     schema: { type: 'string', pattern: String.raw`^\d\d:\d\d:\d\d`, examples: ['10:20:30'] },
     inputSchema: { type: 'string', pattern: String.raw`^\d\d:\d\d(:\d\d)?$`, examples: ['10:20:30'] },
-    // Databases may hold a fraction of the second too.
+    // Databases may store fractions of a second, which records do not show.
     toJson: (value) => String(value).replace(/\.\d+$/, ''),
     upperBound: (value) => {
       const end = new Date(Date.parse(`1970-01-01T${value}Z`) + 1000)

@@ -2,12 +2,13 @@ import { enumSchema } from './schema'
 import { isStorable } from './text'
 import { type Json, nullOperators, refuse, type ValueType } from './value-type'
 
-/** Kinds that are asked only whether they are null never read a text. */
+/** For value types that can only be tested for null: a filter never contains a value of them. */
 const fromText = (): never => refuse('compared by "is" only')
 
-const maximumDepth = 64
+/** Greatest number of levels of arrays and objects within each other. */
+const maxJsonDepth = 64
 
-/** Whether a database can hold this JSON as it is. Large values are walked without copies of their parts. */
+/** Whether databases store this JSON without changing it. Does not copy parts of the value, which may be large. */
 function isStorableJson(json: unknown, depth: number): boolean {
   if (typeof json === 'string') return isStorable(json)
   if (typeof json === 'number') return isExact(Math.abs(json))
@@ -20,47 +21,52 @@ function isStorableJson(json: unknown, depth: number): boolean {
 }
 
 /**
- * JSON.parse has rounded integers beyond 2^53 already: 9007199254740993 is 9007199254740992. From 1e21 on, JavaScript and others write
- * an exponent, of floats.
+ * Whether a number cannot be an integer that `JSON.parse` has rounded. It rounds integers beyond 2^53: 9007199254740993
+ * becomes 9007199254740992. Numbers from 1e21 on are accepted: JavaScript and other languages write these with an
+ * exponent, as floats.
  */
-function isExact(size: number): boolean {
-  return size <= Number.MAX_SAFE_INTEGER || (size >= 1e21 && size < Number.POSITIVE_INFINITY)
+function isExact(magnitude: number): boolean {
+  return magnitude <= Number.MAX_SAFE_INTEGER || (magnitude >= 1e21 && magnitude < Number.POSITIVE_INFINITY)
 }
 
-/** Any JSON. */
+/** Value type of columns that store any JSON. */
 export const jsonType: ValueType = {
   name: 'json',
-  description: `JSON at most ${maximumDepth} levels deep, without NUL characters, lone surrogates and integers beyond ±(2^53−1): send those as strings`,
+  description:
+    `JSON at most ${maxJsonDepth} levels deep, without NUL characters, lone surrogates or integers beyond ±(2^53−1); ` +
+    'send such integers as strings',
   schema: {},
   operators: nullOperators,
   fromText,
-  fromJson: (json) => (isStorableJson(json, maximumDepth) ? json : refuse(jsonType.description)),
+  fromJson: (json) => (isStorableJson(json, maxJsonDepth) ? json : refuse(jsonType.description)),
   toJson: (value) => value as Json,
 }
 
-const manyTexts = { type: 'array', examples: [['one', 'two']] }
+const stringArraySchema = { type: 'array', examples: [['one', 'two']] }
 
-/** TypeORM's `simple-array`: texts, stored in one column with commas between them. */
+/** Value type of TypeORM's `simple-array`: strings, stored in one column and separated by commas. */
 export const simpleArrayType: ValueType = {
   name: 'array',
-  description: 'an array of texts that are not empty and hold no comma',
-  schema: { ...manyTexts, items: { type: 'string' } },
-  inputSchema: { ...manyTexts, items: { type: 'string', pattern: '^[^,]+$' } },
+  description: 'an array of strings that are not empty and contain no comma',
+  schema: { ...stringArraySchema, items: { type: 'string' } },
+  inputSchema: { ...stringArraySchema, items: { type: 'string', pattern: '^[^,]+$' } },
   operators: nullOperators,
   fromText,
-  fromJson: (json) => (Array.isArray(json) && json.every(isMember) ? json : refuse(simpleArrayType.description)),
+  fromJson: (json) =>
+    Array.isArray(json) && json.every(isSimpleArrayMember) ? json : refuse(simpleArrayType.description),
   toJson: (value) => value as readonly string[],
 }
 
-function isMember(member: unknown): boolean {
+function isSimpleArrayMember(member: unknown): boolean {
   return typeof member === 'string' && member !== '' && !member.includes(',') && isStorable(member)
 }
 
-/** Some of the members: MySQL's `SET`. */
+/** Value type of an array that contains each of the members at most once, such as MySQL's `SET`. */
 export function setType(members: readonly (string | number)[]): ValueType {
-  const description = `an array of any of ${members.map((member) => JSON.stringify(member)).join(', ')}`
+  const allowed = members.map((member) => JSON.stringify(member)).join(', ')
+  const description = `an array, without duplicates, of any of ${allowed}`
   const isSet = (json: unknown): boolean =>
-    Array.isArray(json) && json.every((one) => members.includes(one)) && new Set(json).size === json.length
+    Array.isArray(json) && json.every((member) => members.includes(member)) && new Set(json).size === json.length
   return {
     name: 'array',
     description,
@@ -72,25 +78,25 @@ export function setType(members: readonly (string | number)[]): ValueType {
   }
 }
 
-/** PostgreSQL's `hstore` as an object. */
+/** Value type of PostgreSQL's `hstore` as an object. */
 export const hstoreType: ValueType = {
   name: 'json',
-  description: 'an object whose values are texts or null',
+  description: 'an object whose values are strings or null',
   schema: { type: 'object', additionalProperties: { type: ['string', 'null'] }, examples: [{ colour: 'red' }] },
   operators: nullOperators,
   fromText,
   fromJson: (json) => {
-    const isStore =
+    const isHstore =
       typeof json === 'object' &&
       json !== null &&
       !Array.isArray(json) &&
       Object.values(json).every((value) => value === null || typeof value === 'string')
-    return isStore && isStorableJson(json, 1) ? json : refuse(hstoreType.description)
+    return isHstore && isStorableJson(json, 1) ? json : refuse(hstoreType.description)
   },
   toJson: (value) => value as Json,
 }
 
-/** PostgreSQL's `cube`: the numbers of a point. */
+/** Value type of PostgreSQL's `cube`: the coordinates of a point. */
 export const numbersType: ValueType = {
   name: 'array',
   description: 'an array of numbers',
@@ -98,7 +104,7 @@ export const numbersType: ValueType = {
   operators: nullOperators,
   fromText,
   fromJson: (json) => {
-    const isPoint = Array.isArray(json) && json.length > 0 && json.every((one) => Number.isFinite(one))
+    const isPoint = Array.isArray(json) && json.length > 0 && json.every((coordinate) => Number.isFinite(coordinate))
     return isPoint ? json : refuse(numbersType.description)
   },
   toJson: (value) => (typeof value === 'string' ? value.replace(/[()]/g, '').split(',').map(Number) : (value as Json)),

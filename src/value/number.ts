@@ -1,42 +1,46 @@
 import { type Json, type JsonSchema, orderOperators, refuse, textualType, type ValueType } from './value-type'
 
-/** The least and the greatest value of a column, both included. */
+/** The least and the greatest value that a column can store, both included. */
 export interface IntegerRange {
   readonly min: bigint
   readonly max: bigint
 }
 
-/** The integers that a JavaScript number holds exactly, ±(2^53−1). */
+/** The integers that a JavaScript number represents exactly: ±(2^53−1). */
 export const safeRange: IntegerRange = { min: BigInt(Number.MIN_SAFE_INTEGER), max: BigInt(Number.MAX_SAFE_INTEGER) }
 
-/** The range of a two's complement integer of so many bits. */
+/** The range of a signed integer with this number of bits. */
 export function integerRange(bits: number): IntegerRange {
   const half = 2n ** BigInt(bits - 1)
   return { min: -half, max: half - 1n }
 }
 
-/** A JSON number while it is safe, else a string of digits (specification: Values in JSON); both ways. */
+/**
+ * Value type of integers. In records and bodies they are JSON numbers within ±(2^53−1), and strings of digits otherwise
+ * (specification: Values in JSON).
+ */
 export function integerType(range: IntegerRange): ValueType {
   const mayExceedDouble = range.max > safeRange.max
-  const description = `an integer from ${range.min} to ${range.max}${mayExceedDouble ? ', in a string beyond ±(2^53−1)' : ''}`
-  const within = (value: bigint): number | string => {
+  const form = mayExceedDouble ? ', in a string beyond ±(2^53−1)' : ''
+  const description = `an integer from ${range.min} to ${range.max}${form}`
+  const toValue = (value: bigint): number | string => {
     if (value < range.min || value > range.max) refuse(description)
     return isSafe(value) ? Number(value) : String(value)
   }
   return {
     name: 'integer',
     description,
-    schema: mayExceedDouble ? wideSchema : { type: 'integer', minimum: Number(range.min), maximum: Number(range.max) },
+    schema: mayExceedDouble ? int64Schema : { type: 'integer', minimum: Number(range.min), maximum: Number(range.max) },
     operators: orderOperators,
     exact: true,
     mayExceedDouble,
-    // Databases take `1abc`, `1.0` and ` 1 ` for 1; a path does not.
+    // Databases may convert `1abc`, `1.0` and ` 1 ` to 1. In a path, only `1` is the key 1.
     inPath: /^[1-9]\d*$/,
-    fromText: (text) => (/^-?\d{1,20}$/.test(text) ? within(BigInt(text)) : refuse(description)),
+    fromText: (text) => (/^-?\d{1,20}$/.test(text) ? toValue(BigInt(text)) : refuse(description)),
     fromJson: (json) => {
-      if (typeof json === 'number' && Number.isSafeInteger(json)) return within(BigInt(json))
+      if (typeof json === 'number' && Number.isSafeInteger(json)) return toValue(BigInt(json))
       if (typeof json === 'string' && /^-?[1-9]\d{15,19}$/.test(json) && !isSafe(BigInt(json))) {
-        return within(BigInt(json))
+        return toValue(BigInt(json))
       }
       return refuse(typeof json === 'string' ? `${description}, without quotes` : description)
     },
@@ -44,8 +48,7 @@ export function integerType(range: IntegerRange): ValueType {
   }
 }
 
-/** A number, or a text of digits where no number of JavaScript holds it (specification: Values in JSON). */
-const wideSchema: JsonSchema = { type: ['integer', 'string'], format: 'int64', pattern: String.raw`^-?\d+$` }
+const int64Schema: JsonSchema = { type: ['integer', 'string'], format: 'int64', pattern: String.raw`^-?\d+$` }
 
 function isSafe(value: bigint): boolean {
   return value >= safeRange.min && value <= safeRange.max
@@ -56,6 +59,7 @@ function integerToJson(value: unknown): Json {
   return Number.isSafeInteger(number) ? number : String(value)
 }
 
+/** Value type of numbers of double precision. */
 export const floatType: ValueType = {
   name: 'float',
   description: 'a number',
@@ -71,8 +75,8 @@ export const floatType: ValueType = {
 }
 
 /**
- * Numbers of single precision, 32 bits. Between its functions a value is the double that is the same number, so that a
- * comparison is exact; as JSON it has as few digits as tell it from others.
+ * Value type of numbers of single precision (32 bits). A value is the double that equals the stored number, so that
+ * comparisons are exact. The JSON form has the fewest digits that identify the number among those of single precision.
  */
 export const singleType: ValueType = {
   ...floatType,
@@ -93,33 +97,33 @@ function toSingle(value: unknown): number {
   return Number.isFinite(single) ? single : refuse(singleType.description)
 }
 
-/** What the column of a decimal can hold, in digits. */
+/** Greatest numbers of digits in a decimal column. */
 export interface DecimalShape {
-  /** Before the point. */
+  /** Digits before the decimal point. */
   readonly whole: number
-  /** Behind the point. */
+  /** Digits after the decimal point. */
   readonly fraction: number
-  /** In all, from the first that is not 0. */
+  /** All digits, from the first that is not 0. */
   readonly significant: number
 }
 
-/** Longest decimal that is read, in characters. */
-const decimalLength = 100
+/** Greatest length of a decimal in a request, in characters. */
+const maxDecimalLength = 100
 
-/** Decimals are strings, so that no digit is lost (specification: Values in JSON). */
+/** Value type of decimals, which are strings in JSON so that no digit is lost (specification: Values in JSON). */
 export function decimalType({ whole, fraction, significant }: DecimalShape): ValueType {
   const parts = [
     ...(whole < significant ? [`${whole} digits before the point`] : []),
-    ...(fraction < significant ? [`${fraction} behind it`] : []),
-    `${significant} in all`,
+    ...(fraction < significant ? [`${fraction} after it`] : []),
+    `${significant} in total`,
   ]
   const description = `a decimal number with at most ${parts.join(', ')}`
   const check = (text: string): string => {
-    const [, before = '', behind = ''] =
-      (text.length <= decimalLength && /^-?(\d+)(?:\.(\d+))?$/.exec(text)) || refuse(description)
+    const [, before = '', after = ''] =
+      (text.length <= maxDecimalLength && /^-?(\d+)(?:\.(\d+))?$/.exec(text)) || refuse(description)
     const leading = before.replace(/^0+/, '')
-    const digits = `${leading}${behind.replace(/0+$/, '')}`.replace(/^0+/, '')
-    const fits = leading.length <= whole && behind.length <= fraction && digits.length <= significant
+    const digits = `${leading}${after.replace(/0+$/, '')}`.replace(/^0+/, '')
+    const fits = leading.length <= whole && after.length <= fraction && digits.length <= significant
     return fits ? text : refuse(description)
   }
   return textualType({
@@ -133,10 +137,10 @@ export function decimalType({ whole, fraction, significant }: DecimalShape): Val
 }
 
 function renderDecimal(value: number, fraction: number, significant: number): string {
-  const [whole = '', behind = ''] = value
+  const [integerPart = '', fractionPart = ''] = value
     .toLocaleString('en', { useGrouping: false, maximumSignificantDigits: significant })
     .split('.')
-  // A column of two decimals shows two, one of any number as many as there are.
-  const decimals = fraction < significant ? behind.padEnd(fraction, '0') : behind
-  return decimals === '' ? whole : `${whole}.${decimals}`
+  // A column of scale 2 shows two digits after the point; a column without a scale shows the digits of the value.
+  const decimals = fraction < significant ? fractionPart.padEnd(fraction, '0') : fractionPart
+  return decimals === '' ? integerPart : `${integerPart}.${decimals}`
 }

@@ -1,9 +1,9 @@
 import type { Json, JsonSchema } from './value-type'
 
-/** The same, or null. */
+/** A schema that also accepts null. */
 export function orNull(schema: JsonSchema): JsonSchema {
   const { type, enum: members } = schema
-  // Without a type it is anything, null too.
+  // A schema without a type accepts every value, including null.
   if (type === undefined && members === undefined) return schema
   return {
     ...schema,
@@ -12,7 +12,7 @@ export function orNull(schema: JsonSchema): JsonSchema {
   }
 }
 
-/** Any of these values. */
+/** A schema of an enumeration. */
 export function enumSchema(members: readonly (string | number)[]): JsonSchema {
   const types = [...new Set(members.map((member) => (typeof member === 'string' ? 'string' : 'number')))]
   const [type] = types

@@ -10,24 +10,25 @@ import {
   type ValueType,
 } from './value-type'
 
-/** A kind that PostgreSQL or MariaDB spells as text, which is checked here as far as its form goes. */
+/** Builds the value type of a column type that drivers represent as text. Only the syntax of the text is checked here. */
 function spelledType(
   description: string,
-  isForm: (text: string) => boolean,
+  hasSyntax: (text: string) => boolean,
   operators = orderOperators,
   schema: JsonSchema = { type: 'string' },
 ): ValueType {
-  const fromText = (text: string): string => (isStorable(text) && isForm(text) ? text : refuse(description))
+  const fromText = (text: string): string => (isStorable(text) && hasSyntax(text) ? text : refuse(description))
   return textualType({ name: 'other', description, schema, operators, fromText, toJson: String })
 }
 
+/** Value type of PostgreSQL's `inet` and `cidr`. */
 export const networkType = spelledType('an IP address, with /bits for a network', (text) => {
   const [address = '', bits = '0', more] = text.split('/')
   const version = isIP(address)
   return more === undefined && version > 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128)
 })
 
-/** An address of this version of the Internet Protocol. */
+/** Value type of MariaDB's `inet4` and `inet6`. @param version version of the Internet Protocol */
 export function addressType(version: 4 | 6): ValueType {
   return spelledType(`an IPv${version} address`, (text) => isIP(text) === version, orderOperators, {
     type: 'string',
@@ -35,39 +36,48 @@ export function addressType(version: 4 | 6): ValueType {
   })
 }
 
+/** Value type of PostgreSQL's `macaddr` and `macaddr8`. */
 export const macAddressType = spelledType('a MAC address, as "08:00:2b:01:02:03"', (text) =>
   /^[\da-f]{2}([:-][\da-f]{2}){5}(([:-][\da-f]{2}){2})?$/i.test(text),
 )
 
+/** Value type of PostgreSQL's `time with time zone`. */
 export const offsetTimeType = spelledType('a time of day with its offset, as "10:20:30+02:00"', (text) =>
   /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?(Z|[+-]\d\d(:\d\d){0,2})$/i.test(text),
 )
 
+/** Value type of PostgreSQL's `interval`. */
 export const intervalType = spelledType('an interval, as "1 day 02:30:00" or "P1DT2H30M"', (text) =>
   /^(P[\dYMWDTHS.,-]{1,60}|[-+]?\d[\w\s:.+-]{0,100})$/.test(text),
 )
 
-/** Ranges and multiranges of PostgreSQL. */
+/** Value type of PostgreSQL's ranges and multiranges. */
 export function rangeType(example: string): ValueType {
   return spelledType(`a range, as ${JSON.stringify(example)}`, (text) => /^([[({].{0,300}[\])}]|empty)$/s.test(text))
 }
 
-/** Points, boxes, circles: PostgreSQL compares them by area or not at all. */
+/**
+ * Value type of PostgreSQL's geometric types. They have no usable equality: PostgreSQL compares them by area or not at
+ * all.
+ */
 export function geometricType(example: string): ValueType {
-  const isForm = (text: string): boolean => /^[\d.,eE+\-()[\]{}<>\s]{1,10000}$/.test(text)
-  return spelledType(`geometric, as ${JSON.stringify(example)}`, isForm, nullOperators)
+  const hasSyntax = (text: string): boolean => /^[\d.,eE+\-()[\]{}<>\s]{1,10000}$/.test(text)
+  return spelledType(`a geometric value, as ${JSON.stringify(example)}`, hasSyntax, nullOperators)
 }
 
-/** What only the database can read. */
+/** Value type whose syntax only the database can check. @param name name of the column type */
 export function opaqueType(name: string, example: string): ValueType {
   const operators = name === 'ltree' ? equalityOperators : nullOperators
   return spelledType(`${name}, as ${JSON.stringify(example)}`, () => true, operators)
 }
 
-/** PostgreSQL skips only these around a part; other spaces, as U+00A0, are letters to it. */
+/**
+ * White space that PostgreSQL ignores around a key or a value. Other spaces, such as U+00A0, are part of the key or
+ * value.
+ */
 const hstoreSpaces = String.raw`[ \t\n\r\f]*`
 const hstorePart = String.raw`${hstoreSpaces}(?:"(?:[^"\\]|\\.)*"|[^\s"\\,=>]+)${hstoreSpaces}`
 const hstorePairs = new RegExp(`^(${hstoreSpaces}|${hstorePart}=>${hstorePart}(,${hstorePart}=>${hstorePart})*)$`, 's')
 
-/** PostgreSQL's `hstore` as a text. Of a wrong one PostgreSQL says that the fault is its own. */
+/** Value type of PostgreSQL's `hstore` as text. PostgreSQL would report wrong syntax as an internal error. */
 export const hstoreTextType = spelledType('hstore, as "a"=>"1"', (text) => hstorePairs.test(text), nullOperators)

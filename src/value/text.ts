@@ -1,22 +1,23 @@
 import { enumSchema } from './schema'
 import { equalityOperators, refuse, textOperators, textualType, type ValueType } from './value-type'
 
-/** Text that every database can store: no NUL (PostgreSQL refuses it), no half of a surrogate pair. */
+/** Whether every database can store the text: it has no NUL, which PostgreSQL rejects, and no lone surrogate. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
-/** What can stand between two slashes of a path, once it is percent-encoded: not nothing, and not `.` or `..`. */
-const segment = /^(?!%2E$|%2E%2E$|\.{1,2}$)./i
+/** Matches what can be a percent-encoded path segment: neither empty nor `.` or `..`. */
+const pathSegment = /^(?!%2E$|%2E%2E$|\.{1,2}$)./i
 
 /**
- * @param maximum greatest length in characters (code points); without it, any
+ * Value type of text.
+ * @param maximum greatest length in characters (code points); default: no limit
  * @param minimum least length: 0 or 1
  */
 export function textType(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0): ValueType {
-  const atMost = maximum === Number.POSITIVE_INFINITY ? '' : ` of at most ${maximum} characters`
-  const description = `text${minimum > 0 ? ' that is not empty,' : ''}${atMost}`
-  // A longer text equals nothing that is stored, but it is a readable question.
+  const limit = maximum === Number.POSITIVE_INFINITY ? '' : ` of at most ${maximum} characters`
+  const description = `text${minimum > 0 ? ' that is not empty,' : ''}${limit}`
+  // A filter may contain a longer text than the column can store: it is valid, and equals no stored value.
   const fromText = (text: string): string =>
     isStorable(text) ? text : refuse('text without NUL characters and lone surrogates')
   const isTooLong = (text: string): boolean => text.length > maximum && [...text].length > maximum
@@ -30,7 +31,7 @@ export function textType(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0)
     },
     operators: textOperators,
     exact: true,
-    inPath: segment,
+    inPath: pathSegment,
     fromText,
     fromJson: (json) => {
       if (typeof json !== 'string' || json.length < minimum || isTooLong(json)) return refuse(description)
@@ -40,21 +41,21 @@ export function textType(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0)
   }
 }
 
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
+const uuidPattern = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** A UUID in the form of RFC 9562, as it is stored: a database that keeps it as text minds the case. */
+/** Value type of UUIDs in the form of RFC 9562. The case is kept: as text it may be significant in comparisons. */
 export const uuidType: ValueType = textualType({
   name: 'other',
   description: 'a UUID, as 01890a5d-ac96-774b-bcce-b302099a8057',
   schema: { type: 'string', format: 'uuid', examples: ['01890a5d-ac96-774b-bcce-b302099a8057'] },
   operators: equalityOperators,
   exact: true,
-  inPath: uuid,
-  fromText: (text) => (uuid.test(text) ? text : refuse(uuidType.description)),
+  inPath: uuidPattern,
+  fromText: (text) => (uuidPattern.test(text) ? text : refuse(uuidType.description)),
   toJson: String,
 })
 
-/** One of the members; numbers stay numbers. */
+/** Value type of enumerations. Members that are numbers are numbers in JSON too. */
 export function enumType(members: readonly (string | number)[]): ValueType {
   const description = `one of ${members.map((member) => JSON.stringify(member)).join(', ')}`
   const byText = new Map(members.map((member) => [String(member), member]))
@@ -64,7 +65,7 @@ export function enumType(members: readonly (string | number)[]): ValueType {
     schema: enumSchema(members),
     operators: equalityOperators,
     exact: true,
-    inPath: segment,
+    inPath: pathSegment,
     fromText: (text) => byText.get(text) ?? refuse(description),
     fromJson: (json) => members.find((member) => member === json) ?? refuse(description),
     toJson: (value) => byText.get(String(value)) ?? String(value),

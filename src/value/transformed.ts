@@ -6,28 +6,32 @@ import { floatType, integerType, safeRange } from './number'
 import { textType } from './text'
 import { type Json, nullOperators, refuse, type ValueType } from './value-type'
 
-/** What changes the values of a column on their way to the database and back. */
+/** TypeORM's `ValueTransformer`: converts the values of a column to and from their stored form. */
 export interface Transformer {
   readonly to: (value: unknown) => unknown
   readonly from: (value: unknown) => unknown
 }
 
-/** The classes of values that a property may hold, each with a value of it. */
-const classes: ReadonlyMap<unknown, { readonly kind: ValueType; readonly sample: unknown }> = new Map<
-  unknown,
-  { readonly kind: ValueType; readonly sample: unknown }
->([
-  [String, { kind: textType(), sample: 'sample' }],
-  [Number, { kind: floatType, sample: 7 }],
-  [Boolean, { kind: booleanType, sample: true }],
-  [Date, { kind: dateTimeType, sample: new Date('2024-02-29T10:20:30Z') }],
+interface PropertyClass {
+  readonly valueType: ValueType
+  /** A value of the class, to test transformers with. */
+  readonly sample: unknown
+}
+
+/** The classes that values of a property may have. */
+const propertyClasses: ReadonlyMap<unknown, PropertyClass> = new Map<unknown, PropertyClass>([
+  [String, { valueType: textType(), sample: 'sample' }],
+  [Number, { valueType: floatType, sample: 7 }],
+  [Boolean, { valueType: booleanType, sample: true }],
+  [Date, { valueType: dateTimeType, sample: new Date('2024-02-29T10:20:30Z') }],
 ])
 
 /**
- * The kind of a column with transformers, which is about the values of the entity, not of the database: the one class of
- * values that comes back as it went, or else the class that the compiler has noted; else any JSON that the transformers take.
- * @param type the kind of the column type; undefined for one without
- * @param designType the class of the property, where the compiler has noted one
+ * Value type of a column with transformers. It describes the values of the entity's property, not the stored values.
+ * They are of the only class whose sample is unchanged after a round trip through the transformers; otherwise of the
+ * class that the compiler recorded for the property; otherwise they are any JSON that the transformers accept.
+ * @param type value type of the column type; undefined for a column type that is not supported
+ * @param designType class of the property, if the compiler recorded it (`emitDecoratorMetadata`)
  */
 export function transformedType(
   type: ValueType | 'binary' | undefined,
@@ -39,70 +43,74 @@ export function transformedType(
     transformers.reduceRight((result: unknown, transformer) => transformer.to(result), value)
   const from = (value: unknown): unknown =>
     transformers.reduce((result, transformer) => transformer.from(result), value)
-  const kind =
-    kindOfClass(
+  const valueType =
+    typeOfClass(
       classOf(designType, (value) => from(to(value))),
       stored,
     ) ?? anyType(designType, stored)
-  // Bytes are compared with those that the transformer makes of a value; it cannot make a pattern for them.
+  // A filter compares bytes with those that the transformer returns for a value. Transformers cannot convert patterns.
   const isText = type !== 'binary' && (stored === undefined || stored.name === 'text')
   const check = <T>(value: T): T => {
-    const what = stored === undefined ? '' : `, to store ${stored.description}`
-    const refusal = `a value that the transformer of its column takes${what}`
+    const storedAs = stored === undefined ? '' : ` and converts to ${stored.description}`
+    const description = `a value that the transformer of its column accepts${storedAs}`
     try {
-      return isStored(to(value), stored) ? value : refuse(refusal)
+      return isStorableValue(to(value), stored) ? value : refuse(description)
     } catch {
-      return refuse(refusal)
+      return refuse(description)
     }
   }
   return {
-    ...kind,
-    name: kind.name === 'text' && !isText ? 'other' : kind.name,
-    operators: kind.operators.filter((operator) => isText || !operator.endsWith('like')),
-    fromText: (text) => check(kind.fromText(text)),
-    fromJson: (json) => check(kind.fromJson(json)),
+    ...valueType,
+    name: valueType.name === 'text' && !isText ? 'other' : valueType.name,
+    operators: valueType.operators.filter((operator) => isText || !operator.endsWith('like')),
+    fromText: (text) => check(valueType.fromText(text)),
+    fromJson: (json) => check(valueType.fromJson(json)),
   }
 }
 
+/** The class of the values of a property: see {@link transformedType}. @param roundTrip to the stored form and back */
 function classOf(designType: unknown, roundTrip: (value: unknown) => unknown): unknown {
-  const comesBack = (sample: unknown): boolean => {
+  const isUnchanged = (sample: unknown): boolean => {
     try {
       return isDeepStrictEqual(roundTrip(sample), sample)
     } catch {
       return false
     }
   }
-  const found = [...classes].filter(([, { sample }]) => comesBack(sample)).map(([type]) => type)
-  // A transformer that lets everything pass says nothing.
-  return found.length === 1 ? found[0] : designType
+  const unchanged = [...propertyClasses].filter(([, { sample }]) => isUnchanged(sample)).map(([type]) => type)
+  // A transformer that leaves samples of several classes unchanged does not identify the class.
+  return unchanged.length === 1 ? unchanged[0] : designType
 }
 
-function kindOfClass(type: unknown, stored: ValueType | undefined): ValueType | undefined {
+function typeOfClass(type: unknown, stored: ValueType | undefined): ValueType | undefined {
   if (type === Number && stored?.name === 'integer') return stored.mayExceedDouble ? integerType(safeRange) : stored
-  return classes.get(type)?.kind
+  return propertyClasses.get(type)?.valueType
 }
 
-/** Whether the database can hold what a transformer has made: a driver would spread an array over other columns. */
-function isStored(value: unknown, stored: ValueType | undefined): boolean {
+/**
+ * Whether the database can store the result of a transformer. A driver could expand an array into the values of other
+ * columns.
+ */
+function isStorableValue(value: unknown, stored: ValueType | undefined): boolean {
   if (value === null) return true
   if (value instanceof Date) return !Number.isNaN(value.getTime())
   if (value instanceof Uint8Array) return true
-  if (typeof value === 'string') return stored === undefined || isOf(stored, value)
-  if (typeof value === 'number') return Number.isFinite(value) && (stored?.name !== 'integer' || isOf(stored, value))
+  if (typeof value === 'string') return stored === undefined || matches(stored, value)
+  if (typeof value === 'number') return Number.isFinite(value) && (stored?.name !== 'integer' || matches(stored, value))
   if (stored?.schema['type'] === 'array')
-    return Array.isArray(value) && value.every((member) => isStored(member, undefined))
+    return Array.isArray(value) && value.every((member) => isStorableValue(member, undefined))
   if (typeof value === 'object') return stored !== undefined && isStructured(stored)
   return typeof value === 'boolean' || typeof value === 'bigint'
 }
 
-/** @throws {ValueError} for what is not */
-function isOf(stored: ValueType, value: string | number): boolean {
+/** @throws {ValueError} if the value is not of the type */
+function matches(stored: ValueType, value: string | number): boolean {
   if (typeof value === 'number' || stored.name === 'text') stored.fromJson(value)
   else if (!isStructured(stored)) stored.fromText(value)
   return true
 }
 
-/** @param stored says how the value is spelt in a filter */
+/** Value type of any JSON. @param column value type of the column type, which parses the values of filters */
 function anyType(designType: unknown, column: ValueType | undefined): ValueType {
   const stored = designType === undefined || designType === Object ? column : undefined
   return {
@@ -120,7 +128,7 @@ function anyType(designType: unknown, column: ValueType | undefined): ValueType 
   }
 }
 
-/** Whether values are arrays or objects, which no filter can name. */
+/** Whether values are arrays or objects, which cannot be written in a filter. */
 function isStructured({ operators }: ValueType): boolean {
   return !operators.includes('eq')
 }

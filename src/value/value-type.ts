@@ -1,9 +1,9 @@
 import { ValueError } from '../errors'
 
-/** What can stand in a JSON document. */
+/** A JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
-/** A schema of JSON Schema, draft 2020-12, which OpenAPI 3.1 takes as it is. */
+/** A schema in JSON Schema draft 2020-12, the dialect that OpenAPI 3.1 uses. */
 export interface JsonSchema {
   readonly [keyword: string]: Json
 }
@@ -12,12 +12,16 @@ export interface JsonSchema {
 export const operatorNames = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'is', 'like', 'ilike'] as const
 export type OperatorName = (typeof operatorNames)[number]
 
+/** Operators of value types that can only be tested for null. */
 export const nullOperators: readonly OperatorName[] = ['is']
+/** Operators of value types that can be compared for equality, but not ordered. */
 export const equalityOperators: readonly OperatorName[] = ['eq', 'ne', 'in', 'is']
+/** Operators of value types that can be ordered. */
 export const orderOperators: readonly OperatorName[] = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'is']
+/** Operators of text: all of them. */
 export const textOperators: readonly OperatorName[] = operatorNames
 
-/** The value types, by which code tells them apart. Those that are never told apart share `other`. */
+/** The names by which code distinguishes value types. Value types that no code distinguishes share the name `other`. */
 export type ValueTypeName =
   | 'text'
   | 'boolean'
@@ -32,52 +36,65 @@ export type ValueTypeName =
   | 'other'
 
 /**
- * A value type: how the values of a column are parsed, compared and rendered. Between its functions a value is what TypeORM's driver takes in and hands out for such a column; text
- * comes from a query string, JSON from a body and goes into a record.
+ * A value type: how the values of a column are parsed, compared and rendered. A value is represented as TypeORM's
+ * driver accepts and returns it for the column. Text comes from a query string. JSON comes from a request body and goes
+ * into a record.
  */
 export interface ValueType {
-  /** `text` only where the database stores text, so that it can be compared with patterns. */
+  /** `text` only if the database stores text, so that patterns (`like`, `ilike`) can be compared with it. */
   readonly name: ValueTypeName
-  /** "an integer from 1 to 9": completes the sentence "must be …". */
+  /** Completes the sentence "must be …": "an integer from 1 to 9". */
   readonly description: string
-  /** What a record shows, and what a body gives. Of numbers and texts the shown may be more, where others write to the table too. */
+  /**
+   * The schema of the values in records and request bodies. A record may contain numbers and texts outside of its
+   * limits if other programs write to the table too.
+   */
   readonly schema: JsonSchema
-  /** What a body or a filter may give, where that is another. */
+  /** The schema of the values in request bodies and filters, if it differs from `schema`. */
   readonly inputSchema?: JsonSchema
   readonly operators: readonly OperatorName[]
-  /** How a key of this kind is spelt in a path. A kind without it cannot be a key. */
+  /** Matches a percent-encoded key of this type in a path. A type without it cannot be a key. */
   readonly inPath?: RegExp
-  /** Whether a value that is shown says all that is stored of it: sent back as it was, it changes nothing. */
+  /**
+   * Whether the JSON form of a value loses nothing of the stored value, so that writing it back unchanged changes
+   * nothing.
+   */
   readonly exact?: true
-  /** For integers: whether there may be values that a double cannot hold exactly. */
+  /** For integers: whether values may be outside ±(2^53−1), where a double cannot represent every integer. */
   readonly mayExceedDouble?: boolean
   /**
-   * Of values that are shown shorter than they may be stored, so that each is a span (specification: Date-times): what begins where it ends, as the
-   * next second; undefined behind the last there is.
+   * The exclusive upper bound of the interval that a value stands for, for example the next second. Only for types that
+   * are rendered with less precision than the database may store (specification: Date-times). Returns undefined after
+   * the last possible value.
    */
   readonly upperBound?: (value: unknown) => unknown
-  /** @throws {ValueError} */
+  /** Parses a value of a query string or a path. @throws {ValueError} */
   readonly fromText: (text: string) => unknown
-  /** `json` is never null. @throws {ValueError} */
+  /** Parses a value of a request body, which is never null. @throws {ValueError} */
   readonly fromJson: (json: unknown) => unknown
-  /** `value` is never null. */
+  /** Renders a value for a record, which is never null. */
   readonly toJson: (value: unknown) => Json
 }
 
-/** Whether values are numbers. */
+/** Whether the values are numbers. */
 export function isNumeric({ name }: ValueType): boolean {
   return name === 'integer' || name === 'float' || name === 'decimal'
 }
 
-/** What a kind says about a value that is not of it. @throws {ValueError} always */
+/**
+ * Throws the error for a value that does not match a value type.
+ * @param description completes the sentence "must be …"
+ * @throws {ValueError} always
+ */
 export function refuse(description: string): never {
   throw new ValueError(`must be ${description}`)
 }
 
-/** A kind whose JSON is a string that is read like text. */
-export function textualType(kind: Omit<ValueType, 'fromJson'>): ValueType {
+/** Builds a value type whose JSON form is a string that is parsed in the same way as text. */
+export function textualType(valueType: Omit<ValueType, 'fromJson'>): ValueType {
   return {
-    ...kind,
-    fromJson: (json) => (typeof json === 'string' ? kind.fromText(json) : refuse(`${kind.description}, in a string`)),
+    ...valueType,
+    fromJson: (json) =>
+      typeof json === 'string' ? valueType.fromText(json) : refuse(`${valueType.description}, in a string`),
   }
 }
