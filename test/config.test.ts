@@ -176,7 +176,7 @@ test.each<[string, object, readonly string[]]>([
   [
     'an option that is none',
     { prefx: '/x', resources: [{ entity: Tag }] },
-    ['"prefx" is no option; options: prefix, defaultAuth'],
+    ['unknown option "prefx"; options: prefix, defaultAuth'],
   ],
   [
     'a prefix that is no path',
@@ -196,9 +196,7 @@ test.each<[string, object, readonly string[]]>([
   [
     'keyset paging of a field that is named as its parameter',
     { resources: [{ entity: Note, paging: 'keyset', rename: { title: 'after' } }] },
-    [
-      'Note: "paging" is "keyset", whose parameter "after" is a field of it too: give the field another name with "rename"',
-    ],
+    ['Note: "paging" is "keyset", but a field has the name of its parameter "after": set another name with "rename"'],
   ],
   [
     'options of the wrong type',
@@ -234,7 +232,7 @@ test.each<[string, object, readonly string[]]>([
       '"users" must be { entity, … }, not null',
       '"requireIfMatch" must be true or false, not "yes"',
       '"paging" must be "pages" or "keyset", not "pages by key"',
-      '"description" must be a text, not 5',
+      '"description" must be a string, not 5',
     ],
   ],
   [
@@ -260,32 +258,32 @@ test.each<[string, object, readonly string[]]>([
   [
     'a name in exclude that is no field',
     { resources: [{ entity: Note, exclude: ['titel'] }] },
-    ['Note: "titel" in "exclude" is no property of it; properties: id, title, tag, user'],
+    ['Note: unknown property "titel" in "exclude"; properties: id, title, tag, user'],
   ],
   [
     'a name in readOnly that is no field',
     { resources: [{ entity: Note, readOnly: ['x'] }] },
-    ['Note: "x" in "readOnly" is no property'],
+    ['Note: unknown property "x" in "readOnly"'],
   ],
   [
     'a resource option that is none',
     { resources: [{ entity: Note, excludes: [] }] },
-    ['Note: "excludes" is no option'],
+    ['Note: unknown option "excludes"'],
   ],
   [
     'an ownerField that is no field',
     { users, resources: [{ entity: Note, ownerField: 'owner' }] },
-    ['"ownerField" is "owner", no many-to-one to the key of User; such are: user'],
+    ['"ownerField" must be a many-to-one relation to the key of User, not "owner"; allowed: user'],
   ],
   [
     'an ownerField that leads elsewhere',
     { users, resources: [{ entity: Note, ownerField: 'tag' }] },
-    ['"ownerField" is "tag", no many-to-one to the key of User'],
+    ['"ownerField" must be a many-to-one relation to the key of User, not "tag"'],
   ],
   [
     'an ownerField that is a column',
     { users, resources: [{ entity: Note, ownerField: 'title' }] },
-    ['"ownerField" is "title"'],
+    ['"ownerField" must be a many-to-one relation to the key of User, not "title"'],
   ],
   [
     'two resources of one name',
@@ -300,12 +298,12 @@ test.each<[string, object, readonly string[]]>([
   [
     'a name that cannot be in a path',
     { resources: [{ entity: Tag, name: 'my tag' }] },
-    ['"my tag" cannot be a name in a path'],
+    ['"my tag" cannot be used in a path'],
   ],
   [
     'no entity',
     { resources: [{ entity: class Other {} }] },
-    ['"resources" names Other, which is no entity of this data source'],
+    ['"resources" names Other, which is not an entity of this data source'],
   ],
   [
     'users that are no entity',
@@ -365,12 +363,12 @@ test.each<[string, object, readonly string[]]>([
   [
     'a username that is no column',
     { users: { entity: User, username: 'login' }, resources: [{ entity: Tag }] },
-    ['User: "login" is no column that could be the users\' username'],
+    ['User: "login" cannot be the users\' username'],
   ],
   [
     'an admin flag that is no column',
     { users: { entity: User, admin: 'boss' }, resources: [{ entity: Tag }] },
-    ['"boss" is no column that could be the users\' admin'],
+    ['"boss" cannot be the users\' admin'],
   ],
   [
     'users without the usual columns',
@@ -380,17 +378,17 @@ test.each<[string, object, readonly string[]]>([
   [
     'an account option that is none',
     { users: { entity: User, login: 'username' }, resources: [{ entity: Tag }] },
-    ['User: "login" is no option'],
+    ['User: unknown option "login"'],
   ],
   [
     'hash without verify',
     { users: { entity: User, hash: String }, resources: [{ entity: Tag }] },
-    ['"hash" and "verify" together'],
+    ['requires both "hash" and "verify"'],
   ],
   [
     'a hidden key',
     { resources: [{ entity: Tag, exclude: ['id'] }] },
-    ['Tag: "id" is in its key, which cannot be hidden'],
+    ['Tag: "id" is part of the key, which cannot be hidden'],
   ],
   [
     'columns that cannot be fields',
@@ -400,22 +398,22 @@ test.each<[string, object, readonly string[]]>([
   [
     'a key that cannot stand in a path',
     { resources: [{ entity: Timed }] },
-    ['Timed: its key at must be a date and time'],
+    ['Timed: the key at has a type that cannot be used in a path: each value is a date and time'],
   ],
   [
     'a rule that is still loading',
     { resources: [{ entity: Tag, auth: undefined }] },
-    ['Tag: "auth" is given and empty'],
+    ['Tag: "auth" is undefined; check for a circular import'],
   ],
   [
     'an ownerField to another column than the key',
     { users, resources: [{ entity: ByName, ownerField: 'user' }] },
-    ['ByName: "ownerField" is "user", no many-to-one to the key of User'],
+    ['ByName: "ownerField" must be a many-to-one relation to the key of User, not "user"'],
   ],
   [
     'a hidden part of a key',
     { resources: [{ entity: Pair, exclude: ['b'] }] },
-    ['Pair: "b" is in its key, which cannot be hidden'],
+    ['Pair: "b" is part of the key, which cannot be hidden'],
   ],
   [
     'a key that is not "id" beside a column that is',
@@ -425,7 +423,7 @@ test.each<[string, object, readonly string[]]>([
   [
     'a property that every object has',
     { resources: [{ entity: Inherited }] },
-    ['valueOf has the name of a function that every object has'],
+    ['valueOf has the name of a method of Object.prototype'],
   ],
   [
     'a column that two relations share',
@@ -435,7 +433,7 @@ test.each<[string, object, readonly string[]]>([
   [
     'a rename of no property, and one to no name',
     { resources: [{ entity: Note, rename: { titel: 'x', title: 'a__b' } }] },
-    ['"titel" in "rename" is no property', 'title has two underscores'],
+    ['unknown property "titel" in "rename"', 'title has two underscores'],
   ],
 ])('Checks at mount: %s', async (_, options, expected) => {
   const mistakes = await mistakesOf(options)
@@ -445,7 +443,7 @@ test.each<[string, object, readonly string[]]>([
 
 test('Users: only one entity holds the users', async () => {
   const mistakes = await mistakesOf({ users, resources: [{ entity: Tag }] }, Decorated)
-  expect(mistakes).toEqual(["the site's users are in Decorated and User: only one can be"])
+  expect(mistakes).toEqual(['there are several user entities: Decorated and User; only one is allowed'])
 })
 
 test('Checks at mount: every fault is listed at once', async () => {
@@ -469,7 +467,7 @@ test('Checks at mount: a data source that is not initialized yet: its options at
   const mistaken = { prefix: 'api' }
   expect(() => mountResources(new Koa(), later, mistaken)).toThrow('"prefix" must be a path as "/api", not "api"')
   mountResources(new Koa(), later, { users: { entity: 'nobody' } })
-  await expect(later.initialize()).rejects.toThrow('"users" names "nobody", which is no entity of this data source')
+  await expect(later.initialize()).rejects.toThrow('"users" names "nobody", which is not an entity of this data source')
   expect(later.isInitialized).toBe(false)
 })
 
@@ -501,7 +499,7 @@ test('Checks at mount: the message reads well', async () => {
   const mount = (): unknown =>
     mountResources(new Koa(), dataSource, { resources: [{ entity: Note, exclude: ['titel'] }] })
   expect(mount).toThrow(
-    'typeorm-resources cannot be mounted:\n  - Note: "titel" in "exclude" is no property of it; properties: id, title, tag, user',
+    'typeorm-resources cannot be mounted:\n  - Note: unknown property "titel" in "exclude"; properties: id, title, tag, user',
   )
   await dataSource.destroy()
 })

@@ -7,22 +7,25 @@ import { valueTypeOf } from './column-value-type'
 import type { ColumnMetadata } from './metadata'
 import { propertyOf } from './property'
 
-/** Where the site's users are, as `@UserAccount` says (specification: Users). */
+/** The user entity and its columns, from the options of `@UserAccount` (specification: Users). */
 export interface AccountSource {
   readonly metadata: EntityMetadata
   readonly key: ColumnMetadata
   readonly username: ColumnMetadata
   readonly password: ColumnMetadata
-  /** Undefined: nobody is an administrator. */
+  /** If undefined, no user is an administrator. */
   readonly admin: ColumnMetadata | undefined
-  /** Undefined: every user may log in. */
+  /** If undefined, every user is active. */
   readonly active: ColumnMetadata | undefined
   readonly hashing: PasswordHashing
 }
 
 type Role = 'username' | 'password' | 'admin' | 'active'
 
-/** Finds the columns that the options name; every name that is none is reported. */
+/**
+ * Finds the columns that the options name, and reports the names that are not suitable columns.
+ * @returns undefined if the key, the user name or the password is missing
+ */
 export function buildAccountSource(
   metadata: EntityMetadata,
   options: UserAccountOptions,
@@ -32,20 +35,20 @@ export function buildAccountSource(
   const find = (role: Role): ColumnMetadata | undefined => {
     const property = options[role] ?? role
     const column = ownColumn(metadata, property, role)
-    const isNeeded = options[role] !== undefined || role === 'username' || role === 'password'
-    if (column === undefined && isNeeded) {
+    const isRequired = options[role] !== undefined || role === 'username' || role === 'password'
+    if (column === undefined && isRequired) {
       const columns = metadata.columns.map(propertyOf).join(', ')
       report(
-        `"${property}" is no column that could be the users' ${role}; name it in @UserAccount; columns: ${columns}`,
+        `"${property}" cannot be the users' ${role}: name a column of this entity in @UserAccount; columns: ${columns}`,
       )
     }
     return column
   }
-  // Any other value, as a text "no", would be taken for true.
+  // Any other type would be read as true, for example the text "no".
   const findFlag = (role: 'admin' | 'active'): ColumnMetadata | undefined => {
     const column = find(role)
     if (column !== undefined && !isFlag(valueTypeOf(column, dataSource))) {
-      report(`"${column.propertyPath}" says whether a user is ${role}, so it must be a boolean or an integer column`)
+      report(`"${column.propertyPath}" must be a boolean or integer column: it determines whether a user is ${role}`)
     }
     return column
   }
@@ -62,8 +65,9 @@ export function buildAccountSource(
 }
 
 /**
- * A column of the user entity itself. `admin` in an embedded entity, as a relation or in a child under single-table inheritance means
- * something else, which users may be allowed to change: a flag in an embedded entity must be named by its path.
+ * Finds a column of the user entity itself, not a relation or a column of a child under single-table inheritance. A
+ * flag in an embedded entity is found by its path only: a property there that happens to be named `admin` may mean
+ * something that users may change.
  */
 function ownColumn(metadata: EntityMetadata, property: string, role: Role): ColumnMetadata | undefined {
   const own = metadata.columns.filter(
@@ -81,20 +85,21 @@ function isDeclaredBy({ target: entity }: EntityMetadata, { target }: ColumnMeta
   return typeof entity === 'function' && typeof target === 'function' && entity.prototype instanceof target
 }
 
-function isFlag(kind: ValueType | undefined): boolean {
-  return kind?.name === 'boolean' || kind?.name === 'integer'
+function isFlag(valueType: ValueType | undefined): boolean {
+  return valueType?.name === 'boolean' || valueType?.name === 'integer'
 }
 
+/** The hashing of the options, or argon2id, for which the column must be long enough. */
 function hashingOf(
   { hash, verify }: UserAccountOptions,
   password: ColumnMetadata | undefined,
   report: Report,
 ): PasswordHashing {
   if (hash !== undefined && verify !== undefined) return { hash, verify }
-  if (hash !== undefined || verify !== undefined) report('@UserAccount takes "hash" and "verify" together or neither')
+  if (hash !== undefined || verify !== undefined) report('@UserAccount requires both "hash" and "verify" or neither')
   const length = Number(password?.length || Number.POSITIVE_INFINITY)
   if (length < hashLength) {
-    report(`${password?.propertyName} holds ${length} characters; an argon2id hash has ${hashLength}`)
+    report(`"${password?.propertyName}" has a length of ${length} characters, but an argon2id hash needs ${hashLength}`)
   }
   return argon2id
 }

@@ -9,7 +9,10 @@ import { isToMany } from './relations'
 import { buildStoredColumn, type StoredColumn } from './stored-column'
 import { unsupportedReason } from './unsupported'
 
-/** The fields, and those that are hidden: excluded, `select: false`, and the users' password (specification: Hidden fields). */
+/**
+ * Builds the visible fields, and the hidden ones: excluded, `select: false` and the users' password
+ * (specification: Hidden fields).
+ */
 export function buildFields(
   registration: Registration,
   context: MountContext,
@@ -23,30 +26,31 @@ export function buildFields(
   const hidden: Field[] = []
   const stored = new Map<ColumnMetadata, StoredColumn>()
   for (const column of fieldColumns(metadata, dataSource)) {
-    const hindrance = unsupportedReason(column, dataSource, options.rename)
+    const reason = unsupportedReason(column, dataSource, options.rename)
     const built = buildStoredColumn(column, dataSource)
-    if (hindrance === undefined && built !== undefined) stored.set(column, built)
-    else if (!isHiddenHere(column)) report(`${propertyOf(column)} ${hindrance}`)
+    if (reason === undefined && built !== undefined) stored.set(column, built)
+    else if (!isHiddenHere(column)) report(`${propertyOf(column)} ${reason}`)
   }
   const add = (columns: readonly ColumnMetadata[], declared: boolean): void => {
-    const found = columns.flatMap((column) => stored.get(column) ?? [])
+    const storedColumns = columns.flatMap((column) => stored.get(column) ?? [])
     const relation = columns.length > 1 ? columns[0]?.relationMetadata : undefined
     const isExcluded = isNamed(relation?.propertyPath ?? '', options.exclude)
-    if (found.length < columns.length) {
+    if (storedColumns.length < columns.length) {
       const isShared = columns.some((column) => !metadata.columns.includes(column))
       const advice = 'give its columns properties of their own, or exclude it'
       if (isShared && !isExcluded) report(`${relation?.propertyPath} shares a column with another relation: ${advice}`)
       return
     }
     const fields = isExcluded || columns.some(isHiddenHere) ? hidden : shown
-    const field = buildField(found, { ...options, password: columns.some(isPassword) }, declared)
+    const field = buildField(storedColumns, { ...options, password: columns.some(isPassword) }, declared)
     fields.push(field)
     if (fields === shown) checkReferences(field, context, report)
   }
   for (const column of stored.keys()) {
     if (!column.isVirtual || relationOf(column) !== undefined) add([column], false)
   }
-  // A foreign key of several columns is one field; those of them that the entity declares are fields too, which write it.
+  // A composite foreign key is one field. Columns of it that the entity declares are fields too, and the key is written
+  // through them.
   const references = metadata.relations.filter((relation) => !isToMany(relation))
   for (const { joinColumns } of references.filter((relation) => relation.joinColumns.length > 1)) {
     add(
@@ -57,58 +61,62 @@ export function buildFields(
   return { shown, hidden }
 }
 
-/** A foreign key has the values of the column that it refers to: what is hidden there must not be shown here. */
+/** Reports a foreign key that refers to a hidden column, because its values are the hidden ones. */
 function checkReferences({ property, columns }: Field, context: MountContext, report: Report): void {
   for (const { column } of columns) {
     const hidden = hiddenReference(column, context)
     if (hidden === undefined) continue
-    const ways = [
+    const solutions = [
       'refer to a column that is shown ("referencedColumnName")',
       ...(column.isPrimary ? [] : [`put "${property}" in "exclude" too`]),
       `show ${hidden}`,
     ]
-    report(
-      `"${property}" would show the values of ${hidden}, which is hidden, as it refers to it: ${ways.join(', or ')}`,
-    )
+    const problem = `"${property}" would show the values of ${hidden}, which is hidden, because it refers to it`
+    report(`${problem}: ${solutions.join(', or ')}`)
   }
 }
 
-/** What a record shows: its key first, as `id`, whatever its own name is (specification: Record representation). */
+/**
+ * The fields of a JSON record: the key as `id`, then the other visible fields (specification: Record representation).
+ * @returns an empty array if the entity has no usable key
+ */
 export function fieldsOfRecord(
   { metadata, options }: Registration,
   shown: readonly Field[],
   report: Report,
 ): readonly Field[] {
   const keys = metadata.primaryColumns
-  if (keys.length === 0) report('it has no primary key to tell its records apart')
+  if (keys.length === 0) report('the entity needs a primary key, which identifies its records')
   for (const column of keys.filter((key) => isColumnNamed(key, options.exclude) || !key.isSelect)) {
-    report(`"${propertyOf(column)}" is in its key, which cannot be hidden: every record shows it as "id"`)
+    report(`"${propertyOf(column)}" is part of the key, which cannot be hidden: every record shows it as "id"`)
   }
-  const stored = keys.flatMap((key) =>
+  const keyColumns = keys.flatMap((key) =>
     shown.flatMap(({ columns }) => columns.find(({ column }) => column === key) ?? []),
   )
-  const columns = [...new Set(stored)]
+  const columns = [...new Set(keyColumns)]
   const [first] = columns
   if (first === undefined || columns.length < keys.length) return []
-  const kind = valueTypeOfAll(columns, first)
-  if (kind.inPath === undefined) {
-    report(`its key ${keys.map(propertyOf).join(' and ')} must be ${kind.description}, which cannot stand in a path`)
+  const valueType = valueTypeOfAll(columns, first)
+  if (valueType.inPath === undefined) {
+    const names = keys.map(propertyOf).join(' and ')
+    report(`the key ${names} has a type that cannot be used in a path: each value is ${valueType.description}`)
   }
-  const single = shown.find((field) => field.name === 'id' && field.columns.length === 1 && field.columns[0] === first)
+  const idField = shown.find((field) => field.name === 'id' && field.columns.length === 1 && field.columns[0] === first)
   const record =
-    single !== undefined && columns.length === 1
-      ? [single, ...shown.filter((field) => field !== single)]
-      : [buildIdField(columns, kind), ...shown]
+    idField !== undefined && columns.length === 1
+      ? [idField, ...shown.filter((field) => field !== idField)]
+      : [buildIdField(columns, valueType), ...shown]
   checkNames(record, report)
   return record
 }
 
+/** Reports fields with the same name. */
 function checkNames(fields: readonly Field[], report: Report): void {
-  const seen = new Map<string, Field>()
+  const byName = new Map<string, Field>()
   for (const field of fields) {
-    const other = seen.get(field.name)
+    const other = byName.get(field.name)
     const both = `${other?.property} and ${field.property} would both be "${field.name}"`
-    if (other === undefined) seen.set(field.name, field)
+    if (other === undefined) byName.set(field.name, field)
     else
       report(`${both}: give ${field.property} another name, as { rename: { ${field.property}: '…' } }, or exclude it`)
   }

@@ -7,36 +7,36 @@ import { supportedDatabases } from './column-value-type'
 import { collectAccounts, collectRegistrations, type ResourceRegistration, type UserRegistration } from './registration'
 import type { Registry, Resource } from './registry'
 
-/** What the registry is built from, besides the data source's metadata. */
+/** The options of a mount that the registry depends on. */
 export interface RegistryOptions {
   readonly defaultAuth: Rule
   readonly resources: readonly ResourceRegistration[]
   readonly users: UserRegistration | undefined
-  /** Who may read the description; false for nobody. */
+  /** Rule for reading the OpenAPI document; false if it is not served. */
   readonly openapi: Rule | false
 }
 
 /**
- * Scans the data source's metadata once.
- * @param mistakes what is wrong elsewhere, to be reported together with what is found here
- * @throws {ConfigError} with every mistake (specification: Checks at mount)
+ * Builds the registry from the data source's metadata and the options.
+ * @param mistakes mistakes found in other checks, to be reported in the same error
+ * @throws {ConfigError} with all mistakes (specification: Checks at mount)
  */
 export function buildRegistry(
   dataSource: DataSource,
-  { defaultAuth, resources: named, users, openapi }: RegistryOptions,
+  { defaultAuth, resources: resourceOptions, users, openapi }: RegistryOptions,
   mistakes: readonly string[],
 ): Registry {
-  const found = [...mistakes]
-  const report = (mistake: string): void => void found.push(mistake)
+  const allMistakes = [...mistakes]
+  const report = (mistake: string): void => void allMistakes.push(mistake)
   checkRule('defaultAuth', defaultAuth, report)
-  const registrations = collectRegistrations(dataSource, named, report)
-  const before = found.length
+  const registrations = collectRegistrations(dataSource, resourceOptions, report)
+  const mistakesBefore = allMistakes.length
   const accounts = collectAccounts(dataSource, users, report)
-  const hasUsers = accounts !== undefined || found.length > before
+  const hasUsers = accounts !== undefined || allMistakes.length > mistakesBefore
   if (openapi !== false && checkRule('openapi', openapi, report)) {
     checkNeeds(openapi, { accounts, hasUsers }, (mistake) => report(`"openapi": ${mistake}`))
   }
-  if (registrations.length === 0 && found.length === 0) {
+  if (registrations.length === 0 && allMistakes.length === 0) {
     report('no entity of the data source is a resource: put @Resource() on one')
   }
   const byEntity = new Map<EntityMetadata, Resource>()
@@ -53,11 +53,14 @@ export function buildRegistry(
     resources.set(resource.name, resource)
     byEntity.set(metadata, resource)
   }
-  if (found.length > 0) throw new ConfigError(found)
+  if (allMistakes.length > 0) throw new ConfigError(allMistakes)
   return { resources, accounts }
 }
 
-/** Whether a data source is one that can be mounted. */
+/**
+ * Checks the type and the driver of a data source.
+ * @returns the mistakes; empty for a data source that can be mounted
+ */
 export function checkDataSource({ options: { type }, driver }: DataSource): readonly string[] {
   if (!supportedDatabases.includes(type)) {
     return [`the data source is of type ${type}; supported: ${supportedDatabases.join(', ')}`]

@@ -19,17 +19,17 @@ import { buildValidate } from './validation'
 const namePattern = /^[a-z0-9][a-z0-9_-]*$/
 
 /**
- * Compiles one entity and its options.
- * @returns undefined when a mistake leaves nothing to build
+ * Builds the resource of an entity from its metadata and options.
+ * @returns undefined if the key or the rule has a mistake
  */
 export function buildResource(registration: Registration, context: MountContext, report: Report): Resource | undefined {
   const { metadata, options } = registration
   const name = options.name ?? metadata.name.toLowerCase()
   if (!namePattern.test(name)) {
-    report(`"${name}" cannot be a name in a path; give one of small letters, digits, "-" and "_" as option "name"`)
+    report(`"${name}" cannot be used in a path; set the option "name" to lower-case letters, digits, "-" and "_"`)
   }
   if (typeof (options.description ?? '') !== 'string') {
-    report(`"description" must be a text, not ${JSON.stringify(options.description)}`)
+    report(`"description" must be a string, not ${JSON.stringify(options.description)}`)
   }
   if (typeof (options.requireIfMatch ?? false) !== 'boolean') {
     report(`"requireIfMatch" must be true or false, not ${JSON.stringify(options.requireIfMatch)}`)
@@ -46,9 +46,9 @@ export function buildResource(registration: Registration, context: MountContext,
       [...outputFields, ...(owner === undefined ? [] : [owner])].flatMap(({ columns }) => columns),
     ),
   ]
-  const needsWhole = lifecycle.load || lifecycle.write || validate !== undefined || metadata.treeType !== undefined
-  const entityColumns = needsWhole ? wholeRow(shownColumns, metadata, context) : shownColumns
-  const inputs = [...hidden.filter((field) => field.insertable), ...outputFields]
+  const needsEntity = lifecycle.load || lifecycle.write || validate !== undefined || metadata.treeType !== undefined
+  const entityColumns = needsEntity ? addEntityColumns(shownColumns, metadata, context) : shownColumns
+  const writableFields = [...hidden.filter((field) => field.insertable), ...outputFields]
   const fields = namesOf(outputFields)
   const [key] = outputFields
   if (key === undefined || rule === undefined) return undefined
@@ -57,15 +57,15 @@ export function buildResource(registration: Registration, context: MountContext,
     description: options.description ?? metadata.comment,
     metadata,
     rule,
-    // The rows of a view are those of other tables.
+    // The rows of a view belong to other tables.
     writable: rule.writes !== false && metadata.tableType !== 'view',
     key,
     outputFields,
     columns: lifecycle.load ? entityColumns : shownColumns,
     entityColumns,
     fields,
-    writableFields: new Map(inputs.map((field) => [field.name, field])),
-    embedded: new Set(inputs.flatMap(({ path }) => prefixesOf(path))),
+    writableFields: new Map(writableFields.map((field) => [field.name, field])),
+    embedded: new Set(writableFields.flatMap(({ path }) => prefixesOf(path))),
     relations: buildRelations(registration),
     related: (relation) => {
       const related = context.byEntity.get(relation.inverseEntityMetadata)
@@ -90,53 +90,56 @@ function buildPaging(
   }
   const optionalParameters = new Set(optionalNames.filter((name) => !fields.has(name)))
   if (paging === 'keyset' && !optionalParameters.has('after')) {
-    report(
-      '"paging" is "keyset", whose parameter "after" is a field of it too: give the field another name with "rename"',
-    )
+    report('"paging" is "keyset", but a field has the name of its parameter "after": set another name with "rename"')
   }
   if (paging === 'keyset' && lifecycle.load) {
-    report('"paging" is "keyset", whose tokens would tell what listeners of loading may hide')
+    report('"paging" must not be "keyset" with listeners of afterLoad: cursors would reveal values that they may hide')
   }
   return { paging, optionalParameters }
 }
 
-/** A row as the entity that TypeORM would hand out has it: every other column that TypeORM selects by itself, and a tree's parent. */
-function wholeRow(
-  row: readonly ReadColumn[],
+/** Adds the columns of a complete entity: the others that TypeORM selects by default, and the parent of a tree node. */
+function addEntityColumns(
+  columns: readonly ReadColumn[],
   metadata: EntityMetadata,
   { dataSource }: MountContext,
 ): readonly ReadColumn[] {
-  const known = new Set(row.map(({ column }) => column))
+  const present = new Set(columns.map(({ column }) => column))
   const isParent = ({ relationMetadata }: ColumnMetadata): boolean => relationMetadata?.isTreeParent === true
-  const others = metadata.columns.filter((column) => (column.isSelect || isParent(column)) && !known.has(column))
-  return [...row, ...others.map((column) => buildReadColumn(column, dataSource))]
+  const others = metadata.columns.filter((column) => (column.isSelect || isParent(column)) && !present.has(column))
+  return [...columns, ...others.map((column) => buildReadColumn(column, dataSource))]
 }
 
+/** Reports properties in options that the entity does not have. */
 function checkProperties({ metadata, options }: Registration, { dataSource }: MountContext, report: Report): void {
   const isKnown = (property: string): boolean =>
     metadata.columns.some((column) => isColumnNamed(column, [property])) ||
     metadata.relations.some(({ propertyPath }) => isNamed(propertyPath, [property]))
   const lists = { exclude: options.exclude, readOnly: options.readOnly, rename: Object.keys(options.rename ?? {}) }
-  for (const [option, named = []] of Object.entries(lists)) {
-    if (!Array.isArray(named)) report(`"${option}" must be an array of properties`)
-    for (const property of Array.isArray(named) ? named : []) {
+  for (const [option, names = []] of Object.entries(lists)) {
+    if (!Array.isArray(names)) report(`"${option}" must be an array of properties`)
+    for (const property of Array.isArray(names) ? names : []) {
       if (isKnown(property)) continue
       const properties = [...new Set(fieldColumns(metadata, dataSource).map(propertyOf))].join(', ')
-      report(`"${property}" in "${option}" is no property of it; properties: ${properties}`)
+      report(`unknown property "${property}" in "${option}"; properties: ${properties}`)
     }
   }
 }
 
-/** A foreign key can be named with and without `_id` (specification: Names of filters), unless a field has that name. */
+/**
+ * The fields by the names that filters may use. A foreign key has two names, with and without `_id`
+ * (specification: Names of filters).
+ */
 function namesOf(record: readonly Field[]): ReadonlyMap<string, Field> {
   const references = record.filter((field) => field.relation !== undefined)
+  // If a field has the same name as a foreign key without `_id`, the name is that of the field: it is set last.
   return new Map([
     ...references.map((field) => [field.name.replace(/_id$/, ''), field] as const),
     ...record.map((field) => [field.name, field] as const),
   ])
 }
 
-/** `['a', 'b', 'c']` is in `a` and in `a__b`. */
+/** The names of the embedded entities around a field: `a` and `a__b` for the path `['a', 'b', 'c']`. */
 function prefixesOf(path: readonly string[]): readonly string[] {
   return path.slice(0, -1).map((_, index) => path.slice(0, index + 1).join('__'))
 }

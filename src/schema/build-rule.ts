@@ -5,22 +5,22 @@ import type { MountContext } from './context'
 import type { Registration } from './registration'
 
 /**
- * The access rule of a resource, checked for what it needs.
- * @returns undefined when there is none to ask
+ * Finds the access rule of a resource and checks that the user entity provides what it needs.
+ * @returns undefined if the option `auth` is not a rule
  */
 export function buildRule({ options }: Registration, context: MountContext, report: Report): Rule | undefined {
-  // A module that is still loading, in a circle of imports, must not open a resource.
-  if ('auth' in options && !options.auth) report('"auth" is given and empty; do modules import each other in a circle?')
+  // With a circular import the rule may still be undefined. The resource must not fall back to the default rule then.
+  if ('auth' in options && !options.auth) report(`"auth" is ${options.auth}; check for a circular import`)
   const rule = options.auth ?? (options.ownerField === undefined ? context.defaultAuth : userRule())
   if (options.auth !== undefined && !checkRule('auth', rule, report)) return undefined
   checkNeeds(rule, context, report)
   return rule
 }
 
-/** Whether the value of an option is a rule that was made as it must be. */
+/** Reports an option that is not a rule, or is a function that creates rules. @returns whether it is a function */
 export function checkRule(option: 'auth' | 'defaultAuth' | 'openapi', rule: Rule, report: Report): boolean {
   if (typeof rule !== 'function') {
-    report(`"${option}" must be a rule, as userRule() or a function that answers with the principal`)
+    report(`"${option}" must be a rule: userRule(), or a function that returns the principal`)
     return false
   }
   const uncalled = [readOnlyRule, userRule, adminRule].find((factory) => Object.is(factory, rule))
@@ -28,14 +28,14 @@ export function checkRule(option: 'auth' | 'defaultAuth' | 'openapi', rule: Rule
   return true
 }
 
-/** Whether the site has the users that a rule asks for. */
+/** Reports a rule that needs users or administrators that are not configured. */
 export function checkNeeds(
   rule: Rule,
   { accounts, hasUsers }: Pick<MountContext, 'accounts' | 'hasUsers'>,
   report: Report,
 ): void {
   if (rule.needs !== undefined && !hasUsers) {
-    report(`its rule (${ruleTitle(rule)}) needs users; put @UserAccount on their entity or give the option "users"`)
+    report(`its rule (${ruleTitle(rule)}) needs users; put @UserAccount on their entity or set the option "users"`)
   } else if (rule.needs === 'admins' && accounts !== undefined && accounts.admin === undefined) {
     report(`its rule (${ruleTitle(rule)}) needs administrators; name their property in @UserAccount({ admin })`)
   }

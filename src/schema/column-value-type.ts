@@ -17,47 +17,55 @@ const tables: ReadonlyMap<string, ValueTypeTable> = new Map([
   ['mariadb', mysqlTypes],
 ])
 
-/** The types of data source that this service knows. */
+/** The types of data source that are supported (`DataSource.options.type`). */
 export const supportedDatabases: readonly string[] = [...tables.keys()]
 
-/** Binary columns have no JSON form and are never exposed (specification: Values in JSON). */
+/**
+ * Whether a column is binary. Binary columns have no JSON form and are never exposed (specification: Values in JSON).
+ */
 export function isBinary(column: ColumnMetadata, dataSource: DataSource): boolean {
-  return column.transformer === undefined && lookUp(column, dataSource) === 'binary'
+  return column.transformer === undefined && findEntry(column, dataSource) === 'binary'
 }
 
 /**
- * The kind of values that a column holds.
- * @returns undefined for a column type that this service has no JSON form for
+ * The value type of a column.
+ * @returns undefined for a column type that has no JSON form
  */
 export function valueTypeOf(column: ColumnMetadata, dataSource: DataSource): ValueType | undefined {
-  const found = lookUp(column, dataSource)
-  const kind = typeof found === 'function' ? found(column, dataSource) : found
+  const entry = findEntry(column, dataSource)
+  const valueType = typeof entry === 'function' ? entry(column, dataSource) : entry
   if (column.transformer !== undefined) {
-    return transformedType(kind, designTypeOf(column), [column.transformer].flat())
+    return transformedType(valueType, designTypeOf(column), [column.transformer].flat())
   }
-  if (kind === undefined || kind === 'binary') return undefined
-  return column.isArray ? arrayOf(kind, column, dataSource) : kind
+  if (valueType === undefined || valueType === 'binary') return undefined
+  return column.isArray ? arrayOf(valueType, column, dataSource) : valueType
 }
 
-/** PostgreSQL has arrays of most types, SQLite one of the members of a `simple-enum`. */
+/**
+ * The value type of an array column: of most types on PostgreSQL, of `simple-enum` only on SQLite, of none on other
+ * databases.
+ */
 function arrayOf(
-  kind: ValueType,
+  member: ValueType,
   { type, enum: members }: ColumnMetadata,
   { options }: DataSource,
 ): ValueType | undefined {
   const table = tables.get(options.type)
-  if (table === postgresTypes) return postgresWithoutArrays.has(String(type)) ? undefined : arrayType(kind)
+  if (table === postgresTypes) return postgresWithoutArrays.has(String(type)) ? undefined : arrayType(member)
   return table === sqliteTypes && type === 'simple-enum' ? setType(members ?? []) : undefined
 }
 
-/** What the entity declared counts first: drivers store a `uuid` or a `simple-json` as plain text. */
-function lookUp(column: ColumnMetadata, dataSource: DataSource): ValueTypeEntry | undefined {
-  const kinds = tables.get(dataSource.options.type)
+/**
+ * The declared type takes precedence over the type in the database, because drivers store `uuid` and `simple-json` as
+ * text.
+ */
+function findEntry(column: ColumnMetadata, dataSource: DataSource): ValueTypeEntry | undefined {
+  const table = tables.get(dataSource.options.type)
   const declared = column.generationStrategy === 'uuid' ? 'uuid' : column.type === Boolean ? 'boolean' : column.type
-  return kinds?.get(String(declared)) ?? kinds?.get(dataSource.driver.normalizeType(column))
+  return table?.get(String(declared)) ?? table?.get(dataSource.driver.normalizeType(column))
 }
 
-/** The class that the compiler noted for a property (`emitDecoratorMetadata`), as `Number` or `Money`. */
+/** The class that the compiler recorded for a property (`emitDecoratorMetadata`), for example `Number` or `Money`. */
 function designTypeOf({ target, propertyName }: ColumnMetadata): unknown {
   const { getMetadata } = Reflect as { getMetadata?: (key: string, target: object, property: string) => unknown }
   return typeof target === 'function' ? getMetadata?.('design:type', target.prototype, propertyName) : undefined

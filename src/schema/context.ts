@@ -4,15 +4,15 @@ import type { AccountSource } from './account-source'
 import type { Registration } from './registration'
 import type { Resource } from './registry'
 
-/** What all resources of a mount are built with. */
+/** The data that building any resource of a mount requires. */
 export interface MountContext {
   readonly dataSource: DataSource
   readonly defaultAuth: Rule
   readonly accounts: AccountSource | undefined
-  /** All entities that are resources, and their options. */
+  /** All entities that are resources, with their options. */
   readonly registrations: readonly Registration[]
-  /** Whether the users' entity was named, though perhaps by mistake. */
+  /** Whether a user entity is configured, even if its configuration has mistakes (then `accounts` may be undefined). */
   readonly hasUsers: boolean
-  /** All resources, complete once the last one is built. */
+  /** The resources that have been built so far. It is complete when the last one has been built. */
   readonly byEntity: ReadonlyMap<EntityMetadata, Resource>
 }

@@ -5,47 +5,56 @@ import type { ColumnMetadata, RelationMetadata } from './metadata'
 import { isColumnNamed, jsonPath, propertyOf, type Renaming } from './property'
 import type { StoredColumn } from './stored-column'
 
-/** One value of a resource as requests and records know it. */
+/** A field of a resource: a value with a name in requests and records. */
 export interface Field {
-  /** How filters, orderings and errors call it: `title`, `author_id`, and `profile__city` for one in an embedded entity. */
+  /**
+   * Name in filters, orderings and errors: `title`, `author_id`, or `profile__city` for a field of an embedded entity.
+   */
   readonly name: string
-  /** Where it stands in a record: `['profile', 'city']`. */
+  /** Path of the value in a record: `['profile', 'city']`. */
   readonly path: readonly string[]
-  /** The property of the entity: `author`, `profile.city`. */
+  /** Path of the entity's property: `author`, `profile.city`. */
   readonly property: string
-  /** Its columns: one; several for a key, or a reference to a key, of several. */
+  /** The columns of the value: several for a composite key and for a reference to one, otherwise one. */
   readonly columns: readonly StoredColumn[]
-  /** The relation whose foreign key this is. */
+  /** The relation whose foreign key the field is; undefined for other fields. */
   readonly relation: RelationMetadata | undefined
-  /** Of several columns the value is an array. */
+  /** If there are several columns, values are arrays. */
   readonly valueType: ValueType
   readonly nullable: boolean
-  /** Whether POST must give it: not nullable, no default, not made by the database (specification: Required fields). */
+  /** Whether a POST body must contain it: not nullable, no default, not generated (specification: Required fields). */
   readonly required: boolean
-  /** Whether POST may give it. */
+  /** Whether a POST body may contain it. */
   readonly insertable: boolean
-  /** Whether PUT may change it. Else it is accepted unchanged (specification: Sending back what was read). */
+  /**
+   * Whether PUT may change it. If not, a PUT body may contain the stored value only
+   * (specification: Sending back what was read).
+   */
   readonly updatable: boolean
-  /** Whether the database itself refuses a foreign key that points to nothing (specification: Foreign keys). */
+  /**
+   * Whether the database rejects a foreign key that refers to no record (specification: Foreign keys). True for other
+   * fields.
+   */
   readonly constrained: boolean
-  /** Whether it holds the hash of what is written (specification: Users). */
+  /** Whether it is a password: what is written is stored as a hash (specification: Users). */
   readonly password: boolean
 }
 
-/** What the options say of a field. */
+/** Options that {@link buildField} applies. */
 export interface FieldOptions {
   readonly readOnly?: readonly string[]
   readonly rename?: Renaming
-  /** Whether it holds password hashes. */
+  /** Whether the column stores password hashes. */
   readonly password: boolean
 }
 
-/** Longest password that is hashed, in characters. */
-const passwordLength = 256
+/** Greatest length of a password, in characters. */
+const maxPasswordLength = 256
 
 /**
- * Compiles a field of one column, or of all columns of a foreign key.
- * @param declared whether the columns of a foreign key of several are fields of their own, by which it is written
+ * Builds a field of one column, or of all columns of a foreign key.
+ * @param declared whether the entity declares columns of a composite foreign key as properties. These are fields of
+ * their own, and the foreign key is written through them only.
  */
 export function buildField(
   stored: readonly StoredColumn[],
@@ -66,9 +75,9 @@ export function buildField(
     property,
     columns: stored,
     relation,
-    valueType: password ? textType(passwordLength, 1) : valueTypeOfAll(stored, first),
+    valueType: password ? textType(maxPasswordLength, 1) : valueTypeOfAll(stored, first),
     nullable,
-    // TypeORM gives the parent of a root no column that may not be null.
+    // A root has no parent, so the parent of a tree node is never required.
     required: insertable && !nullable && !relation?.isTreeParent && !columns.every(hasDefault),
     insertable,
     updatable: insertable && columns.every((column) => column.isUpdate && !column.isPrimary),
@@ -77,12 +86,12 @@ export function buildField(
   }
 }
 
-/** The kind of a value that takes these columns. */
+/** The value type of a field with these columns. @param first the first of them */
 export function valueTypeOfAll(columns: readonly StoredColumn[], first: StoredColumn): ValueType {
   return columns.length === 1 ? first.valueType : compositeType(columns.map((column) => column.valueType))
 }
 
-/** The key under the name that every record has for it. */
+/** Builds the field `id`, which every record has, from the columns of the key. */
 export function buildIdField(columns: readonly StoredColumn[], valueType: ValueType): Field {
   return {
     name: 'id',
@@ -100,22 +109,23 @@ export function buildIdField(columns: readonly StoredColumn[], valueType: ValueT
   }
 }
 
-/** The relation whose one foreign key a column is. */
+/** The relation whose foreign key consists of this column alone; undefined for other columns. */
 export function relationOf(column: ColumnMetadata): RelationMetadata | undefined {
   return column.relationMetadata?.joinColumns.length === 1 ? column.relationMetadata : undefined
 }
 
 /**
- * A soft-deleted record, or one of another type in a shared table, is there for the database, and no record to us. The parent
- * of a node is looked up before the write, which reads its position in the tree.
+ * Whether the database's constraint on a foreign key is sufficient. It is not if the target has soft-deleted rows or is a
+ * child under single-table inheritance, because the constraint accepts rows that are not records of the target. Nor is
+ * it for the parent of a tree node, which is read before the write anyway, for the node's position in the tree.
  */
 function isConstrained({ foreignKeys, inverseEntityMetadata: target, isTreeParent }: RelationMetadata): boolean {
-  const isWatched = foreignKeys.length > 0 && !isTreeParent
-  return isWatched && target.deleteDateColumn === undefined && target.tableType !== 'entity-child'
+  const isChecked = foreignKeys.length > 0 && !isTreeParent
+  return isChecked && target.deleteDateColumn === undefined && target.tableType !== 'entity-child'
 }
 
 function isInsertable(column: ColumnMetadata): boolean {
-  const isMadeByDatabase =
+  const isGeneratedValue =
     column.isGenerated ||
     column.isVirtualProperty ||
     column.asExpression !== undefined ||
@@ -124,10 +134,10 @@ function isInsertable(column: ColumnMetadata): boolean {
     column.isDeleteDate ||
     column.isVersion ||
     column.isDiscriminator
-  return column.isInsert && !isMadeByDatabase
+  return column.isInsert && !isGeneratedValue
 }
 
-/** A default of the database, or of the class: `published = false`. */
+/** Whether a column has a default in the database or in the class: `published = false`. */
 function hasDefault(column: ColumnMetadata): boolean {
   if (column.default !== undefined && column.default !== null) return true
   const value: unknown = column.getEntityValue(column.entityMetadata.create())

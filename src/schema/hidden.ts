@@ -3,36 +3,37 @@ import type { ColumnMetadata, RelationMetadata } from './metadata'
 import { isColumnNamed, isSameColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 
-/** What is known of all resources of a mount before one of them is built. */
-type Site = Pick<MountContext, 'accounts' | 'registrations'>
+/** The part of the context that exists before any resource is built. */
+type HiddenContext = Pick<MountContext, 'accounts' | 'registrations'>
 
-/** Whether a column is hidden wherever it is shown from: `select: false`, or the users' passwords. */
-function isSecret(column: ColumnMetadata, { accounts }: Site): boolean {
+/** Whether a column is hidden in all resources: `select: false`, or the users' password. */
+function isHiddenEverywhere(column: ColumnMetadata, { accounts }: HiddenContext): boolean {
   return !column.isSelect || isSameColumn(column, accounts?.password)
 }
 
-/** Whether a resource hides one of its columns. */
-export function isHidden(column: ColumnMetadata, { options }: Registration, site: Site): boolean {
-  return isColumnNamed(column, options.exclude) || isSecret(column, site)
+/** Whether a resource hides a column of its entity. */
+export function isHidden(column: ColumnMetadata, { options }: Registration, context: HiddenContext): boolean {
+  return isColumnNamed(column, options.exclude) || isHiddenEverywhere(column, context)
 }
 
 /**
- * The hidden column whose values a foreign key would show, as `User.email`; undefined if there is none. A column that it refers to
- * may be a foreign key itself.
+ * The hidden column whose values a foreign key would show, for example `User.email`; undefined if there is no such
+ * column. References are followed further if the referenced column is a foreign key itself.
+ * @param visited referenced columns that are checked already, because references may form a cycle
  */
 export function hiddenReference(
   column: ColumnMetadata,
-  site: Site,
+  context: HiddenContext,
   visited: readonly ColumnMetadata[] = [],
 ): string | undefined {
   for (const { relation, referenced } of referencesOf(column)) {
     if (visited.includes(referenced)) continue
     const { inverseEntityMetadata } = relation
-    if (isSecret(referenced, site) || isExcluded(referenced, relation, site)) {
+    if (isHiddenEverywhere(referenced, context) || isExcluded(referenced, relation, context)) {
       return `${inverseEntityMetadata.name}.${propertyOf(referenced)}`
     }
-    const further = hiddenReference(referenced, site, [...visited, referenced])
-    if (further !== undefined) return further
+    const hidden = hiddenReference(referenced, context, [...visited, referenced])
+    if (hidden !== undefined) return hidden
   }
   return undefined
 }
@@ -42,7 +43,10 @@ interface Reference {
   readonly referenced: ColumnMetadata
 }
 
-/** The columns that a column refers to. Of a column of several relations TypeORM keeps one reference itself, and copies for the others. */
+/**
+ * The columns that a column refers to. If a column is part of several relations, TypeORM's metadata has a copy of it
+ * for each of them, with the reference of that relation.
+ */
 function referencesOf(column: ColumnMetadata): readonly Reference[] {
   return column.entityMetadata.relations.flatMap((relation) =>
     relation.joinColumns
@@ -52,17 +56,17 @@ function referencesOf(column: ColumnMetadata): readonly Reference[] {
 }
 
 /**
- * Whether the resource of the referenced entity excludes a column. For an entity that is not a resource, the resources that share
- * its table decide, as those of single-table inheritance.
+ * Whether the resource of the referenced entity excludes a column. If the entity is not a resource, whether any
+ * resource that shares its table does, for example under single-table inheritance.
  */
 function isExcluded(
   column: ColumnMetadata,
   { inverseEntityMetadata }: RelationMetadata,
-  { registrations }: Site,
+  { registrations }: HiddenContext,
 ): boolean {
   const own = registrations.filter(({ metadata }) => metadata === inverseEntityMetadata)
   const sharing = registrations.filter(({ metadata }) => metadata.tablePath === inverseEntityMetadata.tablePath)
   return (own.length > 0 ? own : sharing).some(({ metadata, options }) =>
-    metadata.columns.some((one) => isSameColumn(one, column) && isColumnNamed(one, options.exclude)),
+    metadata.columns.some((other) => isSameColumn(other, column) && isColumnNamed(other, options.exclude)),
   )
 }

@@ -1,12 +1,12 @@
 import type { DataSource, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
 
-/** Whether an entity has listeners or subscribers. */
+/** The groups of events that an entity has listeners or subscribers for. */
 export interface Lifecycle {
-  /** For what is read: `@AfterLoad`. */
+  /** For reading: `@AfterLoad`. */
   readonly load: boolean
-  /** For what is inserted, updated or removed. */
+  /** For inserting, updating or removing. */
   readonly write: boolean
-  /** Before an INSERT, so that what a request lacks may be filled in. */
+  /** Before an INSERT, where missing values may be filled in. */
   readonly beforeInsert: boolean
 }
 
@@ -21,21 +21,28 @@ const writeEvents = [
   'afterSoftRemove',
 ] as const
 
-/** Looks for listeners of the entity, those of the types that share its table, and subscribers of the data source. */
+/** Finds the listeners of the entity and of its children in the same table, and the subscribers of the data source. */
 export function lifecycleOf(metadata: EntityMetadata, { subscribers }: DataSource): Lifecycle {
-  const family = [metadata, ...metadata.childEntityMetadatas]
-  const heard = subscribers.filter((subscriber) => family.some(({ target }) => listensTo(subscriber, target)))
-  const listeners = new Set<string>(family.flatMap((one) => one.listeners.map(({ type }) => type.replaceAll('-', ''))))
-  const isHeard = (event: Event): boolean =>
-    listeners.has(event.toLowerCase()) || heard.some((subscriber) => subscriber[event] !== undefined)
-  return { load: isHeard('afterLoad'), write: writeEvents.some(isHeard), beforeInsert: isHeard('beforeInsert') }
+  const entities = [metadata, ...metadata.childEntityMetadatas]
+  const ownSubscribers = subscribers.filter((subscriber) =>
+    entities.some(({ target }) => listensTo(subscriber, target)),
+  )
+  const listenerEvents = new Set<string>(
+    entities.flatMap(({ listeners }) => listeners.map(({ type }) => type.replaceAll('-', ''))),
+  )
+  const isHandled = (event: Event): boolean =>
+    listenerEvents.has(event.toLowerCase()) || ownSubscribers.some((subscriber) => subscriber[event] !== undefined)
+  return { load: isHandled('afterLoad'), write: writeEvents.some(isHandled), beforeInsert: isHandled('beforeInsert') }
 }
 
 type Event = (typeof writeEvents)[number] | 'afterLoad'
 
-/** As TypeORM's broadcaster decides it: a subscriber without `listenTo` hears of every entity. */
+/**
+ * Whether TypeORM's broadcaster would call the subscriber for the entity. A subscriber without `listenTo` is called for
+ * all entities.
+ */
 function listensTo(subscriber: EntitySubscriberInterface, target: EntityMetadata['target']): boolean {
-  const heard = subscriber.listenTo?.()
-  if (heard === undefined || heard === Object || heard === target) return true
-  return typeof heard === 'function' && typeof target === 'function' && target.prototype instanceof heard
+  const listenedTo = subscriber.listenTo?.()
+  if (listenedTo === undefined || listenedTo === Object || listenedTo === target) return true
+  return typeof listenedTo === 'function' && typeof target === 'function' && target.prototype instanceof listenedTo
 }

@@ -1,16 +1,17 @@
 /**
- * What is compiled from something of the registry: once, when it is first asked for, and forgotten with it.
- * @param build told the thing itself, and what else it needs, which is always the same for it
+ * Caches the results of a function by the identity of its first argument. An entry is garbage-collected together with
+ * that argument.
+ * @param build called once for each key; the other arguments must always be the same for the same key
  */
 export function memoize<Key extends object, Others extends readonly unknown[], Built extends object>(
   build: (key: Key, ...others: Others) => Built,
 ): (key: Key, ...others: Others) => Built {
-  const memory = new WeakMap<Key, Built>()
+  const cache = new WeakMap<Key, Built>()
   return (key, ...others) => {
-    const known = memory.get(key)
-    if (known !== undefined) return known
+    const cached = cache.get(key)
+    if (cached !== undefined) return cached
     const built = build(key, ...others)
-    memory.set(key, built)
+    cache.set(key, built)
     return built
   }
 }

@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 
 /*
- * TypeORM's own classes, which it does not export by name, or does in one of its lines only.
+ * Classes of TypeORM that it does not export by name, or exports in one of the supported versions only.
  */
 
 export type ColumnMetadata = EntityMetadata['columns'][number]

@@ -14,17 +14,21 @@ const integer =
     integerType(unsigned ? { min: 0n, max: 2n ** BigInt(bits) - 1n } : integerRange(bits))
 
 const decimal: BuildValueType = ({ precision, scale }) => {
-  const [all, fraction] = [precision ?? 10, scale ?? 0]
-  return decimalType({ whole: all - fraction, fraction, significant: all })
+  const [significant, fraction] = [precision ?? 10, scale ?? 0]
+  return decimalType({ whole: significant - fraction, fraction, significant })
 }
 const set: BuildValueType = ({ enum: values }) => setType((values ?? []).map(String))
 
-/** Of the dates that MySQL supports; its driver makes others of those before. */
+/** The first year that MySQL supports. The driver returns different dates for earlier ones. */
 const firstYear = 1000
 
-/** Its driver stores local time, whose year 10000 begins earlier in the east. */
+/**
+ * The last instant before the year 10000, both in UTC and in local time, which MySQL's driver stores. East of UTC the
+ * local year 10000 begins earlier.
+ */
 const lastLocalInstant = new Date(Math.min(lastInstant.getTime(), new Date(9999, 11, 31, 23, 59, 59, 999).getTime()))
 
+/** Value types of the column types of MySQL and MariaDB. */
 export const mysqlTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['bit', packedBitsType],
   ['tinyint', integer(8)],

@@ -5,8 +5,9 @@ import type { RelationMetadata } from './metadata'
 import type { Registration } from './registration'
 
 /**
- * The foreign key that `ownerField` names: to the key of the user entity, where there is one (specification: Checks at mount). Of a key of several columns a principal
- * has only the first, which does not tell users apart.
+ * Finds the foreign key in the option `ownerField`, and reports one that does not refer to the key of the user entity,
+ * if there is a user entity (specification: Checks at mount). The key must have one column, because `Principal.id` has
+ * one value.
  */
 export function findOwner(
   { metadata, options }: Registration,
@@ -25,7 +26,8 @@ export function findOwner(
   const owner = fields.find((field) => field.property === options.ownerField)
   if (owner?.relation && isToUser(owner.relation)) return owner
   const allowed = metadata.relations.filter(isToUser).map((relation) => relation.propertyPath)
-  const such = allowed.length > 0 ? `; such are: ${allowed.join(', ')}` : ''
-  report(`"ownerField" is "${options.ownerField}", no many-to-one to the key of ${users?.name ?? 'an entity'}${such}`)
+  const choices = allowed.length > 0 ? `; allowed: ${allowed.join(', ')}` : ''
+  const target = `the key of ${users?.name ?? 'an entity'}`
+  report(`"ownerField" must be a many-to-one relation to ${target}, not "${options.ownerField}"${choices}`)
   return undefined
 }

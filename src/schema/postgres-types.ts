@@ -17,19 +17,21 @@ import { textType, uuidType } from '../value/text'
 import { members, text } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
-const most = 100
+/** Greatest number of digits accepted for a decimal column without a precision. PostgreSQL itself stores more. */
+const maxDecimalDigits = 100
 const decimal: BuildValueType = ({ precision, scale = 0 }) =>
   typeof precision === 'number'
     ? decimalType({ whole: precision - scale, fraction: scale, significant: precision })
-    : decimalType({ whole: most, fraction: most, significant: most })
+    : decimalType({ whole: maxDecimalDigits, fraction: maxDecimalDigits, significant: maxDecimalDigits })
 const character: BuildValueType = ({ length }) => textType(Number(length) || 1)
 const bits: BuildValueType = ({ length }) => bitType(Number(length) || 1, Number(length) || 1)
 const varyingBits: BuildValueType = ({ length }) => bitType(0, Number(length) || Number.POSITIVE_INFINITY)
 const hstore: BuildValueType = ({ hstoreType: form }) => (form === 'object' ? hstoreType : hstoreTextType)
 
-/** Of these TypeORM cannot write arrays. */
+/** Column types whose arrays TypeORM cannot write. */
 export const postgresWithoutArrays: ReadonlySet<string> = new Set(['json', 'jsonb', 'hstore', 'ltree', 'cube', 'box'])
 
+/** Value types of PostgreSQL's column types. */
 export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['int', integerType(integerRange(32))],
   ['int4', integerType(integerRange(32))],

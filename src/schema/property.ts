@@ -3,18 +3,18 @@ import { isBinary } from './column-value-type'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
 import { endOfReferences } from './stored-column'
 
-/** The property by which a column is called: the relation's, for a foreign key. */
+/** The property path of a column. For a foreign key it is that of the relation. */
 export function propertyOf(column: ColumnMetadata): string {
   const { relationMetadata: relation } = column
-  // A column of a foreign key of several that is declared has a name of its own.
+  // A column of a composite foreign key that the entity declares has a property of its own.
   if (relation === undefined || (relation.joinColumns.length > 1 && !column.isVirtual)) return column.propertyPath
   return relation.propertyPath
 }
 
-/** Names in JSON, by property. */
+/** JSON names by property path. */
 export type Renaming = Readonly<Record<string, string | undefined>>
 
-/** Where the value of a property stands in a record, by the names it has there: `['author_id']`. */
+/** The path of a property's value in a record: `['author_id']`, `['profile', 'city']`. */
 export function jsonPath(
   property: string,
   relation: RelationMetadata | undefined,
@@ -25,37 +25,44 @@ export function jsonPath(
   return [...names.slice(0, -1), relation === undefined ? name : `${name}_id`]
 }
 
-/** Whether an option names this property, or an embedded entity that it is in. */
-export function isNamed(path: string, named: readonly string[] = []): boolean {
-  // A text in place of a list is reported elsewhere.
-  return [named].flat().some((name) => path === name || path.startsWith(`${name}.`))
+/** Whether an option contains this property, or an embedded entity around it. */
+export function isNamed(path: string, names: readonly string[] = []): boolean {
+  // A string instead of an array is reported in build-resource.ts.
+  return [names].flat().some((name) => path === name || path.startsWith(`${name}.`))
 }
 
-/** Whether an option names this column, by its own property or by its relation's. */
-export function isColumnNamed(column: ColumnMetadata, named?: readonly string[]): boolean {
-  return isNamed(column.propertyPath, named) || isNamed(propertyOf(column), named)
+/** Whether an option contains this column, by its own property or by that of its relation. */
+export function isColumnNamed(column: ColumnMetadata, names?: readonly string[]): boolean {
+  return isNamed(column.propertyPath, names) || isNamed(propertyOf(column), names)
 }
 
-/** Whether both are one column of one table, as a column and its copy in an entity that inherits the table. */
+/**
+ * Whether both describe the same column of the same table. Entities that share a table have a copy of the metadata
+ * each.
+ */
 export function isSameColumn(one: ColumnMetadata, other: ColumnMetadata | undefined): boolean {
   return one.entityMetadata.tablePath === other?.entityMetadata.tablePath && one.databaseName === other.databaseName
 }
 
-/** The columns that can be fields at all. */
+/** The columns of an entity that can be fields: declared by it, not internal to TypeORM and not binary. */
 export function fieldColumns(metadata: EntityMetadata, dataSource: DataSource): readonly ColumnMetadata[] {
   return metadata.columns.filter(
     (column) => isDeclared(column, metadata) && !isInternal(column) && !isBinary(endOfReferences(column), dataSource),
   )
 }
 
-/** Whether the entity or a base of it declares the column. Under single-table inheritance it has its children's too. */
+/**
+ * Whether the entity or a base class declares the column. Under single-table inheritance, a parent's metadata has its
+ * children's columns too.
+ */
 function isDeclared(column: ColumnMetadata, metadata: EntityMetadata): boolean {
   return column.embeddedMetadata !== undefined || isDeclaredBy(metadata, column.relationMetadata ?? column)
 }
 
 /**
- * Whether the class of the entity, or one that it extends, declares a column or a relation. Of a property that several
- * children of one table declare TypeORM knows only the first one's.
+ * Whether the class of the entity, or one that it extends, declares a column or a relation. If several children under
+ * single-table inheritance declare the same property, TypeORM's metadata contains only the first declaration; the
+ * others are found in its storage of decorator arguments.
  */
 export function isDeclaredBy(
   { target }: EntityMetadata,
@@ -70,7 +77,7 @@ export function isDeclaredBy(
   return inherits(declaredBy) || columns.some(declares) || relations.some(declares)
 }
 
-/** Columns that TypeORM keeps for itself: tree bookkeeping, discriminators, columns of no property. */
+/** Whether only TypeORM uses the column: positions in trees, and columns without a property, such as discriminators. */
 function isInternal(column: ColumnMetadata): boolean {
   return (
     (column.isVirtual && column.relationMetadata === undefined) ||

@@ -3,17 +3,17 @@ import type { Report } from '../errors'
 import { type ResourceOptions, resourceOptions, type UserAccountOptions, userAccountOptions } from '../resource'
 import { type AccountSource, buildAccountSource } from './account-source'
 
-/** Registers an entity that carries no decorator: an `EntitySchema`, or somebody else's class. */
+/** Options of a resource whose entity has no decorator: an `EntitySchema`, or a class of another package. */
 export interface ResourceRegistration extends ResourceOptions {
   readonly entity: EntityTarget<ObjectLiteral>
 }
 
-/** What `@UserAccount` says, for an entity that carries no decorator. */
+/** The options of `@UserAccount` for an entity that has no decorator. */
 export interface UserRegistration extends UserAccountOptions {
   readonly entity: EntityTarget<ObjectLiteral>
 }
 
-/** An entity of the data source, and what was said of it. */
+/** An entity of the data source with its options. */
 export interface Registration<Options = ResourceOptions> {
   readonly metadata: EntityMetadata
   readonly options: Options
@@ -41,18 +41,18 @@ const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> = {
   verify: true,
 }
 
-/** The decorated entities of the data source, in its order, then those named in `resources`. */
+/** Collects the entities with `@Resource`, in the order of the data source, then those in the option `resources`. */
 export function collectRegistrations(
   dataSource: DataSource,
-  named: readonly ResourceRegistration[],
+  listed: readonly ResourceRegistration[],
   report: Report,
 ): readonly Registration[] {
   const registrations = [...decorated(dataSource, resourceOptions)]
-  for (const options of named) {
+  for (const options of listed) {
     const metadata = metadataOf(dataSource, options.entity, 'resources', report)
     if (metadata === undefined) continue
     if (registrations.some((other) => other.metadata === metadata)) {
-      report(`${metadata.name} is registered twice: keep @Resource or its entry in "resources"`)
+      report(`${metadata.name} is registered twice: remove @Resource or its entry in "resources"`)
     } else registrations.push({ metadata, options })
   }
   for (const { metadata, options } of registrations) {
@@ -61,35 +61,43 @@ export function collectRegistrations(
   return registrations
 }
 
-/** Where the users are: the option `users`, else the one entity that carries `@UserAccount`. */
+/**
+ * Finds the user entity: the one in the option `users` or with `@UserAccount`. More than one is a mistake.
+ * @returns undefined if there is no user entity, or if it has mistakes
+ */
 export function collectAccounts(
   dataSource: DataSource,
   users: UserRegistration | undefined,
   report: Report,
 ): AccountSource | undefined {
-  const found = [...decorated(dataSource, userAccountOptions)]
+  const candidates = [...decorated(dataSource, userAccountOptions)]
   if (users !== undefined) {
     const metadata = metadataOf(dataSource, users.entity, 'users', report)
-    if (metadata !== undefined) found.push({ metadata, options: users })
+    if (metadata !== undefined) candidates.push({ metadata, options: users })
   }
-  const [account] = found
+  const [account] = candidates
   if (account === undefined) return undefined
-  if (found.length > 1) {
-    report(`the site's users are in ${found.map(({ metadata }) => metadata.name).join(' and ')}: only one can be`)
+  if (candidates.length > 1) {
+    const names = candidates.map(({ metadata }) => metadata.name).join(' and ')
+    report(`there are several user entities: ${names}; only one is allowed`)
   }
   const { metadata, options } = account
-  const reportOf: Report = (mistake) => report(`${metadata.name}: ${mistake}`)
-  checkOptionNames(options, accountOptionNames, reportOf)
-  return buildAccountSource(metadata, options, dataSource, reportOf)
+  const reportForEntity: Report = (mistake) => report(`${metadata.name}: ${mistake}`)
+  checkOptionNames(options, accountOptionNames, reportForEntity)
+  return buildAccountSource(metadata, options, dataSource, reportForEntity)
 }
 
-/** Says which options are none, whatever the compiler let pass. */
-export function checkOptionNames(options: object, known: Readonly<Record<string, unknown>>, report: Report): void {
+/**
+ * Reports unknown options, which the compiler may have missed.
+ * @param allowed an object whose keys are the names of the options
+ */
+export function checkOptionNames(options: object, allowed: Readonly<Record<string, unknown>>, report: Report): void {
   for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(known, name)) report(`"${name}" is no option; options: ${Object.keys(known).join(', ')}`)
+    if (!Object.hasOwn(allowed, name)) report(`unknown option "${name}"; options: ${Object.keys(allowed).join(', ')}`)
   }
 }
 
+/** The entities that a decorator has stored options for. */
 function decorated<Options>(
   dataSource: DataSource,
   optionsOf: (entity: object) => Options | undefined,
@@ -100,6 +108,7 @@ function decorated<Options>(
   })
 }
 
+/** @param option the option that contains the entity, for the message */
 function metadataOf(
   dataSource: DataSource,
   entity: EntityTarget<ObjectLiteral>,
@@ -107,11 +116,11 @@ function metadataOf(
   report: Report,
 ): EntityMetadata | undefined {
   if (entity === undefined) {
-    report(`"${option}" lacks an "entity"; give { entity: SomeClass, …options }`)
+    report(`"${option}" must have an "entity": { entity: SomeClass, …options }`)
     return undefined
   }
   if (dataSource.hasMetadata(entity)) return dataSource.getMetadata(entity)
   const name = typeof entity === 'function' ? entity.name : JSON.stringify(entity)
-  report(`"${option}" names ${name}, which is no entity of this data source`)
+  report(`"${option}" names ${name}, which is not an entity of this data source`)
   return undefined
 }

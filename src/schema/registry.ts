@@ -8,52 +8,63 @@ import type { RelationMetadata } from './metadata'
 import type { ReadColumn } from './stored-column'
 import type { Validate } from './validation'
 
-/** One mounted entity: everything a request needs to know of it, compiled once. */
+/** A mounted entity, with everything that requests need to know about it. It is built once, at mount. */
 export interface Resource {
-  /** The name in the path, `meta.model`. */
+  /** Name in paths, and `meta.model` of lists. */
   readonly name: string
-  /** What a record is, in the application's own words. */
+  /** Description for the OpenAPI document, written by the application. */
   readonly description: string | undefined
   readonly metadata: EntityMetadata
   readonly rule: Rule
-  /** Whether records can be written at all. */
+  /** Whether records can be written: not with a read-only rule, nor in a view. */
   readonly writable: boolean
-  /** The field that the item path holds, always shown as `id`. */
+  /** The field in the path of an item, which records always show as `id`. */
   readonly key: Field
-  /** What a record shows, in this order. */
+  /** The fields of a JSON record, in this order. */
   readonly outputFields: readonly Field[]
-  /** What is read from the database, each column once: those of the record, of a hidden owner; all where `@AfterLoad` sees them. */
+  /**
+   * The columns that are read from the database, each once: those of `outputFields` and `owner`; with `@AfterLoad`,
+   * `entityColumns`.
+   */
   readonly columns: readonly ReadColumn[]
-  /** What listeners of writes and validators expect: the same, and behind it the other columns that TypeORM selects. */
+  /**
+   * The columns of the entities that listeners and validators receive: those of `columns`, then the others that TypeORM
+   * selects by default. The same as `columns` if no entity is needed.
+   */
   readonly entityColumns: readonly ReadColumn[]
-  /** The shown fields by every name that a filter or an ordering may use: `author` and `author_id`. */
+  /** The output fields by every name that filters and orderings may use: `author` and `author_id`. */
   readonly fields: ReadonlyMap<string, Field>
-  /** What a body may name: the shown fields, and hidden ones that can be written. */
+  /** The fields that a body may name: the output fields, and hidden fields that can be inserted. */
   readonly writableFields: ReadonlyMap<string, Field>
-  /** Names of the embedded entities, which part the names of their fields: `profile`, `profile__address`. */
+  /** Names of the embedded entities, which are prefixes of the names of their fields: `profile`, `profile__address`. */
   readonly embedded: ReadonlySet<string>
-  /** The relations to other records that a filter may follow, besides foreign keys, by name. */
+  /** The relations without a foreign key on this side that filters may follow, by name. */
   readonly relations: ReadonlyMap<string, RelationMetadata>
-  /** Where a relation leads, if that is a resource too (specification: Hidden fields), and does not hide the relation. */
+  /**
+   * The resource that a relation refers to; undefined if it is not a resource or hides the relation
+   * (specification: Hidden fields).
+   */
   readonly related: (relation: RelationMetadata) => Resource | undefined
-  /** The foreign key to the user who owns a record. */
+  /** The foreign key to the owner of a record, a user; undefined without the option `ownerField`. */
   readonly owner: Field | undefined
-  /** Whether a write must say which state of a record it means. */
+  /** Whether PUT, PATCH and DELETE require `If-Match`. */
   readonly requireIfMatch: boolean
-  /** How the links of a list lead to its other pages. */
+  /** Whether `meta.next` and `meta.previous` use page numbers or cursors. */
   readonly paging: 'pages' | 'keyset'
-  /** Which optional parameters its lists have: not those that are names of fields. */
+  /** The optional parameters of the list: those that are not names of fields. */
   readonly optionalParameters: ReadonlySet<OptionalName>
-  /** Checks an entity as it would be stored by its `class-validator` decorators; undefined without any. */
+  /**
+   * Validates an entity, as it would be stored, by its `class-validator` decorators; undefined if it has no decorators.
+   */
   readonly validate: Validate | undefined
-  /** Which of TypeORM's events somebody listens to. */
+  /** The events of TypeORM that the entity has listeners or subscribers for. */
   readonly lifecycle: Lifecycle
 }
 
-/** All that is mounted. */
+/** All resources of a mount, and its user entity. */
 export interface Registry {
-  /** By name. */
+  /** The resources by name. */
   readonly resources: ReadonlyMap<string, Resource>
-  /** Undefined on a site without users. */
+  /** Undefined without a user entity. */
   readonly accounts: AccountSource | undefined
 }

@@ -5,31 +5,37 @@ import type { Registration } from './registration'
 import type { Resource } from './registry'
 
 /**
- * The relations that a filter may follow besides foreign keys, by name: to one or many records that refer to this one, or
- * share a junction table with it, as `books`.
+ * The relations without a foreign key on this side that filters may follow, by name: one-to-many, many-to-many and the
+ * inverse side of one-to-one, for example `books`.
  */
 export function buildRelations({ metadata, options }: Registration): ReadonlyMap<string, RelationMetadata> {
-  const found = metadata.relations
+  const relations = metadata.relations
     .filter((relation) => isToMany(relation) && isComplete(relation) && isDeclaredBy(metadata, relation))
     .filter(({ propertyPath }) => !isNamed(propertyPath, options.exclude))
-  return new Map(found.map((relation) => [relation.propertyPath.replaceAll('.', '__'), relation]))
+  return new Map(relations.map((relation) => [relation.propertyPath.replaceAll('.', '__'), relation]))
 }
 
-/** Whether a relation stands between a record and many, or one that it holds no key of. */
+/**
+ * Whether this side of the relation has no foreign key: one-to-many, many-to-many or the inverse side of one-to-one.
+ */
 export function isToMany(relation: RelationMetadata): boolean {
   return relation.joinColumns.length === 0 || relation.isManyToMany
 }
 
-/** Whether the resource at the other end hides that a record of it refers to this one: then it is not followed from here either. */
+/**
+ * Whether the related resource hides the inverse of a relation. Filters must not follow such a relation from this side
+ * either.
+ */
 export function isHiddenBy(related: Resource, relation: RelationMetadata): boolean {
   const { inverseRelation } = relation
   if (inverseRelation === undefined || !isToMany(relation)) return false
-  const isIt = (other: RelationMetadata | undefined): boolean => other?.propertyPath === inverseRelation.propertyPath
+  const isInverse = (other: RelationMetadata | undefined): boolean =>
+    other?.propertyPath === inverseRelation.propertyPath
   const shown: readonly Field[] = related.outputFields
-  return !shown.some((field) => isIt(field.relation)) && ![...related.relations.values()].some(isIt)
+  return !shown.some((field) => isInverse(field.relation)) && ![...related.relations.values()].some(isInverse)
 }
 
-/** TypeORM builds relations that name nothing at their other end too, and cannot follow them. */
+/** Whether TypeORM can join the relation. Its metadata has relations without an inverse side or junction table too. */
 function isComplete({ isManyToMany, junctionEntityMetadata, inverseRelation }: RelationMetadata): boolean {
   return (isManyToMany ? junctionEntityMetadata : inverseRelation) !== undefined
 }

@@ -6,14 +6,17 @@ import { uuidType } from '../value/text'
 import { members, text } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
-/** SQLite keeps decimals as doubles, which hold 15 digits. */
-const digits = 15
+/** Digits of a decimal that SQLite stores exactly: it stores decimals as doubles. */
+const exactDigits = 15
 const decimal: BuildValueType = ({ precision, scale = 0 }) =>
   typeof precision === 'number'
-    ? decimalType({ whole: precision - scale, fraction: scale, significant: Math.min(precision, digits) })
-    : decimalType({ whole: digits, fraction: digits, significant: digits })
+    ? decimalType({ whole: precision - scale, fraction: scale, significant: Math.min(precision, exactDigits) })
+    : decimalType({ whole: exactDigits, fraction: exactDigits, significant: exactDigits })
 
-/** SQLite keeps 64 bits in every integer column: those that TypeORM reads as numbers are held to what a number holds. */
+/**
+ * Value types of SQLite's column types. SQLite stores integers of 64 bits in every integer column; columns that TypeORM
+ * reads as JavaScript numbers are limited to ±(2^53−1).
+ */
 export const sqliteTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['tinyint', integerType(integerRange(8))],
   ['int2', integerType(integerRange(16))],

@@ -3,12 +3,15 @@ import type { ValueType } from '../value/value-type'
 import { valueTypeOf } from './column-value-type'
 import type { ColumnMetadata } from './metadata'
 
-/** One column of a table, as statements name it and as its values are read. */
+/** A column that statements read, and how to read its values. */
 export interface ReadColumn {
   readonly column: ColumnMetadata
-  /** The column that says how TypeORM stores the values: for a foreign key, the one it refers to in the end. */
+  /**
+   * The column that determines how TypeORM stores the values: for a foreign key, the column that it refers to, directly
+   * or not.
+   */
   readonly valueColumn: ColumnMetadata
-  /** Undefined for a column type that has no JSON form here. */
+  /** Undefined for a column type that has no JSON form. */
   readonly valueType: ValueType | undefined
 }
 
@@ -22,18 +25,18 @@ export function buildReadColumn(column: ColumnMetadata, dataSource: DataSource):
   return { column, valueColumn, valueType: valueTypeOf(valueColumn, dataSource) }
 }
 
-/** @returns undefined for a column type that has no JSON form here */
+/** @returns undefined for a column type that has no JSON form */
 export function buildStoredColumn(column: ColumnMetadata, dataSource: DataSource): StoredColumn | undefined {
   const { valueType, ...read } = buildReadColumn(column, dataSource)
   return valueType && { ...read, valueType }
 }
 
-/** Whether its values are what a query gives, whatever type is declared for them. */
+/** Whether a query computes the values, which may then be of another type than the declared one. */
 export function isComputed({ isVirtualProperty, entityMetadata }: ColumnMetadata): boolean {
   return isVirtualProperty || entityMetadata.tableType === 'view'
 }
 
-/** A foreign key may refer to a key that is a foreign key too. */
+/** The column that a foreign key refers to, through any keys that are foreign keys too; other columns unchanged. */
 export function endOfReferences(column: ColumnMetadata): ColumnMetadata {
   return column.referencedColumn === undefined ? column : endOfReferences(column.referencedColumn)
 }

@@ -3,7 +3,9 @@ import type { ColumnMetadata } from './metadata'
 import { jsonPath, type Renaming } from './property'
 import { buildStoredColumn, endOfReferences } from './stored-column'
 
-/** Why a column cannot be in a field, reading on from its name; undefined when it can. */
+/**
+ * The reason why a column cannot be a field, as a predicate that follows the column's name; undefined if it can be one.
+ */
 export function unsupportedReason(
   column: ColumnMetadata,
   dataSource: DataSource,
@@ -12,16 +14,16 @@ export function unsupportedReason(
   if (column.embeddedMetadata?.isArray)
     return 'is in an array of embedded entities, which has no JSON form here: exclude it'
   const { propertyPath, propertyName } = column.relationMetadata ?? column
-  // TypeORM takes the function for an SQL expression, and calls it.
+  // TypeORM finds the method of Object.prototype, takes it for an SQL expression and calls it.
   if (propertyName in Object.prototype) {
-    return 'has the name of a function that every object has: call the property something else, with { name } for its column'
+    return 'has the name of a method of Object.prototype: rename the property; { name } keeps the name of its column'
   }
   if (jsonPath(propertyPath, undefined, rename).some((name) => /__|_$/.test(name))) {
-    return 'has two underscores in a row, or one at its end; these part the names of a filter: rename or exclude it'
+    return 'has two underscores in a row or one at its end, which filters use as separators: rename or exclude it'
   }
   if (buildStoredColumn(column, dataSource) !== undefined) return undefined
   const end = endOfReferences(column)
-  if (!end.type) return 'has no column type: give it one, as @Column({ type: … }) beside @ViewColumn, or exclude it'
+  if (!end.type) return 'has no column type: add @Column({ type: … }) next to @ViewColumn, or exclude it'
   const type = `${dataSource.driver.normalizeType(end)}${column.isArray ? '[]' : ''}`
   return `has the column type ${type}, which has no JSON form here: exclude it`
 }

@@ -2,47 +2,58 @@ import type { ValidationError } from 'class-validator'
 import type { EntityMetadata, ObjectLiteral } from 'typeorm'
 import type { Field } from './field'
 
-/** What a decorator finds wrong. */
+/** A violation of a decorator of `class-validator`. */
 export interface Violation {
-  /** The property's path: `profile.city`. */
+  /** Path of the property: `profile.city`. */
   readonly property: string
-  /** Reads on from the property. */
+  /** A predicate that follows the property's name: "must be an email". */
   readonly message: string
 }
 
-/** Checks an entity. What it lacks is not looked at: that has been said already, or the database fills it in. */
+/**
+ * Validates an entity. Undefined properties are skipped: missing required fields are reported by other code, and the
+ * database fills in the others.
+ */
 export type Validate = (entity: ObjectLiteral) => Promise<readonly Violation[]>
 
-/** The check that `class-validator` makes of an entity's decorators, where that package is installed and there are any. */
+/**
+ * Builds the validation of an entity by its `class-validator` decorators.
+ * @returns undefined if the package is not installed or the entity has no such decorators
+ */
 export function buildValidate({ target }: EntityMetadata): Validate | undefined {
-  const validator = typeof target === 'function' ? load() : undefined
+  const validator = typeof target === 'function' ? loadClassValidator() : undefined
   if (validator === undefined || typeof target !== 'function') return undefined
   const rules = validator.getMetadataStorage().getTargetValidationMetadatas(target, '', false, false)
   if (rules.length === 0) return undefined
   return async (entity) => {
-    const found = await validator.validate(entity, { skipUndefinedProperties: true, forbidUnknownValues: false })
-    return found.flatMap((error) => violations(error))
+    const errors = await validator.validate(entity, { skipUndefinedProperties: true, forbidUnknownValues: false })
+    return errors.flatMap((error) => violationsOf(error))
   }
 }
 
-/** Whether a violation is about a field. */
+/** Whether a violation concerns a property of the field. */
 export function isAbout({ property, columns }: Field, violation: Violation): boolean {
   return property === violation.property || columns.some(({ column }) => column.propertyPath === violation.property)
 }
 
-function violations({ property, constraints = {}, children = [] }: ValidationError, within = ''): readonly Violation[] {
-  const path = within + property
-  const own = Object.values(constraints).map((text) => ({ property: path, message: phrase(property, text) }))
-  return [...own, ...children.flatMap((child) => violations(child, `${path}.`))]
+/** @param prefix path of the parent object, with a dot at its end */
+function violationsOf(
+  { property, constraints = {}, children = [] }: ValidationError,
+  prefix = '',
+): readonly Violation[] {
+  const path = prefix + property
+  const own = Object.values(constraints).map((text) => ({ property: path, message: toPredicate(property, text) }))
+  return [...own, ...children.flatMap((child) => violationsOf(child, `${path}.`))]
 }
 
-function phrase(property: string, text: string): string {
+/** Removes the name of the property from a message, because {@link Violation.message} follows the name. */
+function toPredicate(property: string, text: string): string {
   const sentence = text.replace(/\.$/, '')
   if (sentence.startsWith(`${property} `)) return sentence.slice(property.length + 1)
   return /^\p{Lu}/u.test(sentence) ? `is not accepted: ${sentence}` : sentence
 }
 
-function load(): typeof import('class-validator') | undefined {
+function loadClassValidator(): typeof import('class-validator') | undefined {
   try {
     require.resolve('class-validator')
   } catch {

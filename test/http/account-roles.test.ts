@@ -117,9 +117,7 @@ test.each([
     mountOn: () => ({ resources: [] }),
   })
   const users = { entity, ...plainText, [role]: role }
-  expect(() => mountResources(world.app, world.dataSource, { users })).toThrow(
-    `"${role}" is no column that could be the users' ${role}`,
-  )
+  expect(() => mountResources(world.app, world.dataSource, { users })).toThrow(`"${role}" cannot be the users' ${role}`)
   await world.close()
 })
 
@@ -162,7 +160,7 @@ test('an owner whose key has several columns is refused: a principal has one of 
     mountOn: () => ({ resources: [] }),
   })
   expect(() => mountResources(world.app, world.dataSource, { users: { entity: Tenant, ...plainText } })).toThrow(
-    '"ownerField" is "owner", no many-to-one to the key of Tenant',
+    '"ownerField" must be a many-to-one relation to the key of Tenant, not "owner"',
   )
   await world.close()
 })

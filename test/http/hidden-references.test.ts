@@ -210,7 +210,7 @@ test.each([
   const mistakes = mistakesOf(options)
   const found = mistakes.map((mistake) =>
     mistake.replace(
-      /^(\w+): "(\w+)" would show the values of ([\w.]+), which is hidden, as it refers to it: .*/,
+      /^(\w+): "(\w+)" would show the values of ([\w.]+), which is hidden, because it refers to it: .*/,
       '$1 $2 $3',
     ),
   )
@@ -222,7 +222,7 @@ test('the mistake says what to do', () => {
     'refer to a column that is shown ("referencedColumnName"), or put "person" in "exclude" too, or show Person.email'
   const mistakes = mistakesOf({ resources: [person('email'), { entity: ByEmail }] })
   expect(mistakes).toEqual([
-    `ByEmail: "person" would show the values of Person.email, which is hidden, as it refers to it: ${ways}`,
+    `ByEmail: "person" would show the values of Person.email, which is hidden, because it refers to it: ${ways}`,
   ])
 })
 
