@@ -2,23 +2,26 @@ import type { Credentials } from './credentials'
 import type { PasswordChecks } from './password-checks'
 import type { Principal } from './rule'
 
-/** One user as the database holds it. */
+/** A stored user. */
 export interface Account {
   readonly id: string | number
   readonly username: unknown
-  /** The stored hash. Null or empty: no password matches. */
+  /** The stored hash. If it is null or empty, no password matches. */
   readonly password: unknown
   readonly admin: boolean
   readonly active: boolean
 }
 
-/** Finds the users of this name. A database may compare names loosely and so find several, or another. */
+/**
+ * Finds the users with a name. The database may compare names without regard to case or accents, so the result may have
+ * several users or users with other names.
+ */
 export type AccountLookup<Session> = (session: Session, username: string) => Promise<readonly Account[]>
 
 /**
- * Checks credentials against the site's users. An unknown, inactive or password-less user costs the same as a wrong password, so that
- * time does not tell who exists.
- * @param lookup undefined on a site without users
+ * Builds the function that authenticates a user by name and password. An unknown or inactive user, or one without a
+ * password, takes as long as a wrong password, so that response times do not reveal which users exist.
+ * @param lookup undefined without a user entity: then all credentials are rejected
  */
 export function buildAuthenticate<Session>(
   { matches }: PasswordChecks,
@@ -28,12 +31,12 @@ export function buildAuthenticate<Session>(
     if (lookup === undefined || credentials === undefined) return undefined
     const { username, password } = credentials
     if (username === '' || password === '') return undefined
-    const account = (await lookup(session, username)).find((found) => found.username === username && isOpen(found))
-    const isRight = await matches(credentials, account && String(account.password), address)
-    return account !== undefined && isRight ? { id: account.id, admin: account.admin } : undefined
+    const account = (await lookup(session, username)).find((user) => user.username === username && canLogIn(user))
+    const isCorrect = await matches(credentials, account && String(account.password), address)
+    return account !== undefined && isCorrect ? { id: account.id, admin: account.admin } : undefined
   }
 }
 
-function isOpen(account: Account): boolean {
+function canLogIn(account: Account): boolean {
   return account.active && typeof account.password === 'string' && account.password !== ''
 }

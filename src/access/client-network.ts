@@ -1,8 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * What the requests of a client are counted by: its IPv4 address, or the first 64 bits of its IPv6 address, since one client usually
- * has all addresses that begin with them. `''` for a text that is no address.
+ * The network of a client, by which its requests are counted: its IPv4 address, or the first 64 bits of its IPv6
+ * address, because a client can usually use all addresses with this prefix.
+ * @returns an empty string if the text is not an address
  */
 export function networkOf(address: string): string {
   const text = address.replace(/^::ffff:(?=\d+\.)/i, '')

@@ -4,17 +4,18 @@ export interface Credentials {
   readonly password: string
 }
 
-/** Greatest length of the header, in characters: nobody can make us hash a megabyte. */
-const maximumHeader = 4096
+/** Greatest length of the header, in characters. It limits the length of passwords, which are hashed. */
+const maxHeaderLength = 4096
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads the header of RFC 7617: base64 of UTF-8 text, the name up to the first colon.
- * @returns undefined for anything else
+ * Parses the `Authorization` header of HTTP Basic (RFC 7617): base64 of UTF-8 text, in which the name ends at the first
+ * colon.
+ * @returns undefined if the header is missing, too long or of another form
  */
 export function parseCredentials(header: string | undefined): Credentials | undefined {
-  if (header === undefined || header.length > maximumHeader) return undefined
+  if (header === undefined || header.length > maxHeaderLength) return undefined
   const [, encoded] = /^basic +([a-z\d+/]+={0,2}) *$/i.exec(header) ?? []
   const text = encoded === undefined ? undefined : decode(encoded)
   const [, username, password] = /^([^:\0]*):([^\0]*)$/.exec(text ?? '') ?? []

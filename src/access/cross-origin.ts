@@ -1,6 +1,6 @@
 import { ApiError } from '../errors'
 
-/** What a browser says of where a request comes from. */
+/** Information about the origin of a request, sent by browsers. */
 export interface Provenance {
   /** The header `Origin`. */
   readonly origin: string | undefined
@@ -11,25 +11,26 @@ export interface Provenance {
 }
 
 /**
- * Refuses what a page of another site has its visitor's browser send: the browser adds the password that it remembers, and a
- * form asks nobody before. What is not a browser says neither of the headers.
- * @param allowed origins, as `https://admin.example.org`, whose pages may write
+ * Refuses writes that a page of another origin makes the user's browser send (cross-site request forgery). The browser
+ * adds the credentials that it has stored, and sends forms without a CORS preflight request. Clients that are not
+ * browsers send neither of the two headers and are not refused.
+ * @param allowed origins whose pages may write, for example `https://admin.example.org`
  * @throws {ApiError} `cross-origin`
  */
 export function requireSameOrigin({ origin, fetchSite, host }: Provenance, allowed: readonly string[]): void {
   if (origin !== undefined && allowed.includes(origin)) return
-  const isOther = fetchSite === 'cross-site' || (origin !== undefined && !isOwn(origin, host))
-  if (!isOther) return
+  const isCrossOrigin = fetchSite === 'cross-site' || (origin !== undefined && !isSameHost(origin, host))
+  if (!isCrossOrigin) return
   const detail =
-    `the page is of ${origin ?? 'another site'}, this is ${host}: name it in allowedOrigins, or, behind a proxy, ` +
-    'have it send X-Forwarded-Host and set app.proxy'
+    `cross-origin write from ${origin ?? 'another site'} to ${host} refused: add the origin to allowedOrigins, or, ` +
+    'behind a proxy, let it send X-Forwarded-Host and set app.proxy'
   throw new ApiError('cross-origin', detail)
 }
 
-/** Whatever the scheme: behind a proxy we do not know our own. */
-function isOwn(origin: string, host: string): boolean {
+/** Whether an origin has the host of the request. The scheme is not compared, because it is unknown behind a proxy. */
+function isSameHost(origin: string, host: string): boolean {
   if (!URL.canParse(origin)) return false
-  const { protocol, host: sender } = new URL(origin)
-  const own = `${protocol}//${host}`
-  return URL.canParse(own) && new URL(own).host === sender
+  const { protocol, host: originHost } = new URL(origin)
+  const requestOrigin = `${protocol}//${host}`
+  return URL.canParse(requestOrigin) && new URL(requestOrigin).host === originHost
 }

@@ -2,23 +2,23 @@ import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { networkOf } from './client-network'
 
-/** Who asks for work: each is counted by itself. */
+/** The parties that a job is counted for, each separately: a network address and a user name. */
 export type Parties = readonly string[]
 
-/** The parties of a request. @param name the user name that it sends, or who else it is about */
+/** The parties of a request. @param name user name of the credentials, or another text that identifies the user */
 export function partiesOf(address: string, name: string): Parties {
-  // Digests, so that each takes the same memory.
+  // A digest of the name, so that each party takes the same memory.
   return [`address ${networkOf(address)}`, `name ${hash('sha256', name, 'base64url')}`]
 }
 
-/** Work of which a limited number runs at a time, and a limited number waits. */
+/** A queue of jobs with a limit on running jobs and one on waiting jobs. */
 export interface FairQueue {
   /**
-   * Runs work when it is its turn.
-   * @throws what `refuse` makes, when too much waits and these parties have the worst rank
+   * Runs a job when it is its turn.
+   * @throws the error of `refuse`, if too many jobs wait and this one has the highest rank
    */
   readonly run: <T>(parties: Parties, work: () => T | Promise<T>) => Promise<T>
-  /** Counts a failure of these parties: work of parties with fewer failures goes first. */
+  /** Counts a failure of the parties. Jobs of parties with fewer failures run first. */
   readonly countFailure: (parties: Parties) => void
 }
 
@@ -28,16 +28,17 @@ interface WaitingJob {
   readonly fail: (error: Error) => void
 }
 
-/** Parties whose failures are remembered. */
+/** Greatest number of parties whose failures are stored. */
 const maxParties = 10_000
-/** After the last failure. */
+/** Time after the last failure of a party until its failures are deleted. */
 const failureLifetimeMs = 15 * 60 * 1000
 
 /**
- * A queue that a few parties cannot fill. The load of a party is its unfinished work and its failures. Jobs are ranked by the smallest
- * load of their parties, since an address may be that of many users, and a name may be attacked from many addresses; then by the next.
- * The lowest rank runs first, of equal ones the oldest job. When too many wait, the highest rank is refused, of equal ones the newest job.
- * @param refuse makes the error of a job that is refused
+ * Builds a queue that a few parties cannot fill. The load of a party is the number of its unfinished jobs and failures.
+ * Jobs are ranked by the smallest load of their parties, then by the next one: an address may be shared by many users,
+ * and a name may be attacked from many addresses. The job with the lowest rank runs first; of jobs with equal rank, the
+ * oldest. If too many jobs wait, the one with the highest rank is refused; of jobs with equal rank, the newest.
+ * @param refuse creates the error of a refused job
  */
 export function buildFairQueue(maxRunning: number, maxWaiting: number, refuse: () => Error): FairQueue {
   const waiting: WaitingJob[] = []
@@ -45,7 +46,7 @@ export function buildFairQueue(maxRunning: number, maxWaiting: number, refuse: (
   const failures = new LRUCache<string, number>({ max: maxParties, ttl: failureLifetimeMs })
   let running = 0
 
-  const add = (parties: Parties, count: 1 | -1): void => {
+  const addUnfinished = (parties: Parties, count: 1 | -1): void => {
     for (const party of parties) {
       const sum = (unfinished.get(party) ?? 0) + count
       if (sum === 0) unfinished.delete(party)
@@ -56,7 +57,7 @@ export function buildFairQueue(maxRunning: number, maxWaiting: number, refuse: (
     parties
       .map((party) => (unfinished.get(party) ?? 0) + (failures.get(party) ?? 0))
       .toSorted((one, other) => one - other)
-  const inOrder = (): readonly WaitingJob[] =>
+  const byRank = (): readonly WaitingJob[] =>
     waiting
       .map((job) => ({ job, loads: loadsOf(job) }))
       .toSorted((one, other) => compareLoads(one.loads, other.loads))
@@ -68,18 +69,18 @@ export function buildFairQueue(maxRunning: number, maxWaiting: number, refuse: (
     new Promise((start, fail) => {
       waiting.push({ parties, start, fail })
       startNext()
-      if (waiting.length > maxWaiting) remove(inOrder().at(-1))?.fail(refuse())
+      if (waiting.length > maxWaiting) remove(byRank().at(-1))?.fail(refuse())
     })
   const startNext = (): void => {
     if (running >= maxRunning) return
-    const next = remove(inOrder()[0])
+    const next = remove(byRank()[0])
     if (next === undefined) return
     running += 1
     next.start()
   }
   return {
     run: async (parties, work) => {
-      add(parties, 1)
+      addUnfinished(parties, 1)
       try {
         await takeTurn(parties)
         try {
@@ -88,7 +89,7 @@ export function buildFairQueue(maxRunning: number, maxWaiting: number, refuse: (
           running -= 1
         }
       } finally {
-        add(parties, -1)
+        addUnfinished(parties, -1)
         startNext()
       }
     },
@@ -99,6 +100,6 @@ export function buildFairQueue(maxRunning: number, maxWaiting: number, refuse: (
 }
 
 function compareLoads(one: readonly number[], other: readonly number[]): number {
-  const index = one.findIndex((load, at) => load !== other[at])
+  const index = one.findIndex((load, position) => load !== other[position])
   return index < 0 ? 0 : (one[index] ?? 0) - (other[index] ?? 0)
 }

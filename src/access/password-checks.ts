@@ -6,33 +6,39 @@ import { buildFairQueue, type Parties, partiesOf } from './fair-queue'
 import type { PasswordHashing } from './password'
 import { buildPasswordVerifier } from './password-verifier'
 
-/** Passwords that were right are remembered for so many users. */
-const remembered = 1000
+/** Greatest number of correct credentials that are remembered. */
+const maxRemembered = 1000
 
-/** The hashing of one site, with a limit on how much of it goes on, which is shared fairly between those who ask for it. */
+/**
+ * The password hashing of a mount. It limits concurrent hashing and shares it fairly between clients
+ * ({@link buildFairQueue}).
+ */
 export interface PasswordChecks {
-  /** @throws {ApiError} `unavailable`, when too many wait already */
+  /** Hashes a password. @throws {ApiError} `unavailable`, if too many jobs wait */
   readonly hash: (plain: string, parties: Parties) => Promise<string>
   /**
-   * Whether a password is the one of this stored hash; `undefined` is nobody's. What was right once need not be hashed again, as long as the
-   * same hash is stored.
-   * @param address of the client
-   * @throws {ApiError} `unavailable`, when too many wait already
+   * Whether a password matches a stored hash. Correct credentials are remembered and not hashed again while the stored
+   * hash is the same.
+   * @param stored undefined if there is no such user: the check takes as long, and the result is false
+   * @param address IP address of the client
+   * @throws {ApiError} `unavailable`, if too many jobs wait
    */
   readonly matches: (credentials: Credentials, stored: string | undefined, address: string) => Promise<boolean>
 }
 
 /**
- * Neither passwords nor hashes are kept: what is remembered is a digest of both under a key that nobody knows.
- * @param maxRunning how many are hashed at a time, since hashing takes most of a core, and the threads of libuv's pool, which files and the `sqlite3` driver need too
- * @param maxWaiting how many may wait for it
+ * Builds the password checks of a mount. Neither passwords nor hashes are kept in memory: correct credentials are
+ * remembered as a digest of both, with a random secret.
+ * @param maxRunning greatest number of concurrent hashes. Hashing takes most of a core, and occupies the threads of
+ * libuv's pool, which file access and the `sqlite3` driver need too
+ * @param maxWaiting greatest number of waiting hashes
  */
 export function buildPasswordChecks(hashing: PasswordHashing, maxRunning: number, maxWaiting: number): PasswordChecks {
   const queue = buildFairQueue(maxRunning, maxWaiting, () => unavailable('too many passwords are being checked'))
   const verify = buildPasswordVerifier(hashing)
   const secret = randomBytes(32).toString('base64')
-  const known = new LRUCache<string, true>({ max: remembered })
-  /** The same asked many times at once is one check. */
+  const correct = new LRUCache<string, true>({ max: maxRemembered })
+  /** Concurrent requests with the same credentials share one check. */
   const checking = new Map<string, Promise<boolean>>()
   const digest = ({ username, password }: Credentials, stored: string): string => {
     const texts = [secret, username, password, stored].map((text) => `${text.length}:${text}`)
@@ -40,22 +46,22 @@ export function buildPasswordChecks(hashing: PasswordHashing, maxRunning: number
   }
   const check = async ({ username, password }: Credentials, stored: string | undefined, address: string) => {
     const parties = partiesOf(address, username)
-    const isRight = await queue.run(parties, () => verify(password, stored))
-    if (!isRight) queue.countFailure(parties)
-    return isRight
+    const isCorrect = await queue.run(parties, () => verify(password, stored))
+    if (!isCorrect) queue.countFailure(parties)
+    return isCorrect
   }
   return {
     hash: (plain, parties) => queue.run(parties, () => hashing.hash(plain)),
     matches: async (credentials, stored, address) => {
-      // No hash is empty.
+      // The empty string stands for no user: a hash is never empty.
       const key = digest(credentials, stored ?? '')
-      if (known.get(key)) return true
-      const checked = checking.get(key) ?? check(credentials, stored, address)
-      checking.set(key, checked)
+      if (correct.get(key)) return true
+      const result = checking.get(key) ?? check(credentials, stored, address)
+      checking.set(key, result)
       try {
-        const isRight = await checked
-        if (isRight) known.set(key, true)
-        return isRight
+        const isCorrect = await result
+        if (isCorrect) correct.set(key, true)
+        return isCorrect
       } finally {
         checking.delete(key)
       }

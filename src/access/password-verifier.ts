@@ -3,8 +3,8 @@ import { verify } from '@node-rs/argon2'
 import { argon2id, currentCost, type PasswordHashing } from './password'
 
 /**
- * Whether a password is the one of a stored hash. A wrong password costs the same for every user, and the same as for `undefined`, which is
- * no user's: so that response times do not tell who exists.
+ * Checks whether a password matches a stored hash. A wrong password takes the same time for every user, and for
+ * `undefined`, which stands for no user, so that response times do not reveal which users exist.
  */
 export type PasswordVerifier = (plain: string, stored: string | undefined) => Promise<boolean>
 
@@ -12,63 +12,69 @@ export function buildPasswordVerifier(hashing: PasswordHashing): PasswordVerifie
   return hashing === argon2id ? buildArgon2Verifier() : buildCustomVerifier(hashing)
 }
 
-/** What a check of an argon2 hash costs: algorithm, version and parameters, at the beginning of its PHC string. */
+/** Matches the cost of an argon2 hash: algorithm, version and parameters, at the beginning of its PHC string. */
 const costPattern = /^\$argon2(?:id|i|d)\$v=\d+\$m=\d+,t=\d+,p=\d+(?=\$)/
 
-/** Costs that are made equal: of the hashes that `hashPassword` makes, and of three kinds besides. */
+/** Greatest number of different costs that are compensated: that of `hashPassword`, and three others. */
 const maxCosts = 4
 
 /**
- * A password that is wrong is compared with one hash of each cost that has been met so far. Which of these is the user's own does not matter
- * for the time that it takes.
+ * Verifier for argon2 hashes. A wrong password is compared with one hash of each cost that has occurred so far, so that
+ * the time does not depend on which of them the user's own hash has.
  */
 function buildArgon2Verifier(): PasswordVerifier {
-  /** By cost, a hash of no password. */
+  /** Hashes that match no password, by cost. */
   const decoys = new Map([[currentCost, `${currentCost}$${randomText(16)}$${randomText(32)}`]])
   return async (plain, stored) => {
-    const compared = stored === undefined ? undefined : await compare(plain, stored)
-    const cost = compared && costPattern.exec(compared.hash)?.[0]
-    if (compared !== undefined && cost !== undefined && !decoys.has(cost) && decoys.size < maxCosts) {
-      decoys.set(cost, decoyLike(compared.hash))
+    const result = stored === undefined ? undefined : await compare(plain, stored)
+    const cost = result && costPattern.exec(result.hash)?.[0]
+    if (result !== undefined && cost !== undefined && !decoys.has(cost) && decoys.size < maxCosts) {
+      decoys.set(cost, decoyLike(result.hash))
     }
-    if (compared?.isRight) return true
+    if (result?.isCorrect) return true
     for (const [other, decoy] of decoys) if (other !== cost) await verify(decoy, plain)
     return false
   }
 }
 
-/** @returns undefined for a text that is no argon2 hash, with which nothing is computed */
-async function compare(plain: string, hash: string): Promise<{ isRight: boolean; hash: string } | undefined> {
+/**
+ * Compares a password with a hash.
+ * @returns undefined if the text is not an argon2 hash; then no time is spent on hashing
+ */
+async function compare(plain: string, hash: string): Promise<{ isCorrect: boolean; hash: string } | undefined> {
   try {
-    return { isRight: await verify(hash, plain), hash }
+    return { isCorrect: await verify(hash, plain), hash }
   } catch {
     return undefined
   }
 }
 
-/** A hash of no password that costs what this one does. */
+/** Creates a hash that matches no password and has the same cost as this hash. */
 function decoyLike(hash: string): string {
   return hash.replace(/[^$]*$/, (digest) => randomText(Math.floor((digest.length * 3) / 4)))
 }
 
-/** So many random bytes, as PHC strings have them. */
+/** Random bytes in the base64 form of PHC strings. */
 function randomText(bytes: number): string {
   return randomBytes(bytes).toString('base64').replaceAll('=', '')
 }
 
-/** A site's own hashing: the cost of a password for nobody is that of a hash which `hash` makes. */
+/**
+ * Verifier for the application's own hashing. Without a user, a password is compared with a hash that `hash` has
+ * created.
+ */
 function buildCustomVerifier(hashing: PasswordHashing): PasswordVerifier {
   let decoy: Promise<string> | undefined
-  const makeDecoy = async (): Promise<string> => hashing.hash(randomUUID())
+  const createDecoy = async (): Promise<string> => hashing.hash(randomUUID())
   return async (plain, stored) => {
-    // Before the first check of any user.
-    decoy ??= makeDecoy().catch((error: unknown) => {
+    // Created before the first check, whether or not the user exists, so that its time does not differ.
+    decoy ??= createDecoy().catch((error: unknown) => {
       decoy = undefined
       throw error
     })
-    const other = await decoy
+    const decoyHash = await decoy
     if (stored !== undefined) return hashing.verify(plain, stored)
-    await hashing.verify(plain, other)
+    await hashing.verify(plain, decoyHash)
     return false
   }
 }

@@ -1,30 +1,35 @@
 import { ApiError } from '../errors'
 import type { AccessRequest, Principal, Rule } from './rule'
 
-const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+const readingMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
-/** Whether a method only reads (RFC 9110, safe methods, but for TRACE). */
+/** Whether a method only reads: the safe methods of RFC 9110 except TRACE. */
 export function isReading(method: string): boolean {
-  return reading.includes(method)
+  return readingMethods.includes(method)
 }
 
 /**
- * Asks the access rule, before anything is read.
- * @param isOwned whether records belong to somebody: nobody can own one without being somebody
+ * Calls the access rule. It is called before the body or a record is read.
+ * @param isOwned whether records have an owner; then writes require a principal with an id
  * @throws {ApiError} `unauthorized`
- * @throws {TypeError} for an answer that is no principal, which is the application's mistake
+ * @throws {TypeError} if the rule returns something else than a principal, which is a mistake in the application
  */
 export async function requirePrincipal(rule: Rule, request: AccessRequest, isOwned: boolean): Promise<Principal> {
   const principal = await rule(request)
   if (!principal) throw new ApiError('unauthorized', 'Authentication failed')
   if (principal.id === undefined) {
-    throw new TypeError(`the access rule "${ruleTitle(rule)}" must answer with null, or with { id } of a user or null`)
+    throw new TypeError(
+      `the access rule "${ruleTitle(rule)}" must return null, or { id } with the id of a user or null`,
+    )
   }
   if (isOwned && principal.id === null && !request.reads) throw new ApiError('unauthorized', 'Authentication failed')
   return principal
 }
 
-/** What to call a rule: its title, or the name of the function, which is `auth` where it was written in the options. */
+/**
+ * The name of a rule in messages: its title, or the name of the function, or "custom" for a function written in the
+ * option `auth`.
+ */
 export function ruleTitle({ title, name }: Rule): string {
   return title ?? (name === '' || name === 'auth' ? 'custom' : name)
 }

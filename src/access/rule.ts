@@ -1,52 +1,63 @@
 import type { Context } from 'koa'
 import type { Credentials } from './credentials'
 
-/** Who asks. `id` is the key of the user's record, null for somebody who did not have to say. */
+/** The user who sends a request. `id` is the key of the user's record; null for an anonymous request. */
 export interface Principal {
   readonly id: string | number | null
   readonly admin?: boolean
 }
 
-/** The principal of a request that needs none. */
+/** The principal of an anonymous request. */
 export const anonymous: Principal = Object.freeze({ id: null })
 
-/** What a rule decides by. Neither the body nor a record has been read yet. */
+/** The argument of an access rule. The rule is called before the body or a record is read. */
 export interface AccessRequest {
   /** HTTP method in upper case. */
   readonly method: string
   /** Whether the method only reads: GET, HEAD or OPTIONS. */
   readonly reads: boolean
-  /** The HTTP Basic credentials as sent, unchecked. */
+  /** The HTTP Basic credentials of the request, not verified. */
   readonly credentials: Credentials | undefined
-  /** The site's active user whose name and password were sent, else undefined. */
+  /**
+   * Verifies the credentials. Resolves to the active user with this name and password; undefined if there is no such
+   * user.
+   */
   readonly authenticate: () => Promise<Principal | undefined>
-  /** Koa's context, for a site whose own middleware knows the user, as in `ctx.state.user`. */
+  /** Koa's context, for applications whose own middleware authenticates the user, for example in `ctx.state.user`. */
   readonly context: Context
 }
 
 /**
- * An access rule: answers with the principal, or refuses (401) with null or undefined.
+ * An access rule: a function that returns the principal, or null or undefined to refuse the request (401).
  * @example
  * const session: Rule = ({ context }) => context.state.user ?? null
  */
 export interface Rule {
   (request: AccessRequest): Principal | null | undefined | Promise<Principal | null | undefined>
-  /** Says the rule in the description of what is mounted; default: the function's name. */
+  /** Name of the rule in the list of mounted resources and in messages. Default: the function's name. */
   readonly title?: string
-  /** False for a rule that lets nobody write. Default: true. */
+  /** False for a rule that refuses all writes. Default: true. */
   readonly writes?: boolean
-  /** `'public'` for a rule that lets everybody read, for the API's description. Default: unknown. */
+  /**
+   * `'public'` for a rule that allows reading without credentials; used in the OpenAPI document. Default: not known.
+   */
   readonly read?: 'public'
-  /** What `@UserAccount` must provide for the rule to work. */
+  /** Whether the rule requires a user entity (`@UserAccount`), or one with an admin flag. Checked at mount. */
   readonly needs?: 'users' | 'admins'
 }
 
+/** Options of {@link userRule} and {@link adminRule}. */
 export interface ReadAccess {
-  /** `'public'` opens GET, HEAD and OPTIONS to everybody (specification: User rule). Default: credentials on every method. */
+  /**
+   * `'public'` allows GET, HEAD and OPTIONS without credentials (specification: User rule). Default: all methods
+   * require them.
+   */
   readonly read?: 'public'
 }
 
-/** Only reading, by anybody. The default rule (specification: Read-only rule). */
+/**
+ * A rule that allows reading without credentials and refuses writes. It is the default (specification: Read-only rule).
+ */
 export function readOnlyRule(): Rule {
   return withDescription(({ reads }) => (reads ? anonymous : null), {
     title: 'read-only',
@@ -55,13 +66,16 @@ export function readOnlyRule(): Rule {
   })
 }
 
-/** Every user of the site, by HTTP Basic (specification: User rule). */
+/** A rule that requires HTTP Basic credentials of an active user (specification: User rule). */
 export function userRule({ read }: ReadAccess = {}): Rule {
   const rule: Rule = ({ authenticate }) => authenticate()
   return withReadAccess(rule, read, { title: 'user', needs: 'users' })
 }
 
-/** A user rule for administrators only; other users are refused alike (specification: Admin rule). */
+/**
+ * A rule that requires HTTP Basic credentials of an administrator. Other users get the same 401
+ * (specification: Admin rule).
+ */
 export function adminRule({ read }: ReadAccess = {}): Rule {
   const user = userRule()
   const rule: Rule = async (request) => {
@@ -74,7 +88,7 @@ export function adminRule({ read }: ReadAccess = {}): Rule {
 type Description = Pick<Rule, 'title' | 'writes' | 'needs' | 'read'>
 
 function withReadAccess(rule: Rule, read: 'public' | undefined, description: Description): Rule {
-  if (read !== undefined && read !== 'public') throw new TypeError(`"read" is "public" or left out, not ${read}`)
+  if (read !== undefined && read !== 'public') throw new TypeError(`"read" must be "public" or undefined, not ${read}`)
   if (read === undefined) return withDescription(rule, description)
   return withDescription((request) => (request.reads ? anonymous : rule(request)), {
     ...description,
