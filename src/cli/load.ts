@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import type { DataSource } from 'typeorm'
 import type { MountOptions } from '../site/mount-options'
 
-/** What the user has done, in a sentence; `code` is that of the process. */
+/** An error of the command's user, whose message is printed without a stack. `code` is the exit code of the process. */
 export class CommandError extends Error {
   constructor(
     message: string,
@@ -15,23 +15,26 @@ export class CommandError extends Error {
   }
 }
 
-/** The data source that a file exports, or promises. @throws {CommandError} */
+/** Loads the only data source, or promise of one, that a file exports. @throws {CommandError} */
 export async function loadDataSource(file: string): Promise<DataSource> {
-  const found = [...new Set(Object.values(await load(file)).flatMap((value) => [value, Object(value).default]))]
-  const dataSources = await Promise.all(found.filter((value) => isDataSource(value) || value instanceof Promise))
+  const exported = [...new Set(Object.values(await load(file)).flatMap((value) => [value, Object(value).default]))]
+  const dataSources = await Promise.all(exported.filter((value) => isDataSource(value) || value instanceof Promise))
   const [dataSource, ...others] = dataSources.filter(isDataSource)
-  if (dataSource === undefined) throw new CommandError(`${file} exports no DataSource of TypeORM`, 1)
+  if (dataSource === undefined) throw new CommandError(`${file} does not export a DataSource of TypeORM`, 1)
   if (others.length > 0)
-    throw new CommandError(`${file} exports ${others.length + 1} DataSources; give a file with one`, 1)
+    throw new CommandError(`${file} exports ${others.length + 1} DataSources; it must export one`, 1)
   return dataSource
 }
 
-/** The file may have a TypeORM of its own. */
+/**
+ * Recognises data sources by their properties: the file may import another copy of TypeORM, so `instanceof` does not
+ * work.
+ */
 function isDataSource(value: unknown): value is DataSource {
   return typeof value === 'object' && value !== null && 'entityMetadatas' in value && 'buildMetadatas' in value
 }
 
-/** What a file gives a mount. @throws {CommandError} */
+/** Loads the options of a mount, the default export of a file. @throws {CommandError} */
 export async function loadOptions(file: string): Promise<MountOptions> {
   const loaded = await load(file)
   const options: unknown = Object(loaded['default']).default ?? loaded['default']
@@ -41,8 +44,10 @@ export async function loadOptions(file: string): Promise<MountOptions> {
   return options
 }
 
-/** What compiles TypeScript as it is loaded, decorators and their metadata too; the last without these. */
-const loaders = ['@swc-node/register', 'ts-node/register/transpile-only', 'tsx/cjs']
+/**
+ * Packages that compile TypeScript on loading, in order of preference. `tsx` does not emit the metadata of decorators.
+ */
+const typescriptLoaders = ['@swc-node/register', 'ts-node/register/transpile-only', 'tsx/cjs']
 
 async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   const path = resolve(file)
@@ -50,10 +55,10 @@ async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   const { href } = pathToFileURL(path)
   if (!/\.[cm]?ts$/.test(path)) return import(href)
   const requireFrom = createRequire(path)
-  const loader = loaders.find((name) => canResolve(requireFrom, name))
+  const loader = typescriptLoaders.find((name) => canResolve(requireFrom, name))
   if (loader === undefined) {
     throw new CommandError(
-      `${file} is TypeScript, and nothing here compiles it: npm install --save-dev ${loaders[0]}`,
+      `${file} is TypeScript, and no loader for it is installed: npm install --save-dev ${typescriptLoaders[0]}`,
       1,
     )
   }

@@ -10,12 +10,12 @@ import { CommandError, loadDataSource, loadOptions } from './load'
 
 const usage = `Usage: typeorm-resources openapi <data-source> [options]
 
-Prints the OpenAPI 3.1 document of a data source's resources. Its database is not connected to.
+Prints the OpenAPI 3.1 document of a data source's resources. It does not connect to the database.
 
-  <data-source>         a file that exports a DataSource, as ./data-source.ts
-  --options <file>      a file whose default export is what mountResources is given
-  -o, --output <file>   writes the document there
-  -h, --help            prints this
+  <data-source>         a file that exports a DataSource, for example ./data-source.ts
+  --options <file>      a file whose default export is the options of mountResources
+  -o, --output <file>   writes the document to this file
+  -h, --help            prints this help
   -v, --version         prints the version
 `
 
@@ -24,10 +24,10 @@ async function main(): Promise<void> {
   if (values.help) return void process.stdout.write(usage)
   if (values.version) return void process.stdout.write(`${version()}\n`)
   const [command, file, ...others] = positionals
-  if (command === undefined) throw new CommandError(`Which command?\n\n${usage}`, 2)
-  if (command !== 'openapi') throw new CommandError(`"${command}" is no command; there is: openapi\n\n${usage}`, 2)
-  if (file === undefined) throw new CommandError(`Which data source?\n\n${usage}`, 2)
-  if (others.length > 0) throw new CommandError(`"${others[0]}" is one argument too many\n\n${usage}`, 2)
+  if (command === undefined) throw new CommandError(`The command is missing\n\n${usage}`, 2)
+  if (command !== 'openapi') throw new CommandError(`Unknown command "${command}"; commands: openapi\n\n${usage}`, 2)
+  if (file === undefined) throw new CommandError(`The file of the data source is missing\n\n${usage}`, 2)
+  if (others.length > 0) throw new CommandError(`Unexpected argument "${others[0]}"\n\n${usage}`, 2)
   const dataSource = await loadDataSource(file)
   const options = values.options === undefined ? {} : await loadOptions(values.options)
   const document = JSON.parse(await describe(dataSource, options))
@@ -36,7 +36,10 @@ async function main(): Promise<void> {
   else write(values.output, text)
 }
 
-/** A file may hand out what it has connected, whose connections would keep the command from ending. */
+/**
+ * Renders the document. The file may export a connected data source; its connections are closed, or the process would
+ * not exit.
+ */
 async function describe(dataSource: DataSource, options: MountOptions): Promise<string> {
   try {
     return await describeDataSource(dataSource, options)
@@ -47,7 +50,7 @@ async function describe(dataSource: DataSource, options: MountOptions): Promise<
 
 function print(text: string): void {
   process.stdout.on('error', (error) => {
-    // Who reads has seen enough, as `head` has.
+    // The reader has closed the pipe, for example `head`.
     if ('code' in error && error.code === 'EPIPE') return
     process.stderr.write(`The document cannot be printed: ${error.message}\n`)
     process.exitCode = 1
@@ -88,7 +91,7 @@ function messageOf(error: unknown): string {
 }
 
 main().catch((error: unknown) => {
-  const isOwn = error instanceof CommandError || error instanceof ConfigError
-  process.stderr.write(`${isOwn ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
+  const isExpected = error instanceof CommandError || error instanceof ConfigError
+  process.stderr.write(`${isExpected ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
   process.exitCode = error instanceof CommandError ? error.code : 1
 })

@@ -24,16 +24,16 @@ const run = (...words: readonly string[]): Promise<Ended> =>
   })
 
 const cases: readonly (readonly [string, number, string])[] = [
-  ['', 2, 'Which command?\n\nUsage: typeorm-resources openapi <data-source>'],
-  ['swagger', 2, '"swagger" is no command; there is: openapi\n\nUsage:'],
-  ['openapi', 2, 'Which data source?\n\nUsage:'],
-  ['openapi data-source.js more', 2, '"more" is one argument too many\n\nUsage:'],
+  ['', 2, 'The command is missing\n\nUsage: typeorm-resources openapi <data-source>'],
+  ['swagger', 2, 'Unknown command "swagger"; commands: openapi\n\nUsage:'],
+  ['openapi', 2, 'The file of the data source is missing\n\nUsage:'],
+  ['openapi data-source.js more', 2, 'Unexpected argument "more"\n\nUsage:'],
   ['openapi --colour', 2, "Unknown option '--colour'"],
   ['openapi nothing.js', 1, 'There is no file nothing.js'],
-  ['openapi options.js', 1, 'options.js exports no DataSource of TypeORM'],
-  ['openapi two.js', 1, 'two.js exports 2 DataSources; give a file with one'],
+  ['openapi options.js', 1, 'options.js does not export a DataSource of TypeORM'],
+  ['openapi two.js', 1, 'two.js exports 2 DataSources; it must export one'],
   ['openapi data-source.js --options nothing.js', 1, 'There is no file nothing.js'],
-  ['openapi data-source.js --options wrong-options.js', 1, '"prefx" is no option'],
+  ['openapi data-source.js --options wrong-options.js', 1, 'unknown option "prefx"'],
   ['openapi data-source.js -o no/such/folder.json', 1, 'no/such/folder.json cannot be written'],
 ]
 test.each(cases)('typeorm-resources %s: code %i', async (line, code, told) => {
