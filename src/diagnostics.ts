@@ -1,19 +1,19 @@
 import { channel } from 'node:diagnostics_channel'
 import type { RefusalCode } from './errors'
 
-/** A request on a resource has been answered. */
+/** Published when a request on a resource has been answered. */
 export interface RequestEvent {
   readonly resource: string
   readonly method: string
   readonly status: number
   readonly milliseconds: number
-  /** SQL statements of this service's own: not those of listeners, and BEGIN and COMMIT. */
+  /** Number of SQL statements of this service, without those of listeners, BEGIN and COMMIT. */
   readonly statements: number
-  /** Rows that they have returned. */
+  /** Number of rows that these statements have returned. */
   readonly rows: number
 }
 
-/** A SQL statement has come back from the database. */
+/** Published when a SQL statement has succeeded or failed. */
 export interface StatementEvent {
   readonly resource: string
   readonly milliseconds: number
@@ -21,7 +21,7 @@ export interface StatementEvent {
   readonly failed: boolean
 }
 
-/** A request has been refused: by which code of docs/reference/errors.md. */
+/** Published when a request has been refused. docs/reference/errors.md explains the codes. */
 export interface RefusalEvent {
   readonly resource: string
   readonly method: string
@@ -29,16 +29,20 @@ export interface RefusalEvent {
   readonly status: number
 }
 
-/** An error went to Koa's `error` event, and was answered by 500, or by 503 for the database's sake. `name` is the error's. */
+/**
+ * Published when an error has been passed to Koa's `error` event; the response is 500, or 503 for a transient error of
+ * the database.
+ */
 export interface FaultEvent {
   readonly resource: string
   readonly method: string
+  /** Name of the error: `Error.name`. */
   readonly name: string
 }
 
 /**
- * What can be listened to through Node's `diagnostics_channel`, at no cost when nobody does. No event holds a value of a
- * record, credentials or a parameter of SQL.
+ * The channels of Node's `diagnostics_channel` that this service publishes to. Without subscribers they cost nothing.
+ * Events never contain values of records, credentials or parameters of SQL.
  */
 export const channels = {
   request: channel('typeorm-resources:request'),
@@ -54,21 +58,24 @@ interface Events {
   readonly fault: FaultEvent
 }
 
-/** Tells who listens. */
+/** Publishes an event if its channel has subscribers. */
 export function publish<Name extends keyof Events>(name: Name, event: Events[Name]): void {
   if (channels[name].hasSubscribers) channels[name].publish(event)
 }
 
-/** What the statements of one request have cost so far. */
+/** The costs of the statements of one request so far. */
 export interface Trace {
   readonly resource: string
   statements: number
   rows: number
-  /** Between the start of a statement and its result; on SQLite with the wait for a transaction to end. */
+  /**
+   * Time between the start of each statement and its result, in total; on SQLite including the wait for other
+   * transactions.
+   */
   milliseconds: number
 }
 
-/** Runs a statement, and notes what it has cost. */
+/** Runs a statement, adds its costs to the trace and publishes them. */
 export async function traced<T extends { readonly records: readonly unknown[] }>(
   trace: Trace,
   run: () => Promise<T>,

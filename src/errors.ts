@@ -1,6 +1,6 @@
 /**
- * Every refusal this service can give, 4xx, 503, and 500 for what its limits keep from being shown: its code, status and title.
- * The code is the last part of the problem's `type` (RFC 9457); docs/reference/errors.md explains each.
+ * The refusals of this service, with code, status and title: 4xx, 503, and 500 for a record that exceeds a limit. The
+ * code is the last part of the problem document's `type` (RFC 9457). docs/reference/errors.md explains each code.
  */
 export const refusals = {
   unauthorized: { status: 401, title: 'Login required' },
@@ -22,19 +22,22 @@ export const refusals = {
 
 export type RefusalCode = keyof typeof refusals
 
-/** What is wrong with one field or parameter; `message` reads on from the name: "must be an integer". */
+/** An error in one field or parameter. `message` is a predicate that follows its name: "must be an integer". */
 export interface FieldError {
   readonly field: string
   readonly message: string
 }
 
-/** What else a refusal says. */
+/** Additional members of the problem document, and response headers. */
 export interface RefusalDetails {
   readonly errors?: readonly FieldError[]
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Refuses a request, or a value of one. It records no stack, which nobody reads, and which would take a fifth of the answer's time. */
+/**
+ * Base class of refusals. It has no stack trace: the stack of a refusal is never used, and recording it took a fifth of
+ * the response time.
+ */
 class RequestError extends Error {
   constructor(message: string) {
     const { stackTraceLimit } = Error
@@ -44,7 +47,7 @@ class RequestError extends Error {
   }
 }
 
-/** A request that is refused. Thrown at the stage that notices, rendered once, in `response/answer.ts`. */
+/** A refusal of a request. Thrown by the stage that detects the error; rendered in `response/http-response.ts`. */
 export class ApiError extends RequestError {
   override readonly name = 'ApiError'
   constructor(
@@ -56,23 +59,29 @@ export class ApiError extends RequestError {
   }
 }
 
-/** Seconds after which a client may try again (RFC 9110, Retry-After). */
-const retryAfter = '1'
+/** Value of the header `Retry-After`, in seconds (RFC 9110). */
+const retryAfterSeconds = '1'
 
-/** The refusal of what could be answered a little later. */
+/** Creates the 503 for a request that may succeed when it is repeated. */
 export function unavailable(detail: string): ApiError {
-  return new ApiError('unavailable', detail, { headers: { 'Retry-After': retryAfter } })
+  return new ApiError('unavailable', detail, { headers: { 'Retry-After': retryAfterSeconds } })
 }
 
-/** A value that a field cannot take; the message reads on from the field's name. */
+/** A value that a field or parameter does not accept. The message is a predicate that follows its name. */
 export class ValueError extends RequestError {
   override readonly name = 'ValueError'
 }
 
-/** Takes a mistake of the application's set-up, in a sentence; all are reported together (specification: Checks at mount). */
+/**
+ * Collects a mistake in the application's configuration. All mistakes are reported together
+ * (specification: Checks at mount).
+ */
 export type Report = (mistake: string) => void
 
-/** What the application has set up wrongly: every mistake found at mount, one a line (specification: Checks at mount). */
+/**
+ * Mistakes in the application's configuration, found at mount. The message has one line for each
+ * (specification: Checks at mount).
+ */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   constructor(readonly mistakes: readonly string[]) {
@@ -80,31 +89,36 @@ export class ConfigError extends Error {
   }
 }
 
-const reportedErrors = 20
-const reportedName = 128
+/** Greatest number of errors in one response. */
+const maxErrors = 20
+/** Greatest length of a field's name in an error, in characters. */
+const maxNameLength = 128
 
-/** Gathers what is wrong with a request, so that its sender learns all of it at once (specification: Error documents); of very much the first. */
+/**
+ * Collects the errors of a request, so that one response reports all of them, up to twenty
+ * (specification: Error documents).
+ */
 export class FieldErrors {
-  readonly #found: FieldError[] = []
+  readonly #errors: FieldError[] = []
 
   get isEmpty(): boolean {
-    return this.#found.length === 0
+    return this.#errors.length === 0
   }
 
-  /** Whether more need not be looked for. */
+  /** Whether the limit is reached, so that checking can stop. */
   get isFull(): boolean {
-    return this.#found.length >= reportedErrors
+    return this.#errors.length >= maxErrors
   }
 
   add(field: string, message: string): void {
-    const name = field.length > reportedName ? `${field.slice(0, reportedName)}…` : field
-    this.#found.push({ field: name, message })
+    const name = field.length > maxNameLength ? `${field.slice(0, maxNameLength)}…` : field
+    this.#errors.push({ field: name, message })
   }
 
-  /** What `read` returns; or `undefined`, with its `ValueError` noted under the field's name. */
-  try<T>(field: string, read: () => T): T | undefined {
+  /** Returns the result of `parse`. If it throws a `ValueError`, adds the error to the field and returns undefined. */
+  try<T>(field: string, parse: () => T): T | undefined {
     try {
-      return read()
+      return parse()
     } catch (error) {
       if (!(error instanceof ValueError)) throw error
       this.add(field, error.message)
@@ -112,11 +126,11 @@ export class FieldErrors {
     }
   }
 
-  /** @throws {ApiError} when anything was noted */
+  /** Throws one refusal with all collected errors. @throws {ApiError} if there are errors */
   raise(code: RefusalCode): void {
     if (this.isEmpty) return
-    const sentences = this.#found.map(({ field, message }) => `${field} ${message}`)
+    const sentences = this.#errors.map(({ field, message }) => `${field} ${message}`)
     if (this.isFull) sentences.push('There may be more')
-    throw new ApiError(code, sentences.join('. '), { errors: this.#found })
+    throw new ApiError(code, sentences.join('. '), { errors: this.#errors })
   }
 }

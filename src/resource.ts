@@ -1,57 +1,60 @@
 import type { PasswordHashing } from './access/password'
 import type { Rule } from './access/rule'
 
-/** A property, or one in the embedded entity that it holds. */
+/** A property path: a property, or a property of the embedded entity that it contains. */
 type PathOf<Property extends string> = Property | `${Property}.${string}`
 
-/** What one resource hides, refuses and asks for. Names are those of the entity's properties. */
+/** Options of a resource. Properties are named as in the entity. */
 export interface ResourceOptions<Property extends string = string, Renamed extends string = Property> {
-  /** The name in the path. Default: the entity's name in lower case. */
+  /** Name in paths. Default: the entity's name in lower case. */
   readonly name?: string
-  /** What a record is, for those who read the API's description. Default: the comment of `@Entity({ comment })`. */
+  /** Description of a record in the OpenAPI document. Default: the comment of `@Entity({ comment })`. */
   readonly description?: string
   /**
-   * Properties that no answer, filter, ordering or error of this service shows. They can still be written. A relation to many
-   * that is named cannot be followed by filters. Of an embedded entity all, as `profile`, or some, as `profile.phone`.
+   * Properties that are hidden in records, filters, orderings and errors. They can still be written. Filters cannot
+   * follow an excluded relation to many. `profile` excludes an embedded entity, `profile.phone` one of its properties.
    */
   readonly exclude?: readonly PathOf<Property>[]
-  /** JSON names of properties whose own names clash: `{ id: 'number' }` where `id` is a part of the key. */
+  /** JSON names of properties, for example to avoid a conflict: `{ id: 'number' }` where `id` is a part of the key. */
   readonly rename?: { readonly [Name in Renamed]?: string }
-  /** Properties that are shown but cannot be written. */
+  /** Properties that records show and requests cannot write. */
   readonly readOnly?: readonly PathOf<Property>[]
   /**
-   * Whether PUT, PATCH and DELETE must carry `If-Match` with the `ETag` of the record that the client has read (RFC 9110); without it
-   * they are 428. Default: false.
+   * Whether PUT, PATCH and DELETE require `If-Match` with the `ETag` of the record that the client has read (RFC 9110).
+   * Without it the status is 428. Default: false.
    */
   readonly requireIfMatch?: boolean
   /**
-   * How the links of a list lead to its other pages: by their number, as `page=2`, or, with `'keyset'`, by a token besides, as
-   * `after=…`, with which a page costs the same however deep it is. A client that sends `after=` gets such links anyway. Default:
-   * `'pages'`.
+   * How the links of a list refer to other pages: with `'pages'` by number (`page=2`), with `'keyset'` by a cursor as
+   * well (`after=…`), with which every page costs the same. A client that sends `after=` always gets links with
+   * cursors. Default: `'pages'`.
    */
   readonly paging?: 'pages' | 'keyset'
-  /** Who may do what. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */
+  /** Access rule. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */
   readonly auth?: Rule
-  /** The many-to-one property that refers to the user who owns a record: nobody else may change or delete it. */
+  /** The many-to-one property that refers to the owner of a record: only this user may change or delete it. */
   readonly ownerField?: PathOf<Property>
 }
 
-/** Which properties of the user entity say who a user is. */
+/** Options of the user entity: which of its properties have which role, and how passwords are hashed. */
 export interface UserAccountOptions<Property extends string = string> extends Partial<PasswordHashing> {
-  /** Default: `username`. */
+  /** The user name. Default: `username`. */
   readonly username?: Property
-  /** Holds the hash. Never shown; written through the API it is hashed. Default: `password`. */
+  /** The hash of the password. It is never shown; a password written through the API is hashed. Default: `password`. */
   readonly password?: Property
-  /** A boolean: whether the user is an administrator. Default: `admin`, where such a property exists. */
+  /** Whether the user is an administrator (boolean or integer). Default: `admin`, if there is such a property. */
   readonly admin?: Property
-  /** A boolean: whether the user may log in. Default: `active`, where such a property exists. */
+  /** Whether the user may log in (boolean or integer). Default: `active`, if there is such a property. */
   readonly active?: Property
 }
 
-/** A class that has these properties: what makes a misspelt name a compile error. */
+/** A class that has these properties. With it a misspelt name in the options is a compile error. */
 export type EntityWith<Property extends string> = abstract new (...args: never[]) => { [Name in Property]: unknown }
 
-/** Takes a class that has these properties, optional ones too; of others it says which. */
+/**
+ * A class decorator that accepts only classes with these properties, which may be optional. The compile error names
+ * missing ones.
+ */
 type EntityDecorator<Property extends string> = <Instance extends object>(
   entity: (abstract new (
     ...args: never[]
@@ -64,8 +67,9 @@ const resources = new WeakMap<object, ResourceOptions>()
 const userAccounts = new WeakMap<object, UserAccountOptions>()
 
 /**
- * Makes an entity a REST resource once `mountResources` is called: `@Resource({ ownerField: 'user', readOnly: ['created'] })`.
- * Works as a legacy and as a standard decorator.
+ * Declares an entity as a REST resource, which `mountResources` then mounts:
+ * `@Resource({ ownerField: 'user', readOnly: ['created'] })`. It works as a legacy decorator (`experimentalDecorators`)
+ * and as a standard one.
  */
 export function Resource<const Property extends string = never, const Renamed extends string = never>(
   options: ResourceOptions<Property, Renamed> = {},
@@ -75,7 +79,7 @@ export function Resource<const Property extends string = never, const Renamed ex
   }
 }
 
-/** Says that an entity holds the site's users, for the rules that ask for credentials. */
+/** Declares an entity as the user entity, for rules that require credentials. */
 export function UserAccount<const Property extends string = never>(
   options: UserAccountOptions<Property> = {},
 ): EntityDecorator<Property> {
@@ -84,12 +88,12 @@ export function UserAccount<const Property extends string = never>(
   }
 }
 
-/** What `@Resource` said of this entity; a subclass says it for itself. */
+/** The options of `@Resource` on this class; undefined without the decorator. Subclasses do not inherit it. */
 export function resourceOptions(entity: object): ResourceOptions | undefined {
   return resources.get(entity)
 }
 
-/** What `@UserAccount` said of this entity. */
+/** The options of `@UserAccount` on this class; undefined without the decorator. Subclasses do not inherit it. */
 export function userAccountOptions(entity: object): UserAccountOptions | undefined {
   return userAccounts.get(entity)
 }
