@@ -3,25 +3,25 @@ import { ApiError } from '../errors'
 import type { RequestLimits } from './limits'
 import { parsePairs } from './pairs'
 
-/** A request's body as it came: its bytes, or what a body parser of the application made of them before us. */
+/** Request body: its bytes, or the value that a body parser of the application has already made of them. */
 export type Payload = { readonly contentType: string } & ({ readonly bytes: Buffer } | { readonly parsed: unknown })
 
-/** The properties of the JSON object that a body holds, in its order. */
+/** Members of the JSON object in a body, in their order. */
 export type Body = ReadonlyMap<string, unknown>
 
-const form = 'application/x-www-form-urlencoded'
-const multipart = 'multipart/form-data'
-const accepted = `send application/json, or a form (${form} or ${multipart}) whose field "data" holds the JSON`
+const formType = 'application/x-www-form-urlencoded'
+const multipartType = 'multipart/form-data'
+const allowed = `send application/json, or a form (${formType} or ${multipartType}) whose field "data" holds the JSON`
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Finds the one JSON object of a POST or PUT (specification: Bodies).
+ * Parses the body of a POST or PUT into the members of its one JSON object (specification: Bodies).
  * @throws {ApiError} `unsupported-media-type`, `bad-body`
  */
 export async function parseBody(payload: Payload, limits: BodyLimits): Promise<Body> {
   const mediaType = checkMediaType(payload.contentType)
-  const isForm = mediaType === form || mediaType === multipart
+  const isForm = mediaType === formType || mediaType === multipartType
   const json =
     'parsed' in payload
       ? readParsed(payload.parsed, isForm)
@@ -33,32 +33,37 @@ export async function parseBody(payload: Payload, limits: BodyLimits): Promise<B
   return membersOf(json)
 }
 
-/** How much a body may hold: fields of a form, and values of all arrays and objects. */
+/** Limits of a body: the number of form fields, and the number of values in all arrays and objects. */
 export type BodyLimits = Pick<RequestLimits, 'parameters' | 'bodyValues'>
 
 /**
- * Checking, writing and showing a value takes up to some microseconds, whatever its column is, and the process does nothing else.
+ * Limits the number of values in all arrays and objects of a body. Checking, writing and rendering a value takes up to
+ * a few microseconds, whatever the type of its column, and blocks the event loop meanwhile.
  * @throws {ApiError} `bad-body`
  */
-function requireFewValues(json: object, most: number): void {
-  const open: object[] = [json]
+function requireFewValues(json: object, maxValues: number): void {
+  const pending: object[] = [json]
   let count = 0
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const members: readonly unknown[] = Array.isArray(next) ? next : Object.values(next)
+  for (let container = pending.pop(); container !== undefined; container = pending.pop()) {
+    const members: readonly unknown[] = Array.isArray(container) ? container : Object.values(container)
     count += members.length
-    if (count > most) {
-      throw new ApiError('bad-body', `the body has more than ${most} values, in all of its arrays and objects`)
+    if (count > maxValues) {
+      throw new ApiError('bad-body', `the body has more than ${maxValues} values in all of its arrays and objects`)
     }
-    for (const member of members) if (typeof member === 'object' && member !== null) open.push(member)
+    for (const member of members) if (typeof member === 'object' && member !== null) pending.push(member)
   }
 }
 
-/** Members that one JSON object of a body may have: the columns that a table of MySQL, which allows most, may have. */
+/**
+ * Maximum number of members of one JSON object in a body: the maximum number of columns of a table in MySQL, which is
+ * the highest of all supported databases.
+ */
 const maxMembers = 4096
 
 /**
- * Members of a JSON object, in their order.
- * @throws {ApiError} `bad-body`, for more than any record has: to copy and to check each would block the process
+ * Returns the members of a JSON object, in their order.
+ * @throws {ApiError} `bad-body` if there are more members than any record can have: copying and checking all of them
+ * would block the event loop
  */
 export function membersOf(object: object): Body {
   let count = 0
@@ -69,28 +74,33 @@ export function membersOf(object: object): Body {
   return new Map(Object.entries(object))
 }
 
+/**
+ * Checks the media type and the charset of a body.
+ * @returns the media type in lower case, without parameters
+ * @throws {ApiError} `unsupported-media-type`
+ */
 function checkMediaType(contentType: string): string {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
   const isJson = /^application\/([\w.+-]+\+)?json$/.test(type)
-  if (!isJson && type !== form && type !== multipart) {
-    const what = type === '' ? 'a body without Content-Type' : `"${type}"`
-    throw new ApiError('unsupported-media-type', `${what} is not read; ${accepted}`)
+  if (!isJson && type !== formType && type !== multipartType) {
+    const subject = type === '' ? 'a body without Content-Type' : `the content type "${type}"`
+    throw new ApiError('unsupported-media-type', `${subject} is not supported; ${allowed}`)
   }
   if (charset !== undefined && !/^"?(utf-?8|us-ascii)"?$/.test(charset)) {
-    throw new ApiError('unsupported-media-type', `the charset ${charset} is not read; send UTF-8`)
+    throw new ApiError('unsupported-media-type', `the charset ${charset} is not supported; send UTF-8`)
   }
   return type
 }
 
 type BytesPayload = Extract<Payload, { readonly bytes: Buffer }>
 
-async function readText(payload: BytesPayload, mediaType: string, fields: number): Promise<string> {
+async function readText(payload: BytesPayload, mediaType: string, maxFields: number): Promise<string> {
   const { bytes } = payload
   const text = decodeUtf8(bytes)
-  if (mediaType === multipart) return readMultipart(payload, fields)
-  // `curl -d '{…}'` sends JSON under a form's type.
-  return mediaType === form && !/^\s*[{[]/.test(text) ? readForm(bytes.toString('latin1'), fields) : text
+  if (mediaType === multipartType) return readMultipart(payload, maxFields)
+  // `curl -d '{…}'` sends JSON with the content type of a form.
+  return mediaType === formType && !/^\s*[{[]/.test(text) ? readForm(bytes.toString('latin1'), maxFields) : text
 }
 
 function decodeUtf8(bytes: Buffer): string {
@@ -101,51 +111,60 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-function readForm(latin1: string, fields: number): string {
-  const pairs = parsePairs(latin1, fields, 'bad-body')
+function readForm(latin1: string, maxFields: number): string {
+  const pairs = parsePairs(latin1, maxFields, 'bad-body')
   const [first] = pairs
-  // `curl --data-urlencode '{…}'` makes JSON the name of a field without value.
+  // `curl --data-urlencode '{…}'` sends the JSON as the name of a field without a value.
   if (pairs.length === 1 && first?.value === '' && first.name.startsWith('{')) return first.name
   return dataField(pairs.map(({ name, value }) => [name, value]))
 }
 
 /**
- * By the platform's own parser of RFC 7578, as `fetch` has it. It has no limits of its own: what it would take long to
- * read is refused before. It is given only the boundary that has been checked, because it splits Content-Type at commas.
+ * Reads the field `data` of a multipart form (RFC 7578) with the parser that Node.js has for `fetch`. The parser has no
+ * limits, so bodies that would take long to parse are rejected before. It receives only the checked boundary instead of
+ * the whole Content-Type, because it splits Content-Type at commas.
+ * @throws {ApiError} `bad-body`
  */
-async function readMultipart({ bytes, contentType }: BytesPayload, fields: number): Promise<string> {
+async function readMultipart({ bytes, contentType }: BytesPayload, maxFields: number): Promise<string> {
   const boundary = boundaryOf(contentType)
-  requireSmallParts(bytes, `--${boundary}`, fields)
-  const headers = { 'content-type': `${multipart}; boundary="${boundary}"` }
+  requireSmallParts(bytes, `--${boundary}`, maxFields)
+  const headers = { 'content-type': `${multipartType}; boundary="${boundary}"` }
   const data = await new Response(bytes, { headers }).formData().catch(() => {
     throw new ApiError('bad-body', 'the multipart form cannot be read: check its boundary')
   })
   return dataField([...data.entries()])
 }
 
-/** Bytes of the headers of one part. */
-const maxPartHeader = 2048
+/** Maximum size of the headers of one part, in bytes. */
+const maxPartHeaderBytes = 2048
 
-/** The last delimiter, which `--` follows, ends the form. @throws {ApiError} `bad-body` */
-function requireSmallParts(bytes: Buffer, delimiter: string, fields: number): void {
-  let at = bytes.indexOf(delimiter)
-  for (let count = 0; at >= 0; count++) {
-    if (count > fields)
-      throw new ApiError('bad-body', `at most ${fields} fields are allowed in a form, this one has more`)
-    const start = at + delimiter.length
-    const header = bytes.subarray(start, start + maxPartHeader)
-    if (header.length === maxPartHeader && !header.includes('\r\n\r\n')) {
+/**
+ * Limits the number of parts of a multipart form and the size of their headers. A form with n parts has n + 1
+ * delimiters: the last one, followed by `--`, ends the form.
+ * @throws {ApiError} `bad-body`
+ */
+function requireSmallParts(bytes: Buffer, delimiter: string, maxFields: number): void {
+  let position = bytes.indexOf(delimiter)
+  for (let count = 0; position >= 0; count++) {
+    if (count > maxFields)
+      throw new ApiError('bad-body', `at most ${maxFields} fields are allowed in a form, this one has more`)
+    const start = position + delimiter.length
+    const header = bytes.subarray(start, start + maxPartHeaderBytes)
+    if (header.length === maxPartHeaderBytes && !header.includes('\r\n\r\n')) {
       throw new ApiError(
         'bad-body',
-        `the headers of a part of the multipart form have more than ${maxPartHeader} bytes`,
+        `the headers of a part of the multipart form have more than ${maxPartHeaderBytes} bytes`,
       )
     }
-    at = bytes.indexOf(delimiter, at + 1)
+    position = bytes.indexOf(delimiter, position + 1)
   }
 }
 
-/** RFC 2046, 5.1.1. The parser would search for other characters in UTF-8, though headers are Latin-1. */
-const boundaryForm = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/
+/**
+ * Syntax of a boundary (RFC 2046, 5.1.1). Other characters are rejected, because the parser would search the body for
+ * their UTF-8 bytes although headers are Latin-1.
+ */
+const boundaryPattern = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/
 
 /** @throws {ApiError} `bad-body` */
 function boundaryOf(contentType: string): string {
@@ -153,7 +172,7 @@ function boundaryOf(contentType: string): string {
   if (!boundary) {
     throw new ApiError('bad-body', 'the multipart form cannot be read: its Content-Type has no boundary')
   }
-  if (!boundaryForm.test(boundary)) {
+  if (!boundaryPattern.test(boundary)) {
     throw new ApiError(
       'bad-body',
       "the multipart form cannot be read: its boundary must be 1 to 70 ASCII letters, digits, spaces or '()+_,-./:=?",
@@ -162,6 +181,7 @@ function boundaryOf(contentType: string): string {
   return boundary
 }
 
+/** Parameter of a content type; null if it is missing or the content type cannot be parsed. */
 function parameterOf(contentType: string, name: string): string | null {
   try {
     return new MIMEType(contentType).params.get(name)
@@ -170,14 +190,21 @@ function parameterOf(contentType: string, name: string): string | null {
   }
 }
 
+/**
+ * Returns the text of the form field `data`.
+ * @throws {ApiError} `bad-body` if there is not exactly one, or if it is not text
+ */
 function dataField(fields: readonly (readonly [string, unknown])[]): string {
-  const [text, another] = fields.filter(([name]) => name === 'data').map(([, value]) => value)
-  if (another !== undefined || typeof text !== 'string') {
-    throw new ApiError('bad-body', `the form must have one text field "data"; ${accepted}`)
+  const [text, duplicate] = fields.filter(([name]) => name === 'data').map(([, value]) => value)
+  if (duplicate !== undefined || typeof text !== 'string') {
+    throw new ApiError('bad-body', `the form must have one text field "data"; ${allowed}`)
   }
   return text
 }
 
+/**
+ * JSON value of a body that the application has already parsed: into text, into the fields of a form, or into a value.
+ */
 function readParsed(parsed: unknown, isForm: boolean): unknown {
   if (typeof parsed === 'string') return parseJson(parsed)
   if (!isForm || typeof parsed !== 'object' || parsed === null) return parsed
@@ -185,7 +212,7 @@ function readParsed(parsed: unknown, isForm: boolean): unknown {
 }
 
 function parseJson(text: string): unknown {
-  if (text.trim() === '') throw new ApiError('bad-body', `the body is empty; ${accepted}`)
+  if (text.trim() === '') throw new ApiError('bad-body', `the body is empty; ${allowed}`)
   try {
     return JSON.parse(text)
   } catch (error) {

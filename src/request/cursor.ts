@@ -1,64 +1,72 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 
-/** A value of a sort column, spelled so that nothing of it is lost. */
+/** Exact value of a sort column, in a form that JSON keeps without loss. */
 export type CursorValue = string | number | null
 
-/** Where a page begins: behind or before a place in the order. */
+/** Start of a page in keyset paging: the rows after or before a position in the order. */
 export interface Cursor {
   readonly direction: 'after' | 'before'
-  /** The values of the sort columns; none for the end that the direction leads from. */
+  /**
+   * Values of the sort columns at the position. Undefined for the start of the order if the direction is `after`, and
+   * for its end if the direction is `before`.
+   */
   readonly values: readonly CursorValue[] | undefined
-  /** Records between there and the page: of a page that follows one whose last record no token can name. */
+  /**
+   * Number of records between the position and the page. It is not 0 if no token can hold the position of the record
+   * before the page.
+   */
   readonly skip: number
 }
 
-/** Characters of a token that say that it is as it was given out: 96 bits. */
-const sealLength = 16
+/** Length of the digest at the start of a token, in characters of base64url: 96 bits. */
+const digestLength = 16
 
-/** Writes tokens of keyset paging, and reads them. */
+/** Writes and reads the tokens of keyset paging. */
 export interface CursorTokens {
-  /** @param order what the place is a place in: a token of another order is none */
-  readonly write: (start: Cursor, order: string) => string
-  /** @returns undefined for what was not written so */
+  /** @param order identifies the resource and its ordering: `read` accepts the token only with the same one */
+  readonly write: (cursor: Cursor, order: string) => string
+  /** @returns undefined if the token was not written by `write` with the same order */
   readonly read: (token: string, order: string) => Cursor | undefined
 }
 
 /**
- * @param secret without one, a token shows whether it was damaged, not whether it was made up: which lets nobody ask for what a filter
- * on the same fields could not
+ * Builds the reader and writer of tokens. A token is a digest of order and content, followed by the content.
+ * @param secret key of the digest (HMAC-SHA-256). Without it, the digest detects damaged tokens but not forged ones. A
+ * forged token selects nothing that a filter on the same fields could not select.
  */
 export function buildCursorTokens(secret: string | undefined): CursorTokens {
-  const digest = (text: string): string =>
+  const hashOf = (text: string): string =>
     secret === undefined
       ? hash('sha256', text, 'base64url')
       : createHmac('sha256', secret).update(text).digest('base64url')
-  const seal = (content: string, order: string): string => digest(`${order}\n${content}`).slice(0, sealLength)
+  const digestOf = (content: string, order: string): string => hashOf(`${order}\n${content}`).slice(0, digestLength)
   return {
     write: ({ direction, values, skip }, order) => {
       const json = JSON.stringify([skip === 0 ? direction : `${direction}+${skip}`, ...(values ?? [])])
       const content = Buffer.from(json).toString('base64url')
-      return `${seal(content, order)}${content}`
+      return `${digestOf(content, order)}${content}`
     },
     read: (token, order) => {
-      const content = token.slice(sealLength)
-      const [given, own] = [Buffer.from(token.slice(0, sealLength)), Buffer.from(seal(content, order))]
-      if (given.length !== own.length || !timingSafeEqual(given, own)) return undefined
+      const content = token.slice(digestLength)
+      const received = Buffer.from(token.slice(0, digestLength))
+      const expected = Buffer.from(digestOf(content, order))
+      if (received.length !== expected.length || !timingSafeEqual(received, expected)) return undefined
       return toCursor(parseJson(Buffer.from(content, 'base64url').toString()))
     },
   }
 }
 
-/** Without a secret anybody can seal anything. */
+/** Cursor in the content of a token. Every part is checked, because tokens can be forged without a secret. */
 function toCursor(content: unknown): Cursor | undefined {
   if (!Array.isArray(content)) return undefined
-  const [start, ...place]: readonly unknown[] = content
+  const [start, ...values]: readonly unknown[] = content
   const [, direction, skip = 0] = /^(after|before)(?:\+([1-9]\d{0,8}))?$/.exec(String(start)) ?? []
   if (direction !== 'after' && direction !== 'before') return undefined
-  if (!place.every(isCursorValue)) return undefined
-  return { direction, values: place.length === 0 ? undefined : place, skip: Number(skip) }
+  if (!values.every(isCursorValue)) return undefined
+  return { direction, values: values.length === 0 ? undefined : values, skip: Number(skip) }
 }
 
-/** Whether JSON gives it back as it is. */
+/** Whether a value is the same after it was written as JSON and parsed. */
 export function isCursorValue(value: unknown): value is CursorValue {
   return typeof value === 'number' ? Number.isFinite(value) : value === null || typeof value === 'string'
 }

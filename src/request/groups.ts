@@ -1,23 +1,26 @@
 import { type FieldErrors, ValueError } from '../errors'
 import { type GroupName, groupNames } from '../schema/list-parameters'
 
+/** One comparison of a request: `status=open`, or `status:open` in a group. */
 export interface Filter {
+  /** Path of fields, with or without an operator: `author__username__like`. */
   readonly name: string
   readonly value: string
-  /** Whether the value was a list in parentheses, as only groups have them: `id__in:(1,2)`. */
+  /** Whether the value was a list in parentheses, which exists only in groups: `id__in:(1,2)`. */
   readonly isList?: boolean
 }
 
-/** Filters of a request and how they are combined: a filter by its index, or a group of further nodes. */
+/** Node in the tree of conditions of a request: the index of a filter, or a group of further nodes. */
 export type FilterNode = number | FilterGroup
 
+/** Filters that are combined by a parameter `or`, `and` or `not`. */
 export interface FilterGroup {
   /** `not` negates the conjunction of its members. */
   readonly type: GroupName
   readonly members: readonly FilterNode[]
 }
 
-/** Greatest number of groups within each other, the parameter itself included. */
+/** Maximum nesting depth of groups; the parameter itself is at depth 1. */
 const maxDepth = 4
 
 export function isGroupName(name: string): name is GroupName {
@@ -26,9 +29,9 @@ export function isGroupName(name: string): name is GroupName {
 
 /**
  * Parses the value of a parameter `or`, `and` or `not`: `(status:open,not(assignee__is:null),id__in:(1,2))`.
- * @param filters receives the filters of the group, in the order in which they are written
- * @param errors receives the mistake and its position, counted in characters from the beginning of the parameter's name
- * @returns undefined for a mistake
+ * @param filters receives the filters of the group, in the order of the text
+ * @param errors receives the syntax error with its position: characters from the start of the parameter's name
+ * @returns undefined if there is a syntax error
  */
 export function parseGroup(
   type: GroupName,
@@ -39,7 +42,7 @@ export function parseGroup(
   return errors.try(type, () => new GroupParser(text, type.length + 1, filters).parse(type))
 }
 
-/** The structure of a group without the values of its filters: `or(status,not(assignee__is))`. */
+/** Structure of a group without the values of its filters: `or(status,not(assignee__is))`. */
 export function groupKey({ type, members }: FilterGroup, filters: readonly Filter[]): string {
   const keys = members.map((member) =>
     typeof member === 'number' ? (filters[member]?.name ?? '') : groupKey(member, filters),
@@ -47,11 +50,11 @@ export function groupKey({ type, members }: FilterGroup, filters: readonly Filte
   return `${type}(${keys.join(',')})`
 }
 
-/** Recursive descent; each method begins at the current position and ends behind what it has parsed. */
+/** Recursive-descent parser. Each method starts at the current position and leaves it after the text it has parsed. */
 class GroupParser {
-  #at = 0
+  #position = 0
 
-  /** @param offset characters of the parameter before its value, which positions in errors include */
+  /** @param offset length of the part before the value (`or=`), which positions in errors include */
   constructor(
     readonly text: string,
     readonly offset: number,
@@ -61,17 +64,17 @@ class GroupParser {
   parse(type: GroupName): FilterGroup {
     if (this.#next !== '(') throw this.#expected('"("')
     const group = this.#parseGroup(type, 1)
-    if (this.#at < this.text.length) throw this.#expected('the end of the group')
+    if (this.#position < this.text.length) throw this.#expected('the end of the group')
     return group
   }
 
   get #next(): string {
-    return this.text.charAt(this.#at)
+    return this.text.charAt(this.#position)
   }
 
   #parseGroup(type: GroupName, depth: number): FilterGroup {
-    if (depth > maxDepth) throw this.#error(`nests groups more than ${maxDepth} deep`, this.#at)
-    const open = this.#at++
+    if (depth > maxDepth) throw this.#error(`nests groups more than ${maxDepth} deep`, this.#position)
+    const open = this.#position++
     const members: FilterNode[] = []
     do members.push(this.#parseMember(depth))
     while (this.#take(','))
@@ -93,9 +96,9 @@ class GroupParser {
     return { value: this.#parseWhile(/[^(),"]*/y) }
   }
 
-  /** @returns the members as the value of an `in` filter has them: separated by commas, in quotes where they were */
+  /** @returns the members in the syntax of an `in` filter: separated by commas, with the quotes that they had */
   #parseList(): string {
-    const open = this.#at++
+    const open = this.#position++
     const members: string[] = []
     do members.push(this.#next === '"' ? `"${this.#parseQuoted()}"` : this.#parseWhile(/[^(),"]*/y))
     while (this.#take(','))
@@ -103,37 +106,38 @@ class GroupParser {
     return members.join()
   }
 
-  /** @returns what is between the quotes, in which `""` stands for a quote */
+  /** @returns the text between the quotes, in which a quote is written as `""` */
   #parseQuoted(): string {
-    const open = this.#at++
+    const open = this.#position++
     const content = this.#parseWhile(/(?:[^"]|"")*/y)
     if (!this.#take('"')) throw this.#unclosed('"', open)
     return content
   }
 
   #parseWhile(pattern: RegExp): string {
-    pattern.lastIndex = this.#at
-    const [found = ''] = pattern.exec(this.text) ?? []
-    this.#at += found.length
-    return found
+    pattern.lastIndex = this.#position
+    const [match = ''] = pattern.exec(this.text) ?? []
+    this.#position += match.length
+    return match
   }
 
+  /** Skips a character if it is the next one. @returns whether it was */
   #take(character: string): boolean {
-    const isIt = this.#next === character
-    if (isIt) this.#at++
-    return isIt
+    const isNext = this.#next === character
+    if (isNext) this.#position++
+    return isNext
   }
 
-  #expected(what: string): ValueError {
+  #expected(expectation: string): ValueError {
     const found = this.#next === '' ? 'the end' : JSON.stringify(this.#next)
-    return this.#error(`has ${found} where ${what} is expected`, this.#at)
+    return this.#error(`has ${found} where ${expectation} is expected`, this.#position)
   }
 
-  #unclosed(character: string, at: number): ValueError {
-    return this.#error(`has an unclosed ${character === '"' ? 'quote' : `"${character}"`}`, at)
+  #unclosed(character: string, position: number): ValueError {
+    return this.#error(`has an unclosed ${character === '"' ? 'quote' : `"${character}"`}`, position)
   }
 
-  #error(problem: string, at: number): ValueError {
-    return new ValueError(`${problem} at character ${this.offset + at + 1}`)
+  #error(problem: string, position: number): ValueError {
+    return new ValueError(`${problem} at character ${this.offset + position + 1}`)
   }
 }

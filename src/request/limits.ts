@@ -1,57 +1,66 @@
-/** Page sizes of the list endpoint, in records (specification: Unknown parameters). */
+/** Page sizes of lists, in records (specification: Unknown parameters). */
 export interface PageLimits {
-  /** Without `limit` in the request. Default: 20. */
+  /** Page size of a request without `limit`. Default: 20. */
   readonly default: number
-  /** The greatest `limit` a request may ask for. Default: 1,000. */
+  /** Maximum `limit` of a request. Default: 1,000. */
   readonly max: number
 }
 
-/** How much may be asked for: integers from 1. Checked before any work grows with it. */
+/** Limits on the size and cost of requests: integers from 1. Each is checked before the work that it limits. */
 export interface RequestLimits {
-  /** Parameters of a query string. Default: 50. */
+  /** Number of parameters in a query string, and of fields in a form. Default: 50. */
   readonly parameters: number
-  /** Characters of a parameter's name. Default: 128. */
+  /** Length of a parameter's name, in characters. Default: 128. */
   readonly parameterName: number
-  /** Characters of a parameter's value. Default: 2,048. */
+  /** Length of a parameter's value, in characters. Default: 2,048. */
   readonly parameterValue: number
-  /** Filters of a query string. Default: 30. */
+  /** Number of filters in a query string. Default: 30. */
   readonly filters: number
-  /** Members of an `in` list. Default: 500. */
+  /** Number of members of an `in` list. Default: 500. */
   readonly members: number
-  /** Members of all `in` lists of a request: each is a parameter of its statement. Default: 1,000. */
+  /** Number of values of all filters of a request: each is a bind parameter of the statement. Default: 1,000. */
   readonly allMembers: number
-  /** Characters of a `like` or `ilike` pattern. Default: 256. */
+  /** Length of a `like` or `ilike` pattern, in characters. Default: 256. */
   readonly pattern: number
-  /** Characters of all patterns of a request: each is compared with every record. Default: 512. */
+  /** Total length of all patterns of a request, in characters: each is compared with every record. Default: 512. */
   readonly allPatterns: number
   /**
-   * Comparisons that all patterns of a request may cost for each character of a text: one for each pattern, and one for each time
-   * that what follows a `%` repeats its own beginning. Default: 16.
+   * Number of comparisons that all patterns of a request may need for each character of a text: one for each pattern,
+   * and one for each time that the text after a `%` repeats its own start. Default: 16.
    */
   readonly patternCost: number
-  /** Relations that one filter may follow. Default: 4. */
+  /** Number of relations that one filter may follow. Default: 4. */
   readonly joinDepth: number
-  /** Tables that one request may join; one through a relation to many counts twice. Default: 8. */
+  /** Number of tables that one request may join; a table joined by a to-many relation counts twice. Default: 8. */
   readonly joins: number
-  /** Records before the end of the deepest page: `page` times `limit`. Default: 1,000,000. */
+  /**
+   * Maximum number of records up to the end of a page: `page` times `limit`; after a token, the records that its cursor
+   * skips plus `limit`. Default: 1,000,000.
+   */
   readonly depth: number
-  /** Records that `count=capped` counts at most. Default: 10,000. */
+  /** Maximum number of records that `count=capped` counts. Default: 10,000. */
   readonly count: number
-  /** Bytes of a body. Default: 1,048,576. */
+  /** Size of a body, in bytes. Default: 1,048,576. */
   readonly body: number
-  /** Values of all arrays and objects of a body, at all levels. Default: 20,000. */
+  /** Number of values in all arrays and objects of a body, at all levels. Default: 20,000. */
   readonly bodyValues: number
-  /** Passwords that the site hashes at a time. Default: 2. */
+  /** Number of passwords that are hashed at the same time. Default: 2. */
   readonly concurrentPasswords: number
-  /** Passwords that wait to be hashed; more are answered with 503. Default: 32. */
+  /** Number of passwords that wait to be hashed; further requests are refused with 503. Default: 32. */
   readonly queuedPasswords: number
-  /** Bytes that the records of a page have in the database, of which it holds at least one. Default: 16 MiB. */
+  /** Size of the records of a page in the database, in bytes; a page has at least one record. Default: 16 MiB. */
   readonly pageBytes: number
-  /** Bytes that one record may have in the database to be shown. Default: 64 MiB. */
+  /** Size of one record in the database, in bytes; larger records are not shown. Default: 64 MiB. */
   readonly itemBytes: number
-  /** Bytes of large responses that the process is reading or sending; more are answered with 503. Default: 128 MiB. */
+  /**
+   * Total size of the large responses that the process is reading or sending, in bytes; further requests are refused
+   * with 503. Default: 128 MiB.
+   */
   readonly responseBytes: number
-  /** Requests of one connection that wait for the response to the one before; more are answered with 503. Default: 32. */
+  /**
+   * Number of requests of one connection that wait for the response to the previous request; further requests are
+   * refused with 503. Default: 32.
+   */
   readonly pipelined: number
 }
 
@@ -61,8 +70,8 @@ export interface Limits extends RequestLimits {
 }
 
 /**
- * The greatest value of `pageBytes` and `itemBytes`: 64 MiB. JSON may be six times as long as what it says, as for control
- * characters, and V8 has no strings of more than 512 MiB.
+ * Maximum value of `pageBytes` and `itemBytes`: 64 MiB. JSON can be six times as long as the text that it encodes, for
+ * example for control characters, and a string in V8 has at most 512 MiB.
  */
 export const maxRecordBytes = 64 * 1024 * 1024
 

@@ -4,37 +4,41 @@ import { type Filter, type FilterNode, groupKey, isGroupName, parseGroup } from 
 import type { Limits } from './limits'
 import { type Pair, parsePairs } from './pairs'
 
-/** A list request as its query string says it, before any field is looked up. */
+/** Parsed query string of a list request. Names of fields are not resolved yet. */
 export interface ListRequest {
-  /** All filters, those within groups too, in the order of the query string; a name may come twice. */
+  /** All filters, including those in groups, in the order of the query string. A name may occur more than once. */
   readonly filters: readonly Filter[]
-  /** How they are combined: all nodes must hold. */
+  /** How the filters are combined: all nodes must hold. */
   readonly where: readonly FilterNode[]
-  /** What is asked, without the values of filters: requests of which this is the same name the same fields. */
+  /**
+   * Names of the request without the values of its filters. Requests on one resource with the same key have the same
+   * `QueryShape`.
+   */
   readonly cacheKey: string
-  /** Names as given, with a leading `-` for descending. */
+  /** Names in `ordering`, with a leading `-` for descending. */
   readonly ordering: readonly string[]
-  /** Records a page has at most; 0 only with `count`. */
+  /** Maximum number of records of the page; 0 only with `count`. */
   readonly limit: number
-  /** The first is 1. */
+  /** Page number, from 1. */
   readonly page: number
-  /** The token of `after`, empty for the first page; undefined where it was not sent. */
+  /** Token in `after`, empty for the first page; undefined if the parameter was not sent. */
   readonly after: string | undefined
-  /** How the records of all pages are counted; undefined where they are not. */
+  /** How the records of all pages are counted; undefined if they are not counted. */
   readonly count: Counting | undefined
-  /** The other parameters as sent, for the links to other pages: `published=true&ordering=id`. */
+  /** Parameters to repeat in the links to other pages, as they were sent: `published=true&ordering=id`. */
   readonly others: string
 }
 
-/** `exact` counts all records, `capped` those up to `limits.count`. */
+/** `exact` counts all records, `capped` at most `limits.count`. */
 export type Counting = (typeof countings)[number]
 export const countings = ['exact', 'capped'] as const
 
 /**
- * Parses the query string of a list (specification: Names of filters, Repeated parameters, Unknown parameters, Groups, Counts).
+ * Parses the query string of a list
+ * (specification: Names of filters, Repeated parameters, Unknown parameters, Groups, Counts).
  * @param optional the optional parameters of this list
- * @param errors receives what is wrong with single parameters
- * @throws {ApiError} `bad-query`, when the text cannot be taken apart or is too large
+ * @param errors receives the errors of single parameters
+ * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
  */
 export function parseListRequest(
   querystring: string,
@@ -57,24 +61,24 @@ export function parseListRequest(
       cacheKey += `&=${groupKey(group, filters)}`
     } else if (!isOptional && !reservedNames.has(name)) {
       where.push(filters.push(pair) - 1)
-      // As sent, where no name has "&" or "=" in it: decoded, `title%26score` would be the names of two.
+      // The encoded name: decoded, the one name `title%26score` would be the same as the two names `title&score`.
       cacheKey += `&${rawName}`
     } else if (name === 'ordering') cacheKey += `&${raw}`
     else if (name !== 'count') continue
     others += `&${raw}`
   }
   if (filters.length > limits.filters) {
-    throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, these are ${filters.length}`)
+    throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, this request has ${filters.length}`)
   }
   const single = (name: string): string | undefined => readSingle(pairs, name, errors)
   const count = optional.has('count') ? readCounting(single('count'), errors) : undefined
-  const smallest = count === undefined ? 1 : 0
-  const limit = readInteger('limit', single('limit'), smallest, limits.page.max, errors) ?? limits.page.default
-  const reach = ` (pages reach ${limits.depth} records deep; go further by filtering, or by following links from after=)`
+  const minLimit = count === undefined ? 1 : 0
+  const limit = readInteger('limit', single('limit'), minLimit, limits.page.max, errors) ?? limits.page.default
+  const hint = ` (pages reach ${limits.depth} records deep; to read more, add filters, or page by keyset with "after=")`
   const after = optional.has('after') ? single('after') : undefined
-  // After a token pages are not counted.
-  const last = after || limit === 0 ? longestCount : Math.floor(limits.depth / limit)
-  const page = readInteger('page', single('page'), 1, last, errors, reach) ?? 1
+  // With a token or with `limit=0`, `page` does not become an OFFSET, so `limits.depth` does not limit it.
+  const maxPage = after || limit === 0 ? maxInteger : Math.floor(limits.depth / limit)
+  const page = readInteger('page', single('page'), 1, maxPage, errors, hint) ?? 1
   return {
     filters,
     where,
@@ -88,13 +92,13 @@ export function parseListRequest(
   }
 }
 
-/** Of the nine digits that a count may have. */
-const longestCount = 999_999_999
+/** Maximum integer in a parameter: nine digits, see `readInteger`. */
+const maxInteger = 999_999_999
 
 function readPairs(querystring: string, limits: Limits): readonly Pair[] {
   const count = querystring.split('&').length
   if (count > limits.parameters) {
-    throw new ApiError('bad-query', `at most ${limits.parameters} parameters are allowed, these are ${count}`)
+    throw new ApiError('bad-query', `at most ${limits.parameters} parameters are allowed, this request has ${count}`)
   }
   const pairs = parsePairs(querystring, limits.parameters, 'bad-query')
   for (const { name, value } of pairs) {
@@ -111,11 +115,12 @@ function readPairs(querystring: string, limits: Limits): readonly Pair[] {
   return pairs
 }
 
+/** Value of a parameter that may occur once. */
 function readSingle(pairs: readonly Pair[], name: string, errors: FieldErrors): string | undefined {
-  const isIt = (pair: Pair): boolean => pair.name === name
-  const first = pairs.find(isIt)
-  // The same, unless there are two.
-  if (first !== pairs.findLast(isIt)) errors.add(name, 'is given twice')
+  const hasName = (pair: Pair): boolean => pair.name === name
+  const first = pairs.find(hasName)
+  // The first and the last pair of this name differ only if there are at least two.
+  if (first !== pairs.findLast(hasName)) errors.add(name, 'is given twice')
   return first?.value
 }
 
@@ -131,11 +136,11 @@ function readInteger(
   min: number,
   max: number,
   errors: FieldErrors,
-  why = '',
+  hint = '',
 ): number | undefined {
   if (text === undefined) return undefined
   const integer = /^(?:0|[1-9]\d{0,8})$/.test(text) ? Number(text) : Number.NaN
   if (integer >= min && integer <= max) return integer
-  errors.add(name, `must be an integer from ${min} to ${max}${why}`)
+  errors.add(name, `must be an integer from ${min} to ${max}${hint}`)
   return undefined
 }

@@ -1,30 +1,33 @@
 import { ApiError } from '../errors'
 
-/** One `name=value` of a query string or a form, decoded, and as it was sent. */
+/** One `name=value` pair of a query string or a form. */
 export interface Pair {
   readonly name: string
   readonly value: string
+  /** The pair as it was sent, not decoded. */
   readonly raw: string
   readonly rawName: string
 }
 
-/** Characters of a wrong pair that its error repeats. */
-const shown = 60
+/** Number of characters of an invalid pair that its error message quotes. */
+const quotedLength = 60
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Splits `application/x-www-form-urlencoded` text. Unlike `URLSearchParams` it puts no replacement character where bytes
- * are not UTF-8: what cannot be read is an error.
+ * Splits and decodes `application/x-www-form-urlencoded` text. Bytes that are not UTF-8 are an error; `URLSearchParams`
+ * would put replacement characters in their place.
  * @param text bytes as Latin-1
- * @param most parts between `&` that it may have, the empty ones too; they are counted before any is decoded
- * @param code of the refusal
- * @throws {ApiError} naming the pair that is wrong
+ * @param maxParts maximum number of parts between `&`, including empty ones; checked before any part is decoded
+ * @param code code of the refusal
+ * @throws {ApiError} that names the invalid pair
  */
-export function parsePairs(text: string, most: number, code: 'bad-query' | 'bad-body'): readonly Pair[] {
-  // One more than allowed is enough to know: a megabyte of "&" is not split as a whole.
-  const parts = text.split('&', most + 1)
-  if (parts.length > most) throw new ApiError(code, `at most ${most} parameters are allowed, these are more`)
+export function parsePairs(text: string, maxParts: number, code: 'bad-query' | 'bad-body'): readonly Pair[] {
+  // Splits off at most one part more than is allowed, so that a megabyte of "&" is not split completely.
+  const parts = text.split('&', maxParts + 1)
+  if (parts.length > maxParts) {
+    throw new ApiError(code, `at most ${maxParts} parameters are allowed, this request has more`)
+  }
   const pairs: Pair[] = []
   for (const raw of parts) {
     if (raw === '') continue
@@ -41,7 +44,7 @@ function decode(text: string, raw: string, code: 'bad-query' | 'bad-body'): stri
   if (/%(?![\da-f]{2})/i.test(text))
     throw new ApiError(
       code,
-      `"${raw.slice(0, shown)}" has a "%" without two hexadecimal digits; write %25 for a percent sign`,
+      `"${raw.slice(0, quotedLength)}" has a "%" without two hexadecimal digits; write %25 for a percent sign`,
     )
   const bytes = text
     .replaceAll('+', ' ')
@@ -49,6 +52,6 @@ function decode(text: string, raw: string, code: 'bad-query' | 'bad-body'): stri
   try {
     return utf8.decode(Buffer.from(bytes, 'latin1'))
   } catch {
-    throw new ApiError(code, `"${raw.slice(0, shown)}" is not UTF-8`)
+    throw new ApiError(code, `"${raw.slice(0, quotedLength)}" is not UTF-8`)
   }
 }

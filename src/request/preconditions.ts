@@ -1,15 +1,18 @@
 /**
- * Whether `If-Match` holds for a record's tag: its list has it, by strong comparison, or is `*` (RFC 9110). Without the header it
- * holds.
+ * Whether the precondition `If-Match` holds for the ETag of a record (RFC 9110): the header is missing, is `*`, or
+ * lists the tag by strong comparison.
  */
 export function holdsIfMatch(list: string | undefined, tag: string): boolean {
   return list === undefined || list.trim() === '*' || tagsOf(list).includes(tag)
 }
 
-/** Whether `If-None-Match` holds: its list lacks the tag, by weak comparison, and is not `*`. Without the header it holds. */
+/**
+ * Whether the precondition `If-None-Match` holds for the ETag of a record (RFC 9110): the header is missing, or is not
+ * `*` and does not list the tag by weak comparison.
+ */
 export function holdsIfNoneMatch(list: string | undefined, tag: string): boolean {
   if (list === undefined) return true
-  return list.trim() !== '*' && !tagsOf(list).some((one) => one.replace(/^W\//, '') === tag)
+  return list.trim() !== '*' && !tagsOf(list).some((listed) => listed.replace(/^W\//, '') === tag)
 }
 
 function tagsOf(list: string): readonly string[] {
