@@ -7,40 +7,42 @@ import type { Comparison, Query } from './query'
 import type { QueryShape } from './query-shape'
 
 /**
- * The values that an outline is asked with; those of one name are gathered (specification: Repeated parameters).
- * @param errors receives every value that cannot be answered
+ * Parses the values of the filters. Values of one comparison are collected in its slot
+ * (specification: Repeated parameters).
+ * @param errors receives every value that is invalid or exceeds a limit
  */
 export function filterValues(
-  outline: QueryShape,
+  shape: QueryShape,
   filters: readonly Filter[],
   limits: Limits,
   errors: FieldErrors,
 ): Query['values'] {
   const values: (readonly unknown[])[] = []
-  let patterns = 0
-  let all = 0
-  let patternCosts = 0
+  let patternLength = 0
+  let valueCount = 0
+  let totalPatternCost = 0
   filters.forEach(({ name, value, isList }, index) => {
-    const comparison = outline.filters[index]
+    const comparison = shape.filters[index]
     if (comparison === undefined) return
     errors.try(name, () => {
       const { operator, slot } = comparison
       if (isList && operator !== 'in') {
         throw new ValueError('has a list in parentheses, which only the operator "in" takes')
       }
-      if (isPattern(operator)) patterns += value.length
-      if (patterns > limits.allPatterns) {
-        throw new ValueError(`is one pattern too many: all together may have ${limits.allPatterns} characters`)
+      if (isPattern(operator)) patternLength += value.length
+      if (patternLength > limits.allPatterns) {
+        throw new ValueError(`is one pattern too many: all patterns together may have ${limits.allPatterns} characters`)
       }
       const parsed = parseValues(comparison, value, limits)
-      all += parsed.length
-      if (all > limits.allMembers) {
-        throw new ValueError(`is one list too long: all lists together may have ${limits.allMembers} members`)
+      valueCount += parsed.length
+      if (valueCount > limits.allMembers) {
+        throw new ValueError(`is one value too many: all filters together may have ${limits.allMembers} values`)
       }
-      if (isPattern(operator)) patternCosts += patternCost(value, operator === 'ilike')
-      if (patternCosts > limits.patternCost) {
+      if (isPattern(operator)) totalPatternCost += patternCost(value, operator === 'ilike')
+      if (totalPatternCost > limits.patternCost) {
         throw new ValueError(
-          `is a pattern too costly: all patterns cost ${patternCosts} comparisons for each character of a text, more than ${limits.patternCost}; avoid repeated text after "%", such as "%aaaa"`,
+          `is a pattern too costly: all patterns need ${totalPatternCost} comparisons for each character of a text, ` +
+            `at most ${limits.patternCost} are allowed; avoid repeated text after "%", such as "%aaaa"`,
         )
       }
       const members = values[slot]?.concat(parsed) ?? parsed
@@ -53,11 +55,12 @@ export function filterValues(
   return values
 }
 
+/** @throws {ValueError} with the suggestion of the comparison, if there is one */
 function parseValues({ on, operator, suggestion }: Comparison, text: string, limits: Limits): readonly unknown[] {
   try {
     return parseOperand(on.field, operator, text, limits)
   } catch (error) {
     if (!(error instanceof ValueError) || suggestion === undefined) throw error
-    throw new ValueError(`${error.message}; use ${suggestion} to compare another of its fields`)
+    throw new ValueError(`${error.message}; use ${suggestion} to compare another field of the related record`)
   }
 }

@@ -8,9 +8,9 @@ import { type KeysetCursor, type ListQuery, type Order, type Query, rootAlias, t
 import { type QueryContext, queryShapeOf } from './query-shape'
 
 /**
- * Resolves the names and values of a list request. One row more than the page is asked for, to know of a next one (specification: Links). A page
- * before a place is asked for backwards.
- * @param errors receives every name and value that cannot be answered
+ * Builds the query of a list request. It reads one row more than the page has, to find out whether there is a next page
+ * (specification: Links). A page before a cursor is read in reverse order.
+ * @param errors receives every invalid name and value
  */
 export function parseListQuery(
   resource: Resource,
@@ -34,11 +34,12 @@ export function parseListQuery(
   }
 }
 
-/** How much may be asked for, and how a page says where it begins. */
+/** Limits, cache and cursor tokens of a mount, for building list queries. */
 export interface Paging extends QueryContext {
   readonly cursorTokens: CursorTokens
 }
 
+/** @returns undefined for paging by number, and if `after` is invalid */
 function cursorOf(
   resource: Resource,
   { after, limit }: ListRequest,
@@ -48,14 +49,14 @@ function cursorOf(
 ): KeysetCursor | undefined {
   if (after === undefined && resource.paging === 'pages') return undefined
   const order = orderName(resource, ordering)
-  const canTell = ordering.every(({ isShown }) => isShown)
-  if (!after) return canTell ? { direction: 'after', values: undefined, skip: 0, order } : undefined
-  const cursor = canTell ? cursorTokens.read(after, order) : undefined
+  const hasCursors = ordering.every(({ isShown }) => isShown)
+  if (!after) return hasCursors ? { direction: 'after', values: undefined, skip: 0, order } : undefined
+  const cursor = hasCursors ? cursorTokens.read(after, order) : undefined
   if (cursor !== undefined && (cursor.values === undefined || cursor.values.length === ordering.length)) {
     if (cursor.skip + limit <= limits.depth) return { ...cursor, order }
     errors.add(
       'after',
-      `leads more than ${limits.depth} records deep without a place to begin at; order by another field`,
+      `leads more than ${limits.depth} records past the last record that a token can hold; order by another field`,
     )
     return undefined
   }
@@ -63,22 +64,23 @@ function cursorOf(
   return undefined
 }
 
-/** What is wrong with a token that the list has not given out, reading on from its parameter. */
+/** Error message for an invalid token; continues the sentence that starts with the parameter's name. */
 export const wrongCursor =
-  'is no token of this list and its ordering; take it from "next" or "previous", or leave it empty'
+  'is not a token of this list and its ordering; take it from "next" or "previous", or leave it empty'
 
-/** The same list with tokens; as it is where there can be none. */
-export function byKeyset(plan: ListQuery): ListQuery {
-  const { resource, ordering } = plan
-  if (!resource.optionalParameters.has('after') || !ordering.every(({ isShown }) => isShown)) return plan
-  return { ...plan, cursor: { direction: 'after', values: undefined, skip: 0, order: orderName(resource, ordering) } }
+/** Returns the same list paged by keyset, or the list itself if it cannot have cursors. */
+export function byKeyset(query: ListQuery): ListQuery {
+  const { resource, ordering } = query
+  if (!resource.optionalParameters.has('after') || !ordering.every(({ isShown }) => isShown)) return query
+  return { ...query, cursor: { direction: 'after', values: undefined, skip: 0, order: orderName(resource, ordering) } }
 }
 
-/** What tokens of a list are about: a place in one order of one resource. */
+/** Identifies a resource and its ordering in tokens; see `CursorTokens`. */
 function orderName({ name }: Resource, ordering: readonly Order[]): string {
-  const keys = ordering.map(({ name: key, descending, nulls }) => {
+  const keys = ordering.map(({ name: columnName, descending, nulls }) => {
+    // Added only if it is not the default: nulls are the least.
     const placement = descending === (nulls === 'last') ? '' : `__nulls${nulls}`
-    return `${descending ? '-' : ''}${key}${placement}`
+    return `${descending ? '-' : ''}${columnName}${placement}`
   })
   return [name, ...keys].join(' ')
 }
@@ -87,7 +89,7 @@ function reversed(order: Order): Order {
   return { ...order, descending: !order.descending, nulls: order.nulls === 'first' ? 'last' : 'first' }
 }
 
-/** The record of this key. */
+/** Query for the record with this key. */
 export function itemQuery(resource: Resource, key: unknown, select: Query['select'] = 'columns'): Query {
   return { resource, scope: scopeOfKey(resource), values: [[key]], select, ordering: [], cursor: undefined }
 }
@@ -100,8 +102,8 @@ const scopeOfKey = memoize(
 )
 
 /**
- * Reads the last segment of an item path.
- * @returns undefined for what cannot be the key of a record
+ * Parses the last segment of an item path.
+ * @returns undefined if it cannot be the key of a record
  */
 export function parseKey({ key }: Resource, segment: string): unknown {
   if (key.valueType.inPath !== undefined && !key.valueType.inPath.test(segment)) return undefined

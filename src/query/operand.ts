@@ -4,6 +4,7 @@ import type { Field } from '../schema/field'
 import type { OperatorName } from '../value/value-type'
 import type { IsValue } from './query'
 
+/** Operands of `is` by their spelling in a request. */
 const isValues: ReadonlyMap<string, IsValue> = new Map<string, IsValue>([
   ['null', 'null'],
   ['none', 'null'],
@@ -13,7 +14,7 @@ const isValues: ReadonlyMap<string, IsValue> = new Map<string, IsValue>([
 ])
 
 /**
- * Reads what a filter compares with: one value, or the members of an `in` list (specification: Operators).
+ * Parses the operand of a filter: one value, or the members of an `in` list (specification: Operators).
  * @throws {ValueError}
  */
 export function parseOperand(field: Field, operator: OperatorName, text: string, limits: Limits): readonly unknown[] {
@@ -23,7 +24,7 @@ export function parseOperand(field: Field, operator: OperatorName, text: string,
   return [field.valueType.fromText(text)]
 }
 
-/** Whether it takes a pattern. */
+/** Whether the operand of an operator is a pattern. */
 export function isPattern(operator: OperatorName): boolean {
   return operator === 'like' || operator === 'ilike'
 }
@@ -37,23 +38,25 @@ function parseIs(field: Field, text: string): IsValue {
   return value
 }
 
-function parsePattern(field: Field, text: string, { pattern }: Limits): unknown {
-  if (text.length > pattern) {
-    throw new ValueError(`may be a pattern of ${pattern} characters, this has ${text.length}`)
+function parsePattern(field: Field, text: string, { pattern: maxLength }: Limits): unknown {
+  if (text.length > maxLength) {
+    throw new ValueError(`takes a pattern of at most ${maxLength} characters, this has ${text.length}`)
   }
-  if (/^(?:[^\\]|\\.)*\\$/su.test(text)) throw new ValueError('ends with "\\", which must stand before what it escapes')
+  if (/^(?:[^\\]|\\.)*\\$/su.test(text)) {
+    throw new ValueError('ends with "\\", which must be followed by the character that it escapes')
+  }
   return field.valueType.fromText(text)
 }
 
-/** Splits at commas; a member in double quotes may hold commas, and `""` for a quote. */
+/** Splits a list at its commas. A member in double quotes may contain commas; a quote in it is written as `""`. */
 function parseMembers(text: string): readonly string[] {
   const list = `${text},`
   const matches = [...list.matchAll(/(?:"((?:[^"]|"")*)"|([^",]*)),/gy)]
   if (matches.reduce((length, [match]) => length + match.length, 0) < list.length) {
     throw new ValueError('has a member whose quotes do not match')
   }
-  return matches.map(([, quoted, plain]) => {
-    if (plain === '') throw new ValueError('has an empty member; "" stands for the empty text')
-    return quoted?.replaceAll('""', '"') ?? plain ?? ''
+  return matches.map(([, quoted, unquoted]) => {
+    if (unquoted === '') throw new ValueError('has an empty member; "" stands for the empty text')
+    return quoted?.replaceAll('""', '"') ?? unquoted ?? ''
   })
 }

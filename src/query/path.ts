@@ -7,26 +7,27 @@ import { isToMany } from '../schema/relations'
 import { type OperatorName, operatorNames } from '../value/value-type'
 import { requireField } from './require-field'
 
-/** What the name of a filter says: relations to follow, then a field, then how to compare it. */
+/** Parsed name of a filter: relations to follow, a field and an operator. */
 export interface FilterPath extends FieldPath {
   readonly operator: OperatorName
 }
 
-/** What a name in an ordering says: to-one relations to follow, a field, and where nulls stand. */
+/** Parsed name in an ordering: to-one relations to follow, a field and the position of nulls. */
 export interface SortPath extends FieldPath {
-  /** Undefined for the default: nulls are the least. */
+  /** Undefined for the default, in which nulls are the least. */
   readonly nulls: 'first' | 'last' | undefined
 }
 
 interface FieldPath {
+  /** Relations to follow, from the resource of the request. */
   readonly through: readonly RelationMetadata[]
-  /** The resource that the relations lead to. */
+  /** Resource that the relations lead to. */
   readonly target: Resource
   readonly field: Field
 }
 
 /**
- * Reads `author__username__like`.
+ * Parses the name of a filter: `author__username__like`.
  * @throws {ValueError}
  */
 export function parseFilterName(resource: Resource, name: string, limits: Limits): FilterPath {
@@ -36,29 +37,36 @@ export function parseFilterName(resource: Resource, name: string, limits: Limits
     limits,
     '',
     isOperator,
-    (field) => `which is no operator; ${operatorsOf(field)}`,
+    (suffix, field) => `has the unknown operator "${suffix}"; ${operatorsOf(field)}`,
   )
   if (path.field.valueType.operators.includes(suffix)) return { ...path, operator: suffix }
   throw new ValueError(`cannot be compared by ${suffix}; ${operatorsOf(path.field)}`)
 }
 
 /**
- * Reads `author__username__nullslast`, without the hyphen of a descending order.
+ * Parses a name in an ordering, without the hyphen of a descending order: `author__username__nullslast`.
  * @throws {ValueError}
  */
 export function parseSortName(resource: Resource, name: string, limits: Limits): SortPath {
-  const lead = `names "${name}", which `
-  const { suffix, ...path } = parsePath(resource, name, limits, lead, isPlacement, () => placementHint)
-  const many = path.through.find(isToMany)
-  if (many !== undefined)
-    throw new ValueError(`${lead}leads to several records by ${many.propertyPath}: there is no order of them`)
-  // What cannot be compared has no order either.
+  const prefix = `names "${name}", which `
+  const { suffix, ...path } = parsePath(resource, name, limits, prefix, isPlacement, unknownPlacement)
+  const toMany = path.through.find(isToMany)
+  if (toMany !== undefined) {
+    throw new ValueError(
+      `${prefix}leads to several records through ${toMany.propertyPath}; only relations to one record can be followed`,
+    )
+  }
+  // Values that cannot be compared cannot be sorted either.
   if (!path.field.valueType.operators.includes('eq')) throw new ValueError(`cannot sort by ${name}`)
   return { ...path, nulls: suffix && placements[suffix] }
 }
 
+/** Suffixes of a field in an ordering. */
 const placements = { nullsfirst: 'first', nullslast: 'last' } as const
-const placementHint = `which is no field; only ${Object.keys(placements).join(' and ')} can follow one`
+
+function unknownPlacement(suffix: string): string {
+  return `has the unknown suffix "${suffix}"; only ${Object.keys(placements).join(' and ')} can follow a field`
+}
 
 function isPlacement(text: string): text is keyof typeof placements {
   return Object.hasOwn(placements, text)
@@ -69,10 +77,11 @@ interface ParsedPath<Suffix> extends FieldPath {
 }
 
 /**
- * Reads a name as a path of fields, whose last part is a suffix only where it is no field (specification: Names of filters). A hidden field is in no map of its
- * resource, so it is answered as one that does not exist (specification: Hidden fields).
- * @param subject begins the sentences of errors
- * @param hint says what may follow a field instead
+ * Parses a path of fields. Its last part is a suffix only if it is not the name of a field
+ * (specification: Names of filters). A hidden field is in no map of its resource, so that it is refused in the same way
+ * as a field that does not exist (specification: Hidden fields).
+ * @param subject start of the error messages
+ * @param describeUnknown error message for an unknown suffix of a field; continues `subject`
  * @throws {ValueError}
  */
 function parsePath<Suffix extends string>(
@@ -81,40 +90,44 @@ function parsePath<Suffix extends string>(
   { joinDepth }: Limits,
   subject: string,
   isSuffix: (part: string) => part is Suffix,
-  hint: (field: Field) => string,
+  describeUnknown: (suffix: string, field: Field) => string,
 ): ParsedPath<Suffix> {
   const through: RelationMetadata[] = []
-  let at = resource
-  let [first, parts] = takeName(at, name.split('__'))
-  let lead = parts.length === 0 ? subject : `${subject}starts with ${first}, which `
+  let current = resource
+  let [first, parts] = takeName(current, name.split('__'))
+  let prefix = parts.length === 0 ? subject : `${subject}starts with ${first}, which `
   for (;;) {
     const [part = '', ...others] = parts
-    const relation = at.fields.get(first)?.relation ?? at.relations.get(first)
-    const related = relation && at.related(relation)
-    if (parts.length === 0)
-      return { through, target: at, field: requireField(at, at.fields, first, lead), suffix: undefined }
+    const relation = current.fields.get(first)?.relation ?? current.relations.get(first)
+    const related = relation && current.related(relation)
+    if (parts.length === 0) {
+      const field = requireField(current, current.fields, first, prefix)
+      return { through, target: current, field, suffix: undefined }
+    }
     if (others.length === 0 && isSuffix(part) && !isName(related, part)) {
-      return { through, target: at, field: requireField(at, at.fields, first, lead), suffix: part }
+      const field = requireField(current, current.fields, first, prefix)
+      return { through, target: current, field, suffix: part }
     }
     if (relation === undefined || related === undefined) {
-      const field = requireField(at, at.fields, first, lead)
-      throw new ValueError(`${subject}goes on with ${part}, ${hint(field)}`)
+      const field = requireField(current, current.fields, first, prefix)
+      throw new ValueError(subject + describeUnknown(parts.join('__'), field))
     }
     through.push(relation)
     if (through.length > joinDepth) throw new ValueError(`follows too many relations; at most ${joinDepth} are allowed`)
-    at = related
-    ;[first, parts] = takeName(at, parts)
-    lead = `${subject}goes on with ${first}, which `
+    current = related
+    ;[first, parts] = takeName(current, parts)
+    prefix = `${subject}goes on with ${first}, which `
   }
 }
 
-/** Takes the next name from the parts: with `profile__city` the name of a field in an embedded entity is two of them. */
+/** Splits the first name off the parts. A field of an embedded entity has several parts: `profile__city`. */
 function takeName({ embedded }: Resource, parts: readonly string[]): [string, readonly string[]] {
   let end = 1
   while (end < parts.length && embedded.has(parts.slice(0, end).join('__'))) end++
   return [parts.slice(0, end).join('__'), parts.slice(end)]
 }
 
+/** Whether a part of a path is a field or a relation of the resource. */
 function isName(resource: Resource | undefined, part: string): boolean {
   return resource !== undefined && (resource.fields.has(part) || resource.relations.has(part))
 }

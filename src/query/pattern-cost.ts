@@ -1,7 +1,8 @@
 /**
- * Greatest number of comparisons that a pattern of LIKE costs for each character of a text. Databases look for what follows a `%` at
- * every position in turn. Where such a part repeats its own beginning (`%aaaaab`), several of these attempts read the same character.
- * @param ignoreCase whether letters are compared in any case
+ * Maximum number of comparisons that a LIKE pattern needs for each character of a text. Databases try to match the part
+ * after a `%` at every position. If this part repeats its own start (`%aaaaab`), several attempts read the same
+ * character.
+ * @param ignoreCase whether the comparison ignores the case of letters
  */
 export function patternCost(pattern: string, ignoreCase: boolean): number {
   const tokens = (ignoreCase ? pattern.toLowerCase() : pattern).match(/\\.|./gsu) ?? []
@@ -14,23 +15,24 @@ export function patternCost(pattern: string, ignoreCase: boolean): number {
   return 1 + Math.max(0, ...parts.slice(1).map(selfOverlap))
 }
 
-/** Stands for `_`, which no other token is, since all others are one character. */
+/** Token for `_`. It differs from all other tokens, because these are single characters. */
 const anyCharacter = 'any'
 
-/** How many later positions may still match while the first one does, at most. */
+/** Maximum number of later match attempts that read the same character as the first one. */
 function selfOverlap(part: readonly string[]): number {
-  // Databases read `%_` as `_%`.
+  // Databases treat `%_` as `_%`.
   const start = part.findIndex((token) => token !== anyCharacter)
   const tokens = start < 0 ? [] : part.slice(start)
-  const alive = tokens.map(() => 0)
+  const attempts = tokens.map(() => 0)
   for (let shift = 1; shift < tokens.length; shift++) {
-    for (let at = shift; at < tokens.length && mayEqual(tokens[at], tokens[at - shift]); at++) {
-      alive[at] = (alive[at] ?? 0) + 1
+    for (let index = shift; index < tokens.length && mayEqual(tokens[index], tokens[index - shift]); index++) {
+      attempts[index] = (attempts[index] ?? 0) + 1
     }
   }
-  return Math.max(0, ...alive)
+  return Math.max(0, ...attempts)
 }
 
+/** Whether two tokens can match the same character. */
 function mayEqual(one: string | undefined, other: string | undefined): boolean {
   return one === other || one === anyCharacter || other === anyCharacter
 }

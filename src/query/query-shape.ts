@@ -6,51 +6,61 @@ import type { Resource } from '../schema/registry'
 import type { Comparison, Order, Scope } from './query'
 import { ScopeBuilder } from './scope-builder'
 
-/** What the names of a list request ask, whatever the values are: looked up once for all requests of the same names. */
+/**
+ * Part of a list query that depends only on the names in the request. It is cached for all requests with the same
+ * names.
+ */
 export interface QueryShape {
-  /** Says all of it: no other outline of the resource has the same. */
+  /** Identifies the shape: two shapes of a mount with the same key are equal. */
   readonly cacheKey: string
   readonly scope: Scope
   readonly ordering: readonly Order[]
-  /** What each filter of the request compares, the same for those of one name; undefined for one that cannot be answered. */
+  /**
+   * Comparison of each filter of the request, by its index. Filters with the same name can share one. Undefined for a
+   * filter with an error.
+   */
   readonly filters: readonly (Comparison | undefined)[]
 }
 
-/** Outlines of one mount by their cache keys, the least recently used of which are evicted first. */
+/** Query shapes of one mount by their cache keys. The least recently used ones are evicted first. */
 export type QueryShapeCache = LRUCache<string, QueryShape>
 
-/** Bytes of all outlines of a cache, and of one, as estimated by {@link sizeOf}. Larger ones are looked up for each request. */
-const cacheSize = 4 * 1024 * 1024
-const entrySize = 32 * 1024
+/** Maximum size of a cache, in bytes, as estimated by {@link sizeOf}. */
+const maxCacheBytes = 4 * 1024 * 1024
+/** Maximum size of one shape in a cache, in bytes. Larger shapes are built for each request. */
+const maxEntryBytes = 32 * 1024
 
 export function newQueryShapeCache(): QueryShapeCache {
-  return new LRUCache({ maxSize: cacheSize, maxEntrySize: entrySize, sizeCalculation: sizeOf })
+  return new LRUCache({ maxSize: maxCacheBytes, maxEntrySize: maxEntryBytes, sizeCalculation: sizeOf })
 }
 
-/** By measurement, a filter takes up to 500 bytes and a sort column 100. */
+/** Estimated size in bytes. As measured, a filter takes up to 500 bytes and a sort column 100 bytes. */
 function sizeOf({ filters, ordering }: QueryShape, key: string): number {
   return key.length + filters.length * 500 + ordering.length * 100
 }
 
-/** What a mount has for outlines. */
+/** Limits and cache of a mount, for building query shapes. */
 export interface QueryContext {
   readonly limits: Limits
   readonly queryShapes: QueryShapeCache
 }
 
-/** From memory, or looked up. @param errors receives every name that cannot be answered; then it is not remembered */
+/**
+ * Returns the query shape of a request, from the cache if it is there.
+ * @param errors receives every name that cannot be resolved; then the shape is not cached
+ */
 export function queryShapeOf(
   resource: Resource,
-  { filters, where, ordering, cacheKey: names }: ListRequest,
+  { filters, where, ordering, cacheKey: requestKey }: ListRequest,
   { limits, queryShapes }: QueryContext,
   errors: FieldErrors,
 ): QueryShape {
-  const cacheKey = `${resource.name} ${names}`
-  const remembered = queryShapes.get(cacheKey)
-  if (remembered !== undefined) return remembered
+  const cacheKey = `${resource.name} ${requestKey}`
+  const cached = queryShapes.get(cacheKey)
+  if (cached !== undefined) return cached
   const builder = new ScopeBuilder(resource, filters, limits, errors)
   const shape: QueryShape = {
-    // Not the request's key, which consists of slices of the whole URL, and would keep it in memory.
+    // Not `requestKey` itself: it consists of slices of the URL, so that V8 would keep the whole URL in memory.
     cacheKey,
     scope: builder.build(where),
     ordering: builder.order(ordering),

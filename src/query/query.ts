@@ -5,114 +5,127 @@ import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/value-type'
 
-/** A field of the resource itself, or of one that is joined. */
+/** Field of the resource of a query, or of a joined resource. */
 export interface FieldRef {
-  /** Whose field: `rootAlias`, or a join's. */
+  /** Alias of the field's table: `rootAlias`, or the alias of a join. */
   readonly alias: string
   readonly field: Field
 }
 
-/** Follows one relation. */
+/** Join along one relation. */
 export interface Join {
   readonly alias: string
-  /** The alias that the relation starts at. */
+  /** Alias of the table that has the relation. */
   readonly from: string
   readonly relation: RelationMetadata
 }
 
-/** Compares a field with values. */
+/** Condition that compares a field with values. */
 export interface Comparison {
   readonly type: 'compare'
   readonly on: FieldRef
   readonly operator: OperatorName
-  /** Index of the values in `SelectPlan.values`. */
+  /** Index of the values in `Query.values`. */
   readonly slot: number
-  /** Name of a filter that may have been meant where the value is no key: `country__name` for `country`. */
+  /** Name of a filter to suggest if the value is not a key of the related resource: `country__name` for `country`. */
   readonly suggestion?: string | undefined
 }
 
-/** What holds for a record, whatever the values are. An `and` without conditions holds for every record. */
+/** Condition on a record, without the values to compare with. An `and` without conditions holds for every record. */
 export type Condition = Comparison | Combination | Negation | Some
 
+/** Conjunction or disjunction of conditions. */
 export interface Combination {
   readonly type: 'and' | 'or'
   readonly conditions: readonly Condition[]
 }
 
-/** The exact complement: holds where the condition is false, and where it is unknown because of nulls. */
+/** Exact complement of a condition: holds if the condition is false, or unknown because of nulls. */
 export interface Negation {
   readonly type: 'not'
   readonly condition: Condition
 }
 
-/** A to-many relation has a record for which the scope holds. */
+/** Condition that a to-many relation has at least one record for which the scope holds. */
 export interface Some extends Scope {
   readonly type: 'some'
-  /** Follows the relation, from an alias outside. */
+  /** Join along the relation, from an alias outside of the subquery. */
   readonly first: Join
 }
 
-/** What a statement, or a subquery of it, joins, and what must hold for its rows. */
+/** Joins of a statement or of a subquery, and the condition on its rows. */
 export interface Scope {
-  /** To-one relations, by outer joins. */
+  /** Outer joins along to-one relations. */
   readonly joins: readonly Join[]
   readonly where: Condition
 }
 
+/** Operand of the operator `is`. */
 export type IsValue = 'null' | 'not_null' | boolean
 
-/** A sort column: of the resource itself, or of a record that to-one relations lead to. */
+/** Sort column of the resource, or of a record that to-one relations lead to. */
 export interface Order {
-  /** What cursors know it by: the properties that lead to it, as `assignee/name`. */
+  /** Identifies the column in cursors: its property path after those of the relations, as in `assignee/name`. */
   readonly name: string
-  /** Whose column: `rootAlias`, or a join's. */
+  /** Alias of the column's table: `rootAlias`, or the alias of a join. */
   readonly alias: string
   readonly column: StoredColumn
   readonly descending: boolean
-  /** Where nulls stand, those of missing related records too. */
+  /** Position of nulls, including those of missing related records. */
   readonly nulls: 'first' | 'last'
-  /** Whether records show what is stored: not behind a transformer or an `@AfterLoad` listener. Cursors tell what is stored. */
+  /**
+   * Whether records show the stored value: there is no transformer and no `@AfterLoad` listener. Cursors reveal stored
+   * values, so a list has no cursors if this is false for one of its sort columns.
+   */
   readonly isShown: boolean
 }
 
-/** Everything one SELECT needs. No text of a request is in it but values to bind. */
+/** Everything that one SELECT needs. It contains no text of the request except values to bind. */
 export interface Query {
   readonly resource: Resource
   readonly scope: Scope
-  /** By slot, of the field's kind; for `is` see {@link IsValue}. Several mean any of them, or all (specification: Repeated parameters). */
+  /**
+   * Values to compare with, by slot: of the field's value type, or {@link IsValue} for `is`. The comparison must hold
+   * for any of them, or for all of them, depending on the operator (specification: Repeated parameters).
+   */
   readonly values: readonly (readonly unknown[])[]
-  /** What is read of each row: which columns of the resource. */
+  /** Columns of the resource that are read: `Resource.columns` or `Resource.entityColumns`. */
   readonly select: 'columns' | 'entityColumns'
   readonly ordering: readonly Order[]
-  /** Where the rows begin in the order, whose exact places are read too; undefined where pages are counted. */
+  /**
+   * Start of the rows in keyset paging; the statement then also reads the exact values of the sort columns. Undefined
+   * for paging by number.
+   */
   readonly cursor: KeysetCursor | undefined
 }
 
-/** Where a page by keyset begins, and in which order: what its tokens are about. */
+/** Cursor, and the order that it is a position in. */
 export interface KeysetCursor extends Cursor {
+  /** Identifies the resource and its ordering in tokens. */
   readonly order: string
 }
 
-/** Some of the rows that are asked for. */
+/** Query for a page of a list. */
 export interface ListQuery extends Query {
-  /** Plans of which these are the same join, compare and, but for the direction, sort by the same. */
+  /** Queries with the same key have the same joins, comparisons and, except for the direction, ordering. */
   readonly cacheKey: string
   readonly limit: number
   readonly offset: number
 }
 
-/** Values by field, checked; what an INSERT or UPDATE sets. */
+/** Checked values by field, as an INSERT or UPDATE sets them. */
 export type ChangeSet = ReadonlyMap<Field, unknown>
 
-/** Which record a PUT or DELETE is about, whose it was when it was read, and which of its states the client means. */
+/** Record that a PUT or DELETE changes, with the conditions that must still hold when the statement runs. */
 export interface WriteTarget {
   readonly key: unknown
-  /** Undefined where records have no owner. */
+  /** Owner that the record must have, as its foreign key holds it; undefined if the resource has no owners. */
   readonly owner: unknown
-  /** Its tags, as the client lists them; undefined for any. */
+  /** Header `If-Match`; undefined if it was not sent. */
   readonly ifMatch: string | undefined
-  /** Bytes that the record may have; undefined for any. */
+  /** Maximum size of the record, in bytes; undefined for no limit. */
   readonly maxBytes?: number
 }
 
+/** Alias of the table of the query's own resource. */
 export const rootAlias = 't0'

@@ -15,38 +15,46 @@ import {
   type Scope,
 } from './query'
 
-/** A scope that is being filled. */
+/** Scope under construction. */
 interface DraftScope {
   readonly joins: Join[]
   readonly conditions: Condition[]
 }
 
-/** Where a path of relations ends. */
-interface End {
+/** End of a path of relations. */
+interface PathEnd {
+  /** Alias of the table that the path leads to. */
   readonly alias: string
-  /** The subquery of its last to-many relation; undefined for a path of to-one relations, which is joined to the statement itself. */
-  readonly some: DraftScope | undefined
+  /**
+   * Subquery of the last to-many relation; undefined for a path of to-one relations, which the statement itself joins.
+   */
+  readonly subquery: DraftScope | undefined
 }
 
-/** Conditions that are combined with AND: those of the request, or of one group. */
+/** Conditions that are combined with AND: those of the whole request, or of one group. */
 interface Conjunction {
   readonly conditions: Condition[]
-  /** By their relations, the ends of its own subqueries: its filters through the same to-many relation ask the same related record. */
-  readonly ends: Map<string, End>
+  /**
+   * Ends of paths with to-many relations, by path. Filters of one conjunction through the same to-many relation share a
+   * subquery, so that they test the same related record (specification: Filters through relations).
+   */
+  readonly ends: Map<string, PathEnd>
 }
 
-/** Of an ordering, which follows no to-many relations. */
-const noGroup: Conjunction = { conditions: [], ends: new Map() }
+/** Conjunction of an ordering. Nothing is added to it, because an ordering follows only to-one relations. */
+const noConjunction: Conjunction = { conditions: [], ends: new Map() }
 
-/** Resolves the names of filters and orderings, and joins the tables that they need. */
+/** Resolves the names in filters and orderings, and collects the joins that they need. */
 export class ScopeBuilder {
+  /** Comparison of each filter, by its index in `filters`; undefined for a filter with an error. */
   readonly comparisons: (Comparison | undefined)[] = []
   readonly #joins: Join[] = []
-  /** By their relations, the ends of paths of to-one relations. */
-  readonly #ends = new Map<string, End>()
-  #slots = 0
-  #aliases = 0
-  #cost = 0
+  /** Ends of paths of to-one relations, by path. */
+  readonly #ends = new Map<string, PathEnd>()
+  #slotCount = 0
+  #aliasCount = 0
+  /** Number of joined tables, as `limits.joins` counts them. */
+  #joinCount = 0
 
   constructor(
     readonly resource: Resource,
@@ -55,22 +63,28 @@ export class ScopeBuilder {
     readonly errors: FieldErrors,
   ) {}
 
-  /** @param nodes all of which must hold; filters of one name become one comparison with several values */
+  /**
+   * Builds the scope in which all nodes hold. Outside of groups, filters with the same name become one comparison with
+   * several values (specification: Repeated parameters).
+   */
   build(nodes: readonly FilterNode[]): Scope {
-    const all: Conjunction = { conditions: [], ends: new Map() }
-    const known = new Map<string | undefined, Comparison | undefined>()
+    const root: Conjunction = { conditions: [], ends: new Map() }
+    const comparisonByName = new Map<string | undefined, Comparison | undefined>()
     for (const node of nodes) {
-      if (typeof node !== 'number') this.#addGroup(node, all)
+      if (typeof node !== 'number') this.#addGroup(node, root)
       else {
         const name = this.filters[node]?.name
-        if (known.has(name)) this.comparisons[node] = known.get(name)
-        else known.set(name, this.#addFilter(node, all))
+        if (comparisonByName.has(name)) this.comparisons[node] = comparisonByName.get(name)
+        else comparisonByName.set(name, this.#addFilter(node, root))
       }
     }
-    return { joins: this.#joins, where: combine('and', all.conditions) }
+    return { joins: this.#joins, where: combine('and', root.conditions) }
   }
 
-  /** The key comes last, so that the order is total and pages neither repeat nor skip (specification: Ordering). */
+  /**
+   * Sort columns of the names in `ordering`. The key is the last one, so that the order is total, and pages neither
+   * repeat nor skip records (specification: Ordering).
+   */
   order(names: readonly string[]): readonly Order[] {
     const orders = new Map<string, Order>()
     for (const text of names) {
@@ -85,113 +99,114 @@ export class ScopeBuilder {
     return [...orders.values()]
   }
 
-  #addOrders(path: SortPath, descending: boolean, to: Map<string, Order>): void {
+  #addOrders(path: SortPath, descending: boolean, orders: Map<string, Order>): void {
     const { through, target, field, nulls = descending ? 'last' : 'first' } = path
-    const lead = through.map(({ propertyPath }) => `${propertyPath}/`).join('')
-    const { alias } = this.#follow(through, noGroup)
+    const relationPath = through.map(({ propertyPath }) => `${propertyPath}/`).join('')
+    const { alias } = this.#follow(through, noConjunction)
     for (const column of field.columns) {
-      const name = lead + column.column.propertyPath
-      // Sorting by it once more changes nothing.
+      const name = relationPath + column.column.propertyPath
       const isShown = !target.lifecycle.load && column.valueColumn.transformer === undefined
-      if (!to.has(name)) to.set(name, { name, alias, column, descending, nulls, isShown })
+      // Sorting by the same column a second time has no effect.
+      if (!orders.has(name)) orders.set(name, { name, alias, column, descending, nulls, isShown })
     }
   }
 
-  #all(nodes: readonly FilterNode[]): Condition {
-    const group: Conjunction = { conditions: [], ends: new Map() }
+  /** Conjunction of the members of a group. */
+  #conditionOf(nodes: readonly FilterNode[]): Condition {
+    const conjunction: Conjunction = { conditions: [], ends: new Map() }
     for (const node of nodes) {
-      if (typeof node === 'number') this.#addFilter(node, group)
-      else this.#addGroup(node, group)
+      if (typeof node === 'number') this.#addFilter(node, conjunction)
+      else this.#addGroup(node, conjunction)
     }
-    return combine('and', group.conditions)
+    return combine('and', conjunction.conditions)
   }
 
-  #addGroup({ type, members }: FilterGroup, to: Conjunction): void {
-    if (type === 'and') addTo(to, this.#all(members))
-    else if (type === 'not') addTo(to, { type, condition: this.#all(members) })
-    else
-      addTo(
-        to,
-        combine(
-          type,
-          members.map((member) => this.#all([member])),
-        ),
-      )
+  #addGroup({ type, members }: FilterGroup, parent: Conjunction): void {
+    if (type === 'and') addTo(parent, this.#conditionOf(members))
+    else if (type === 'not') addTo(parent, { type, condition: this.#conditionOf(members) })
+    else {
+      const alternatives = members.map((member) => this.#conditionOf([member]))
+      addTo(parent, combine(type, alternatives))
+    }
   }
 
-  #addFilter(index: number, to: Conjunction): Comparison | undefined {
+  #addFilter(index: number, conjunction: Conjunction): Comparison | undefined {
     const filter = this.filters[index]
     if (filter === undefined || this.errors.isFull) return undefined
-    const comparison = this.errors.try(filter.name, () => this.#compare(filter, to))
+    const comparison = this.errors.try(filter.name, () => this.#compare(filter, conjunction))
     this.comparisons[index] = comparison
     return comparison
   }
 
   /** @throws {ValueError} */
-  #compare({ name }: Filter, to: Conjunction): Comparison {
+  #compare({ name }: Filter, conjunction: Conjunction): Comparison {
     const path = parseFilterName(this.resource, name, this.limits)
     const { through, field, operator } = path
-    const { alias, some } = this.#follow(through, to)
+    const { alias, subquery } = this.#follow(through, conjunction)
     const suggestion = suggestFilter(name, path)
-    const comparison = { type: 'compare', on: { alias, field }, operator, slot: this.#slots++, suggestion } as const
-    addTo(some ?? to, comparison)
+    const comparison = { type: 'compare', on: { alias, field }, operator, slot: this.#slotCount++, suggestion } as const
+    addTo(subquery ?? conjunction, comparison)
     return comparison
   }
 
-  /** Joins what a path goes through, each relation once. */
-  #follow(through: readonly RelationMetadata[], to: Conjunction): End {
-    let end: End = { alias: rootAlias, some: undefined }
+  /** Joins the tables of a path, unless they are joined already. */
+  #follow(through: readonly RelationMetadata[], conjunction: Conjunction): PathEnd {
+    let end: PathEnd = { alias: rootAlias, subquery: undefined }
     let path = ''
     for (const relation of through) {
       path += `${relation.propertyPath}/`
-      const ends = end.some === undefined && !isToMany(relation) ? this.#ends : to.ends
-      const next = ends.get(path) ?? this.#join(end, relation, to)
+      const ends = end.subquery === undefined && !isToMany(relation) ? this.#ends : conjunction.ends
+      const next = ends.get(path) ?? this.#join(end, relation, conjunction)
       ends.set(path, next)
       end = next
     }
     return end
   }
 
-  /** Each to-many relation begins a subquery: no row comes twice, and a chain of them costs the sum of its relations, not the product. */
-  #join({ alias: from, some }: End, relation: RelationMetadata, to: Conjunction): End {
-    // A subquery reads all of its tables, whichever records the rest of the request asks for.
-    this.#cost += isToMany(relation) ? 2 : 1
-    if (this.#cost > this.limits.joins) {
+  /**
+   * Joins the table of a relation. A to-many relation starts a subquery, so that no row is repeated, and the cost of a
+   * chain of to-many relations is the sum of the costs of its relations, not their product.
+   * @throws {ValueError} for more joins than `limits.joins`
+   */
+  #join({ alias: from, subquery }: PathEnd, relation: RelationMetadata, conjunction: Conjunction): PathEnd {
+    // A subquery counts twice: it reads all rows of its tables, even if the other conditions select few records.
+    this.#joinCount += isToMany(relation) ? 2 : 1
+    if (this.#joinCount > this.limits.joins) {
       throw new ValueError(
-        `joins more tables than the ${this.limits.joins} allowed; one through a relation to many counts twice`,
+        `joins more tables than the ${this.limits.joins} allowed; a table of a to-many relation counts twice`,
       )
     }
-    const join = { alias: `t${++this.#aliases}`, from, relation }
+    const join = { alias: `t${++this.#aliasCount}`, from, relation }
     if (!isToMany(relation)) {
-      const { joins } = some ?? { joins: this.#joins }
+      const { joins } = subquery ?? { joins: this.#joins }
       joins.push(join)
-      return { alias: join.alias, some }
+      return { alias: join.alias, subquery }
     }
-    const own: DraftScope = { joins: [], conditions: [] }
-    addTo(some ?? to, {
+    const nested: DraftScope = { joins: [], conditions: [] }
+    addTo(subquery ?? conjunction, {
       type: 'some',
       first: join,
-      joins: own.joins,
-      where: { type: 'and', conditions: own.conditions },
+      joins: nested.joins,
+      where: { type: 'and', conditions: nested.conditions },
     })
-    return { alias: join.alias, some: own }
+    return { alias: join.alias, subquery: nested }
   }
 }
 
-/** A filter by a text of the related record, for one by a foreign key. */
+/** Name of a filter by a text field of the related record, as a suggestion for a filter by a foreign key. */
 function suggestFilter(name: string, { target, field: { relation }, operator }: FilterPath): string | undefined {
   const related = relation && target.related(relation)
-  const text = related?.outputFields.find(({ valueType }) => valueType.operators.includes('like'))
-  return text && operator === 'eq' ? `${name.replace(/_id$/, '')}__${text.name}` : undefined
+  const textField = related?.outputFields.find(({ valueType }) => valueType.operators.includes('like'))
+  return textField && operator === 'eq' ? `${name.replace(/_id$/, '')}__${textField.name}` : undefined
 }
 
-/** Comparisons come first: they cost less than subqueries, and SQLite evaluates conditions in their order. */
+/** Adds a condition, comparisons before all others: they cost less, and SQLite evaluates conditions in their order. */
 function addTo({ conditions }: Pick<Conjunction, 'conditions'>, condition: Condition): void {
-  const other = condition.type === 'compare' ? conditions.findIndex(({ type }) => type !== 'compare') : -1
-  conditions.splice(other < 0 ? conditions.length : other, 0, condition)
+  const firstOther = condition.type === 'compare' ? conditions.findIndex(({ type }) => type !== 'compare') : -1
+  conditions.splice(firstOther < 0 ? conditions.length : firstOther, 0, condition)
 }
 
-/** One condition need not be combined. */
+/** Combines conditions; a single condition is returned as it is. */
 function combine(type: Combination['type'], conditions: readonly Condition[]): Condition {
   const [only] = conditions
   return only !== undefined && conditions.length === 1 ? only : { type, conditions }

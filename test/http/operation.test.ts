@@ -32,7 +32,7 @@ const limits: readonly (readonly [MountOptions, string, string, string])[] = [
   [{ limits: { parameterValue: 5 } }, 'title=abcde', 'title=abcdef', 'title may have 5 characters, it has 6'],
   [{ limits: { filters: 1 } }, 'score=1&limit=1', 'score=1&title=x', 'at most 1 filters'],
   [{ limits: { members: 2 } }, 'score__in=1,2', 'score__in=1,2,3', 'may have 2 members, this has 3'],
-  [{ limits: { pattern: 3 } }, 'title__like=a%25', 'title__like=abc%25', 'pattern of 3 characters, this has 4'],
+  [{ limits: { pattern: 3 } }, 'title__like=a%25', 'title__like=abc%25', 'pattern of at most 3 characters, this has 4'],
   [{ limits: { allPatterns: 3 } }, 'title__like=a%25', 'title__like=a%25&body__ilike=b%25', 'one pattern too many'],
   [{ limits: { joinDepth: 1 } }, 'parent__score=1', 'parent__parent__score=1', 'at most 1 are allowed'],
   [{ limits: { joins: 1 } }, 'parent__score=1', 'parent__score=1&author__username=x', 'more tables than the 1 allowed'],

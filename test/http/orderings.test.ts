@@ -157,12 +157,15 @@ test.each([
   ['assignee__nme', 'names "assignee__nme", which goes on with nme, which is not a field of person; fields: id'],
   [
     'vault__code',
-    'names "vault__code", which goes on with code, which is no field; only nullsfirst and nullslast can follow one',
+    'names "vault__code", which has the unknown suffix "code"; only nullsfirst and nullslast can follow a field',
   ],
-  ['tags__id', 'names "tags__id", which leads to several records by tags: there is no order of them'],
+  [
+    'tags__id',
+    'names "tags__id", which leads to several records through tags; only relations to one record can be followed',
+  ],
   ['tags', 'leads to tag records'],
-  ['due__last', 'goes on with last, which is no field; only nullsfirst and nullslast can follow one'],
-  ['due__nullslast__nullsfirst', 'goes on with nullslast, which is no field'],
+  ['due__last', 'has the unknown suffix "last"; only nullsfirst and nullslast can follow a field'],
+  ['due__nullslast__nullsfirst', 'has the unknown suffix "nullslast__nullsfirst"'],
   ['nullslast', 'which is not a field of task'],
   ['assignee__boss__boss__boss__boss__name', 'follows too many relations; at most 4 are allowed'],
 ])('ordering=%s is 400', async (ordering, message) => {

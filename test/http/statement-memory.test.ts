@@ -77,6 +77,6 @@ test('all lists of a query together have a limit', async () => {
   const refused = await get(`sample/?a__in=${list(500)}&b__in=${list(400)}&c__in=${list(101)}`)
   expect(refused.json()).toMatchObject({
     status: 400,
-    errors: [{ field: 'c__in', message: 'is one list too long: all lists together may have 1000 members' }],
+    errors: [{ field: 'c__in', message: 'is one value too many: all filters together may have 1000 values' }],
   })
 })

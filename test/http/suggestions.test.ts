@@ -19,7 +19,7 @@ test.each([
   ['note/?Order_By=score', 'is not a field of note; use ordering; fields: id, '],
   ['note/?offset=20', 'is not a field of note; use page; fields: id, '],
   ['note/?page_size=20', 'is not a field of note; use limit; fields: id, '],
-  ['note/?author=ann', '; use author__username to compare another of its fields'],
+  ['note/?author=ann', '; use author__username to compare another field of the related record'],
   ['note/?author_id=ann', 'use author__username'],
   ['note/?parent__author=ann', 'use parent__author__username'],
   // What is hidden is suggested as little as what there is not.
