@@ -2,44 +2,47 @@ import type { JsonRecord } from '../read/record'
 import type { ListRequest } from '../request/list-request'
 import type { Resource } from '../schema/registry'
 
-/** A page's records, and what leads on from it. */
+/** Page of a list: its records, and the links to the pages before and after it. */
 export interface ListPage {
   readonly records: readonly JsonRecord[]
   readonly next: PageLink | undefined
   readonly previous: PageLink | undefined
-  /** Undefined where the request does not count. */
+  /** Undefined if the request has no `count`. */
   readonly total: Total | undefined
 }
 
-/** How many records all pages have, as members of `meta`. */
+/** Number of records of all pages, as members of `meta`. */
 export interface Total {
   readonly total: number
-  /** Whether there are more, with `count=capped`. */
+  /** With `count=capped`: whether there are more records than were counted. */
   readonly total_capped?: boolean
 }
 
-/** Where a link leads. */
+/** Parameters of a link to another page. */
 export interface PageLink {
   readonly page: number
-  /** The token of keyset paging; undefined where the page is found by its number. */
+  /** Token of keyset paging; undefined for a page by number. */
   readonly after: string | undefined
-  /** Records a page has at most from there on, where it is not what was asked for. */
+  /** `limit` of the linked page, if it differs from that of the request. */
   readonly limit?: number
 }
 
-/** The answer to a list request, as JSON (specification: Collection envelope). */
+/**
+ * Renders the response to a list request as JSON (specification: Collection envelope).
+ * @param collection path of the collection: `/api/note/`
+ */
 export function renderEnvelope(
   { name: model }: Resource,
   { page, limit, others }: ListRequest,
   { records, next, previous, total }: ListPage,
   collection: string,
 ): string {
-  const start = `${collection}?${others === '' ? '' : `${others}&`}`
-  // Empty where there is no such page.
-  const link = (to: PageLink | undefined): string => {
-    if (to === undefined) return ''
-    return `${start}limit=${to.limit ?? limit}&page=${to.page}${to.after === undefined ? '' : `&after=${to.after}`}`
+  const base = `${collection}?${others === '' ? '' : `${others}&`}`
+  const renderLink = (link: PageLink | undefined): string => {
+    if (link === undefined) return ''
+    const after = link.after === undefined ? '' : `&after=${link.after}`
+    return `${base}limit=${link.limit ?? limit}&page=${link.page}${after}`
   }
-  const meta = { model, page, next: link(next), previous: link(previous), ...total }
+  const meta = { model, page, next: renderLink(next), previous: renderLink(previous), ...total }
   return JSON.stringify({ meta, objects: records })
 }

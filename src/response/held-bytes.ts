@@ -1,40 +1,52 @@
 import { unavailable } from '../errors'
 
-/** Characters of a body from which on its response is counted. Less fits into the buffer that Node.js keeps for every socket. */
+/**
+ * Minimum length of a counted response body, in characters. Shorter ones fit into the buffer that Node.js has for each
+ * socket.
+ */
 export const countedLength = 16 * 1024
 
-/** Milliseconds that a client has to take a response that others need the memory of. */
-const takingTime = 10_000
+/**
+ * Time that a client has to receive a response, in milliseconds. After it, the connection is closed if another request
+ * needs the memory.
+ */
+const receivingTime = 10_000
 
-/** The memory of one response: what is read for it, rendered, or not yet taken by its client. */
+/** Memory of one response: the bytes read and rendered for it, until the client has received it. */
 export interface HeldBytes {
-  /** Counts at least so many bytes, if they are not few. @throws {ApiError} `unavailable`, when the process holds too many */
+  /**
+   * Counts at least this many bytes, unless they are fewer than {@link countedLength}.
+   * @throws {ApiError} `unavailable` if the responses of the process would exceed the limit and this is not the only
+   * one
+   */
   readonly reserve: (bytes: number) => void
-  /** Counts exactly so many bytes, for a response that must be sent: to a write that is done. */
+  /** Counts exactly this many bytes, even above the limit: the response to a completed write must be sent. */
   readonly count: (bytes: number) => void
-  /** Notes that the response is handed to the client's connection. */
+  /** Records that the response was handed to the connection of the client. */
   readonly noteSent: () => void
 }
 
-/** What responses are sent by. */
+/** Connection that a response is sent on. */
 export interface Connection {
-  /** Calls back once, when the response is sent or cannot be sent any more. */
+  /** Calls `release` once, when the response was sent or can no longer be sent. */
   readonly whenClosed: (release: () => void) => void
+  /** Closes the connection without sending the rest of the response. */
   readonly cutOff: () => void
 }
 
+/** Response that holds memory. */
 interface Holder {
   bytes: number
-  /** By `performance.now()`; undefined until then. */
+  /** Time of `noteSent` by `performance.now()`; undefined before. */
   sentAt: number | undefined
   readonly cutOff: () => void
 }
 
-/** Responses of this process that hold memory, by the time that they began to. */
+/** Responses of this process that hold memory, in the order in which they were counted first. */
 const holders = new Set<Holder>()
 let heldByAll = 0
 
-/** @param limit bytes that all responses of the process may hold together; a single one may hold more */
+/** @param limit maximum number of bytes for all responses of the process together; a single response may exceed it */
 export function buildHeldBytes(limit: number, { whenClosed, cutOff }: Connection): HeldBytes {
   const holder: Holder = { bytes: 0, sentAt: undefined, cutOff }
   const count = (bytes: number): void => {
@@ -64,16 +76,19 @@ export function buildHeldBytes(limit: number, { whenClosed, cutOff }: Connection
 function release(holder: Holder): void {
   if (!holders.delete(holder)) return
   heldByAll -= holder.bytes
-  // A response that is counted after its client has gone is released at once, and must not be subtracted twice.
+  // A response that is counted after its client has disconnected is released at once, and must not be subtracted twice.
   holder.bytes = 0
 }
 
-/** Ends responses that their clients have not taken for long, the oldest first, until there is room. */
+/**
+ * Closes the connections of clients that have had more than {@link receivingTime} to receive their responses, the
+ * oldest first, until there is room.
+ */
 function cutOffSlow(excess: () => number): void {
-  const latest = performance.now() - takingTime
+  const deadline = performance.now() - receivingTime
   for (const holder of holders) {
     if (excess() <= 0) return
-    if (holder.sentAt === undefined || holder.sentAt > latest) continue
+    if (holder.sentAt === undefined || holder.sentAt > deadline) continue
     release(holder)
     holder.cutOff()
   }
