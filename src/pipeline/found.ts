@@ -13,7 +13,11 @@ import { isUnreadable } from '../read/unreadable'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import type { ResourceRequest } from './service'
 
-/** The record that a path names, as the driver hands it out. @throws {ApiError} `not-found` */
+/**
+ * Reads the record of an item path, as a row of the driver.
+ * @param room maximum size of the values to read
+ * @throws {ApiError} `not-found`
+ */
 export async function requireRaw(
   request: ResourceRequest,
   session: DbSession,
@@ -27,15 +31,15 @@ export async function requireRaw(
     const raw = await readRawItem(session, resource, key, select, { room })
     if (raw !== undefined) return { raw, key }
   } catch (error) {
-    // An id that the database cannot read is that of no record.
+    // There is no record with an id that the database cannot read.
     if (!(await isUnreadable(error, session, itemQuery(resource, key)))) throw error
   }
   throw notFound(request)
 }
 
 /**
- * The record that a write is about. Memory is reserved for a response that shows all of it: once the write is done, its response must
- * be sent.
+ * Reads the record that a write changes, and checks its owner and the preconditions. Memory for a response with the
+ * whole record is reserved here, because the response must be sent once the write is done.
  * @throws {ApiError} `not-found`, `not-owner`, `precondition-failed`, `precondition-required`, `unavailable`
  */
 export async function requireTarget(
@@ -65,5 +69,5 @@ export async function requireTarget(
 }
 
 export function notFound({ resource }: ResourceRequest): ApiError {
-  return new ApiError('not-found', `there is no ${resource.name} of this id`)
+  return new ApiError('not-found', `there is no ${resource.name} with this id`)
 }

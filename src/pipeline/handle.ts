@@ -7,29 +7,29 @@ import { emptyResponse, type HttpResponse, withCaching } from '../response/http-
 import { type Action, create, list, read, remove, update } from './actions'
 import type { ResourceRequest, Service } from './service'
 
-/** What can be done at a path. */
+/** Methods of a path. */
 interface Methods {
   readonly actions: ReadonlyMap<string, Action>
-  /** The header that lists them. */
+  /** Header that lists the methods. */
   readonly allow: { readonly Allow: string }
 }
 
-/** @param table of all methods, for what can be written */
+/** @param table actions by method, of a resource that can be written */
 function methodsOf(table: Readonly<Record<string, Action>>): { readonly all: Methods; readonly reading: Methods } {
-  const some = (entries: readonly [string, Action][]): Methods => ({
+  const toMethods = (entries: readonly [string, Action][]): Methods => ({
     actions: new Map(entries),
     allow: { Allow: entries.map(([method]) => method).join(', ') },
   })
-  const entries = Object.entries(table)
-  return { all: some(entries), reading: some(entries.filter(([method]) => isReading(method))) }
+  const all = Object.entries(table)
+  return { all: toMethods(all), reading: toMethods(all.filter(([method]) => isReading(method))) }
 }
 
-const ofCollection = methodsOf({ GET: list, HEAD: list, OPTIONS: list, POST: create })
-const ofItem = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: update, PATCH: update, DELETE: remove })
+const collectionMethods = methodsOf({ GET: list, HEAD: list, OPTIONS: list, POST: create })
+const itemMethods = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: update, PATCH: update, DELETE: remove })
 
 /**
- * Answers a request in the order of the specification (Order of checks): access rule, origin of a write, method, what is sent, record, owner, preconditions,
- * values, constraints.
+ * Handles a request on a resource. The checks run in the order of the specification (Order of checks): access rule,
+ * origin of a write and method here; query or body, record, owner, preconditions, values and constraints in the action.
  * @throws {ApiError} for every refusal
  */
 export async function handle(service: Service, request: ResourceRequest): Promise<HttpResponse> {
@@ -39,11 +39,13 @@ export async function handle(service: Service, request: ResourceRequest): Promis
     const { origin, 'sec-fetch-site': fetchSite } = headers
     requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
   }
-  const { actions, allow } = (segment === undefined ? ofCollection : ofItem)[resource.writable ? 'all' : 'reading']
+  const methods = segment === undefined ? collectionMethods : itemMethods
+  const { actions, allow } = methods[resource.writable ? 'all' : 'reading']
   if (method === 'OPTIONS') return emptyResponse(allow)
   const action = actions.get(method)
   if (action !== undefined) return withCaching(await action(service, request, principal), principal.id === null)
-  throw new ApiError('method-not-allowed', `${method} is not possible here; ${allow.Allow} are`, { headers: allow })
+  const detail = `${method} is not allowed here; allowed methods: ${allow.Allow}`
+  throw new ApiError('method-not-allowed', detail, { headers: allow })
 }
 
 function accessRequest({ authenticate }: Service, request: ResourceRequest): AccessRequest {

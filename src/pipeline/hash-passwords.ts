@@ -3,7 +3,7 @@ import type { Principal } from '../access/rule'
 import type { ChangeSet } from '../query/query'
 import type { ResourceRequest, Service } from './service'
 
-/** Passwords are stored as hashes alone. */
+/** Replaces the passwords in a change set by their hashes. */
 export async function hashPasswords(
   { passwords }: Service,
   { context }: ResourceRequest,

@@ -11,9 +11,11 @@ import { countedLength, type HeldBytes } from '../response/held-bytes'
 import { growing, type PageRows, readAttempts } from './budget'
 
 /**
- * Renders the rows of a page after `@AfterLoad` and subscribers have seen them. Hidden columns, which are read for these, have no part
- * in where a page ends, so that nobody can measure them. Where they are long, the rows are read a piece at a time: one piece has at
- * most the bytes of a page, or one row.
+ * Renders the rows of a page of a resource with `@AfterLoad` listeners or subscribers, after these have run. They also
+ * receive hidden columns. The sizes of hidden columns do not affect where a page ends; otherwise clients could measure
+ * them. If the rows have too many bytes to read them together, they are read in pieces: a piece has at most
+ * `limits.pageBytes` bytes, or one row.
+ * @throws {ApiError} `unavailable`
  */
 export async function renderLoaded(
   session: DbSession,
@@ -27,20 +29,21 @@ export async function renderLoaded(
   reserve(pieces, held)
   const records: JsonRecord[] = []
   for (const { start, rows, bytes } of pieces) {
-    const plan = { ...page.plan, offset: page.plan.offset + start, limit: rows.length }
-    const whole = rows.every(measure.isWhole) ? rows : await readPiece(session, plan, bytes)
-    const read = whole.map(readerOf(resource.columns, session.dataSource))
-    records.push(...(await afterLoad(session, resource, read)).map(recordOfRow(resource)))
+    const query = { ...page.plan, offset: page.plan.offset + start, limit: rows.length }
+    const wholeRows = rows.every(measure.isWhole) ? rows : await readPiece(session, query, bytes)
+    const loaded = wholeRows.map(readerOf(resource.columns, session.dataSource))
+    records.push(...(await afterLoad(session, resource, loaded)).map(recordOfRow(resource)))
   }
   return records
 }
 
-/** Rows that are in memory together. */
+/** Rows of a page that are in memory at the same time. */
 interface Piece {
-  /** Index of its first row in the page. */
+  /** Index of the first row in the page. */
   readonly start: number
   readonly rows: RawRow[]
   bytes: number
+  /** Size of the shown columns, in bytes. */
   shownBytes: number
 }
 
@@ -69,25 +72,28 @@ function newPiece(pieces: Piece[], start: number): Piece {
 }
 
 /**
- * Reserves what is in memory while a listener is awaited: a piece, and the records of those before it.
+ * Reserves the memory that is in use while listeners run: a piece, and the records that were rendered before it.
  * @throws {ApiError} `unavailable`
  */
 function reserve(pieces: readonly Piece[], held: () => HeldBytes): void {
-  let most = 0
-  let rendered = 0
+  let maxBytes = 0
+  let renderedBytes = 0
   for (const { bytes, shownBytes } of pieces) {
-    most = Math.max(most, rendered + bytes)
-    rendered += shownBytes
+    maxBytes = Math.max(maxBytes, renderedBytes + bytes)
+    renderedBytes += shownBytes
   }
-  if (most >= countedLength) held().reserve(most)
+  if (maxBytes >= countedLength) held().reserve(maxBytes)
 }
 
-/** Reads rows of which values were left out. @throws {ApiError} `unavailable` */
-async function readPiece(session: DbSession, plan: ListQuery, bytes: number): Promise<readonly RawRow[]> {
+/**
+ * Reads rows again whose long values were left out.
+ * @throws {ApiError} `unavailable` if the rows grow each time that they are read
+ */
+async function readPiece(session: DbSession, query: ListQuery, bytes: number): Promise<readonly RawRow[]> {
   let room = valueLimitOf(bytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
-    const rows = await readRaw(session, plan, room)
-    const { isWhole, sizeOf } = measureOf(session.dataSource, plan, room)
+    const rows = await readRaw(session, query, room)
+    const { isWhole, sizeOf } = measureOf(session.dataSource, query, room)
     if (rows.every(isWhole)) return rows
     room = valueLimitOf(Math.max(...rows.map(sizeOf)))
   }

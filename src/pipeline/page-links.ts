@@ -11,27 +11,33 @@ import type { Service } from './service'
 
 type Links = Pick<ListPage, 'next' | 'previous'>
 
-/** Rows of a page that links can lead on from. */
+/** Rows of a page, reduced so that a link to the next page can start exactly after them. */
 export interface LinkedRows extends PageRows {
-  /** Link by number to the page after these rows, with a smaller `limit`; undefined for pages that did not end early. */
+  /**
+   * Link by number to the page after these rows, with a smaller `limit`. Undefined for a page that did not end early,
+   * and for a page by keyset.
+   */
   readonly numbered?: PageLink
 }
 
-/** The rows of a page that the budget of bytes has ended, as far as a link can lead on exactly where it has no token. */
-export function rowsOfCut(read: PageRows): LinkedRows {
-  const { plan, rows } = read
-  if (plan.cursor !== undefined) return read
+/**
+ * Reduces a page that the limit of bytes has ended early. A link by number can only start at a multiple of its `limit`,
+ * so without a token the page keeps as many rows as allow this.
+ */
+export function rowsOfCut(page: PageRows): LinkedRows {
+  const { plan, rows } = page
+  if (plan.cursor !== undefined) return page
   const limit = pageLength(plan.offset, rows.length)
-  return { ...read, rows: rows.slice(0, limit), numbered: { page: plan.offset / limit + 2, after: undefined, limit } }
+  return { ...page, rows: rows.slice(0, limit), numbered: { page: plan.offset / limit + 2, after: undefined, limit } }
 }
 
-/** The greatest number of records, up to `most`, of which some whole pages end at an offset. */
-function pageLength(offset: number, most: number): number {
-  for (let length = most; length > 1; length--) if (offset % length === 0) return length
+/** Largest page size, up to `maxLength`, that divides the offset. */
+function pageLength(offset: number, maxLength: number): number {
+  for (let length = maxLength; length > 1; length--) if (offset % length === 0) return length
   return 1
 }
 
-/** @param inOrder the rows in the order that the client has asked for */
+/** @param inOrder the rows in the order of the request; a page before a cursor is read in reverse order */
 export function linksOf(
   service: Service,
   { dataSource }: DbSession,
@@ -42,19 +48,19 @@ export function linksOf(
   const { cursor } = plan
   const links =
     cursor === undefined
-      ? countedLinks(request, hasMore)
+      ? numberLinks(request, hasMore)
       : keysetLinks(service, dataSource, plan, cursor, request, inOrder, hasMore)
   return numbered === undefined ? links : { ...links, next: numbered }
 }
 
-function countedLinks({ page }: ListRequest, hasMore: boolean): Links {
+function numberLinks({ page }: ListRequest, hasMore: boolean): Links {
   return {
     next: hasMore ? { page: page + 1, after: undefined } : undefined,
     previous: page > 1 ? { page: page - 1, after: undefined } : undefined,
   }
 }
 
-/** One row more tells of a next page; read backwards, of a previous one. */
+/** @param hasMore whether there are rows after the page; in reverse order, before it */
 function keysetLinks(
   service: Service,
   dataSource: DataSource,
@@ -66,16 +72,16 @@ function keysetLinks(
 ): Links {
   const { direction, values, skip } = cursor
   const isBackwards = direction === 'before'
-  const hasStart = values !== undefined || skip > 0
-  /** Where no token names the row, the way is counted from where this page was counted from. */
-  const skipped = { direction, values, skip: plan.offset + rows.length }
+  const hasPosition = values !== undefined || skip > 0
+  // If no token can hold the position of a row, the link skips rows from the position that this page started at.
+  const skipping = { direction, values, skip: plan.offset + rows.length }
   const linkTo = (to: Cursor['direction'], row: RawRow | undefined): PageLink => {
     const token = tokenOf(service, dataSource, plan, cursor.order, to, row)
-    const counted = to === direction ? service.cursorTokens.write(skipped, cursor.order) : undefined
-    return { page: to === 'after' ? page + 1 : Math.max(page - 1, 1), after: token ?? counted }
+    const skippingToken = to === direction ? service.cursorTokens.write(skipping, cursor.order) : undefined
+    return { page: to === 'after' ? page + 1 : Math.max(page - 1, 1), after: token ?? skippingToken }
   }
-  const hasNext = isBackwards ? hasStart : hasMore
-  const hasPrevious = isBackwards ? hasMore : hasStart || page > 1
+  const hasNext = isBackwards ? hasPosition : hasMore
+  const hasPrevious = isBackwards ? hasMore : hasPosition || page > 1
   return {
     next: hasNext ? linkTo('after', rows.at(-1)) : undefined,
     previous: hasPrevious ? linkTo('before', rows[0]) : undefined,
@@ -83,8 +89,10 @@ function keysetLinks(
 }
 
 /**
- * The token of the page after or before a row, or, without one, of the whole order.
- * @returns undefined where JSON cannot say where the row stands, or no link holds it: texts that are sorted by may have any length
+ * Token of the page after or before a row.
+ * @param row undefined for the first or last page of the whole order
+ * @returns undefined if JSON cannot represent the position of the row, or if the token is longer than a parameter may
+ * be: text in sort columns can have any length
  */
 function tokenOf(
   { cursorTokens, limits }: Service,

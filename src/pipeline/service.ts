@@ -10,40 +10,42 @@ import type { Limits } from '../request/limits'
 import type { HeldBytes } from '../response/held-bytes'
 import type { Registry, Resource } from '../schema/registry'
 
-/** What requests are answered from: built at mount, never written to. */
+/** Everything that the requests of a mount share. It is built at mount. */
 export interface Service {
-  /** By name. */
+  /** Resources by name. */
   readonly resources: Registry['resources']
   readonly limits: Limits
   readonly allowedOrigins: readonly string[]
-  /** Who sends these credentials from this address; undefined for nobody. */
+  /**
+   * Returns the principal with these credentials; undefined if they are missing or wrong.
+   * @param address IP address of the client
+   */
   readonly authenticate: (
     session: DbSession,
     credentials: Credentials | undefined,
     address: string,
   ) => Promise<Principal | undefined>
   readonly passwords: PasswordChecks
-  /** Names of list requests that were looked up before. */
+  /** Cached query shapes of list requests. */
   readonly queryShapes: QueryShapeCache
-  /** Of keyset paging. */
   readonly cursorTokens: CursorTokens
 }
 
-/** One request on a resource, with what is known before anything is read. */
+/** Request on a resource, before its query or body is parsed. */
 export interface ResourceRequest {
   readonly resource: Resource
   readonly session: DbSession
-  /** The last segment of an item path, undecoded; undefined for the collection. */
+  /** Last segment of an item path, not decoded; undefined for the collection. */
   readonly segment: string | undefined
-  /** Upper case. */
+  /** HTTP method, in upper case. */
   readonly method: string
   readonly querystring: string
   readonly headers: IncomingHttpHeaders
-  /** The collection's own path: `/api/note/`. */
+  /** Path of the collection: `/api/note/`. */
   readonly collection: string
   readonly context: AccessRequest['context']
-  /** @param limit bytes that it may have */
+  /** Reads the body. @param limit maximum size of the body, in bytes */
   readonly readPayload: (limit: number) => Promise<Payload>
-  /** The memory of its response; most have none that counts, and make no use of it. */
+  /** Memory of the response. It is created by the first call, because small responses are not counted. */
   readonly held: () => HeldBytes
 }

@@ -18,12 +18,16 @@ import { requireTarget } from './found'
 import { hashPasswords } from './hash-passwords'
 import type { ResourceRequest, Service } from './service'
 
-/** Bytes of a record that is updated without being read first. Of a longer one memory is reserved before, for the response. */
+/**
+ * Maximum size of a record that is updated without being read first, in bytes. A larger record is read first, to
+ * reserve memory for the response.
+ */
 const maxUnreadBytes = 64 * 1024
 
 /**
- * Changes a record by one statement, where nothing of it need be known before and everything that is sent can be stored.
- * @returns undefined where nothing was done: {@link updateFound} does it, or says why it cannot be
+ * Updates a record with one statement, without reading it first, if all fields of the body allow this and all values
+ * are valid.
+ * @returns undefined if nothing was updated: then {@link updateFound} updates the record, or throws the refusal
  */
 export async function updateAtOnce(
   request: ResourceRequest,
@@ -31,9 +35,9 @@ export async function updateAtOnce(
   body: Body,
 ): Promise<Saved | undefined> {
   const { resource, session, headers } = request
-  const names = fieldsWithoutRead(resource, session.dataSource)
+  const allowedNames = fieldsWithoutRead(resource, session.dataSource)
   const isConditional = headers['if-match'] !== undefined || headers['if-none-match'] !== undefined
-  if (isConditional || body.size === 0 || ![...body.keys()].every((name) => names.has(name))) return undefined
+  if (isConditional || body.size === 0 || ![...body.keys()].every((name) => allowedNames.has(name))) return undefined
   const target = targetOf(request, principal)
   if (target === undefined) return undefined
   const errors = new FieldErrors()
@@ -41,21 +45,22 @@ export async function updateAtOnce(
   return errors.isEmpty ? updateWithoutRead(session, resource, target, changes) : undefined
 }
 
-/** The record of a path, if it is the principal's; undefined for none. */
+/** Target of an update without a read, with the principal as its owner; undefined if there cannot be one. */
 function targetOf({ resource, segment = '' }: ResourceRequest, principal: Principal): WriteTarget | undefined {
   const key = parseKey(resource, segment)
   if (key === undefined) return undefined
   try {
     return { key, owner: ownerKey(resource, principal), ifMatch: undefined, maxBytes: maxUnreadBytes }
   } catch {
-    // An id that is no user's: a mistake of the application's, but not before there is a record to compare it with.
+    // The id of the principal is not a key of a user. `updateFound` reports this mistake of the application, but only
+    // if the record exists.
     return undefined
   }
 }
 
 /**
- * Reads a record, and changes what is not so already.
- * @returns undefined when it is gone in the meantime
+ * Reads a record, and updates the fields whose values differ.
+ * @returns undefined if the record was deleted in the meantime
  * @throws {ApiError} for every refusal
  */
 export async function updateFound(
@@ -75,7 +80,7 @@ export async function updateFound(
   return updateRow(session, resource, found.target, await hashPasswords(service, request, principal, changes), row)
 }
 
-/** What the client sees of a record: nothing of a hidden field. */
+/** Values that a record shows; undefined for hidden fields. */
 function shownIn(resource: Resource, row: Row): ShownValue {
   return (field) => (resource.outputFields.includes(field) ? renderField(resource, row, field) : undefined)
 }
