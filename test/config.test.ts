@@ -181,7 +181,7 @@ test.each<[string, object, readonly string[]]>([
   [
     'a prefix that is no path',
     { prefix: 'api', resources: [{ entity: Tag }] },
-    ['"prefix" must be a path as "/api", not "api"'],
+    ['"prefix" must be a path such as "/api", not "api"'],
   ],
   [
     'limits that do not fit',
@@ -217,18 +217,18 @@ test.each<[string, object, readonly string[]]>([
       resources: [{ entity: Tag, requireIfMatch: 'yes', paging: 'pages by key', description: 5 }],
     } as unknown as MountOptions,
     [
-      '"prefix" must be a path as "/api", not null',
+      '"prefix" must be a path such as "/api", not null',
       '"limit" must be { default, max } with integers, not []',
       '"limits" must be an object of limits, not 5',
       '"allowedOrigins" must be an array of origins, as "https://example.org", not null',
-      '"pagingSecret" must be a text of 16 characters or more, not a shorter one',
+      '"pagingSecret" must be a string of at least 16 characters, not a shorter one',
       '"waitLimit" must be milliseconds from 1 to 2147483647, not 2147483648',
       '"sqliteLock" must be true or false, not null',
       '"health" must be true or false, not "yes"',
-      '"openapi" must be true, false or a rule, as userRule(), not "public"',
-      '"info" must be { title, version, description, contact, license }, of which the first three are texts, not {"title":5}',
+      '"openapi" must be true, false or a rule such as userRule(), not "public"',
+      '"info" must be { title, version, description, contact, license } with strings for the first three and objects for the others, not {"title":5}',
       '"explorer" must be true or false, not "no"',
-      '"defaultAuth" must be a rule, as userRule(), not "user"',
+      '"defaultAuth" must be a rule such as userRule(), not "user"',
       '"users" must be { entity, … }, not null',
       '"requireIfMatch" must be true or false, not "yes"',
       '"paging" must be "pages" or "keyset", not "pages by key"',
@@ -243,10 +243,10 @@ test.each<[string, object, readonly string[]]>([
       resources: [{ entity: Tag }],
     },
     [
-      '"filter" is no limit; limits: parameters, ',
+      'unknown limit "filter"; limits: parameters, ',
       '"limits.filters" must be an integer from 1, not 0',
-      '"allowedOrigins" has "https://a.example/"; an origin is scheme and host, as "https://a.example"',
-      '"allowedOrigins" has "x"; an origin is scheme and host, as "https://example.org"',
+      '"allowedOrigins" has "https://a.example/"; an origin is a scheme and a host, such as "https://a.example"',
+      '"allowedOrigins" has "x"; an origin is a scheme and a host, such as "https://example.org"',
     ],
   ],
   [
@@ -355,8 +355,8 @@ test.each<[string, object, readonly string[]]>([
       ],
     },
     [
-      '"health" is the path /api/health/, and a resource has that name: give it another "name", or mount with "health" left out',
-      '"docs" is the path /api/docs/, and a resource has that name: give it another "name", or mount with { explorer: false }',
+      '"health" is the name of a resource and of the page /api/health/: give the resource another "name", or mount with { health: false }',
+      '"docs" is the name of a resource and of the page /api/docs/: give the resource another "name", or mount with { explorer: false }',
     ],
   ],
   ['a rule that is no function', { resources: [{ entity: Tag, auth: 'user' }] }, ['"auth" must be a rule']],
@@ -465,7 +465,7 @@ test('Checks at mount: what would be refused can be excluded', async () => {
 test('Checks at mount: a data source that is not initialized yet: its options at mount, its entities when it is', async () => {
   const later = new DataSource({ type: 'better-sqlite3', database: ':memory:', entities })
   const mistaken = { prefix: 'api' }
-  expect(() => mountResources(new Koa(), later, mistaken)).toThrow('"prefix" must be a path as "/api", not "api"')
+  expect(() => mountResources(new Koa(), later, mistaken)).toThrow('"prefix" must be a path such as "/api", not "api"')
   mountResources(new Koa(), later, { users: { entity: 'nobody' } })
   await expect(later.initialize()).rejects.toThrow('"users" names "nobody", which is not an entity of this data source')
   expect(later.isInitialized).toBe(false)

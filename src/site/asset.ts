@@ -5,14 +5,17 @@ import { holdsIfNoneMatch } from '../request/preconditions'
 import { notModifiedResponse, textResponse } from '../response/http-response'
 import type { PageHandler } from './page'
 
-/** What the build puts beside the service: `dist/web`, from `dist/site` as from `src/site`. */
+/** Folder of the built web files: `dist/web`. The path is the same from `dist/site` and from `src/site`. */
 const folder = join(__dirname, '..', '..', 'dist', 'web')
 
-const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' } as const
+const mediaTypes = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' } as const
 
-/** A file of the package's own, read when it is first asked for. @param name with its folder: `docs/swagger-ui.css` */
-export function assetPage(name: `${string}.${keyof typeof types}`): PageHandler {
-  const type = name.endsWith('.css') ? types.css : types.js
+/**
+ * Serves a file of this package. The file is read and hashed once, at the first request.
+ * @param name path in `dist/web`: `docs/swagger-ui.css`
+ */
+export function assetPage(name: `${string}.${keyof typeof mediaTypes}`): PageHandler {
+  const type = name.endsWith('.css') ? mediaTypes.css : mediaTypes.js
   let file: { readonly text: string; readonly tag: string } | undefined
   return async ({ context }) => {
     file ??= readAsset(name)
@@ -22,13 +25,17 @@ export function assetPage(name: `${string}.${keyof typeof types}`): PageHandler 
   }
 }
 
-/** The hash of the largest takes as long as many an answer. */
+/** Reads a file and computes its ETag. Hashing the largest file takes as long as responding to many requests. */
 function readAsset(name: string): { readonly text: string; readonly tag: string } {
   const text = readFileSync(join(folder, name), 'utf8')
   return { text, tag: tagOf(text) }
 }
 
-/** A page of HTML that may load and ask what is of our own origin, and nothing else (W3C, Content Security Policy). */
+/**
+ * Serves an HTML page that may load files from its own origin and send requests to it, and to no other (W3C, Content
+ * Security Policy).
+ * @param render renders the page for a root path that is escaped for HTML
+ */
 export function htmlPage(render: (root: string) => string): PageHandler {
   return async ({ root }) =>
     textResponse('text/html; charset=utf-8', render(escapeHtml(root)), { 'Content-Security-Policy': policy })
@@ -37,7 +44,7 @@ export function htmlPage(render: (root: string) => string): PageHandler {
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
-  // Swagger UI sets the styles of some of its elements.
+  // Swagger UI sets inline styles on some of its elements.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -50,7 +57,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** A strong validator of a text (RFC 9110, ETag). */
+/** Strong ETag of a text (RFC 9110). */
 export function tagOf(text: string): string {
   return `"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }

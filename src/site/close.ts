@@ -3,18 +3,19 @@ import type { DataSource } from 'typeorm'
 import { within } from '../timers'
 
 export interface CloseOptions {
-  /** How long requests may still take, in milliseconds; then they are cut off. Default: 10,000. */
+  /** Time for running requests to finish, in milliseconds; then their connections are closed. Default: 10,000. */
   readonly timeout?: number
 }
 
-/** Milliseconds between looks for connections that have nothing more to do. */
-const interval = 25
-/** Milliseconds that the data source may take to close its connections after the last request. */
-const patience = 1000
+/** Interval at which idle connections are closed, in milliseconds. */
+const idleCheckInterval = 25
+/** Time for the data source to close its connections after the last request, in milliseconds. */
+const disconnectTimeout = 1000
 
 /**
- * Stops a site: no new connection is accepted, requests that run are finished, then the data source is closed.
- * @returns whether all were finished, and the data source closed, in time
+ * Shuts a server down: accepts no new connections, waits for running requests, then closes the data source. A second
+ * call for the same server returns the promise of the first one.
+ * @returns whether all requests were finished and the data source was closed in time
  * @example
  * process.once('SIGTERM', () => closeGracefully(server, dataSource).then(() => process.exit()))
  */
@@ -28,21 +29,21 @@ export function closeGracefully(
   return closing
 }
 
-/** Two signals may ask for the same. */
+/** Shutdowns by server, because a process may receive two signals. */
 const closings = new WeakMap<Server, Promise<boolean>>()
 
 async function close(server: Server, dataSource: DataSource, timeout: number): Promise<boolean> {
   const closed = new Promise<boolean>((resolve) => server.close(() => resolve(true)))
-  // A connection that is kept alive would be waited for until its client has no more use of it.
-  const idle = setInterval(() => server.closeIdleConnections(), interval)
+  // `close()` also waits for idle keep-alive connections, which clients may keep open for long.
+  const idleTimer = setInterval(() => server.closeIdleConnections(), idleCheckInterval)
   const isFinished = await within(timeout, closed, false)
-  clearInterval(idle)
+  clearInterval(idleTimer)
   server.closeAllConnections()
-  const isClosed = await within(patience, disconnect(dataSource), false)
+  const isClosed = await within(disconnectTimeout, disconnect(dataSource), false)
   return isFinished && isClosed
 }
 
-/** @returns whether it could be closed */
+/** Closes the data source. @returns whether it succeeded */
 function disconnect(dataSource: DataSource): Promise<boolean> {
   const disconnected = dataSource.isInitialized ? dataSource.destroy() : Promise.resolve()
   return disconnected.then(

@@ -7,8 +7,8 @@ import { type MountOptions, withDefaults } from './mount-options'
 import { requireFreeNames } from './pages'
 
 /**
- * The OpenAPI document that a mount with these options would serve. The data source need not be connected: only its metadata is
- * looked at.
+ * Renders the OpenAPI document that a mount with these options would serve. It uses only the metadata of the data
+ * source, which does not need to be connected.
  * @throws {ConfigError} with all mistakes at once
  */
 export async function describeDataSource(dataSource: DataSource, options: MountOptions): Promise<string> {
@@ -22,7 +22,7 @@ export async function describeDataSource(dataSource: DataSource, options: MountO
   return renderOpenApi({ ...settings, resources: resources.values() })(settings.base)
 }
 
-/** What `initialize()` does once it is connected. */
+/** Builds the metadata by the protected method that `DataSource.initialize()` calls after it has connected. */
 async function buildMetadata(dataSource: DataSource): Promise<void> {
   const { buildMetadatas } = dataSource as unknown as { readonly buildMetadatas: () => Promise<void> }
   await buildMetadatas.call(dataSource)

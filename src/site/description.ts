@@ -11,40 +11,43 @@ import { memoize } from '../schema/memoize'
 import { tagOf } from './asset'
 import type { PageHandler, PageRequest } from './page'
 
-/** Who may read the description of a mount. */
+/** Access to the OpenAPI document and the explorer of a mount. */
 export interface ReaderAccess {
   readonly rule: Rule
   readonly session: DbSession
 }
 
-/** What the description of a mount is made with. */
+/** Options of the OpenAPI document of a mount. */
 export interface DescriptionOptions extends ReaderAccess {
   readonly info: ApiInfo
 }
 
-/** The document of a mount, without the path that it is reached by, which a client may spell in many ways: Express ignores case. */
+/**
+ * OpenAPI document of a mount. Its text contains the root path of the request, which clients can spell in many ways
+ * (Express ignores case). So it is hashed only once, with an empty root path, and all ETags are derived from this hash.
+ */
 interface Document {
   readonly textAt: (root: string) => string
   readonly tagAt: (root: string) => string
 }
 
-/** The OpenAPI document of what is mounted, for whom the rule lets read it. */
+/** Serves the OpenAPI document of a mount to clients that the rule permits. */
 export function buildDescription({ info, ...access }: DescriptionOptions): PageHandler {
-  const documentOf = memoize((service: Service) => write(service, info))
+  const documentOf = memoize((service: Service) => buildDocument(service, info))
   return async (request) => {
     const { service } = await requireReader(access, request)
-    return answerDocument(request, documentOf(service))
+    return respondDocument(request, documentOf(service))
   }
 }
 
-/** Who reads, and what of. */
+/** Principal who reads a page, and the service that the page shows. */
 interface Reader {
   readonly service: Service
   readonly principal: Principal
 }
 
 /**
- * Asks the rule of the description, which tells the names of resources and fields.
+ * Checks the access rule of the pages that show the names of resources and fields.
  * @throws {ApiError} `unauthorized`, `unavailable`
  */
 export async function requireReader(
@@ -58,13 +61,13 @@ export async function requireReader(
   return { service, principal: await requirePrincipal(rule, request, false) }
 }
 
-function write({ resources, limits }: Service, info: ApiInfo): Document {
+function buildDocument({ resources, limits }: Service, info: ApiInfo): Document {
   const textAt = renderOpenApi({ resources: resources.values(), limits, info })
   const digest = tagOf(textAt(''))
   return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`) }
 }
 
-function answerDocument({ context, root }: PageRequest, { textAt, tagAt }: Document): HttpResponse {
+function respondDocument({ context, root }: PageRequest, { textAt, tagAt }: Document): HttpResponse {
   const tag = tagAt(root)
   const isNew = holdsIfNoneMatch(context.headers['if-none-match'], tag)
   return withCaching(isNew ? jsonResponse(200, textAt(root), { ETag: tag }) : notModifiedResponse(tag), false)

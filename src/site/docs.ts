@@ -1,7 +1,7 @@
 import { assetPage, htmlPage } from './asset'
 import type { Pages } from './page'
 
-/** Swagger UI over the OpenAPI document: its own files, from our own origin. */
+/** Pages of Swagger UI for the OpenAPI document. Its files are served from the same origin. */
 export function docsPages(): Pages {
   return new Map([
     ['/docs', htmlPage(render)],

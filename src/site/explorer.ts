@@ -5,7 +5,7 @@ import { assetPage, htmlPage } from './asset'
 import { type ReaderAccess, requireReader } from './description'
 import type { PageHandler, Pages } from './page'
 
-/** The page to look at records and to change them. Its files are under a name that no resource can have. */
+/** Files of the explorer, the page to view and change records, and its session. No resource can have the name `-`. */
 export function explorerPages(access: ReaderAccess): Pages {
   return new Map([
     ['/-/explorer.js', assetPage('explorer.js')],
@@ -15,8 +15,9 @@ export function explorerPages(access: ReaderAccess): Pages {
 }
 
 /**
- * Says to who signs in whose credentials these are, so that the page knows what is the user's own, and whether he is an administrator. Whom no rule lets in is not told
- * that his password is right (specification: Admin rule).
+ * Serves the id of the logged-in user and whether they are an administrator, so that the explorer knows which records
+ * they may change. If no access rule of a resource could permit the user, the response is 401 even if the password is
+ * right (specification: Admin rule).
  */
 function sessionPage(access: ReaderAccess): PageHandler {
   return async (request) => {
@@ -27,9 +28,10 @@ function sessionPage(access: ReaderAccess): PageHandler {
   }
 }
 
+/** Rule for logging in to the explorer: the user rule if a resource may permit users who are not administrators. */
 function loginRule({ resources }: Service): Rule {
   const rules = [...resources.values()].map(({ rule }) => rule)
-  // One of the application's own may let in whom it likes.
+  // A rule of the application (`needs` is undefined) may permit any user.
   const isForUsers = rules.some(({ needs, writes }) => needs === 'users' || (needs === undefined && writes !== false))
   return isForUsers ? userRule() : adminRule()
 }
@@ -54,26 +56,26 @@ const explorer = htmlPage(
 )
 
 /**
- * What a mount begins with: the page for a browser, the list of resources for a program.
- * @param hasExplorer whether there is a page
+ * Serves the root path of a mount: the explorer to browsers, the list of resources to other clients.
+ * @param hasExplorer whether there is an explorer; without it, all clients receive the list
  */
 export function rootPage(access: ReaderAccess, hasExplorer: boolean): PageHandler {
   const list: PageHandler = async (request) => {
     const { service } = await requireReader(access, request)
     const { root } = request
-    const listed = [...service.resources.values()].map(({ name, description }) => ({
+    const resources = [...service.resources.values()].map(({ name, description }) => ({
       name,
       path: `${root}/${name}/`,
       description,
     }))
-    return withCaching(jsonResponse(200, JSON.stringify({ resources: listed, openapi: `${root}/openapi.json` })), false)
+    return withCaching(jsonResponse(200, JSON.stringify({ resources, openapi: `${root}/openapi.json` })), false)
   }
   if (!hasExplorer) return list
   return async (request) => {
     const { context } = request
     const isBrowser = context.accepts('json', 'html') === 'html'
-    const answer = await (isBrowser ? explorer : list)(request)
+    const response = await (isBrowser ? explorer : list)(request)
     context.vary('Accept')
-    return answer
+    return response
   }
 }

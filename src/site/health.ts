@@ -6,36 +6,36 @@ import { healthResponse, problemResponse } from '../response/http-response'
 import { within } from '../timers'
 import type { PageHandler } from './page'
 
-/** `warn` where a replica does not answer: what it was asked, the primary is. */
+/** State of the database. `warn`: the replica does not respond, so that reads go to the primary. */
 type Health = 'pass' | 'warn' | 'fail'
 
-/** How long the database may take to say that it is there, in milliseconds. */
-const patience = 2000
+/** Maximum time that the database may take to respond, in milliseconds. */
+const timeout = 2000
 
-/** Asks whether the database answers. */
-function buildHealth(session: DbSession): () => Promise<Health> {
-  const asksPrimary = buildQuestion(session)
-  const asksReplica = hasReplicas(session.dataSource) ? buildQuestion({ ...session, replica: true }) : asksPrimary
+/** Builds the health check of the database. */
+function buildHealthCheck(session: DbSession): () => Promise<Health> {
+  const checkPrimary = buildServerCheck(session)
+  const checkReplica = hasReplicas(session.dataSource) ? buildServerCheck({ ...session, replica: true }) : checkPrimary
   return async () => {
-    const [primary, replica] = await Promise.all([asksPrimary(), asksReplica()])
+    const [primary, replica] = await Promise.all([checkPrimary(), checkReplica()])
     if (!primary) return 'fail'
     return replica ? 'pass' : 'warn'
   }
 }
 
-/** One statement at a time, for all who want to know meanwhile. */
-function buildQuestion(session: DbSession): () => Promise<boolean> {
-  let asked: Promise<boolean> | undefined
+/** Builds the check of one server. Concurrent calls share one statement. */
+function buildServerCheck(session: DbSession): () => Promise<boolean> {
+  let running: Promise<boolean> | undefined
   return () => {
-    asked ??= answers(session).finally(() => {
-      asked = undefined
+    running ??= isResponding(session).finally(() => {
+      running = undefined
     })
-    return within(patience, asked, false)
+    return within(timeout, running, false)
   }
 }
 
-async function answers(session: DbSession): Promise<boolean> {
-  // It is in this process; a transaction that others wait for is no illness.
+async function isResponding(session: DbSession): Promise<boolean> {
+  // SQLite runs in this process. A check would have to wait for the running transaction, which is not a fault.
   if (dialectOf(session.dataSource).sharesConnection) return true
   return withRunner(session, (runner) => runner.query('SELECT 1')).then(
     () => true,
@@ -43,11 +43,11 @@ async function answers(session: DbSession): Promise<boolean> {
   )
 }
 
-/** Says whether the database answers, and nothing else. */
+/** Serves whether the database responds. */
 export function healthPage(session: DbSession): PageHandler {
-  const ask = buildHealth(session)
+  const checkHealth = buildHealthCheck(session)
   return async ({ service }) => {
-    const health = service === undefined ? 'fail' : await ask()
+    const health = service === undefined ? 'fail' : await checkHealth()
     return health === 'fail' ? problemResponse(unavailable('the database does not answer')) : healthResponse(health)
   }
 }

@@ -1,19 +1,23 @@
 import type { Context } from 'koa'
 import { buildHeldBytes, type HeldBytes } from '../response/held-bytes'
 
-/** The memory that the response of a request holds, until it is sent or its connection is closed. */
+/**
+ * Memory that the response to a request holds, until it is sent or its connection is closed. It is created by the first
+ * call of the returned function.
+ * @param limit maximum number of bytes for all responses of the process
+ */
 export function heldBytesOf(context: Context, limit: number): () => HeldBytes {
   let held: HeldBytes | undefined
   return () => {
-    held ??= hold(context, limit)
+    held ??= newHeldBytes(context, limit)
     return held
   }
 }
 
-function hold({ req, res }: Context, limit: number): HeldBytes {
+function newHeldBytes({ req, res }: Context, limit: number): HeldBytes {
   const { socket } = req
   return buildHeldBytes(limit, {
-    // HTTP/2 has many responses on one socket.
+    // With HTTP/2 one socket carries many responses, so only the stream is closed.
     cutOff: () => (req.httpVersionMajor < 2 ? socket : res).destroy(),
     whenClosed: (release) => {
       if (res.closed || socket.destroyed) return release()
@@ -23,7 +27,7 @@ function hold({ req, res }: Context, limit: number): HeldBytes {
         release()
       }
       res.once('close', done)
-      // A response that waits for others before it is not told.
+      // Node.js does not emit `close` on responses that wait for an earlier response when the connection is closed.
       socket.once('close', done)
     },
   })

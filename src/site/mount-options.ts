@@ -3,71 +3,80 @@ import type { ApiInfo } from '../openapi/document'
 import { defaultLimits, type Limits, type PageLimits, type RequestLimits } from '../request/limits'
 import type { ResourceRegistration, UserRegistration } from '../schema/registration'
 
-/** What can be said of a mount; every option may be left out. */
+/** Options of a mount. All of them are optional. */
 export interface MountOptions {
-  /** Path before the resources' names. Default: `/api`. */
+  /** Path of the mount, in front of the names of resources. Default: `/api`. */
   readonly prefix?: string
-  /** The rule of resources without their own. Default: `readOnlyRule()`. */
+  /** Access rule of resources that have none of their own. Default: `readOnlyRule()`. */
   readonly defaultAuth?: Rule
   /** Page sizes of lists. Default: `{ default: 20, max: 1000 }`. */
   readonly limit?: Partial<PageLimits>
-  /** How much a request may ask for, where it is not the defaults of {@link RequestLimits}. */
+  /** Limits on the size and cost of requests. Defaults: see {@link RequestLimits}. */
   readonly limits?: Partial<RequestLimits>
-  /** Origins whose pages may write, besides our own: `['https://admin.example.org']`. Default: none. */
+  /** Other origins whose pages may write: `['https://admin.example.org']`. Default: none. */
   readonly allowedOrigins?: readonly string[]
   /**
-   * Signs the tokens of keyset paging, so that nobody can make one up; the same for all processes of a site. Default: none, and a
-   * token shows only whether it was damaged.
+   * Secret that signs the tokens of keyset paging, so that they cannot be forged. It must be the same for all processes
+   * of a site. Default: none; then only damaged tokens are detected.
    */
   readonly pagingSecret?: string
-  /** How long a request waits for a connection to the database, in milliseconds; then it is 503. Default: 5,000. */
+  /**
+   * Maximum time that a request waits for a database connection, in milliseconds; then it is refused with 503.
+   * Default: 5,000.
+   */
   readonly waitLimit?: number
   /**
-   * How long a SQL statement of this service may take, in milliseconds; then the database ends it, and the request is 503. 0 for no limit.
-   * Default: 10,000.
+   * Maximum time of a SQL statement of this service, in milliseconds; then the database cancels it, and the request is
+   * refused with 503. 0 for no limit. Default: 10,000.
    */
   readonly statementTimeout?: number
-  /** Whether transactions on a SQLite data source wait for each other: see `lockSqlite`. Default: true. */
+  /** Whether transactions on a SQLite data source wait for each other; see `lockSqlite`. Default: true. */
   readonly sqliteLock?: boolean
-  /** Whether `GET {prefix}/health/` says if the database answers (200) or not (503), to everybody. Default: false. */
+  /**
+   * Whether `GET {prefix}/health/` reports to all clients whether the database responds (200) or not (503).
+   * Default: false.
+   */
   readonly health?: boolean
   /**
-   * Whether `GET {prefix}/openapi.json` describes what is mounted, and `GET {prefix}/` lists it; a rule says who may read that.
-   * Default: true, everybody.
+   * Whether `GET {prefix}/openapi.json` serves the OpenAPI document, and `GET {prefix}/` the list of resources. A rule
+   * restricts who may read them. Default: true, for all clients.
    */
   readonly openapi?: boolean | Rule
-  /** What the description says of the whole: title, version, description, contact, license. */
+  /** Object `info` of the OpenAPI document: title, version, description, contact, license. */
   readonly info?: ApiInfo
   /**
-   * Whether a browser finds a page to look at records at `{prefix}/`, and Swagger UI at `{prefix}/docs/`. Default: true, with
-   * `openapi`.
+   * Whether `{prefix}/` serves the explorer to browsers, and `{prefix}/docs/` Swagger UI. It requires `openapi`.
+   * Default: true.
    */
   readonly explorer?: boolean
-  /** Whether answers say in `Server-Timing` what they have cost. Default: false. */
+  /**
+   * Whether responses have a `Server-Timing` header: the number and total time of the SQL statements, and the time of
+   * the whole request. Default: false.
+   */
   readonly serverTiming?: boolean
-  /** What `@UserAccount` says, for an entity that carries no decorator. */
+  /** Options of `@UserAccount` for an entity without the decorator. */
   readonly users?: UserRegistration
-  /** Entities that carry no `@Resource`, each with its options. */
+  /** Entities without the decorator `@Resource`, each with its options. */
   readonly resources?: readonly ResourceRegistration[]
 }
 
-/** The options with their defaults. */
+/** Options of a mount with their defaults applied. */
 export interface MountSettings
   extends Required<
     Omit<MountOptions, 'prefix' | 'limit' | 'limits' | 'users' | 'pagingSecret' | 'openapi' | 'statementTimeout'>
   > {
-  /** The prefix without a slash at its end. */
+  /** `prefix` without a trailing slash. */
   readonly base: string
   readonly limits: Limits
-  /** `statementTimeout`; Infinity for none. */
+  /** `statementTimeout`; Infinity for no limit. */
   readonly timeLimit: number
   readonly users: UserRegistration | undefined
   readonly pagingSecret: string | undefined
-  /** Who may read the description; false for nobody. */
+  /** Rule for reading the OpenAPI document; false if it is not served. */
   readonly openapi: Rule | false
 }
 
-/** Fills in what was left out. @param options checked */
+/** Applies the defaults. @param options options that `checkOptions` has checked */
 export function withDefaults(options: MountOptions): MountSettings {
   const { prefix = '/api', defaultAuth = readOnlyRule(), limit = {}, limits, users, resources = [] } = options
   const {
@@ -86,7 +95,7 @@ export function withDefaults(options: MountOptions): MountSettings {
   return {
     base: prefix.replace(/\/$/, ''),
     defaultAuth,
-    limits: { ...defaultLimits, ...given(limits), page: { default: size, max } },
+    limits: { ...defaultLimits, ...definedOptions(limits), page: { default: size, max } },
     users,
     resources,
     allowedOrigins,
@@ -95,16 +104,17 @@ export function withDefaults(options: MountOptions): MountSettings {
     timeLimit: statementTimeout === 0 ? Number.POSITIVE_INFINITY : statementTimeout,
     sqliteLock,
     health,
-    openapi: openapi === true ? everybody : openapi,
-    info: given(info),
+    openapi: openapi === true ? publicRule : openapi,
+    info: definedOptions(info),
     explorer,
     serverTiming,
   }
 }
 
-const everybody: Rule = () => anonymous
+/** Access rule that permits all clients. */
+const publicRule: Rule = () => anonymous
 
-/** What was not left out. */
-function given<Options extends object>(options: Options = {} as Options): Options {
+/** Copy of the options without those that are undefined. */
+function definedOptions<Options extends object>(options: Options = {} as Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
 }

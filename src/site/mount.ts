@@ -22,32 +22,36 @@ import { buildMiddleware } from './koa'
 import { type MountOptions, type MountSettings, withDefaults } from './mount-options'
 import { buildPages, requireFreeNames } from './pages'
 
-/** One resource as it was mounted. */
+/** Description of a mounted resource. */
 export interface MountedResource {
   readonly name: string
-  /** `/api/note/` */
+  /** Path of the collection: `/api/note/`. */
   readonly path: string
-  /** The properties of a record, in their order. */
+  /** Names of the members of a record, in their order. */
   readonly fields: readonly string[]
-  /** The title of its access rule. */
+  /** Title of the access rule. */
   readonly rule: string
-  /** The field that holds the owner, with `ownerField`. */
+  /** Name of the field that holds the owner, if `ownerField` is set. */
   readonly owner?: string
-  /** What TypeORM's entities are made for, which takes longer: listeners and subscribers of loading or writing, a tree. */
+  /**
+   * Operations for which TypeORM entities are created, because there are listeners or subscribers or the entity is a
+   * tree. These operations take longer.
+   */
   readonly entities?: readonly ('load' | 'write')[]
 }
 
-/** What `mountResources` has mounted. */
+/** Result of `mountResources`. */
 export interface Mounted {
-  /** None until the data source is initialized. */
+  /** Mounted resources; empty until the data source is initialized. */
   readonly resources: readonly MountedResource[]
 }
 
 /**
- * Puts a REST service before the entities of a data source: everything that carries `@Resource`, and what `resources` names.
- * Paths that name no resource go on to the next middleware. Until the data source is initialized every path of that shape is 503.
- * @throws {ConfigError} with all mistakes at once (specification: Checks at mount); what can only be seen in an initialized data source is thrown by its
- * `initialize()`, which closes it again
+ * Mounts a REST service for the entities of a data source that have the decorator `@Resource` or are listed in the
+ * option `resources`. A request whose path does not name a resource is passed to the next middleware. Until the data
+ * source is initialized, requests to all paths that could name a resource are refused with 503.
+ * @throws {ConfigError} with all mistakes (specification: Checks at mount). Mistakes that only an initialized data
+ * source shows are thrown by its `initialize()`, which closes it again
  */
 export function mountResources<State, Custom>(
   app: Koa<State, Custom>,
@@ -64,20 +68,20 @@ export function mountResources<State, Custom>(
   if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit }, timeLimit)
   const session: DbSession = { dataSource, waitLimit, timeLimit, statements: newStatementCache() }
   let service: Service | undefined
-  const forget = (): void => {
+  const discard = (): void => {
     service = undefined
   }
-  whenInitialized(dataSource, forget, () => {
+  whenInitialized(dataSource, discard, () => {
     service = buildService(dataSource, settings, mistakes)
     dialectOf(dataSource).prepareConnections(dataSource.driver, timeLimit)
     renewConnectionQueues(session)
     noteMissingIndexes(dataSource, service.resources.values())
-    // Nothing depends on it.
+    // Only writes warnings to the log: the mount works without it.
     warnOfSettings(session).catch(() => undefined)
   })
   const pages = buildPages(settings, session)
-  const current = (): typeof service => (dataSource.isInitialized ? service : undefined)
-  app.use(buildMiddleware({ base, session, service: current, pages, serverTiming, limits }))
+  const currentService = (): typeof service => (dataSource.isInitialized ? service : undefined)
+  app.use(buildMiddleware({ base, session, service: currentService, pages, serverTiming, limits }))
   return {
     get resources() {
       return [...(service?.resources.values() ?? [])].map((resource) => describe(resource, base))
@@ -85,22 +89,30 @@ export function mountResources<State, Custom>(
   }
 }
 
+/** Time limit of each data source, in milliseconds: that of its first mount. */
 const timeLimits = new WeakMap<DataSource, number>()
 
-/** Connections are prepared for one time limit. @throws {ConfigError} for another mount with another one */
+/**
+ * Requires that all mounts of a data source have the same time limit, because its connections are prepared with it.
+ * @throws {ConfigError}
+ */
 function requireSameTimeLimit(dataSource: DataSource, timeLimit: number): void {
-  const known = timeLimits.get(dataSource) ?? timeLimit
-  timeLimits.set(dataSource, known)
-  if (known === timeLimit) return
+  const firstLimit = timeLimits.get(dataSource) ?? timeLimit
+  timeLimits.set(dataSource, firstLimit)
+  if (firstLimit === timeLimit) return
   throw new ConfigError(['"statementTimeout" must be the same for all mounts of a data source'])
 }
 
-/** Now, where it is initialized, and each time that it will be; an error is then that of `initialize()`. */
-function whenInitialized(dataSource: DataSource, forget: () => void, build: () => void): void {
+/**
+ * Calls `build` each time that the data source is initialized, and at once if it already is. An error of `build` is
+ * thrown by `initialize()`.
+ * @param discard is called before the data source is initialized again
+ */
+function whenInitialized(dataSource: DataSource, discard: () => void, build: () => void): void {
   const initialize = dataSource.initialize.bind(dataSource)
   dataSource.initialize = async () => {
-    // What was built is of the metadata of before, and the database may be in the middle of a migration.
-    if (!dataSource.isInitialized) forget()
+    // The old service refers to the old metadata, and the database may be in the middle of a migration.
+    if (!dataSource.isInitialized) discard()
     await initialize()
     try {
       build()

@@ -2,17 +2,17 @@ import type { Context } from 'koa'
 import type { Service } from '../pipeline/service'
 import type { HttpResponse } from '../response/http-response'
 
-/** What is read at a path that is no resource's. */
+/** Request for a page: a path of the mount that does not belong to a resource. */
 export interface PageRequest {
   readonly context: Context
-  /** Undefined while the database is not connected. */
+  /** Undefined while the data source is not initialized. */
   readonly service: Service | undefined
-  /** The path of the mount as the client knows it, `koa-mount`'s part with it: `/api`. */
+  /** Path of the mount as the client sees it, including a prefix of `koa-mount` or Express: `/api`. */
   readonly root: string
 }
 
-/** Answers GET and HEAD at its path. */
+/** Handles GET and HEAD for a page. */
 export type PageHandler = (request: PageRequest) => Promise<HttpResponse>
 
-/** By the path behind the mount's, without a slash at its end: `/health`; empty for the mount itself. */
+/** Pages by their path below the mount, without a trailing slash: `/health`; empty for the mount itself. */
 export type Pages = ReadonlyMap<string, PageHandler>

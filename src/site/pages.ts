@@ -8,7 +8,7 @@ import { healthPage } from './health'
 import type { MountSettings } from './mount-options'
 import type { PageHandler, Pages } from './page'
 
-/** What can be read besides resources, as the options have it. */
+/** Builds the pages that the options enable. */
 export function buildPages({ health, openapi, explorer, info }: MountSettings, session: DbSession): Pages {
   const pages = new Map<string, PageHandler>()
   if (health) pages.set('/health', healthPage(session))
@@ -18,20 +18,21 @@ export function buildPages({ health, openapi, explorer, info }: MountSettings, s
   return explorer ? new Map([...pages, ...docsPages(), ...explorerPages(access)]) : pages
 }
 
-/** @throws {ConfigError} where a resource has the name of a page */
+/** @throws {ConfigError} if a resource has the name of a page */
 export function requireFreeNames(
   { base, health, openapi, explorer }: MountSettings,
   resources: Registry['resources'],
 ): void {
   const taken: readonly (readonly [name: string, option: string])[] = [
-    ...(health ? [['health', '"health" left out'] as const] : []),
+    ...(health ? [['health', '{ health: false }'] as const] : []),
     ...(explorer && openapi !== false ? [['docs', '{ explorer: false }'] as const] : []),
   ]
   const mistakes = taken
     .filter(([name]) => resources.has(name))
     .map(
       ([name, option]) =>
-        `"${name}" is the path ${base}/${name}/, and a resource has that name: give it another "name", or mount with ${option}`,
+        `"${name}" is the name of a resource and of the page ${base}/${name}/: ` +
+        `give the resource another "name", or mount with ${option}`,
     )
   if (mistakes.length > 0) throw new ConfigError(mistakes)
 }

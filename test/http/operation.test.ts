@@ -51,7 +51,7 @@ test('the limit of a body', async () => {
   const post = (title: string) => send(url, 'POST /api/note/', { as: 'bob', body: { title, author_id: 2 } })
   expect((await post('x')).status).toBe(201)
   const reply = await post('x'.repeat(20))
-  expect([reply.status, reply.json()]).toMatchObject([413, { detail: 'a body may have 40 bytes' }])
+  expect([reply.status, reply.json()]).toMatchObject([413, { detail: 'a body may have at most 40 bytes' }])
 })
 
 test('health: 200 or 503, no data, one statement at a time', async () => {
