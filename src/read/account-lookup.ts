@@ -10,38 +10,42 @@ import type { ColumnMetadata } from '../schema/metadata'
 import { buildReadColumn, type ReadColumn } from '../schema/stored-column'
 import { columnSql, type Row, readerOf, selection } from './row'
 
-const alias = 'u'
+const accountAlias = 'u'
 
-/** Reads the users of a name, in one statement. Whether the name is exactly theirs is decided in `access/account.ts`. */
+/**
+ * Builds the lookup of accounts by username, which runs one SELECT. Some databases compare text without regard to case:
+ * `access/account.ts` checks that the username is exactly equal.
+ */
 export function buildAccountLookup(source: AccountSource): AccountLookup<DbSession> {
   return async (session, username) => {
     const { dataSource } = session
-    const { roles, columns } = accountColumns(source, dataSource)
+    const { properties, columns } = accountColumns(source, dataSource)
     const { values, bind } = gather()
     const name = bind(dataSource.driver.preparePersistentValue(username, source.username))
     const statement = statementOf(session, 'account', () => {
-      const builder = dataSource.createQueryBuilder(source.metadata.target, alias).select([])
-      // Expressions keep their position. TypeORM 0.3 moves properties, as `u.admin`, into the order of the entity.
-      for (const [expression, position] of selection(dataSource, columns, alias))
+      const builder = dataSource.createQueryBuilder(source.metadata.target, accountAlias).select([])
+      // The columns are SQL expressions because these keep their order. TypeORM 0.3 sorts properties, such as
+      // `u.admin`, into the order of the entity's columns.
+      for (const [expression, position] of selection(dataSource, columns, accountAlias))
         builder.addSelect(expression, position)
-      const usernameSql = columnSql(dataSource, buildReadColumn(source.username, dataSource), alias)
+      const usernameSql = columnSql(dataSource, buildReadColumn(source.username, dataSource), accountAlias)
       return compile(dataSource, builder.where(`${usernameSql} = ${name}`), values.length)
     })
     const { records } = await execute(session, statement, values).catch((error: unknown) => {
-      // A name that the database cannot write is nobody's.
+      // If the database rejects the username as a value, no account has this name.
       if (violationOf(error, dataSource, source.metadata) === undefined) throw error
       return { records: [] }
     })
-    return records.map((raw) => readAccount(roles, readerOf(columns, dataSource)(raw)))
+    return records.map((raw) => readAccount(properties, readerOf(columns, dataSource)(raw)))
   }
 }
 
-/** The columns that an account is read from, and what each of them says, in the same order. */
+/** Columns from which an account is read, and the property of {@link Account} that each one sets, in the same order. */
 const accountColumns = memoize(
   (
     { key, username, password, admin, active }: AccountSource,
     dataSource: DataSource,
-  ): { readonly roles: readonly string[]; readonly columns: readonly ReadColumn[] } => {
+  ): { readonly properties: readonly string[]; readonly columns: readonly ReadColumn[] } => {
     const columnOf: Readonly<Record<keyof Account, ColumnMetadata | undefined>> = {
       id: key,
       username,
@@ -49,26 +53,30 @@ const accountColumns = memoize(
       admin,
       active,
     }
-    const found = Object.entries(columnOf).flatMap(([role, column]) => (column === undefined ? [] : [{ role, column }]))
+    const stored = Object.entries(columnOf).flatMap(([property, column]) =>
+      column === undefined ? [] : [{ property, column }],
+    )
     return {
-      roles: found.map(({ role }) => role),
-      columns: found.map(({ column }) => buildReadColumn(column, dataSource)),
+      properties: stored.map(({ property }) => property),
+      columns: stored.map(({ column }) => buildReadColumn(column, dataSource)),
     }
   },
 )
 
-function readAccount(roles: readonly string[], row: Row): Account {
-  const values: Readonly<Record<string, unknown>> = Object.fromEntries(roles.map((role, index) => [role, row[index]]))
+function readAccount(properties: readonly string[], row: Row): Account {
+  const values: Readonly<Record<string, unknown>> = Object.fromEntries(
+    properties.map((property, index) => [property, row[index]]),
+  )
   return {
     id: values['id'] as Account['id'],
     username: values['username'],
     password: values['password'],
-    admin: isSet(values['admin']),
-    active: !('active' in values) || isSet(values['active']),
+    admin: isTrue(values['admin']),
+    active: !('active' in values) || isTrue(values['active']),
   }
 }
 
-/** A flag is a boolean, or a number that is not 0. */
-function isSet(value: unknown): boolean {
+/** Whether the value of a boolean column is true. Some drivers return numbers. */
+function isTrue(value: unknown): boolean {
   return Boolean(Number(value))
 }

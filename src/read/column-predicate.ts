@@ -8,8 +8,9 @@ import { resolution } from '../value/date-time'
 import type { OperatorName } from '../value/value-type'
 import { toParameter } from './row'
 
-/** A column of a condition, and how to compare it. */
+/** Left side of a comparison: a column as SQL, its type, and how values are bound. */
 export interface Side {
+  /** SQL of the column, as it is compared. */
   readonly column: string
   readonly stored: StoredColumn
   readonly dataSource: DataSource
@@ -18,21 +19,21 @@ export interface Side {
 
 type ToSql = (side: Side, values: readonly unknown[]) => string
 
-/** Compares a column with values, of which each is bound. */
+/** Writes a comparison of one column with values as SQL. All values are bound. */
 export function compareColumn(side: Side, operator: OperatorName, values: readonly unknown[]): string {
-  const table = side.stored.valueType.upperBound === undefined ? scalars : spans
-  return table[operator](side, values)
+  const comparisons = side.stored.valueType.upperBound === undefined ? exactComparisons : rangeComparisons
+  return comparisons[operator](side, values)
 }
 
-/** Whether the text depends on nothing but how many values there are, each of which is bound once, in order. */
+/** Whether the SQL depends only on the number of values, and each value is bound once, in order. */
 export function bindsEach({ valueType }: StoredColumn, operator: OperatorName): boolean {
-  return valueType.upperBound === undefined && !bindsOther.has(operator)
+  return valueType.upperBound === undefined && !bindsOtherValues.has(operator)
 }
 
-/** Operators that write a value into the text, or bind another one in its place. */
-const bindsOther: ReadonlySet<OperatorName> = new Set(['is', 'like', 'ilike'])
+/** Operators whose SQL depends on the values (`is`), or that bind another text in place of the value (patterns). */
+const bindsOtherValues: ReadonlySet<OperatorName> = new Set(['is', 'like', 'ilike'])
 
-/** Binds a value of the column's kind as the database stores it. */
+/** Binds a value as the database stores it. @returns the SQL to compare the column with */
 function bindStored({ dataSource, stored, bind }: Side, value: unknown): string {
   return dialectOf(dataSource).operand(stored, bind(toParameter(dataSource, stored, value)))
 }
@@ -70,8 +71,8 @@ const matchAny =
       }),
     )
 
-/** All but those of {@link bindsOther} bind each value once, in order. */
-const scalars: Readonly<Record<OperatorName, ToSql>> = {
+/** Comparisons with exact values. All operators except {@link bindsOtherValues} bind each value once, in order. */
+const exactComparisons: Readonly<Record<OperatorName, ToSql>> = {
   eq: equalsAny,
   in: equalsAny,
   ne: (side, values) => all(values.map((value) => `NOT (${equalsAny(side, [value])})`)),
@@ -84,44 +85,45 @@ const scalars: Readonly<Record<OperatorName, ToSql>> = {
   ilike: matchAny(true),
 }
 
-/** What begins where the value ends, bound; undefined behind the last value. */
-function bindEnd(side: Side, value: unknown): string | undefined {
-  const end = side.stored.valueType.upperBound?.(value)
-  return end === undefined ? undefined : bindStored(side, end)
+/** Binds the exclusive upper bound of a value's range. @returns undefined if the range has no upper bound */
+function bindUpperBound(side: Side, value: unknown): string | undefined {
+  const upperBound = side.stored.valueType.upperBound?.(value)
+  return upperBound === undefined ? undefined : bindStored(side, upperBound)
 }
 
-function within(side: Side, value: unknown): string {
+function isWithin(side: Side, value: unknown): string {
   const from = `${side.column} >= ${bindStored(side, value)}`
-  const end = bindEnd(side, value)
-  return end === undefined ? from : `(${from} AND ${side.column} < ${end})`
+  const upperBound = bindUpperBound(side, value)
+  return upperBound === undefined ? from : `(${from} AND ${side.column} < ${upperBound})`
 }
 
-const untilEnd = (side: Side, value: unknown): string => {
-  const end = bindEnd(side, value)
-  return end === undefined ? `${side.column} IS NOT NULL` : `${side.column} < ${end}`
+const beforeUpperBound = (side: Side, value: unknown): string => {
+  const upperBound = bindUpperBound(side, value)
+  return upperBound === undefined ? `${side.column} IS NOT NULL` : `${side.column} < ${upperBound}`
 }
 
-const fromEnd = (side: Side, value: unknown): string => {
-  const end = bindEnd(side, value)
-  return end === undefined ? '1 = 0' : `${side.column} >= ${end}`
+const atOrAfterUpperBound = (side: Side, value: unknown): string => {
+  const upperBound = bindUpperBound(side, value)
+  return upperBound === undefined ? '1 = 0' : `${side.column} >= ${upperBound}`
 }
 
 /**
- * The longest list whose members are compared one by one, which can use an index. Longer ones are looked up as a whole: 500 dates took
- * SQLite 7 seconds for 100,000 rows, and more than 256 were too deep an expression for it.
+ * Maximum number of values that are compared one by one with OR, which can use an index. Longer lists become one IN
+ * over the truncated column: with OR, 500 dates took SQLite 7 seconds for 100,000 rows, and more than 256 exceeded its
+ * maximum expression depth.
  */
 const maxAlternatives = 4
 
-/** Whether a value is one of a date-time to the millisecond, else one to what is shown. */
+/** Whether a value is a date-time with milliseconds. Other values have the precision in which records show them. */
 const isToMillisecond = (value: unknown): boolean => value instanceof Date && resolution(value) === 1
 
-const withinAny: ToSql = (side, values) => {
-  if (values.length <= maxAlternatives) return any(values.map((value) => within(side, value)))
-  const shown = values.filter((value) => !isToMillisecond(value))
-  const exact = values.filter(isToMillisecond)
+const isWithinAny: ToSql = (side, values) => {
+  if (values.length <= maxAlternatives) return any(values.map((value) => isWithin(side, value)))
+  const shownValues = values.filter((value) => !isToMillisecond(value))
+  const millisecondValues = values.filter(isToMillisecond)
   return any([
-    ...(shown.length > 0 ? [truncatedIn(side, 'shown', shown)] : []),
-    ...(exact.length > 0 ? [truncatedIn(side, 'milliseconds', exact)] : []),
+    ...(shownValues.length > 0 ? [truncatedIn(side, 'shown', shownValues)] : []),
+    ...(millisecondValues.length > 0 ? [truncatedIn(side, 'milliseconds', millisecondValues)] : []),
   ])
 }
 
@@ -133,7 +135,7 @@ function truncatedIn(side: Side, digits: Digits, values: readonly unknown[]): st
 const truncated = ({ dataSource, stored, column }: Side, digits: Digits): string =>
   dialectOf(dataSource).truncated(stored, column, digits)
 
-/** Whether the columns are equal to the values of a row, of any of them. */
+/** Predicate that several columns are, together, equal to one of the rows of values. */
 export function isAnyRow(sides: readonly Side[], rows: readonly (readonly unknown[])[]): string {
   const [{ dataSource } = {}] = sides
   const isExact = rows.flat().some(isToMillisecond)
@@ -147,12 +149,15 @@ export function isAnyRow(sides: readonly Side[], rows: readonly (readonly unknow
   )
 }
 
-/** A date-time is a span, because it is shown to the second only (specification: Date-times); so are times, and dates, since SQLite may store more. */
-const spans: Readonly<Record<OperatorName, ToSql>> = {
-  ...scalars,
-  eq: withinAny,
-  in: withinAny,
-  ne: (side, values) => all(values.map((value) => `NOT (${within(side, value)})`)),
-  lte: (side, values) => all(values.map((value) => untilEnd(side, value))),
-  gt: (side, values) => all(values.map((value) => fromEnd(side, value))),
+/**
+ * Comparisons with values that stand for a range. A date-time is a range because it is shown to the second only
+ * (specification: Date-times); times and dates are ranges because SQLite may store more digits than are shown.
+ */
+const rangeComparisons: Readonly<Record<OperatorName, ToSql>> = {
+  ...exactComparisons,
+  eq: isWithinAny,
+  in: isWithinAny,
+  ne: (side, values) => all(values.map((value) => `NOT (${isWithin(side, value)})`)),
+  lte: (side, values) => all(values.map((value) => beforeUpperBound(side, value))),
+  gt: (side, values) => all(values.map((value) => atOrAfterUpperBound(side, value))),
 }

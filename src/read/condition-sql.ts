@@ -7,74 +7,87 @@ import { keysetSql } from './keyset'
 import { columnSql } from './row'
 import { someSql, type WrittenCondition } from './select-query'
 
-/** What the parts of a condition become. */
-interface Writer {
+/** Turns each part of a condition into a string: SQL, or a cache key. */
+interface ConditionVisitor {
   readonly compare: (comparison: Comparison, values: readonly unknown[]) => string
   readonly some: (some: Some, where: string, isNested: boolean) => string
   readonly combine: (type: Combination['type'] | 'not', parts: readonly string[]) => string
 }
 
-/** Visits a condition, always in the same order: that in which its values are bound. */
-function write(condition: Condition, values: Query['values'], writer: Writer, isNested = false): string {
-  if (condition.type === 'compare') return writer.compare(condition, values[condition.slot] ?? [])
-  if (condition.type === 'some') return writer.some(condition, write(condition.where, values, writer, true), isNested)
+/** Visits all parts of a condition in a fixed order, in which their values are bound. */
+function visitCondition(
+  condition: Condition,
+  values: Query['values'],
+  visitor: ConditionVisitor,
+  isNested = false,
+): string {
+  if (condition.type === 'compare') return visitor.compare(condition, values[condition.slot] ?? [])
+  if (condition.type === 'some')
+    return visitor.some(condition, visitCondition(condition.where, values, visitor, true), isNested)
   const parts = condition.type === 'not' ? [condition.condition] : condition.conditions
-  return writer.combine(
+  return visitor.combine(
     condition.type,
-    parts.map((part) => write(part, values, writer, isNested)),
+    parts.map((part) => visitCondition(part, values, visitor, isNested)),
   )
 }
 
 /**
- * Binds the values of a plan.
- * @returns what the SQL of its condition depends on besides its names: most of the SQL is not written for each request
+ * Binds the values of a query's condition and cursor.
+ * @returns the part of the cache key that depends on the values, such as their number. It is cheaper than writing the
+ * SQL, which happens only for a new cache key
  */
-export function bindCondition(dataSource: DataSource, plan: Query, bind: Bind): string {
-  const { scope, values } = plan
-  const key = write(scope.where, values, {
-    compare: (comparison, given) => bindComparison(comparison, given, dataSource, bind),
+export function bindCondition(dataSource: DataSource, query: Query, bind: Bind): string {
+  const { scope, values } = query
+  const key = visitCondition(scope.where, values, {
+    compare: (comparison, operands) => bindComparison(comparison, operands, dataSource, bind),
     some: (_, where) => where,
     combine: (_, parts) => parts.join('\n'),
   })
-  const after = keysetSql(dataSource, plan, bind)
-  return after === undefined ? key : `${key}\n${after}`
+  const keysetPredicate = keysetSql(dataSource, query, bind)
+  return keysetPredicate === undefined ? key : `${key}\n${keysetPredicate}`
 }
 
-/** Writes the condition of a plan as SQL, with the placeholders of {@link bindCondition}. */
-export function conditionSql(dataSource: DataSource, plan: Query): WrittenCondition {
-  const { scope, values } = plan
-  const { values: bound, bind } = gather()
+/** Writes the condition and the cursor of a query as SQL. Its placeholders are numbered as in {@link bindCondition}. */
+export function conditionSql(dataSource: DataSource, query: Query): WrittenCondition {
+  const { scope, values } = query
+  const { values: boundValues, bind } = gather()
   const parameters: ObjectLiteral = {}
-  const sql = write(scope.where, values, {
-    compare: (comparison, given) => comparisonSql(comparison, given, dataSource, bind),
+  const sql = visitCondition(scope.where, values, {
+    compare: (comparison, operands) => comparisonSql(comparison, operands, dataSource, bind),
     some: (some, where, isNested) => {
       const holdsForNulls = holdsForNull(some.where, values)
-      const isChained = isNested || isCombined(some.where, ({ type }) => type === 'some')
-      return someSql(dataSource, some, { sql: where, holdsForNulls }, isChained, parameters)
+      const isNestedSubquery = isNested || hasMember(some.where, ({ type }) => type === 'some')
+      return someSql(dataSource, some, { sql: where, holdsForNulls }, isNestedSubquery, parameters)
     },
     combine: combineSql,
   })
-  const after = keysetSql(dataSource, plan, bind)
-  const inTime = bound.length > maxUncheckedValues ? inTimeSql(dataSource, plan) : undefined
-  // First, since SQLite leaves out the conditions after one that does not hold.
-  return { sql: combineSql('and', [inTime, sql, after].filter(Boolean) as string[]), parameters }
+  const keysetPredicate = keysetSql(dataSource, query, bind)
+  const timeLimitSql = boundValues.length > maxUncheckedValues ? timeLimitCondition(dataSource, query) : undefined
+  // The time limit comes first because SQLite does not evaluate the conditions after one that is false.
+  return { sql: combineSql('and', [timeLimitSql, sql, keysetPredicate].filter(Boolean) as string[]), parameters }
 }
 
-/** Values of a condition whose time is not checked: with no more of them, SQLite takes less than a second for 100,000 rows. */
+/**
+ * Maximum number of bound values without a time-limit condition: with at most this many, SQLite takes less than a
+ * second for 100,000 rows.
+ */
 const maxUncheckedValues = 64
 
-function inTimeSql(dataSource: DataSource, { resource }: Query): string | undefined {
+function timeLimitCondition(dataSource: DataSource, { resource }: Query): string | undefined {
   const [column] = resource.key.columns
   return column && dialectOf(dataSource).whileInTime(dataSource, columnSql(dataSource, column, rootAlias))
 }
 
-/** SQL has three truth values: what is unknown because of nulls is not true, so that its complement is. */
-const combineSql: Writer['combine'] = (type, parts) => {
+/**
+ * Joins the SQL of conditions. `not` is `IS NOT TRUE`, which also holds where the condition is unknown because of
+ * nulls.
+ */
+const combineSql: ConditionVisitor['combine'] = (type, parts) => {
   if (type === 'not') return `(${parts.join()}) IS NOT TRUE`
   return parts.length > 1 ? `(${parts.join(type === 'and' ? ' AND ' : ' OR ')})` : parts.join()
 }
 
-/** Whether a condition of a subquery holds where every column is null, as `is=null` does. */
+/** Whether a condition of a subquery holds for a missing record, whose columns are all null, as `is=null` does. */
 function holdsForNull(condition: Condition, values: Query['values']): boolean {
   if (condition.type === 'compare') {
     return condition.operator === 'is' && (values[condition.slot] ?? []).includes('null')
@@ -83,6 +96,6 @@ function holdsForNull(condition: Condition, values: Query['values']): boolean {
   return condition.type === 'and' && condition.conditions.every((part) => holdsForNull(part, values))
 }
 
-function isCombined(condition: Condition, matches: (part: Condition) => boolean): boolean {
+function hasMember(condition: Condition, matches: (part: Condition) => boolean): boolean {
   return condition.type === 'and' && condition.conditions.some(matches)
 }

@@ -5,16 +5,19 @@ import type { ListQuery } from '../query/query'
 import { bindCondition, conditionSql } from './condition-sql'
 import { countQuery } from './select-query'
 
-/** Counts the records of a list, those of all its pages. @param most from how many on it stops; undefined for none */
-export async function countRows(session: DbSession, plan: ListQuery, most: number | undefined): Promise<number> {
+/**
+ * Counts the records of a list, on all of its pages.
+ * @param maxRows stops counting at this number; undefined counts all records
+ */
+export async function countRows(session: DbSession, query: ListQuery, maxRows: number | undefined): Promise<number> {
   const { dataSource } = session
   const { values, bind } = gather()
-  // Pages after a token are pages of the same list.
-  const all = { ...plan, start: undefined }
-  const key = `count ${most === undefined} ${plan.cacheKey} ${bindCondition(dataSource, all, bind)}`
-  const tail = most === undefined ? '' : ` LIMIT ${bind(most)}`
+  // The count does not depend on the cursor: it includes the records before it.
+  const allPages = { ...query, start: undefined }
+  const key = `count ${maxRows === undefined} ${query.cacheKey} ${bindCondition(dataSource, allPages, bind)}`
+  const tail = maxRows === undefined ? '' : ` LIMIT ${bind(maxRows)}`
   const statement = statementOf(session, key, () =>
-    compile(dataSource, countQuery(dataSource, all, conditionSql(dataSource, all), tail), values.length),
+    compile(dataSource, countQuery(dataSource, allPages, conditionSql(dataSource, allPages), tail), values.length),
   )
   const { records } = await execute(session, statement, values)
   return Number(records[0]?.[0])

@@ -11,61 +11,62 @@ import { storedValueReader } from './json-value'
 import { recordOfRaw, recordOfRow } from './record'
 import { fieldValue, type Row } from './row'
 
-/** A record as it is stored, and its strong validator (RFC 9110, ETag). */
+/** JSON of a stored record, and its strong validator (RFC 9110, ETag). */
 export interface StoredRecord {
   readonly json: string
   readonly tag: string
 }
 
+/** Renders a row of values, as entities hold them, and computes its ETag. */
 export function recordStored(resource: Resource, row: Row): StoredRecord {
   const json = JSON.stringify(recordOfRow(resource)(row))
   return {
     json,
     tag: tagOf(
       json,
-      finerFields(resource).map((field) => fieldValue(resource, row, field)),
+      fieldsWithHiddenPrecision(resource).map((field) => fieldValue(resource, row, field)),
     ),
   }
 }
 
-/** As {@link recordStored}, of a row as the driver hands it out. */
+/** Same as {@link recordStored}, for a raw row of the driver. */
 export function recordStoredRaw(resource: Resource, dataSource: DataSource, raw: RawRow): StoredRecord {
   const json = JSON.stringify(recordOfRaw(resource, dataSource)(raw))
   return {
     json,
     tag: tagOf(
       json,
-      finerReaders(resource, dataSource).map((read) => read(raw)),
+      hiddenPrecisionReaders(resource, dataSource).map((read) => read(raw)),
     ),
   }
 }
 
 /**
- * A digest of what a record shows, its version with it. What is hidden has no part in it, so that nobody can tell from it that it
- * has changed, or what it is.
- * @param finer values of which more is stored than shown
+ * Computes an ETag from the JSON of a record. Hidden fields are not included: otherwise clients could find out that a
+ * hidden value has changed, or guess the value.
+ * @param exactValues values of shown fields that are stored with more digits than the JSON has
  */
-function tagOf(json: string, finer: readonly unknown[]): string {
+function tagOf(json: string, exactValues: readonly unknown[]): string {
   let text = json
-  for (const value of finer) if (value instanceof Date) text += ` ${value.getTime()}`
+  for (const value of exactValues) if (value instanceof Date) text += ` ${value.getTime()}`
   return `"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
-/** Date-times have more than is shown of them. */
-const finerFields = memoize(({ outputFields }: Resource): readonly Field[] =>
+/** Shown fields whose stored value may have more digits than the JSON, such as the fraction of a date-time. */
+const fieldsWithHiddenPrecision = memoize(({ outputFields }: Resource): readonly Field[] =>
   outputFields.filter(
     ({ valueType, columns }) =>
       valueType.upperBound !== undefined || columns.some(({ valueColumn }) => valueColumn.transformer),
   ),
 )
 
-/** They, of a row as the driver hands it out. */
-const finerReaders = memoize((resource: Resource, dataSource: DataSource) =>
-  finerFields(resource).map((field) => storedValueReader(field, resource, dataSource)),
+/** Readers of {@link fieldsWithHiddenPrecision} for raw rows of the driver. */
+const hiddenPrecisionReaders = memoize((resource: Resource, dataSource: DataSource) =>
+  fieldsWithHiddenPrecision(resource).map((field) => storedValueReader(field, resource, dataSource)),
 )
 
 /**
- * Checks `If-Match` for a record that nobody else can change before it is written.
+ * Compares `If-Match` with the ETag of a row. The row must be locked until the write.
  * @throws {ApiError} `precondition-failed`
  */
 export function requireState(resource: Resource, row: Row, { ifMatch }: WriteTarget): void {
@@ -73,7 +74,7 @@ export function requireState(resource: Resource, row: Row, { ifMatch }: WriteTar
     throw preconditionFailed(resource)
 }
 
-/** The refusal of a request on a record that is not what the client believes. */
+/** Error for a record whose ETag does not match the precondition of the request. */
 export function preconditionFailed({ name }: Resource): ApiError {
-  return new ApiError('precondition-failed', `this ${name} is not as If-Match or If-None-Match says; read it again`)
+  return new ApiError('precondition-failed', `this ${name} does not match If-Match or If-None-Match; read it again`)
 }

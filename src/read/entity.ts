@@ -5,39 +5,42 @@ import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import { type Row, toValues } from './row'
 
-/** A value for one column of a statement, as an entity holds it. */
+/** Value for one column of an INSERT or UPDATE, as an entity holds it. */
 export type ColumnValue = readonly [column: ColumnMetadata, value: unknown]
 
-/** A new entity of these values, with what its class brings along, as `published = false`. */
+/** Creates an entity with these values. Property initializers of its class apply, such as `published = false`. */
 export function newEntity({ metadata }: Resource, changes: ChangeSet): ObjectLiteral {
   const entity = metadata.create()
   assign(entity, changes)
   return entity
 }
 
-/** What TypeORM's repository would hand out for a row, with the columns that were read. */
+/** Creates the entity that TypeORM's repository would return for a row, with the columns that were read. */
 export function toEntity(resource: Resource, row: Row): ObjectLiteral {
   const entity = metadataOf(resource, row).create()
   putRow(entity, resource, row)
   return entity
 }
 
-/** Puts what is stored into an entity; what is none of its columns stays. */
+/** Sets the columns of an entity to the values of a row. Other properties are left unchanged. */
 export function putRow(entity: ObjectLiteral, { entityColumns }: Resource, row: Row): void {
   for (const [index, { column }] of entityColumns.slice(0, row.length).entries()) {
-    if (hasProperty(column)) column.setEntityValue(entity, apart(row[index]))
+    if (hasProperty(column)) column.setEntityValue(entity, cloneValue(row[index]))
   }
 }
 
-/** What is in an entity may be changed in place: an object or array that the driver has handed out stays as it was. */
-function apart(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(apart)
+/**
+ * Copies objects, arrays and dates: a listener may change the value in the entity, and the row must stay as it was
+ * read.
+ */
+function cloneValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cloneValue)
   if (value instanceof Date) return new Date(value)
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, apart(member)]))
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, cloneValue(member)]))
 }
 
-/** Puts values into an entity; a foreign key as the record it refers to, of which only the key is known. */
+/** Sets properties of an entity. A foreign key also sets the relation, to an entity that has only its key. */
 export function assign(entity: ObjectLiteral, changes: ChangeSet): void {
   for (const [field, value] of changes) {
     const values = toValues(field, value)
@@ -53,12 +56,12 @@ export function assign(entity: ObjectLiteral, changes: ChangeSet): void {
   }
 }
 
-/** Whether an entity has a value for a field. */
+/** Whether an entity has a value other than `undefined` for a field. */
 export function isIn(entity: ObjectLiteral, { columns }: Field): boolean {
   return columns.every(({ column }) => column.getEntityValue(entity) !== undefined)
 }
 
-/** The values that an entity has, column by column; `undefined` is none. */
+/** The values of an entity by column, without those that are `undefined`. */
 export function columnValues(metadata: EntityMetadata, entity: ObjectLiteral): readonly ColumnValue[] {
   const values: ColumnValue[] = []
   for (const column of metadata.columns) {
@@ -68,19 +71,19 @@ export function columnValues(metadata: EntityMetadata, entity: ObjectLiteral): r
   return values
 }
 
-/** The entity of a row: under single-table inheritance that of its type. */
+/** Metadata of the entity class of a row. Under single-table inheritance the discriminator decides. */
 export function metadataOf({ metadata, entityColumns }: Resource, row: Row): EntityMetadata {
   const index = entityColumns.findIndex(({ column }) => column.isDiscriminator)
   if (index < 0) return metadata
   return metadata.childEntityMetadatas.find(({ discriminatorValue }) => discriminatorValue === row[index]) ?? metadata
 }
 
-/** Whether an entity holds the column's value without its relations: a foreign key that is not declared has no property. */
+/** Whether the entity has a property for the column. A foreign key that is declared only by its relation has none. */
 export function hasProperty(column: ColumnMetadata): boolean {
   return !column.isVirtual
 }
 
-/** The key of a related entity may be a foreign key in its turn. */
+/** Sets the key of a related entity. The key may itself be a foreign key, whose relation is set then. */
 function setKey(entity: ObjectLiteral, column: ColumnMetadata, value: unknown): void {
   if (column.isVirtual && column.relationMetadata && column.referencedColumn) {
     const related = column.relationMetadata.inverseEntityMetadata.create()
@@ -89,11 +92,11 @@ function setKey(entity: ObjectLiteral, column: ColumnMetadata, value: unknown): 
   } else column.setEntityValue(entity, value)
 }
 
-/** Sets a property by its path, as `profile.city`. */
+/** Sets a property by its path, such as `profile.city`. Creates the objects on the way. */
 export function setPath(object: ObjectLiteral, path: string, value: unknown): void {
   const names = path.split('.')
-  const last = names.pop() ?? ''
-  let at = object
-  for (const name of names) at = at[name] ??= {}
-  at[last] = value
+  const property = names.pop() ?? ''
+  let target = object
+  for (const name of names) target = target[name] ??= {}
+  target[property] = value
 }

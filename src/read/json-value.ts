@@ -8,14 +8,16 @@ import type { StoredColumn } from '../schema/stored-column'
 import type { Json } from '../value/value-type'
 import { fromValues, positionsOf, valueReader } from './row'
 
-/** What a row as the driver hands it out shows for a field, without an entity's value in between where that can be spared. */
+/**
+ * Renders a field of a raw row as JSON. Where possible, it skips the conversion to the value that an entity would hold.
+ */
 export const jsonReaderOf = memoize(
   (field: Field, resource: Resource, dataSource: DataSource): ((raw: RawRow) => Json) => {
     const [column, ...others] = field.columns
     const [position = -1] = positionsOf(field, resource)
     if (column !== undefined && others.length === 0) {
-      const show = shownColumn(column, field, dataSource)
-      return (raw) => show(raw[position])
+      const render = columnRenderer(column, field, dataSource)
+      return (raw) => render(raw[position])
     }
     const value = storedValueReader(field, resource, dataSource)
     return (raw) => {
@@ -25,7 +27,7 @@ export const jsonReaderOf = memoize(
   },
 )
 
-/** What such a row holds for a field: as `fieldValue` says it of one that was read. */
+/** Reads the value of a field from a raw row: the same value that `fieldValue` returns for a row of values. */
 export const storedValueReader = memoize(
   (field: Field, resource: Resource, dataSource: DataSource): ((raw: RawRow) => unknown) => {
     const positions = positionsOf(field, resource)
@@ -40,20 +42,20 @@ export const storedValueReader = memoize(
   },
 )
 
-function shownColumn(column: StoredColumn, { valueType }: Field, dataSource: DataSource): (raw: unknown) => Json {
+function columnRenderer(column: StoredColumn, { valueType }: Field, dataSource: DataSource): (raw: unknown) => Json {
   const read = valueReader(column, dataSource)
-  const isPlain = column.valueColumn.transformer === undefined
-  const shown = isPlain ? dialectOf(dataSource).shown?.(column, dataSource) : undefined
-  const isText = isPlain && valueType.name === 'text'
-  const isInteger = isPlain && valueType.name === 'integer'
-  const isFlag = isPlain && valueType.name === 'boolean'
-  // Most are shown as they are stored.
+  const hasNoTransformer = column.valueColumn.transformer === undefined
+  const toShownText = hasNoTransformer ? dialectOf(dataSource).shown?.(column, dataSource) : undefined
+  const isText = hasNoTransformer && valueType.name === 'text'
+  const isInteger = hasNoTransformer && valueType.name === 'integer'
+  const isBoolean = hasNoTransformer && valueType.name === 'boolean'
+  // Fast path: most values are shown as they are stored.
   return (raw) => {
     if (isText && typeof raw === 'string') return raw
     if (isInteger && typeof raw === 'number' && Number.isSafeInteger(raw)) return raw
-    if (isFlag && (raw === 1 || raw === 0)) return raw === 1
-    const known = shown?.(raw)
-    if (known !== undefined) return known
+    if (isBoolean && (raw === 1 || raw === 0)) return raw === 1
+    const shownText = toShownText?.(raw)
+    if (shownText !== undefined) return shownText
     const value = read(raw) ?? null
     return value === null ? null : valueType.toJson(value)
   }

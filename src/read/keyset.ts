@@ -7,79 +7,94 @@ import { type Order, type Query, rootAlias } from '../query/query'
 import { type CursorValue, isCursorValue } from '../request/cursor'
 import { columnSql, comparedSql, mayBeNull } from './row'
 
-/** What a list by keyset reads of each row behind its columns: where it stands in the order. */
-export function cursorSelection(dataSource: DataSource, plan: Query): readonly [string, string][] {
-  if (plan.cursor === undefined) return []
-  const width = plan.resource[plan.select].length
-  return plan.ordering.map((order, index) => [spell(dataSource, order).read, String(width + index)])
+/**
+ * Columns that keyset paging reads in addition to those of the resource: the sort columns, for the cursors of the
+ * page's links.
+ */
+export function cursorSelection(dataSource: DataSource, query: Query): readonly [string, string][] {
+  if (query.cursor === undefined) return []
+  const width = query.resource[query.select].length
+  return query.ordering.map((order, index) => [cursorSqlOf(dataSource, order).read, String(width + index)])
 }
 
-/** Where a row stands in the order of its plan; undefined where no token can say it. */
-export function cursorValuesOf(dataSource: DataSource, plan: Query, raw: RawRow): readonly CursorValue[] | undefined {
-  const width = plan.resource[plan.select].length
-  const place = plan.ordering.map((_, index) => raw[width + index] ?? null)
-  return place.every(isCursorValue) && areCursorValues(dataSource, plan, place) ? place : undefined
+/** Values of a row's sort columns, for a cursor. @returns undefined if a cursor cannot hold one of them */
+export function cursorValuesOf(dataSource: DataSource, query: Query, raw: RawRow): readonly CursorValue[] | undefined {
+  const width = query.resource[query.select].length
+  const cursorValues = query.ordering.map((_, index) => raw[width + index] ?? null)
+  return cursorValues.every(isCursorValue) && areCursorValues(dataSource, query, cursorValues)
+    ? cursorValues
+    : undefined
 }
 
-/** Whether there is a value for each sort column that it can be compared with. */
-export function areCursorValues(dataSource: DataSource, { ordering }: Query, place: readonly CursorValue[]): boolean {
+/** Whether each sort column can be compared with its value in a cursor. */
+export function areCursorValues(
+  dataSource: DataSource,
+  { ordering }: Query,
+  cursorValues: readonly CursorValue[],
+): boolean {
   return ordering.every((order, index) => {
-    const value = place[index] ?? null
-    return value === null ? mayHaveNull(order) : spell(dataSource, order).accepts(value)
+    const value = cursorValues[index] ?? null
+    return value === null ? mayHaveNull(order) : cursorSqlOf(dataSource, order).accepts(value)
   })
 }
 
-/** Whether a list without tokens is sorted as one with them: MySQL's long texts are not. */
+/** Whether a list has the same order with page numbers and with cursors. It differs for long texts on MySQL. */
 export function sortsAsKeyset(dataSource: DataSource, { ordering }: Query): boolean {
   return ordering.every((order) => sortedSql(dataSource, order) === comparedSql(dataSource, order.column, order.alias))
 }
 
-/** What a list by keyset is sorted by: what places are compared by. */
+/** SQL by which a list with cursors is sorted. It gives the same order as the comparison with a cursor. */
 export function sortedSql(dataSource: DataSource, order: Order): string {
-  return spell(dataSource, order).sorted
+  return cursorSqlOf(dataSource, order).sorted
 }
 
-/** Predicate for the rows after the place where the plan begins, in its order; undefined for all. */
+/** Predicate for the rows after the cursor. @returns undefined if the cursor is at the start of the list */
 export function keysetSql(dataSource: DataSource, { cursor, ordering }: Query, bind: Bind): string | undefined {
   const { values } = cursor ?? {}
   if (values === undefined) return undefined
   const steps = ordering.map((order, index) => stepSql(dataSource, order, values[index] ?? null, bind))
-  return steps.reduceRight<string | undefined>((inner, { behind, notBefore }) => {
-    if (inner === undefined) return behind
-    const either = behind === nowhere ? inner : `(${behind} OR ${inner})`
-    // An index finds where to begin by the first column, which a condition of all of them would keep from it.
-    return notBefore === undefined ? either : `(${notBefore} AND ${either})`
+  return steps.reduceRight<string | undefined>((tieBreaker, { after, atOrAfter }) => {
+    if (tieBreaker === undefined) return after
+    const afterOrTied = after === matchesNothing ? tieBreaker : `(${after} OR ${tieBreaker})`
+    // Redundant, but lets the database seek in an index of the first sort column, which it does not do for the OR
+    // alone.
+    return atOrAfter === undefined ? afterOrTied : `(${atOrAfter} AND ${afterOrTied})`
   }, undefined)
 }
 
-/** For one column: what is behind a value, and what is there or behind; undefined for everything. */
-interface Step {
-  readonly behind: string
-  readonly notBefore: string | undefined
+/** Predicates for one sort column. */
+interface KeysetStep {
+  /** The column sorts after the cursor's value. */
+  readonly after: string
+  /** The column sorts after the cursor's value or is equal to it; undefined if this holds for every row. */
+  readonly atOrAfter: string | undefined
 }
 
-const nowhere = '1 = 0'
+const matchesNothing = '1 = 0'
 
-function stepSql(dataSource: DataSource, order: Order, value: CursorValue, bind: Bind): Step {
-  const { compared, bound } = spell(dataSource, order)
+function stepSql(dataSource: DataSource, order: Order, value: CursorValue, bind: Bind): KeysetStep {
+  const { compared, bound } = cursorSqlOf(dataSource, order)
   const { descending, nulls } = order
   if (value === null) {
     return nulls === 'last'
-      ? { behind: nowhere, notBefore: `${compared} IS NULL` }
-      : { behind: `${compared} IS NOT NULL`, notBefore: undefined }
+      ? { after: matchesNothing, atOrAfter: `${compared} IS NULL` }
+      : { after: `${compared} IS NOT NULL`, atOrAfter: undefined }
   }
-  const limit = bound(bind(value))
+  const placeholder = bound(bind(value))
   const operator = descending ? '<' : '>'
-  const orNull = (condition: string): string =>
+  const withNulls = (condition: string): string =>
     nulls === 'last' && mayHaveNull(order) ? `(${condition} OR ${compared} IS NULL)` : condition
-  return { behind: orNull(`${compared} ${operator} ${limit}`), notBefore: orNull(`${compared} ${operator}= ${limit}`) }
+  return {
+    after: withNulls(`${compared} ${operator} ${placeholder}`),
+    atOrAfter: withNulls(`${compared} ${operator}= ${placeholder}`),
+  }
 }
 
-/** Whether a row may have null in a sort column. There may be no related record. */
+/** Whether a sort column may be null. Columns of related records are null if there is no related record. */
 export function mayHaveNull({ alias, column }: Order): boolean {
   return alias !== rootAlias || mayBeNull(column)
 }
 
-function spell(dataSource: DataSource, { column, alias }: Order): CursorSql {
+function cursorSqlOf(dataSource: DataSource, { column, alias }: Order): CursorSql {
   return dialectOf(dataSource).cursorSql(column, columnSql(dataSource, column, alias))
 }

@@ -6,8 +6,8 @@ import { isColumnNamed } from '../schema/property'
 import type { Resource } from '../schema/registry'
 
 /**
- * Notes through the data source's logger which foreign keys no index begins with. What lists are ordered by, if nobody asks for
- * another order, is the key, which always has one.
+ * Logs the foreign keys that are not the first column of an index, through the data source's logger. The default order
+ * of lists needs no check: it is the primary key, which always has an index.
  */
 export function noteMissingIndexes(dataSource: DataSource, resources: Iterable<Resource>): void {
   for (const resource of resources) {
@@ -16,14 +16,15 @@ export function noteMissingIndexes(dataSource: DataSource, resources: Iterable<R
 }
 
 function notesOf({ metadata, outputFields, owner }: Resource, dataSource: DataSource): readonly string[] {
-  // The rows of a view are found by the indexes of other tables.
+  // Views have no indexes: the database uses those of the tables that they select from.
   if (metadata.tableType === 'view') return []
   const { indexesReferences } = dialectOf(dataSource)
   const indexed = indexedColumns(metadata, dataSource)
   const fields = new Set<Field>([...outputFields, ...(owner === undefined ? [] : [owner])])
   return [...fields].flatMap(({ relation, columns, property }) => {
     if (relation === undefined || (indexesReferences && relation.foreignKeys.length > 0)) return []
-    // Of a foreign key of several columns any is enough: `@Index()` on the relation takes the first.
+    // For a foreign key of several columns, an index on one of them is enough: `@Index()` on the relation takes the
+    // first.
     if (columns.some(({ column }) => indexed.has(column.databaseName))) return []
     const [path, target] = [`${metadata.name}.${property}`, relation.inverseEntityMetadata.name]
     const cost = `the database reads every ${metadata.name} to find those of one ${target}`
@@ -31,7 +32,7 @@ function notesOf({ metadata, outputFields, owner }: Resource, dataSource: DataSo
   })
 }
 
-/** The first column of each index and key of the table. Under single-table inheritance each class may say some of them. */
+/** First column of each index and key of the table. Under single-table inheritance each class may declare indexes. */
 function indexedColumns(
   { tablePath }: EntityMetadata,
   { entityMetadatas }: DataSource,
@@ -45,11 +46,11 @@ function indexedColumns(
   return new Set(indexes.map(([first]) => first?.databaseName))
 }
 
-/** TypeORM does not look up the columns of an index that it leaves to migrations. */
+/** Columns of an index with `synchronize: false`, for which TypeORM does not resolve them. */
 function namedColumns(
   { columns }: EntityMetadata,
-  { givenColumnNames: names }: EntityMetadata['indices'][number],
+  { givenColumnNames: indexColumns }: EntityMetadata['indices'][number],
 ): readonly ColumnMetadata[] {
-  const named = Array.isArray(names) ? names : []
-  return named.flatMap((name) => columns.filter((column) => isColumnNamed(column, [name])))
+  const names = Array.isArray(indexColumns) ? indexColumns : []
+  return names.flatMap((name) => columns.filter((column) => isColumnNamed(column, [name])))
 }

@@ -8,12 +8,12 @@ import { setPath } from './entity'
 import { jsonReaderOf } from './json-value'
 import { fieldValue, positionsOf, type Row, valueAt } from './row'
 
-/** The JSON object of one record, embedded entities as objects in it (specification: Record representation). */
+/** JSON object of one record. Embedded entities are nested objects (specification: Record representation). */
 export interface JsonRecord {
   [name: string]: Json | JsonRecord
 }
 
-/** What a record shows for a field. */
+/** Renders one field of a row as JSON. */
 export function renderField(resource: Resource, row: Row, field: Field): Json {
   return toJson(field, fieldValue(resource, row, field))
 }
@@ -22,36 +22,38 @@ function toJson({ valueType }: Field, value: unknown): Json {
   return value === null ? null : valueType.toJson(value)
 }
 
-/** Of a row, as listeners may have left it. */
+/** Renderer of records from rows of values, which load listeners may have changed. */
 export const recordOfRow = memoize((resource: Resource): ((row: Row) => JsonRecord) =>
-  buildRender(resource, (field) => {
+  buildRecordRenderer(resource, (field) => {
     const positions = positionsOf(field, resource)
     return (row) => toJson(field, valueAt(row, positions))
   }),
 )
 
-/** Of a row as the driver hands it out: the same, by less work. */
+/** Renderer of records from raw rows of the driver. The result is the same, with fewer conversions. */
 export const recordOfRaw = memoize((resource: Resource, dataSource: DataSource): ((raw: RawRow) => JsonRecord) =>
-  buildRender(resource, (field) => jsonReaderOf(field, resource, dataSource)),
+  buildRecordRenderer(resource, (field) => jsonReaderOf(field, resource, dataSource)),
 )
 
-type Show<From> = (from: From) => Json
+type Renderer<From> = (from: From) => Json
 
-/** Looks everything up once, since a list does it for each of its records. */
-function buildRender<From>(
+/**
+ * Builds a renderer. Everything that does not depend on the row is computed once here, not for each record of a list.
+ */
+function buildRecordRenderer<From>(
   { outputFields }: Resource,
-  showOf: (field: Field) => Show<From>,
+  rendererOf: (field: Field) => Renderer<From>,
 ): (from: From) => JsonRecord {
   const fields = outputFields.map((field) => ({
     path: field.path.join('.'),
-    isOwn: field.path.length === 1,
-    show: showOf(field),
+    isTopLevel: field.path.length === 1,
+    render: rendererOf(field),
   }))
   return (from) => {
     const json: JsonRecord = {}
-    for (const { path, isOwn, show } of fields) {
-      if (isOwn) json[path] = show(from)
-      else setPath(json, path, show(from))
+    for (const { path, isTopLevel, render } of fields) {
+      if (isTopLevel) json[path] = render(from)
+      else setPath(json, path, render(from))
     }
     return json
   }

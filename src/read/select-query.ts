@@ -6,84 +6,93 @@ import { mayHaveNull, sortedSql } from './keyset'
 import { measuredSelection, type ValueLimit } from './measure'
 import { columnSql, comparedSql } from './row'
 
-/** The condition of a plan as SQL, and the constants in it. */
+/** Condition of a query as SQL, and the constant parameters in it. */
 export interface WrittenCondition {
-  /** Empty for none. */
+  /** Empty if there is no condition. */
   readonly sql: string
   readonly parameters: ObjectLiteral
 }
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
-/** All of a plan but how many rows. */
+/** Builds the SELECT of a query, without LIMIT and OFFSET. */
 export function selectQuery(
   dataSource: DataSource,
-  plan: Query,
+  query: Query,
   condition: WrittenCondition,
-  room?: ValueLimit,
+  valueLimit?: ValueLimit,
 ): Builder {
-  const builder = askedQuery(dataSource, plan, condition)
-  addColumns(dataSource, builder, plan, room)
+  const builder = orderedQuery(dataSource, query, condition)
+  addColumns(dataSource, builder, query, valueLimit)
   return builder
 }
 
 /**
- * The rows of a page by a detour: what is passed over on the way to it need not be carried along, or sorted, as a whole.
- * @param tail which page
+ * Builds the SELECT of a page with a large OFFSET. A subquery selects the keys of the page, and the outer query reads
+ * their rows: the database then sorts and skips only keys, not whole rows.
+ * @param limitClause LIMIT and OFFSET of the page, as ` LIMIT :tr…_0 OFFSET :tr…_1`
  */
 export function deepQuery(
   dataSource: DataSource,
-  plan: Query,
+  query: Query,
   condition: WrittenCondition,
-  tail: string,
-  room: ValueLimit,
+  limitClause: string,
+  valueLimit: ValueLimit,
 ): Builder {
-  const { resource } = plan
+  const { resource } = query
   const keys = resource.key.columns.map((column) => columnSql(dataSource, column, rootAlias))
-  const inner = askedQuery(dataSource, plan, condition)
-  for (const [index, key] of keys.entries()) inner.addSelect(key, `k${index}`)
+  const keyQuery = orderedQuery(dataSource, query, condition)
+  for (const [index, key] of keys.entries()) keyQuery.addSelect(key, `k${index}`)
   const { driver } = dataSource
-  const same = keys.map((key, index) => `${driver.escape('page')}.${driver.escape(`k${index}`)} = ${key}`)
-  // An outer join, so that it goes from the keys to the rows: of an inner one SQLite would take the rows first, and look for each of
-  // them among the keys.
-  const builder = dataSource.createQueryBuilder().select([]).from<ObjectLiteral>(`(${inner.getQuery()}${tail})`, 'page')
-  builder.leftJoin(resource.metadata.target, rootAlias, same.join(' AND '), inner.getParameters())
-  addColumns(dataSource, builder, plan, room)
-  addOrdering(dataSource, builder, plan)
+  const keysAreEqual = keys.map((key, index) => `${driver.escape('page')}.${driver.escape(`k${index}`)} = ${key}`)
+  // An outer join makes the database start from the keys. For an inner join, SQLite would scan all rows and look up
+  // each of them among the keys.
+  const builder = dataSource
+    .createQueryBuilder()
+    .select([])
+    .from<ObjectLiteral>(`(${keyQuery.getQuery()}${limitClause})`, 'page')
+  builder.leftJoin(resource.metadata.target, rootAlias, keysAreEqual.join(' AND '), keyQuery.getParameters())
+  addColumns(dataSource, builder, query, valueLimit)
+  addOrdering(dataSource, builder, query)
   return builder
 }
 
-/** The rows of a plan in their order, without columns. */
-function askedQuery(dataSource: DataSource, plan: Query, condition: WrittenCondition): Builder {
-  const builder = matchingQuery(dataSource, plan, condition)
-  addOrdering(dataSource, builder, plan)
+/** Builds the joins, the condition and the ORDER BY of a query, without columns. */
+function orderedQuery(dataSource: DataSource, query: Query, condition: WrittenCondition): Builder {
+  const builder = matchingQuery(dataSource, query, condition)
+  addOrdering(dataSource, builder, query)
   return builder
 }
 
-/** The rows of a plan, without order and columns. */
-function matchingQuery(dataSource: DataSource, plan: Query, { sql, parameters }: WrittenCondition): Builder {
-  const builder = dataSource.createQueryBuilder(plan.resource.metadata.target, rootAlias).select([])
-  for (const join of plan.scope.joins) addJoin(dataSource, builder, join)
+/** Builds the joins and the condition of a query, without columns and ORDER BY. */
+function matchingQuery(dataSource: DataSource, query: Query, { sql, parameters }: WrittenCondition): Builder {
+  const builder = dataSource.createQueryBuilder(query.resource.metadata.target, rootAlias).select([])
+  for (const join of query.scope.joins) addJoin(dataSource, builder, join)
   return sql === '' ? builder : builder.andWhere(sql, parameters)
 }
 
 /**
- * Counts the rows of a plan.
- * @param tail limits how many are counted, as ` LIMIT :tr…_0`; empty for all
+ * Builds the SELECT that counts the rows of a query.
+ * @param limitClause limits the number of counted rows, as ` LIMIT :tr…_0`; empty to count all of them
  */
-export function countQuery(dataSource: DataSource, plan: Query, condition: WrittenCondition, tail: string): Builder {
-  const matching = matchingQuery(dataSource, plan, condition)
-  if (tail === '') return matching.addSelect('COUNT(*)', '0')
+export function countQuery(
+  dataSource: DataSource,
+  query: Query,
+  condition: WrittenCondition,
+  limitClause: string,
+): Builder {
+  const matching = matchingQuery(dataSource, query, condition)
+  if (limitClause === '') return matching.addSelect('COUNT(*)', '0')
   const rows = matching.addSelect('1', 'k0')
   return dataSource
     .createQueryBuilder()
     .select('COUNT(*)', '0')
-    .from<ObjectLiteral>(`(${rows.getQuery()}${tail})`, 'counted')
+    .from<ObjectLiteral>(`(${rows.getQuery()}${limitClause})`, 'counted')
     .setParameters(rows.getParameters())
 }
 
-function addColumns(dataSource: DataSource, builder: Builder, plan: Query, room: ValueLimit): void {
-  for (const [expression, name] of measuredSelection(dataSource, plan, room)) builder.addSelect(expression, name)
+function addColumns(dataSource: DataSource, builder: Builder, query: Query, valueLimit: ValueLimit): void {
+  for (const [expression, name] of measuredSelection(dataSource, query, valueLimit)) builder.addSelect(expression, name)
 }
 
 function addOrdering(dataSource: DataSource, builder: Builder, { ordering, cursor }: Query): void {
@@ -91,10 +100,10 @@ function addOrdering(dataSource: DataSource, builder: Builder, { ordering, curso
   for (const order of ordering) {
     const { alias, column, descending, nulls } = order
     const sql = cursor === undefined ? comparedSql(dataSource, column, alias) : sortedSql(dataSource, order)
-    const isSaid = mayHaveNull(order) && !(areNullsLeast && descending === (nulls === 'last'))
-    if (isSaid && !knowsNullsOrder) builder.addOrderBy(`(${sql} IS NULL)`, nulls === 'last' ? 'ASC' : 'DESC')
+    const mustPlaceNulls = mayHaveNull(order) && !(areNullsLeast && descending === (nulls === 'last'))
+    if (mustPlaceNulls && !knowsNullsOrder) builder.addOrderBy(`(${sql} IS NULL)`, nulls === 'last' ? 'ASC' : 'DESC')
     const placement = nulls === 'last' ? 'NULLS LAST' : 'NULLS FIRST'
-    builder.addOrderBy(sql, descending ? 'DESC' : 'ASC', isSaid && knowsNullsOrder ? placement : undefined)
+    builder.addOrderBy(sql, descending ? 'DESC' : 'ASC', mustPlaceNulls && knowsNullsOrder ? placement : undefined)
   }
 }
 
@@ -104,19 +113,21 @@ function addJoin(
   join: Join,
   method: 'leftJoin' | 'innerJoin' = 'leftJoin',
 ): void {
-  const { condition, parameters } = ofItsType(dataSource, join)
+  const { condition, parameters } = typeCondition(dataSource, join)
   builder[method](`${join.from}.${join.relation.propertyPath}`, join.alias, condition, parameters)
 }
 
 /**
- * The condition that a record has a related one. The subquery starts at the record's own table again, since TypeORM can follow any
- * relation from there. It does not depend on the row outside: the database runs it once.
+ * Predicate that a record has a related record for which a condition holds: `key IN (subquery)`. The subquery starts at
+ * the record's own table, because TypeORM can join any relation from there. It is not correlated with the outer row, so
+ * the database can run it once.
  *
- * Subqueries within each other select distinct keys in a table of their own, which no database merges into the statement: merged, they
- * are joins whose rows multiply. Four relations with 20 records each took PostgreSQL more than a minute, MariaDB three.
- * @param where what must hold for the related record
- * @param isNested whether it is in the subquery of another one, or has one in its own
- * @param parameters receives the constants in it
+ * Nested subqueries select distinct keys in a derived table, because no database merges it into the statement. Merged,
+ * they become joins whose rows multiply: four relations with 20 records each took PostgreSQL more than a minute,
+ * MariaDB three minutes.
+ * @param where condition for the related record
+ * @param isNested whether the subquery is inside another such subquery, or contains one
+ * @param parameters receives the constant parameters of the subquery
  */
 export function someSql(
   dataSource: DataSource,
@@ -127,34 +138,34 @@ export function someSql(
 ): string {
   const { driver } = dataSource
   const { alias, from, relation } = first
-  const start = `${alias}_of`
+  const startAlias = `${alias}_of`
   const { primaryColumns } = relation.entityMetadata
-  const names = primaryColumns.map(({ databaseName }) => driver.escape(databaseName))
-  const keyOf = (owner: string): readonly string[] => names.map((name) => `${driver.escape(owner)}.${name}`)
-  const join = { alias, from: start, relation }
-  const builder = relatedQuery(dataSource, join, 'leftJoin', keyOf(start))
-  for (const other of joins) addJoin(dataSource, builder, other)
-  // First, since SQLite leaves out the conditions after one that does not hold.
+  const keyNames = primaryColumns.map(({ databaseName }) => driver.escape(databaseName))
+  const keyOf = (owner: string): readonly string[] => keyNames.map((name) => `${driver.escape(owner)}.${name}`)
+  const join = { alias, from: startAlias, relation }
+  const builder = relatedQuery(dataSource, join, 'leftJoin', keyOf(startAlias))
+  for (const nestedJoin of joins) addJoin(dataSource, builder, nestedJoin)
+  // The time limit comes first because SQLite does not evaluate the conditions after one that is false.
   const [column] = relation.inverseEntityMetadata.primaryColumns
   const relatedId = column && `${driver.escape(alias)}.${driver.escape(column.databaseName)}`
-  const inTime = relatedId && dialectOf(dataSource).whileInTime(dataSource, relatedId)
-  if (inTime !== undefined) builder.andWhere(inTime)
+  const timeLimitSql = relatedId && dialectOf(dataSource).whileInTime(dataSource, relatedId)
+  if (timeLimitSql !== undefined) builder.andWhere(timeLimitSql)
   builder.andWhere(where.sql)
   if (where.holdsForNulls && relation.isManyToMany) {
-    // A row of the junction table whose record is soft-deleted, or of another type, is joined as nulls. It counts as no record only where
-    // there is no other one.
-    const withRelated = relatedQuery(dataSource, join, 'innerJoin', keyOf(start)).getQuery()
-    builder.andWhere(`(${relatedId} IS NOT NULL OR (${keyOf(start).join(', ')}) NOT IN (${withRelated}))`)
+    // The outer join yields nulls for a row of the junction table whose record is soft-deleted or of another type. Such
+    // a row means "no related record" only if the record has no other related record.
+    const withRelated = relatedQuery(dataSource, join, 'innerJoin', keyOf(startAlias)).getQuery()
+    builder.andWhere(`(${relatedId} IS NOT NULL OR (${keyOf(startAlias).join(', ')}) NOT IN (${withRelated}))`)
   }
   const keys = isNested ? `SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys` : builder.getQuery()
   Object.assign(parameters, builder.getParameters())
   const related = `(${keyOf(from).join(', ')}) IN (${keys})`
-  // Where the path up to here leads to no record, it leads to no related one either.
-  const isNothing = where.holdsForNulls && from !== rootAlias
-  return isNothing ? `(${keyOf(from)[0]} IS NULL OR ${related})` : related
+  // If the record at the start of the relation is missing, the related record is missing too.
+  const matchesMissingRecord = where.holdsForNulls && from !== rootAlias
+  return matchesMissingRecord ? `(${keyOf(from)[0]} IS NULL OR ${related})` : related
 }
 
-/** The keys of a table's records, joined with the records of a relation. */
+/** Builds a SELECT of a table's keys, joined with a relation. */
 function relatedQuery(
   dataSource: DataSource,
   join: Join,
@@ -167,8 +178,11 @@ function relatedQuery(
   return builder
 }
 
-/** Under single-table inheritance a join must ask for the type, which TypeORM asks for in the main table only. */
-function ofItsType(
+/**
+ * Condition on the discriminator of a joined entity. Under single-table inheritance TypeORM adds it only for the main
+ * table.
+ */
+function typeCondition(
   { driver }: DataSource,
   { alias, relation }: Join,
 ): { readonly condition?: string; readonly parameters?: ObjectLiteral } {
@@ -179,9 +193,10 @@ function ofItsType(
     `${parameterPrefix}${alias}_${index}`,
     discriminatorValue,
   ])
-  const names = types.map(([name]) => `:${name}`).join(', ')
+  const parameterNames = types.map(([name]) => `:${name}`).join(', ')
+  const discriminator = `${driver.escape(alias)}.${driver.escape(target.discriminatorColumn.databaseName)}`
   return {
-    condition: `${driver.escape(alias)}.${driver.escape(target.discriminatorColumn.databaseName)} IN (${names})`,
+    condition: `${discriminator} IN (${parameterNames})`,
     parameters: Object.fromEntries(types),
   }
 }

@@ -4,23 +4,24 @@ import type { ListQuery, Query } from '../query/query'
 import { readRaw } from './select'
 
 /**
- * Whether a SELECT has failed because the database cannot read one of the plan's values, such as a text that is no network address.
- * The same is asked again for no rows: what fails then as well is not about what is stored, as a virtual column that divides by zero.
+ * Whether a SELECT has failed because the database cannot read one of the query's values, such as a text that is not a
+ * network address. To find out, the SELECT runs again with LIMIT 0. If it fails again, the cause is a value of the
+ * query; otherwise the cause is a stored row, for example a virtual column that divides by zero.
  */
-export async function isUnreadable(error: unknown, session: DbSession, plan: Query): Promise<boolean> {
+export async function isUnreadable(error: unknown, session: DbSession, query: Query): Promise<boolean> {
   const { dataSource } = session
-  const { metadata } = plan.resource
+  const { metadata } = query.resource
   if (violationOf(error, dataSource, metadata) === undefined) return false
-  const nothing: ListQuery = { ...plan, cacheKey: namesOf(plan), limit: 0, offset: 0 }
+  const emptyPage: ListQuery = { ...query, cacheKey: cacheKeyOf(query), limit: 0, offset: 0 }
   try {
-    await readRaw(session, nothing)
+    await readRaw(session, emptyPage)
     return false
-  } catch (again) {
-    return violationOf(again, dataSource, metadata) !== undefined
+  } catch (secondError) {
+    return violationOf(secondError, dataSource, metadata) !== undefined
   }
 }
 
-/** Plans of items have no names: one statement reads any item of a resource. */
-function namesOf(plan: Query | ListQuery): string {
-  return 'cacheKey' in plan ? plan.cacheKey : `item ${plan.resource.name}`
+/** Cache key of a query. A query of an item has none: one statement reads all items of a resource. */
+function cacheKeyOf(query: Query | ListQuery): string {
+  return 'cacheKey' in query ? query.cacheKey : `item ${query.resource.name}`
 }
