@@ -10,30 +10,33 @@ import { deleteValues, insertValues, isTable, updateValues } from './values'
 import { renderWritten, type Writer } from './writer'
 
 /**
- * Writes where nobody listens: one statement. What cannot be read back and shown must not be stored: where that may be, a write is in a
- * transaction with its reading.
+ * Writes one record with one statement, for resources without write listeners and subscribers. If reading the written
+ * record may fail, write and read are in one transaction, so that a record that cannot be shown is not stored.
  */
 export const directWriter: Writer = {
   insert: (session, resource, changes) => {
     const { dataSource } = session
     const insert = async (inner: DbSession) =>
       renderWritten(inner, resource, await insertValues(inner, resource, newEntity(resource, changes)))
-    const isSafe = dialectOf(dataSource).returning(dataSource, 'insert') && !mayFailToRead(resource)
-    return isSafe ? insert(session) : transact(session, insert)
+    const needsNoTransaction = dialectOf(dataSource).returning(dataSource, 'insert') && !mayFailToRead(resource)
+    return needsNoTransaction ? insert(session) : transact(session, insert)
   },
   update: (session, resource, target, changes) => {
     const update = async (inner: DbSession) => {
       const raw = await updateValues(inner, resource, target, changedValues(changes))
       return raw && renderWritten(inner, resource, raw)
     }
-    return inState(session, resource, target, mayFailToRead(resource), update)
+    return writeIfMatch(session, resource, target, mayFailToRead(resource), update)
   },
   remove: (session, resource, target) =>
-    inState(session, resource, target, false, (inner) => deleteValues(inner, resource, target)),
+    writeIfMatch(session, resource, target, false, (inner) => deleteValues(inner, resource, target)),
 }
 
-/** Writes a record only in the state that the client means, in one transaction with the check. */
-function inState<T>(
+/**
+ * Checks `If-Match` on the locked row and runs the write, in one transaction. Without `If-Match` it only runs the
+ * write.
+ */
+function writeIfMatch<T>(
   session: DbSession,
   resource: Resource,
   target: WriteTarget,
@@ -42,21 +45,21 @@ function inState<T>(
 ): Promise<T> {
   if (target.ifMatch === undefined && !needsTransaction) return write(session)
   return transact(session, async (inner) => {
-    // What the target misses, the write itself will find missing.
+    // If there is no row for the target, the write does not find one either and reports it.
     if (target.ifMatch !== undefined) await lockTarget(inner, resource, target)
     return write(inner)
   })
 }
 
 /**
- * Whether a record that is written may not be readable afterwards: a transformer may throw, and a virtual column is computed by a
- * statement of its own, which can fail.
+ * Whether reading a written record may fail: a transformer may throw, and the expression of a virtual column is not
+ * part of RETURNING but of a second statement, which may fail.
  */
 export function mayFailToRead({ columns }: Resource): boolean {
   return !isTable(columns) || columns.some(({ valueColumn }) => valueColumn.transformer !== undefined)
 }
 
-/** Values by field as values by column. */
+/** Converts values by field into values by column. */
 function changedValues(changes: ChangeSet): readonly ColumnValue[] {
   return [...changes].flatMap(([field, value]) => {
     const values = toValues(field, value)

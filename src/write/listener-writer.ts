@@ -14,13 +14,13 @@ import { lockTarget } from './lock-target'
 import { deleteValues, insertValues, updateValues } from './values'
 import { inTransaction, type Writer } from './writer'
 
-/** Writes of which listeners and subscribers hear as from TypeORM's repository, in one transaction with them. */
+/** Writes that call listeners and subscribers, as TypeORM's repository does, in one transaction with them. */
 export const listenerWriter: Writer = inTransaction({ insert, update, remove })
 
 async function insert(session: DbTransaction, resource: Resource, changes: ChangeSet): Promise<RawRow> {
   const entity = newEntity(resource, changes)
   await callListeners(session.runner, 'BeforeInsert', resource.metadata, entity).catch((error: unknown) => {
-    // A listener may count on what is required.
+    // The listener may have failed because a required field is missing: report the missing field instead.
     requireFilled(resource, entity)
     throw error
   })
@@ -32,7 +32,7 @@ async function insert(session: DbTransaction, resource: Resource, changes: Chang
   return (await readRawItem(session, resource, fieldValue(resource, row, resource.key))) ?? raw
 }
 
-/** @throws {ApiError} `bad-values`, for required fields that neither the request nor a listener has given */
+/** @throws {ApiError} `bad-values` for required fields that neither the request nor a listener has set */
 function requireFilled(resource: Resource, entity: ObjectLiteral): void {
   const errors = new FieldErrors()
   addMissing(resource, (field) => isIn(entity, field), errors)
@@ -45,32 +45,34 @@ async function update(
   target: WriteTarget,
   changes: ChangeSet,
 ): Promise<RawRow | undefined> {
-  const found = await lockTarget(session, resource, target)
-  if (found === undefined) return undefined
-  const { metadata, entity, stored } = found
+  const locked = await lockTarget(session, resource, target)
+  if (locked === undefined) return undefined
+  const { metadata, entity, stored } = locked
   assign(entity, changes)
   const fields = [...changes.keys()]
   const columns = fields.flatMap((field) => field.columns.map(({ column }) => column))
   const relations = fields.flatMap(({ relation }) => relation ?? [])
   await callListeners(session.runner, 'BeforeUpdate', metadata, entity, stored, columns, relations)
-  const before = new Map(columnValues(metadata, stored))
-  const given = new Set(columns)
-  // What the request changes is written also where it is stored already: of a hidden value, a version that stays would tell it.
+  const storedValues = new Map(columnValues(metadata, stored))
+  const changedColumns = new Set(columns)
+  // Values of the request are written even if they are equal to the stored ones. Otherwise an unchanged
+  // `@VersionColumn` would reveal that a hidden value has been guessed.
   const values = columnValues(metadata, entity).filter(
-    ([column, value]) => column.isUpdate && (given.has(column) || !isDeepStrictEqual(value, before.get(column))),
+    ([column, value]) =>
+      column.isUpdate && (changedColumns.has(column) || !isDeepStrictEqual(value, storedValues.get(column))),
   )
-  const isSame = values.length === 0
-  const raw = isSame ? found.raw : await updateValues(session, resource, target, values)
+  const isUnchanged = values.length === 0
+  const raw = isUnchanged ? locked.raw : await updateValues(session, resource, target, values)
   if (raw === undefined) return undefined
-  putRow(entity, resource, isSame ? found.row : readerOf(resource.columns, session.dataSource)(raw))
+  putRow(entity, resource, isUnchanged ? locked.row : readerOf(resource.columns, session.dataSource)(raw))
   await callListeners(session.runner, 'AfterUpdate', metadata, entity, stored, columns, relations)
   return (await readRawItem(session, resource, target.key)) ?? raw
 }
 
 async function remove(session: DbTransaction, resource: Resource, target: WriteTarget): Promise<boolean> {
-  const found = await lockTarget(session, resource, target)
-  if (found === undefined) return false
-  const { metadata, entity, stored } = found
+  const locked = await lockTarget(session, resource, target)
+  if (locked === undefined) return false
+  const { metadata, entity, stored } = locked
   const isSoft = metadata.deleteDateColumn !== undefined
   await callListeners(session.runner, isSoft ? 'BeforeSoftRemove' : 'BeforeRemove', metadata, entity, stored)
   if (!(await deleteValues(session, resource, target))) return false

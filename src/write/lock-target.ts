@@ -10,19 +10,22 @@ import { lockItem } from '../read/select'
 import type { Resource } from '../schema/registry'
 import { isTarget } from './target-condition'
 
-/** A stored record as entities: one to change, and one as it was. */
+/**
+ * A locked record, as a row and as two entities: one for the changes of the request, and one that stays as it is
+ * stored.
+ */
 export interface LockedRecord {
   readonly raw: RawRow
   readonly row: Row
-  /** Of its own type, under single-table inheritance. */
+  /** Of the record's own class under single-table inheritance. */
   readonly metadata: EntityMetadata
   readonly entity: ObjectLiteral
   readonly stored: ObjectLiteral
 }
 
 /**
- * Reads the target of a write, which nobody else can write then.
- * @returns undefined when there is none any more
+ * Locks and reads the record of a PUT or DELETE, and checks its owner and `If-Match`.
+ * @returns undefined if the record does not exist any more or has another owner
  * @throws {ApiError} `precondition-failed`
  */
 export async function lockTarget(
@@ -33,7 +36,8 @@ export async function lockTarget(
   const { entityColumns } = resource
   const raw = await lockItem(session, resource, target.key)
   if (raw === undefined) return undefined
-  // Each time anew, so that entities share no object that a transformer makes: one is changed, in place too.
+  // Read once for each entity: otherwise the entities would share objects that a transformer has created, and a
+  // listener may change these in place.
   const read = readerOf(entityColumns, session.dataSource)
   const readRow = (): Row => read(raw)
   const row = readRow()
@@ -42,7 +46,8 @@ export async function lockTarget(
   const metadata = metadataOf(resource, row)
   const [entity, stored] = [toEntity(resource, readRow()), toEntity(resource, readRow())]
   if (resource.lifecycle.load) {
-    // What listeners remember of a record stays; its columns are as they are stored, not as they are shown.
+    // Keep properties that load listeners set outside of columns, but reset the columns to the stored values, which
+    // would otherwise be overwritten by what listeners show.
     await callListeners(session.runner, 'Load', metadata, [entity, stored])
     for (const loaded of [entity, stored]) putRow(loaded, resource, readRow())
   }

@@ -11,16 +11,17 @@ import { memoize } from '../schema/memoize'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 
-/** What a request writes, and the record as it was; undefined for a new one. */
+/** Values that a request writes, and the stored record. */
 export interface WrittenFields {
   readonly changes: ChangeSet
+  /** The record before the write; undefined for a new one. */
   readonly stored: Row | undefined
 }
 
 /**
- * Checks what the database will not: a foreign key that it watches is looked up only where there is an error to report
- * anyway.
- * @throws {ApiError} `bad-values`, with every error there is
+ * Checks the foreign keys that have no constraint in the database. The others are looked up only if the request has
+ * other errors, in order to report all errors together.
+ * @throws {ApiError} `bad-values` with all errors
  */
 export async function requireReferences(
   session: DbSession,
@@ -28,43 +29,49 @@ export async function requireReferences(
   written: WrittenFields,
   errors: FieldErrors,
 ): Promise<void> {
-  const unwatched = unwatchedReferences(resource, session.dataSource)
-  const isUnwatched = (field: Field): boolean => unwatched.has(field)
-  if (unwatched.size > 0) await checkReferences(session, resource, written, errors, isUnwatched)
-  if (!errors.isEmpty) await checkReferences(session, resource, written, errors, (field) => !isUnwatched(field))
+  const unconstrained = unwatchedReferences(resource, session.dataSource)
+  const isUnconstrained = (field: Field): boolean => unconstrained.has(field)
+  if (unconstrained.size > 0) await checkReferences(session, resource, written, errors, isUnconstrained)
+  if (!errors.isEmpty) await checkReferences(session, resource, written, errors, (field) => !isUnconstrained(field))
   errors.raise('bad-values')
 }
 
-/** The foreign keys that the database does not watch. */
+/**
+ * Foreign keys that the database does not check exactly: they have no constraint, or are text columns whose collation
+ * lets different texts be equal.
+ */
 export const unwatchedReferences = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<Field> => {
   const { isTextLoose } = dialectOf(dataSource)
-  const isWatched = ({ constrained, columns }: Field): boolean =>
+  const isConstrained = ({ constrained, columns }: Field): boolean =>
     constrained && !(isTextLoose && columns.some(({ valueType }) => valueType.name === 'text'))
   const all = [...resource.outputFields, ...resource.writableFields.values()].filter(
     ({ relation }) => relation !== undefined,
   )
-  return new Set(all.filter((field) => !isWatched(field)))
+  return new Set(all.filter((field) => !isConstrained(field)))
 })
 
-/** Notes every foreign key that is written, in whole or in part, and whose record does not exist (specification: Foreign keys). */
+/**
+ * Adds an error for each foreign key that is written, fully or partly, and refers to no record
+ * (specification: Foreign keys).
+ */
 export async function checkReferences(
   session: DbSession,
   resource: Resource,
   written: WrittenFields,
   errors: FieldErrors,
-  isMeant: (field: Field) => boolean = () => true,
+  matches: (field: Field) => boolean = () => true,
 ): Promise<void> {
   const values = writtenValues(written.changes)
-  // Of a hidden owner, whom the request does not name, nothing is said.
-  const given = [...written.changes.keys()].filter((field) => field !== resource.owner)
-  const fields = new Set([...resource.outputFields, ...given])
+  // The owner comes from the principal, not from the body: a hidden owner must not appear in errors.
+  const requestedFields = [...written.changes.keys()].filter((field) => field !== resource.owner)
+  const fields = new Set([...resource.outputFields, ...requestedFields])
   for (const field of fields) {
-    if (field.relation === undefined || !isMeant(field)) continue
+    if (field.relation === undefined || !matches(field)) continue
     if (!field.columns.some((column) => values.has(column))) continue
     const key = field.columns.map((column) =>
       values.has(column) ? values.get(column) : (written.stored?.[resource.columns.indexOf(column)] ?? null),
     )
-    if (!key.includes(null) && !(await isThere(session, resource, field, key))) {
+    if (!key.includes(null) && !(await referencedExists(session, resource, field, key))) {
       errors.add(field.name, `points to no ${field.relation.inverseEntityMetadata.name.toLowerCase()}`)
     }
   }
@@ -79,7 +86,7 @@ function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {
   )
 }
 
-async function isThere(
+async function referencedExists(
   session: DbSession,
   { name }: Resource,
   field: Field,
@@ -87,19 +94,19 @@ async function isThere(
 ): Promise<boolean> {
   const { dataSource } = session
   const { values, bind } = gather()
-  const names = field.columns.map((column, index) => bind(toParameter(dataSource, column, key[index])))
+  const placeholders = field.columns.map((column, index) => bind(toParameter(dataSource, column, key[index])))
   const statement = statementOf(session, `reference ${name}.${field.property}`, () =>
-    compile(dataSource, referred(dataSource, field, names), values.length),
+    compile(dataSource, referencedQuery(dataSource, field, placeholders), values.length),
   )
   const { records } = await execute(session, statement, values)
   return records.length > 0
 }
 
-/** The record that a foreign key refers to. @param names of the key's values */
-function referred(
+/** Builds a SELECT that finds the record of a foreign key. @param placeholders of the key's values */
+function referencedQuery(
   dataSource: DataSource,
   { relation, columns }: Field,
-  names: readonly string[],
+  placeholders: readonly string[],
 ): SelectQueryBuilder<ObjectLiteral> {
   const target = relation?.inverseEntityMetadata.target ?? ''
   const builder = dataSource.createQueryBuilder(target, 'r').select('1', '0')
@@ -107,7 +114,7 @@ function referred(
     const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
     const column = columnSql(dataSource, referenced, 'r')
     const { equalsAny, operand } = dialectOf(dataSource)
-    builder.andWhere(equalsAny(column, stored.valueType, [operand(referenced, names[index] ?? '')]))
+    builder.andWhere(equalsAny(column, stored.valueType, [operand(referenced, placeholders[index] ?? '')]))
   }
   return builder.limit(1)
 }

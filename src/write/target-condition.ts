@@ -6,7 +6,7 @@ import { columnSql, fieldValue, type Row, toParameter, toValues } from '../read/
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 
-/** Binds the key and the owner that the record must still have when the statement runs. @returns their placeholders */
+/** Binds the key and the owner for the WHERE of an UPDATE or DELETE. @returns their placeholders */
 export function bindTarget(
   dataSource: DataSource,
   { key, owner }: Resource,
@@ -15,11 +15,14 @@ export function bindTarget(
 ): readonly string[] {
   const bindColumns = (columns: readonly StoredColumn[], values: readonly unknown[]): readonly string[] =>
     columns.map((stored, index) => bind(toParameter(dataSource, stored, values[index])))
-  const ofKey = bindColumns(key.columns, toValues(key, target.key))
-  return owner === undefined ? ofKey : [...ofKey, ...bindColumns(owner.columns, [target.owner])]
+  const keyPlaceholders = bindColumns(key.columns, toValues(key, target.key))
+  return owner === undefined ? keyPlaceholders : [...keyPlaceholders, ...bindColumns(owner.columns, [target.owner])]
 }
 
-/** @param placeholders of what {@link bindTarget} has bound */
+/**
+ * WHERE condition of an UPDATE or DELETE: key, owner, and not soft-deleted.
+ * @param placeholders from {@link bindTarget}
+ */
 export function whereTarget(
   dataSource: DataSource,
   { key, owner, metadata }: Resource,
@@ -27,16 +30,16 @@ export function whereTarget(
 ): string {
   const { operand } = dialectOf(dataSource)
   const columns = [...key.columns, ...(owner?.columns ?? [])]
-  const deleted = metadata.deleteDateColumn
+  const deleteDateColumn = metadata.deleteDateColumn
   return [
     ...columns.map(
       (stored, index) => `${columnSql(dataSource, stored)} = ${operand(stored, placeholders[index] ?? '')}`,
     ),
-    ...(deleted === undefined ? [] : [`${dataSource.driver.escape(deleted.databaseName)} IS NULL`]),
+    ...(deleteDateColumn === undefined ? [] : [`${dataSource.driver.escape(deleteDateColumn.databaseName)} IS NULL`]),
   ].join(' AND ')
 }
 
-/** Whether a row belongs to whom the target says. */
+/** Whether the owner of a row is still the one of the target. */
 export function isTarget(resource: Resource, row: Row, target: WriteTarget): boolean {
   const { owner } = resource
   if (owner === undefined) return true

@@ -12,36 +12,47 @@ import { unwatchedReferences } from './references'
 import type { WrittenRecord } from './writer'
 
 /**
- * The names in a body that can be written to a record nobody has read before: what is stored of them must not be known, neither to
- * check the new value, nor to leave alone what is shown in other words than it is stored in (specification: Sending back what was read, Date-times).
+ * Fields that PUT can update without reading the row first. The stored value is not needed to check the new one, and
+ * the JSON of a value is exact, so that a value that is sent back as it was read does not change the stored one
+ * (specification: Sending back what was read, Date-times).
  */
 export const fieldsWithoutRead = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<string> => {
-  if (!isPlain(resource) || !isReturned(resource, dataSource)) return new Set()
+  if (!canUpdateDirectly(resource) || !isReturnedByUpdate(resource, dataSource)) return new Set()
   const { writableFields, key, owner } = resource
-  const checked = [key, ...(owner ? [owner] : []), ...unwatchedReferences(resource, dataSource)]
-  const kept = new Set(checked.flatMap(({ columns }) => columns))
-  const isOpen = ({ updatable, password, path, valueType, columns }: Field): boolean =>
-    updatable && !password && path.length === 1 && valueType.exact === true && !columns.some((one) => kept.has(one))
-  return new Set([...writableFields].filter(([, field]) => isOpen(field)).map(([name]) => name))
+  const excludedFields = [key, ...(owner ? [owner] : []), ...unwatchedReferences(resource, dataSource)]
+  const excludedColumns = new Set(excludedFields.flatMap(({ columns }) => columns))
+  const isWritableWithoutRead = ({ updatable, password, path, valueType, columns }: Field): boolean =>
+    updatable &&
+    !password &&
+    path.length === 1 &&
+    valueType.exact === true &&
+    !columns.some((one) => excludedColumns.has(one))
+  return new Set([...writableFields].filter(([, field]) => isWritableWithoutRead(field)).map(([name]) => name))
 })
 
-/** Nobody hears of a write, asks for the whole record, or counts how often it was written. */
-function isPlain({ metadata, lifecycle, validate, requireIfMatch, owner }: Resource): boolean {
+/**
+ * Whether a write of the resource needs nothing but the statement: no listeners, no validators, no `If-Match`, no tree,
+ * and no columns that every UPDATE changes, such as `@VersionColumn`.
+ */
+function canUpdateDirectly({ metadata, lifecycle, validate, requireIfMatch, owner }: Resource): boolean {
   const { tableType, treeType, columns } = metadata
-  const isCounted = columns.some(({ isVersion, isUpdateDate, onUpdate }) => isVersion || isUpdateDate || onUpdate)
-  if (tableType !== 'regular' || treeType !== undefined || isCounted) return false
+  const changesOnUpdate = columns.some(({ isVersion, isUpdateDate, onUpdate }) => isVersion || isUpdateDate || onUpdate)
+  if (tableType !== 'regular' || treeType !== undefined || changesOnUpdate) return false
   if (lifecycle.load || lifecycle.write || validate !== undefined || requireIfMatch) return false
-  // The statement compares the owner, and text that differs may be equal to the database.
+  // The statement compares the owner in SQL, where the collation may let different texts be equal.
   return owner === undefined || owner.valueType.name === 'integer'
 }
 
-function isReturned(resource: Resource, dataSource: DataSource): boolean {
+function isReturnedByUpdate(resource: Resource, dataSource: DataSource): boolean {
   return !mayFailToRead(resource) && dialectOf(dataSource).returning(dataSource, 'update')
 }
 
 /**
- * Updates a record of which nothing has been read, by one statement.
- * @returns undefined where nothing was written: there is none for the target, or the database has something against the statement
+ * Updates a record with one statement, without reading it first.
+ * @returns undefined if nothing was written: there is no record for the target, it has more than `target.maxBytes`
+ * bytes, or the statement failed with an error that is not transient. The caller then reads the record to find out
+ * which
+ * @throws the driver's error if it is transient
  */
 export async function updateWithoutRead(
   session: DbSession,

@@ -6,9 +6,10 @@ import type { Resource } from '../schema/registry'
 import { isAbout } from '../schema/validation'
 
 /**
- * Checks what would be stored by the entity's validators. Of what a record had wrong before, and the request does not change,
- * nothing is said: what was read can be sent back (specification: Sending back what was read).
- * @param row the record to change; undefined for a new one
+ * Runs the entity's validators on the record as it would be stored. Violations that the stored record already has, in
+ * fields that the request does not change, are not reported: a client can send back what it has read
+ * (specification: Sending back what was read).
+ * @param row the stored record; undefined for a new one
  */
 export async function validateChanges(
   resource: Resource,
@@ -20,17 +21,17 @@ export async function validateChanges(
   if (validate === undefined || (row !== undefined && changes.size === 0)) return
   const entity = row === undefined ? newEntity(resource, changes) : toEntity(resource, row)
   if (row !== undefined) assign(entity, changes)
-  const found = await validate(entity)
-  if (found.length === 0) return
-  const before = row === undefined ? [] : await validate(toEntity(resource, row))
-  const given = [...changes.keys()]
-  for (const violation of found) {
-    const field = given.find((one) => isAbout(one, violation))
-    const shown = outputFields.find((one) => isAbout(one, violation))
-    const isOld = before.some(
+  const violations = await validate(entity)
+  if (violations.length === 0) return
+  const storedViolations = row === undefined ? [] : await validate(toEntity(resource, row))
+  const changedFields = [...changes.keys()]
+  for (const violation of violations) {
+    const changedField = changedFields.find((one) => isAbout(one, violation))
+    const shownField = outputFields.find((one) => isAbout(one, violation))
+    const isInStoredRecord = storedViolations.some(
       ({ property, message }) => property === violation.property && message === violation.message,
     )
-    if (field !== undefined) errors.add(field.name, violation.message)
-    else if (shown !== undefined && !isOld) errors.add(shown.name, violation.message)
+    if (changedField !== undefined) errors.add(changedField.name, violation.message)
+    else if (shownField !== undefined && !isInStoredRecord) errors.add(shownField.name, violation.message)
   }
 }

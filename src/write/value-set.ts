@@ -6,13 +6,14 @@ import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
 import { endOfReferences } from '../schema/stored-column'
 
-/** What TypeORM's builders take, and what the text they make of it depends on; undefined where it is the values. */
+/** Argument of TypeORM's `values()` and `set()`, and the part of the statement's cache key for it. */
 export interface ValueSet {
   readonly toSet: () => ObjectLiteral
+  /** Names of the columns; undefined if the SQL depends on the values, so that the statement cannot be cached. */
   readonly shape: string | undefined
 }
 
-/** Values by property, a foreign key in place of the entity it refers to. */
+/** Binds values by column and returns them by property. A foreign key is set as the value of its relation. */
 export function toValueSet(dataSource: DataSource, values: readonly ColumnValue[], bind: Bind): ValueSet {
   const members: [column: ColumnMetadata, member: unknown][] = []
   const { written } = dialectOf(dataSource)
@@ -37,27 +38,37 @@ export function toValueSet(dataSource: DataSource, values: readonly ColumnValue[
   return { toSet, shape }
 }
 
-/** What the database stores for a value. */
+/** Converts the value of an entity into the one that the database stores. */
 function toStored({ driver }: DataSource, column: ColumnMetadata, value: unknown): unknown {
   if (typeof value === 'function') return value
-  const end = endOfReferences(column)
+  const keyColumn = endOfReferences(column)
   // TypeORM does not apply the transformer of the key to a foreign key.
-  const isForeign = end !== column && end.transformer !== undefined && column.transformer === undefined
-  return driver.preparePersistentValue(isForeign ? driver.preparePersistentValue(value, end) : value, column)
+  const usesKeyTransformer =
+    keyColumn !== column && keyColumn.transformer !== undefined && column.transformer === undefined
+  return driver.preparePersistentValue(
+    usesKeyTransformer ? driver.preparePersistentValue(value, keyColumn) : value,
+    column,
+  )
 }
 
-/** Whether the value alone stands for it in SQL: TypeORM writes functions around some, and SQL that a listener has given as it is. */
+/**
+ * Whether SQL has only a placeholder for the value. TypeORM wraps some types in functions, and a listener may set a
+ * function that returns SQL.
+ */
 function isBindable({ driver }: DataSource, { type }: ColumnMetadata, value: unknown): boolean {
   return typeof value !== 'function' && type !== 'jsonb' && !driver.spatialTypes.includes(type)
 }
 
 function pathOf(column: ColumnMetadata): string {
   const { relationMetadata: relation, referencedColumn } = column
-  const isOfSeveral = column.isVirtual && relation !== undefined && relation.joinColumns.length > 1
-  return isOfSeveral ? `${relation.propertyPath}.${referencedColumn?.propertyName}` : column.propertyPath
+  const isPartOfCompositeKey = column.isVirtual && relation !== undefined && relation.joinColumns.length > 1
+  return isPartOfCompositeKey ? `${relation.propertyPath}.${referencedColumn?.propertyName}` : column.propertyPath
 }
 
-/** Defaults that a function makes, which TypeORM has SQLite's INSERT spell: each time anew, since it may make another one. */
+/**
+ * Column defaults that are functions, as SQL for an INSERT on SQLite, which has no keyword DEFAULT for a value. They
+ * are evaluated for each INSERT, because the function may return different SQL each time.
+ */
 export function spelledDefaults(
   dataSource: DataSource,
   metadata: EntityMetadata,
@@ -74,17 +85,18 @@ const functionDefaults = memoize(({ columns }: EntityMetadata): readonly ColumnM
 )
 
 /**
- * Columns that the database sets by itself when an UPDATE changes the row (`ON UPDATE CURRENT_TIMESTAMP`), and to what. They are
- * written in every UPDATE: one that stays would tell that a hidden value is stored already.
+ * Columns with `ON UPDATE` (such as `ON UPDATE CURRENT_TIMESTAMP`), which the database sets only if an UPDATE changes
+ * the row, and their SQL. Every UPDATE sets them explicitly: otherwise an unchanged column would reveal that a hidden
+ * value has been guessed.
  */
 export function spelledUpdates(
   dataSource: DataSource,
   { columns, updateDateColumn }: EntityMetadata,
-  given: readonly ColumnValue[],
+  changed: readonly ColumnValue[],
 ): readonly (readonly [ColumnMetadata, string])[] {
   if (!dialectOf(dataSource).hasOnUpdate) return []
-  const isGiven = (column: ColumnMetadata): boolean => given.some(([one]) => one === column)
+  const isChanged = (column: ColumnMetadata): boolean => changed.some(([changedColumn]) => changedColumn === column)
   return columns
-    .filter((column) => column.isUpdate && column !== updateDateColumn && !isGiven(column))
+    .filter((column) => column.isUpdate && column !== updateDateColumn && !isChanged(column))
     .flatMap((column) => (column.onUpdate === undefined ? [] : [[column, column.onUpdate] as const]))
 }

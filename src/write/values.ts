@@ -15,35 +15,41 @@ import type { ReadColumn } from '../schema/stored-column'
 import { bindTarget, isTarget, whereTarget } from './target-condition'
 import { spelledDefaults, spelledUpdates, toValueSet } from './value-set'
 
-/** Inserts one record. @returns it as it is stored: from the statement itself, where the database can return it */
+/**
+ * Inserts one record.
+ * @returns the stored row, from RETURNING where the database has it, otherwise from a second statement
+ */
 export async function insertValues(session: DbSession, resource: Resource, entity: ObjectLiteral): Promise<RawRow> {
   const { dataSource } = session
   const { metadata, columns, key } = resource
   const canReturn = dialectOf(dataSource).returning(dataSource, 'insert')
-  giveKey(dataSource, resource, entity, canReturn)
-  const returned = !canReturn ? [] : isTable(columns) ? columns : key.columns
+  generateKey(dataSource, resource, entity, canReturn)
+  const returnedColumns = !canReturn ? [] : isTable(columns) ? columns : key.columns
   const { values, bind } = gather()
   const { toSet, shape } = toValueSet(dataSource, columnValues(metadata, entity), bind)
   const defaults = spelledDefaults(dataSource, metadata, entity)
-  const spelled = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
-  const cacheKey = shape === undefined ? undefined : `INSERT ${resource.name}${shape}${spelled.join('')}`
+  const defaultsKey = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
+  const cacheKey = shape === undefined ? undefined : `INSERT ${resource.name}${shape}${defaultsKey.join('')}`
   const statement = statementOf(session, cacheKey, () => {
     const set = toSet()
     for (const [column, text] of defaults) setPath(set, column.propertyPath, () => text)
     const inserted = insertedColumns(metadata.columns)
     const builder = dataSource.createQueryBuilder().insert().into(metadata.target, inserted).values(set)
-    return compile(dataSource, builder.updateEntity(false), values.length, returning(dataSource, returned))
+    return compile(dataSource, builder.updateEntity(false), values.length, returning(dataSource, returnedColumns))
   })
   const result = await executeWrite(session, statement, values)
-  const [found] = result.records
-  if (returned === columns && found !== undefined) return found
-  const keyValues = found === undefined ? keyOf(resource, entity, result.raw) : readerOf(key.columns, dataSource)(found)
+  const [returnedRow] = result.records
+  if (returnedColumns === columns && returnedRow !== undefined) return returnedRow
+  const keyValues =
+    returnedRow === undefined
+      ? insertedKey(resource, entity, result.raw)
+      : readerOf(key.columns, dataSource)(returnedRow)
   const stored = await readRawItem(session, resource, fromValues(keyValues))
   if (stored === undefined) throw new Error(`INSERT into ${metadata.tableName} returned no row`)
   return stored
 }
 
-/** Updates one record. @returns it as it is stored; undefined when the target is gone */
+/** Updates one record. @returns the stored row; undefined if there is no record for the target */
 export async function updateValues(
   session: DbSession,
   resource: Resource,
@@ -68,19 +74,23 @@ export async function updateValues(
       .set(set)
       .updateEntity(false)
       .where(whereTarget(dataSource, resource, placeholders))
-    const isShort = maxBytes === undefined ? undefined : sizeCondition(dataSource, columns, maxBytes)
-    if (isShort !== undefined) builder.andWhere(isShort)
+    const sizeLimit = maxBytes === undefined ? undefined : sizeCondition(dataSource, columns, maxBytes)
+    if (sizeLimit !== undefined) builder.andWhere(sizeLimit)
     return compile(dataSource, builder, values.length, canReturn ? returning(dataSource, columns) : '')
   })
   const { records, affected = 0 } = await executeWrite(session, statement, values)
   if (canReturn) return records[0]
   const stored = await readRawItem(session, resource, target.key)
-  // A driver may count what has changed, not what matches: the record itself says whether it is the target still.
+  // A driver may count only rows whose values have changed. With 0 affected rows, the record itself shows whether it
+  // matched the target.
   if (stored === undefined) return undefined
   return affected > 0 || isTarget(resource, readerOf(columns, dataSource)(stored), target) ? stored : undefined
 }
 
-/** Deletes one record; one with a `@DeleteDateColumn` is marked. @returns whether there was one for the target */
+/**
+ * Deletes one record, softly if its entity has a `@DeleteDateColumn`.
+ * @returns whether there was a record for the target
+ */
 export async function deleteValues(session: DbSession, resource: Resource, target: WriteTarget): Promise<boolean> {
   const { dataSource } = session
   const { metadata, key } = resource
@@ -102,6 +112,7 @@ export async function deleteValues(session: DbSession, resource: Resource, targe
   return canReturn ? records.length > 0 : affected > 0
 }
 
+/** Whether all columns are stored in the table: RETURNING cannot compute virtual columns. */
 export function isTable(columns: readonly ReadColumn[]): boolean {
   return columns.every(({ column }) => !column.isVirtualProperty)
 }
@@ -112,27 +123,32 @@ function returning(dataSource: DataSource, columns: readonly ReadColumn[]): stri
   return names.length === 0 ? '' : ` RETURNING ${names.join(', ')}`
 }
 
-/** What the database computes takes no value, and TypeORM would give it one. @returns undefined for all */
+/**
+ * Properties that an INSERT sets. Generated columns (`asExpression`) are left out, because TypeORM would write a value
+ * for them.
+ * @returns undefined if there are no generated columns
+ */
 function insertedColumns(columns: readonly ColumnMetadata[]): string[] | undefined {
   if (columns.every((column) => column.asExpression === undefined)) return undefined
   return columns.filter((column) => column.isInsert && column.asExpression === undefined).map((one) => one.propertyPath)
 }
 
 /**
- * Gives a record the key that TypeORM would, which belongs to it alone. Where the database cannot say which one it has made, it
- * must be known before, or be counted up.
+ * Generates UUIDs in the application where the database cannot, as TypeORM does.
+ * @throws {Error} if the database generates a key that is not returned after the INSERT. Without RETURNING, only an
+ * auto-increment key is
  */
-function giveKey({ driver }: DataSource, { metadata }: Resource, entity: ObjectLiteral, canReturn: boolean): void {
+function generateKey({ driver }: DataSource, { metadata }: Resource, entity: ObjectLiteral, canReturn: boolean): void {
   for (const column of metadata.generatedColumns.filter((one) => one.getEntityValue(entity) === undefined)) {
     if (column.generationStrategy === 'uuid' && !driver.isUUIDGenerationSupported()) {
       column.setEntityValue(entity, randomUUID())
     } else if (!canReturn && column.isPrimary && column.generationStrategy !== 'increment') {
-      throw new Error(`${metadata.name}.${column.propertyPath} is a key that the database makes and cannot return`)
+      throw new Error(`${metadata.name}.${column.propertyPath} is a key that the database generates but cannot return`)
     }
   }
 }
 
-function keyOf({ key }: Resource, entity: ObjectLiteral, raw: unknown): readonly unknown[] {
+function insertedKey({ key }: Resource, entity: ObjectLiteral, raw: unknown): readonly unknown[] {
   const { insertId } = Object(raw) as { readonly insertId?: unknown }
   return key.columns.map(({ column }) => column.getEntityValue(entity) ?? insertId)
 }

@@ -10,24 +10,25 @@ import { refuseDelete, refuseWrite } from './refuse-write'
 import { treeWriter } from './tree/writer'
 import type { Writer, WrittenRecord } from './writer'
 
+/** A written record. */
 export interface Saved extends WrittenRecord {
-  /** As its listeners show it, where there are any. */
+  /** The row after its load listeners; undefined if the resource has none. */
   readonly shown?: Row
 }
 
 /** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
 export async function insertRow(session: DbSession, resource: Resource, changes: ChangeSet): Promise<Saved> {
   const insert = async (inner: DbSession): Promise<Saved> =>
-    load(inner, resource, await writerOf(resource).insert(inner, resource, changes))
-  return loadedWith(session, resource, insert).catch((error: unknown) =>
+    loadSaved(inner, resource, await writerOf(resource).insert(inner, resource, changes))
+  return transactIfLoaded(session, resource, insert).catch((error: unknown) =>
     refuseWrite(error, session, resource, { changes, stored: undefined }),
   )
 }
 
 /**
  * Updates one record.
- * @param stored as it was
- * @returns undefined when there is none for the target any more
+ * @param stored the record before the write
+ * @returns undefined if there is no record for the target any more
  * @throws {ApiError} `conflict`, `bad-values`, `precondition-failed`
  */
 export async function updateRow(
@@ -39,16 +40,16 @@ export async function updateRow(
 ): Promise<Saved | undefined> {
   const update = async (inner: DbSession): Promise<Saved | undefined> => {
     const written = await writerOf(resource).update(inner, resource, target, changes)
-    return written && load(inner, resource, written)
+    return written && loadSaved(inner, resource, written)
   }
-  return loadedWith(session, resource, update).catch((error: unknown) =>
+  return transactIfLoaded(session, resource, update).catch((error: unknown) =>
     refuseWrite(error, session, resource, { changes, stored }),
   )
 }
 
 /**
  * Deletes one record.
- * @returns whether there was one for the target
+ * @returns whether there was a record for the target
  * @throws {ApiError} `conflict`, `precondition-failed`
  */
 export async function deleteRow(session: DbSession, resource: Resource, target: WriteTarget): Promise<boolean> {
@@ -57,12 +58,16 @@ export async function deleteRow(session: DbSession, resource: Resource, target: 
     .catch((error: unknown) => refuseDelete(error, session.dataSource, resource))
 }
 
-/** What a listener of loading throws takes the write back: it is in one transaction with it. */
-function loadedWith<T>(session: DbSession, resource: Resource, write: (session: DbSession) => Promise<T>): Promise<T> {
+/** Runs the write and its load listeners in one transaction: an error in `@AfterLoad` rolls the write back. */
+function transactIfLoaded<T>(
+  session: DbSession,
+  resource: Resource,
+  write: (session: DbSession) => Promise<T>,
+): Promise<T> {
   return resource.lifecycle.load ? transact(session, write) : write(session)
 }
 
-async function load(session: DbSession, resource: Resource, written: WrittenRecord): Promise<Saved> {
+async function loadSaved(session: DbSession, resource: Resource, written: WrittenRecord): Promise<Saved> {
   if (!resource.lifecycle.load) return written
   const row = readerOf(resource.columns, session.dataSource)(written.raw)
   const [shown = row] = await afterLoad(session, resource, [row])

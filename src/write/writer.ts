@@ -4,26 +4,29 @@ import type { ChangeSet, WriteTarget } from '../query/query'
 import { recordStoredRaw, type StoredRecord } from '../read/entity-tag'
 import type { Resource } from '../schema/registry'
 
-/** A record that was written, as the driver hands it out and as it is shown. */
+/** A written record, as a raw row of the driver and as JSON with its ETag. */
 export interface WrittenRecord extends StoredRecord {
   readonly raw: RawRow
 }
 
-/** A way to write one record. */
+/** Inserts, updates and deletes one record. */
 export interface Writer<In = DbSession, Out = WrittenRecord> {
   readonly insert: (session: In, resource: Resource, changes: ChangeSet) => Promise<Out>
-  /** @returns undefined when there is none for the target any more */
+  /** @returns undefined if there is no record for the target any more */
   readonly update: (
     session: In,
     resource: Resource,
     target: WriteTarget,
     changes: ChangeSet,
   ) => Promise<Out | undefined>
-  /** @returns whether there was one for the target */
+  /** @returns whether there was a record for the target */
   readonly remove: (session: In, resource: Resource, target: WriteTarget) => Promise<boolean>
 }
 
-/** A way to write that takes a transaction for each record: what cannot be read and shown is not stored. */
+/**
+ * Runs each write of a writer in a transaction, with the rendering of the record: a record that cannot be shown is not
+ * stored.
+ */
 export function inTransaction({ insert, update, remove }: Writer<DbTransaction, RawRow>): Writer {
   return {
     insert: (session, resource, changes) =>
@@ -37,6 +40,7 @@ export function inTransaction({ insert, update, remove }: Writer<DbTransaction, 
   }
 }
 
+/** Renders a written row as JSON and computes its ETag. */
 export function renderWritten({ dataSource }: DbSession, resource: Resource, raw: RawRow): WrittenRecord {
   return { raw, ...recordStoredRaw(resource, dataSource, raw) }
 }

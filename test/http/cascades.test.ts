@@ -102,7 +102,7 @@ test('a node of a closure table gets no more than 1,000 ancestors', async () => 
   const refused = await post('node', { parent_id: 1001 })
   expect([refused.status, refused.json()]).toMatchObject([
     400,
-    { errors: [{ field: 'parent_id', message: 'would put this node below more than 1000 others' }] },
+    { errors: [{ field: 'parent_id', message: 'would give this node more than 1000 ancestors' }] },
   ])
   expect(await count('node/?id__gt=1002')).toBe(0)
 })

@@ -277,7 +277,7 @@ test('Order of checks: a CHECK of the database names its fields, unless one is h
   expect((await post('rated', { stars: 5 })).status).toBe(201)
   const shown = {
     status: 400,
-    detail: 'the database does not accept stars as given',
+    detail: 'the database does not accept the value of stars',
     errors: [{ field: 'stars' }],
   }
   expect((await post('rated', { stars: 9 })).json()).toMatchObject(shown)

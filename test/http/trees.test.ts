@@ -144,5 +144,5 @@ test('of records of one key beside each other one is made', async () => {
 
 test('a nested set has one root', async () => {
   const reply = await post('nested', { name: 'second' })
-  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('give a parent')])
+  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('set a parent')])
 })

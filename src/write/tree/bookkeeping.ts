@@ -1,17 +1,21 @@
 import type { DbSession } from '../../connection/db-session'
 import type { TreeNode, TreeTable } from './table'
 
-/** Keeps what TypeORM stores of a tree besides its parent keys. All of it is in the transaction of the write. */
+/**
+ * Maintains the columns and tables in which TypeORM stores the positions of a tree's nodes, besides the parent keys.
+ * Every method runs in the transaction of the write.
+ */
 export interface Bookkeeping {
-  /** @param node is stored, without a position */
+  /** Sets the position of a new node. @param node the stored node, without a position */
   readonly insert: (session: DbSession, table: TreeTable, node: TreeNode, parent: TreeNode | undefined) => Promise<void>
   /**
-   * @param node as it was before it was moved, with all that hangs on it
-   * @param parent the new one, which is none of its descendants; undefined for a node that becomes a root
+   * Moves a node with its descendants.
+   * @param node the node before the move
+   * @param parent the new parent, which is not one of the node's descendants; undefined for a node that becomes a root
    */
   readonly move: (session: DbSession, table: TreeTable, node: TreeNode, parent: TreeNode | undefined) => Promise<void>
-  /** @param node is about to be deleted, with all that hangs on it; what this changes is rolled back if it is not */
+  /** Prepares the deletion of a node with its descendants. It is rolled back if the node is not deleted. */
   readonly beforeRemove?: (session: DbSession, table: TreeTable, node: TreeNode) => Promise<void>
-  /** @param node as it was before it was deleted, with all that hung on it */
+  /** Updates positions after a node has been deleted with its descendants. @param node the node before the deletion */
   readonly remove: (session: DbSession, table: TreeTable, node: TreeNode) => Promise<void>
 }

@@ -6,26 +6,29 @@ import type { ColumnMetadata } from '../../schema/metadata'
 import type { Bookkeeping } from './bookkeeping'
 import { runSql, type TreeNode, type TreeTable, tableSql } from './table'
 
-/** The table of all pairs of a node and one of its ancestors, each node among its own. Its foreign keys cascade. */
+/**
+ * Closure table: it has a row for each pair of a node and one of its ancestors, and for each node with itself. Its
+ * foreign keys cascade.
+ */
 export const closureTable: Bookkeeping = {
   insert: async (session, table, node, parent) => {
     const { dataSource } = session
-    const { name, ancestor, descendant } = pairsOf(dataSource, table)
+    const { name, ancestor, descendant } = closureColumnsOf(dataSource, table)
     const into = `INSERT INTO ${name} (${[...ancestor, ...descendant].join(', ')})`
     await runSql(session, (bind) => {
-      const own = (): readonly string[] => bindKey(dataSource, table, node.key, bind)
-      return `${into} VALUES (${[...own(), ...own()].join(', ')})`
+      const ownKey = (): readonly string[] => bindKey(dataSource, table, node.key, bind)
+      return `${into} VALUES (${[...ownKey(), ...ownKey()].join(', ')})`
     })
     if (parent === undefined) return
     await runSql(session, (bind) => {
-      const own = bindKey(dataSource, table, node.key, bind)
+      const ownKey = bindKey(dataSource, table, node.key, bind)
       const ofParent = equal(descendant, bindKey(dataSource, table, parent.key, bind))
-      return `${into} SELECT ${[...ancestor, ...own].join(', ')} FROM ${name} WHERE ${ofParent}`
+      return `${into} SELECT ${[...ancestor, ...ownKey].join(', ')} FROM ${name} WHERE ${ofParent}`
     })
   },
   move: async (session, table, node, parent) => {
     const { dataSource } = session
-    const { name, ancestor, descendant } = pairsOf(dataSource, table)
+    const { name, ancestor, descendant } = closureColumnsOf(dataSource, table)
     await runSql(session, (bind) => {
       const subtree = (): string => subtreeSql(dataSource, table, node, bind)
       const inside = `(${descendant.join(', ')}) IN ${subtree()}`
@@ -53,12 +56,13 @@ export const closureTable: Bookkeeping = {
       )
     })
   },
-  // What the foreign keys would delete too: for a chain of 400 nodes that takes SQLite 5 seconds, with this half a second. Listeners
-  // still find the ancestors and the descendants of the node.
+  // Deletes most rows that the cascading foreign keys would delete later. This is only for speed: the deletion of a
+  // chain of 400 nodes took SQLite 5 seconds without it, and half a second with it. The rows of the node itself stay,
+  // so that listeners still find its ancestors and descendants.
   beforeRemove: async (session, table, node) => {
     if (table.relation.onDelete !== 'CASCADE') return
     const { dataSource } = session
-    const { name, ancestor, descendant } = pairsOf(dataSource, table)
+    const { name, ancestor, descendant } = closureColumnsOf(dataSource, table)
     await runSql(session, (bind) => {
       const inside = `(${descendant.join(', ')}) IN ${subtreeSql(dataSource, table, node, bind)}`
       const isNode = (columns: readonly string[]): string => equal(columns, bindKey(dataSource, table, node.key, bind))
@@ -68,10 +72,10 @@ export const closureTable: Bookkeeping = {
   remove: async () => {},
 }
 
-/** How many nodes are a node itself or its ancestors. */
+/** Number of a node's ancestors, including the node itself. */
 export async function countLineage(session: DbSession, table: TreeTable, node: TreeNode): Promise<number> {
   const { dataSource } = session
-  const { name, descendant } = pairsOf(dataSource, table)
+  const { name, descendant } = closureColumnsOf(dataSource, table)
   const [row] = await runSql(session, (bind) => {
     const ofNode = equal(descendant, bindKey(dataSource, table, node.key, bind))
     return `SELECT COUNT(*) AS ${dataSource.driver.escape('0')} FROM ${name} WHERE ${ofNode}`
@@ -79,20 +83,24 @@ export async function countLineage(session: DbSession, table: TreeTable, node: T
   return Number(row?.[0])
 }
 
-/** The keys of a node and all its descendants. MySQL does not read the table of a DELETE, unless it is copied before. */
+/**
+ * Subquery for the keys of a node and its descendants. It is a derived table because MySQL cannot select from the table
+ * of the DELETE.
+ */
 function subtreeSql(dataSource: DataSource, table: TreeTable, node: TreeNode, bind: Bind): string {
-  const { name, ancestor, descendant } = pairsOf(dataSource, table)
+  const { name, ancestor, descendant } = closureColumnsOf(dataSource, table)
   const ofNode = equal(ancestor, bindKey(dataSource, table, node.key, bind))
   return `(SELECT * FROM (SELECT ${descendant.join(', ')} FROM ${name} WHERE ${ofNode}) AS subtree)`
 }
 
-interface Pairs {
+/** The closure table and its columns, as escaped names. */
+interface ClosureColumns {
   readonly name: string
   readonly ancestor: readonly string[]
   readonly descendant: readonly string[]
 }
 
-function pairsOf(dataSource: DataSource, { metadata }: TreeTable): Pairs {
+function closureColumnsOf(dataSource: DataSource, { metadata }: TreeTable): ClosureColumns {
   const { closureJunctionTable: junction } = metadata
   const names = (columns: readonly ColumnMetadata[]): readonly string[] =>
     columns.map(({ databaseName }) => dataSource.driver.escape(databaseName))

@@ -6,22 +6,23 @@ import type { Bookkeeping } from './bookkeeping'
 import { equalSql, runSql, type TreeNode, type TreeTable, updateSql } from './table'
 
 /**
- * The keys from the root to a node, each followed by a full stop, as one text. TypeORM's own UPDATE for moves writes keys into
- * the text of SQL, and replaces what is equal to the start of a path in its middle too.
+ * Materialized path: the keys from the root to a node, each followed by a dot, as one text. TypeORM's own UPDATE for
+ * moves writes keys into the SQL text, and replaces the old path not only at the start of a path but also in its
+ * middle.
  */
 export const materializedPath: Bookkeeping = {
   insert: (session, table, node, parent) => setPath(session, table, node, pathBelow(table, node, parent)),
   move: async (session, table, node, parent) => {
     const { dataSource } = session
-    const [before, after] = [pathOf(node), pathBelow(table, node, parent)]
-    // Of a row that was written without TypeORM nothing is known below it.
-    if (before === '') return setPath(session, table, node, after)
+    const [oldPath, newPath] = [pathOf(node), pathBelow(table, node, parent)]
+    // The row was written without TypeORM and has no path: its descendants cannot be found by it.
+    if (oldPath === '') return setPath(session, table, node, newPath)
     const path = pathColumn(session, table)
-    const { length } = [...before]
+    const { length } = [...oldPath]
     await runSql(session, (bind) => {
-      const moved = dialectOf(dataSource).concatenate(bind(after), `SUBSTR(${path}, ${bind(length + 1)})`)
-      const isBelow = dialectOf(dataSource).equalsText(`SUBSTR(${path}, 1, ${bind(length)})`, bind(before))
-      return `${updateSql(session, table)} ${path} = ${moved} WHERE ${isBelow}`
+      const movedPath = dialectOf(dataSource).concatenate(bind(newPath), `SUBSTR(${path}, ${bind(length + 1)})`)
+      const startsWithOldPath = dialectOf(dataSource).equalsText(`SUBSTR(${path}, 1, ${bind(length)})`, bind(oldPath))
+      return `${updateSql(session, table)} ${path} = ${movedPath} WHERE ${startsWithOldPath}`
     })
   },
   remove: async () => {},
@@ -35,14 +36,17 @@ function pathOf({ position }: TreeNode): string {
   return String(position[0] ?? '')
 }
 
-/** @throws {ApiError} `bad-values`, for a key that TypeORM, which looks for paths by LIKE, would take for others */
+/**
+ * Path of a node below a parent.
+ * @throws {ApiError} `bad-values` if the key has a character that would make TypeORM's LIKE on paths match other nodes
+ */
 function pathBelow({ metadata }: TreeTable, { reference }: TreeNode, parent: TreeNode | undefined): string {
-  const own = reference.map(String)
-  if (own.some((part) => /[.%_\\]/.test(part))) {
-    const what = `the key of a ${metadata.name.toLowerCase()} must be without ".", "%", "_" and "\\"`
-    throw new ApiError('bad-values', `${what}: it becomes a part of its materialized path`)
+  const keyParts = reference.map(String)
+  if (keyParts.some((part) => /[.%_\\]/.test(part))) {
+    const rule = `the key of a ${metadata.name.toLowerCase()} must not contain ".", "%", "_" or "\\"`
+    throw new ApiError('bad-values', `${rule}: it is a part of the materialized path`)
   }
-  return `${parent === undefined ? '' : pathOf(parent)}${own.join('_')}.`
+  return `${parent === undefined ? '' : pathOf(parent)}${keyParts.join('_')}.`
 }
 
 async function setPath(session: DbSession, table: TreeTable, node: TreeNode, path: string): Promise<void> {

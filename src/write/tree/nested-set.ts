@@ -5,49 +5,57 @@ import type { Bookkeeping } from './bookkeeping'
 import { equalSql, runSql, type TreeNode, type TreeTable, updateSql } from './table'
 
 /**
- * Left and right of a nested set: those of a node enclose those of its descendants. TypeORM's own UPDATE for moves is wrong
- * when the new parent is an ancestor already: the numbers of the subtree then overlap those of other nodes.
+ * Nested set: the left and right numbers of a node enclose those of its descendants. TypeORM's own UPDATE for moves is
+ * wrong if the new parent is already an ancestor: the numbers of the subtree then overlap those of other nodes.
  */
 export const nestedSet: Bookkeeping = {
   insert: async (session, table, node, parent) => {
-    const [, at = 1] = parent === undefined ? [] : bounds(parent)
+    const [, newLeft = 1] = parent === undefined ? [] : bounds(parent)
     if (parent !== undefined) {
-      await shift(session, table, at, (value, bind) => `WHEN ${value} >= ${bind(at)} THEN ${value} + 2`)
+      await updateBounds(
+        session,
+        table,
+        newLeft,
+        (value, bind) => `WHEN ${value} >= ${bind(newLeft)} THEN ${value} + 2`,
+      )
     }
     const [left = '', right = ''] = columnsOf(session, table)
     await runSql(
       session,
       (bind) =>
-        `${updateSql(session, table)} ${left} = ${bind(at)}, ${right} = ${bind(at + 1)} ` +
+        `${updateSql(session, table)} ${left} = ${bind(newLeft)}, ${right} = ${bind(newLeft + 1)} ` +
         `WHERE ${equalSql(session.dataSource, table.key, node.key, bind)}`,
     )
   },
   move: async (session, table, node, parent) => {
-    // Another root is refused, so that nothing is moved away from its parent without a new one.
+    // A second root is refused earlier, so a node is never moved without a new parent.
     if (parent === undefined) return
     const [left, right] = bounds(node)
-    const [outerLeft, end] = bounds(parent)
-    if (outerLeft >= left && outerLeft <= right) {
-      throw new Error(`left and right of ${table.metadata.tableName} contradict its parent keys: rebuild them`)
+    const [parentLeft, parentRight] = bounds(parent)
+    if (parentLeft >= left && parentLeft <= right) {
+      throw new Error(
+        `the left and right columns of ${table.metadata.tableName} contradict its parent keys: rebuild the tree`,
+      )
     }
-    // The subtree becomes the last child. What lies between its old and its new place makes room, or closes the gap.
-    const size = right - left + 1
-    const isForward = end > right
-    const [from, to] = isForward ? [right + 1, end - 1] : [end, left - 1]
-    const [step, distance] = isForward ? [-size, end - 1 - right] : [size, end - left]
-    const inside = (value: string, low: number, high: number, by: number, bind: Bind): string =>
+    // The subtree becomes the last child of its new parent. The nodes between its old and new position shift by its
+    // width.
+    const width = right - left + 1
+    const movesRight = parentRight > right
+    const [from, to] = movesRight ? [right + 1, parentRight - 1] : [parentRight, left - 1]
+    const [step, distance] = movesRight ? [-width, parentRight - 1 - right] : [width, parentRight - left]
+    const branch = (value: string, low: number, high: number, by: number, bind: Bind): string =>
       `WHEN ${value} BETWEEN ${bind(low)} AND ${bind(high)} THEN ${value} + ${bind(by)}`
-    await shift(
+    await updateBounds(
       session,
       table,
       Math.min(left, from),
-      (value, bind) => `${inside(value, left, right, distance, bind)} ${inside(value, from, to, step, bind)}`,
+      (value, bind) => `${branch(value, left, right, distance, bind)} ${branch(value, from, to, step, bind)}`,
     )
   },
   remove: async (session, table, node) => {
-    // By ON DELETE CASCADE its descendants are gone too.
+    // ON DELETE CASCADE has deleted its descendants too.
     const [left, right] = bounds(node)
-    await shift(
+    await updateBounds(
       session,
       table,
       right,
@@ -65,19 +73,19 @@ function columnsOf({ dataSource }: DbSession, { position }: TreeTable): readonly
 }
 
 /**
- * Changes left and right by the same rule.
- * @param lowest no number below is changed
- * @param rule branches of CASE
+ * Updates the left and right columns with the same CASE expression.
+ * @param lowest smallest number that is changed
+ * @param branches WHEN branches of the CASE expression for a column
  */
-async function shift(
+async function updateBounds(
   session: DbSession,
   table: TreeTable,
   lowest: number,
-  rule: (value: string, bind: Bind) => string,
+  branches: (value: string, bind: Bind) => string,
 ): Promise<void> {
   const columns = columnsOf(session, table)
   await runSql(session, (bind) => {
-    const set = columns.map((column) => `${column} = CASE ${rule(column, bind)} ELSE ${column} END`)
+    const set = columns.map((column) => `${column} = CASE ${branches(column, bind)} ELSE ${column} END`)
     return `${updateSql(session, table)} ${set.join(', ')} WHERE ${columns.at(-1)} >= ${bind(lowest)}`
   })
 }

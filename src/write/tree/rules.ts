@@ -5,12 +5,15 @@ import type { Resource } from '../../schema/registry'
 import { countLineage } from './closure-table'
 import { readNodes, type TreeNode, type TreeTable } from './table'
 
-/** How many ancestors a node may get: for a move each is looked up by a statement, a closure table has a row for each. */
+/**
+ * Maximum number of ancestors of a node. A move runs one SELECT for each of them, and a closure table has one row for
+ * each.
+ */
 const maxDepth = 1000
 
 /**
- * Follows the parent keys from the new parent of a node to the root.
- * @throws {ApiError} `bad-values`, when the node is met on the way
+ * Checks that a node does not become its own ancestor, by following the parent keys from its new parent to the root.
+ * @throws {ApiError} `bad-values`
  */
 export async function requireAcyclic(
   session: DbTransaction,
@@ -30,7 +33,10 @@ export async function requireAcyclic(
   }
 }
 
-/** @throws {ApiError} `bad-values`, for a new node of a closure table, which has a row for each pair of a node and an ancestor */
+/**
+ * Limits the depth of a new node in a closure table, which has a row for each pair of a node and an ancestor.
+ * @throws {ApiError} `bad-values`
+ */
 export async function requireDepth(
   session: DbTransaction,
   resource: Resource,
@@ -41,7 +47,11 @@ export async function requireDepth(
   if ((await countLineage(session, table, parent)) > maxDepth) throw tooDeep(resource)
 }
 
-/** @throws {ApiError} `bad-values`, when another node of a nested set has no parent: TypeORM supports one root */
+/**
+ * Checks that a nested set has no other root: TypeORM supports only one.
+ * @param node the node without a parent; undefined for a new one
+ * @throws {ApiError} `bad-values`
+ */
 export async function requireOneRoot(
   session: DbTransaction,
   { name, metadata }: Resource,
@@ -51,10 +61,14 @@ export async function requireOneRoot(
   if (metadata.treeType !== 'nested-set') return
   const roots = await readNodes(session, table, table.parent, undefined)
   if (roots.every(({ key }) => isDeepStrictEqual(key, node?.key))) return
-  throw new ApiError('bad-values', `there is a root of ${name} already, and a nested set has one: give a parent`)
+  throw new ApiError('bad-values', `${name} already has a root, and a nested set can have only one: set a parent`)
 }
 
-/** @throws {ApiError} `conflict`, when the database would make roots of the children, whose positions stay as they were */
+/**
+ * Refuses to delete a node whose children would become roots (`ON DELETE SET NULL`): their stored positions would not
+ * be updated.
+ * @throws {ApiError} `conflict`
+ */
 export async function requireNoChildren(
   session: DbTransaction,
   { name }: Resource,
@@ -63,11 +77,12 @@ export async function requireNoChildren(
 ): Promise<void> {
   if (table.relation.onDelete !== 'SET NULL') return
   const children = await readNodes(session, table, table.parent, reference)
-  if (children.length > 0) throw new ApiError('conflict', `this ${name} cannot be deleted: it has children, move them`)
+  if (children.length > 0)
+    throw new ApiError('conflict', `this ${name} cannot be deleted because it has children: move them first`)
 }
 
 function tooDeep(resource: Resource): ApiError {
-  return refusal(resource, `would put this ${resource.name} below more than ${maxDepth} others`)
+  return refusal(resource, `would give this ${resource.name} more than ${maxDepth} ancestors`)
 }
 
 function refusal(resource: Resource, message: string): ApiError {

@@ -8,7 +8,7 @@ import { memoize } from '../../schema/memoize'
 import type { ColumnMetadata, RelationMetadata } from '../../schema/metadata'
 import { buildReadColumn, type ReadColumn } from '../../schema/stored-column'
 
-/** The table of a tree, and which of its columns say how its nodes hang together. */
+/** Table of a tree, and the columns that hold its structure. */
 export interface TreeTable {
   readonly metadata: EntityMetadata
   /** The escaped name. */
@@ -17,15 +17,15 @@ export interface TreeTable {
   readonly key: readonly ReadColumn[]
   /** The foreign key to the parent. */
   readonly parent: readonly ReadColumn[]
-  /** What that foreign key refers to: mostly the key. */
+  /** The columns to which the foreign key to the parent refers, usually the key. */
   readonly reference: readonly ReadColumn[]
-  /** The columns in which TypeORM stores the position of a node: left and right of a nested set, a materialized path. */
+  /** Columns in which TypeORM stores the position of a node: left and right of a nested set, or a materialized path. */
   readonly position: readonly ReadColumn[]
-  /** All of these. */
+  /** All columns above, in this order: `key`, `parent`, `reference`, `position`. */
   readonly columns: readonly ReadColumn[]
 }
 
-/** A row of the table. */
+/** Structure columns of one row. */
 export interface TreeNode {
   readonly key: readonly unknown[]
   /** Undefined for a root. */
@@ -34,6 +34,7 @@ export interface TreeNode {
   readonly position: readonly unknown[]
 }
 
+/** @throws {Error} if the entity has no `@TreeParent` */
 export const treeTableOf = memoize((metadata: EntityMetadata, dataSource: DataSource): TreeTable => {
   const { treeParentRelation: relation, nestedSetLeftColumn, nestedSetRightColumn, materializedPathColumn } = metadata
   if (relation === undefined) throw new Error(`${metadata.name} is a tree without @TreeParent`)
@@ -55,7 +56,10 @@ export function tableSql({ driver }: DataSource, { tablePath }: EntityMetadata):
     .join('.')
 }
 
-/** Runs a statement over the tables of a tree. @param write writes its text, in which each bound value is used once */
+/**
+ * Runs a statement on the tables of a tree.
+ * @param write returns the SQL, which uses each bound value once and in order
+ */
 export async function runSql(session: DbSession, write: (bind: Bind) => string): Promise<readonly RawRow[]> {
   const { driver } = session.dataSource
   const values: unknown[] = []
@@ -69,15 +73,18 @@ export async function runSql(session: DbSession, write: (bind: Bind) => string):
   return records
 }
 
-/** UPDATE up to SET. Keeps MySQL from changing columns that every UPDATE changes, as `@UpdateDateColumn`: the records are the same. */
+/**
+ * Start of an UPDATE, up to and including SET. Columns with `ON UPDATE`, such as an `@UpdateDateColumn` on MySQL, are
+ * set to their own value, because a new position does not change the record.
+ */
 export function updateSql({ dataSource }: DbSession, { name, metadata }: TreeTable): string {
-  const kept = metadata.columns
+  const onUpdateColumns = metadata.columns
     .filter(({ onUpdate }) => onUpdate !== undefined)
     .map(({ databaseName }) => dataSource.driver.escape(databaseName))
-  return `UPDATE ${name} SET ${kept.map((column) => `${column} = ${column}, `).join('')}`
+  return `UPDATE ${name} SET ${onUpdateColumns.map((column) => `${column} = ${column}, `).join('')}`
 }
 
-/** Compares columns with values, which are not null. */
+/** Condition that columns are equal to values, which must not be null. */
 export function equalSql(
   dataSource: DataSource,
   columns: readonly ReadColumn[],
@@ -90,8 +97,8 @@ export function equalSql(
 }
 
 /**
- * Reads nodes by some of their columns, those that are soft-deleted too. Reads two at most.
- * @param values undefined for nodes in which the columns are null
+ * Reads at most two nodes by some of their columns, including soft-deleted ones.
+ * @param values of the columns in `where`; undefined selects nodes whose columns are null
  */
 export async function readNodes(
   session: DbSession,
@@ -111,13 +118,13 @@ export async function readNodes(
 }
 
 function toNode({ key, parent, reference, position }: TreeTable, row: Row): TreeNode {
-  const rest = row.map((value) => value ?? null)
-  const take = ({ length }: readonly ReadColumn[]): readonly unknown[] => rest.splice(0, length)
-  const [ownKey, ofParent] = [take(key), take(parent)]
+  const remaining = row.map((value) => value ?? null)
+  const takeValues = ({ length }: readonly ReadColumn[]): readonly unknown[] => remaining.splice(0, length)
+  const [ownKey, parentKey] = [takeValues(key), takeValues(parent)]
   return {
     key: ownKey,
-    parent: ofParent.includes(null) ? undefined : ofParent,
-    reference: take(reference),
-    position: take(position),
+    parent: parentKey.includes(null) ? undefined : parentKey,
+    reference: takeValues(reference),
+    position: takeValues(position),
   }
 }

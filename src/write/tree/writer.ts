@@ -16,20 +16,20 @@ import { requireAcyclic, requireDepth, requireNoChildren, requireOneRoot } from 
 import { readNodes, runSql, type TreeNode, type TreeTable, treeTableOf } from './table'
 
 /**
- * Writes nodes of a tree: the record like any other, and then what TypeORM stores about its position, by the parent keys as
- * they are in the database. TypeORM's `save` stores wrong positions for some moves.
+ * Writes nodes of a tree: first the record, as for other entities, and then the position that TypeORM stores for it,
+ * computed from the parent keys in the database. TypeORM's own `save` stores wrong positions for some moves.
  */
 export const treeWriter: Writer = {
   insert: (session, resource, changes) =>
     inTree(session, resource, async (inner, table, bookkeeping) => {
-      const given = givenParent(changes)
-      await requirePlace(inner, resource, table, undefined, given)
+      const newParent = parentIn(changes)
+      await requireValidParent(inner, resource, table, undefined, newParent)
       const written = await listenerWriter.insert(inner, resource, changes)
       const row = readerOf(resource.columns, inner.dataSource)(written.raw)
       const node = await readNode(inner, resource, table, fieldValue(resource, row, resource.key))
       if (node === undefined) throw new Error(`${table.name} has no row after INSERT`)
       // A listener may have set another parent.
-      if (!isSame(node.parent, given)) await requirePlace(inner, resource, table, node, node.parent)
+      if (!isSame(node.parent, newParent)) await requireValidParent(inner, resource, table, node, node.parent)
       const parent = await readParent(inner, table, node)
       await requireDepth(inner, resource, table, parent)
       await bookkeeping.insert(inner, table, node, parent)
@@ -39,13 +39,13 @@ export const treeWriter: Writer = {
     inTree(session, resource, async (inner, table, bookkeeping) => {
       const before = await readNode(inner, resource, table, target.key)
       if (before === undefined) return undefined
-      const given = givenParent(changes, before.parent)
-      if (!isSame(before.parent, given)) await requirePlace(inner, resource, table, before, given)
+      const newParent = parentIn(changes, before.parent)
+      if (!isSame(before.parent, newParent)) await requireValidParent(inner, resource, table, before, newParent)
       const written = await listenerWriter.update(inner, resource, target, changes)
       const after = written && (await readNode(inner, resource, table, target.key))
       if (after === undefined || isSame(before.parent, after.parent)) return written
       // A listener may have set another parent.
-      if (!isSame(after.parent, given)) await requirePlace(inner, resource, table, before, after.parent)
+      if (!isSame(after.parent, newParent)) await requireValidParent(inner, resource, table, before, after.parent)
       await bookkeeping.move(inner, table, before, await readParent(inner, table, after))
       return written
     }),
@@ -65,7 +65,7 @@ export const treeWriter: Writer = {
     }),
 }
 
-/** Rolls back a DELETE of a record that is not there for its target any more. */
+/** Thrown to roll back the transaction of a DELETE if there is no record for its target any more. */
 class NotRemovedError extends Error {}
 
 const bookkeepings: Readonly<Record<string, Bookkeeping>> = {
@@ -76,7 +76,10 @@ const bookkeepings: Readonly<Record<string, Bookkeeping>> = {
 
 type Work<T> = (session: DbTransaction, table: TreeTable, bookkeeping: Bookkeeping) => Promise<T>
 
-/** Does work in a transaction in which nobody else writes to the tree: a position depends on those of other nodes. */
+/**
+ * Runs `work` in a transaction in which no other request can write to the tree, because the position of a node depends
+ * on those of other nodes. Databases with several connections lock the table.
+ */
 function inTree<T>(session: Parameters<Writer['insert']>[0], { metadata }: Resource, work: Work<T>): Promise<T> {
   const { dataSource } = session
   const bookkeeping = bookkeepings[metadata.treeType ?? '']
@@ -89,8 +92,12 @@ function inTree<T>(session: Parameters<Writer['insert']>[0], { metadata }: Resou
   })
 }
 
-/** @throws {ApiError} `bad-values`, for a parent that a node cannot have; node is undefined for a new one */
-async function requirePlace(
+/**
+ * Checks that a node can have a parent, or can be a root.
+ * @param node undefined for a new one
+ * @throws {ApiError} `bad-values`
+ */
+async function requireValidParent(
   session: DbTransaction,
   resource: Resource,
   table: TreeTable,
@@ -101,8 +108,8 @@ async function requirePlace(
   else if (node !== undefined) await requireAcyclic(session, resource, table, node, parent)
 }
 
-/** The values of the foreign key that a request gives. @param otherwise where it gives none */
-function givenParent(changes: ChangeSet, otherwise?: TreeNode['parent']): TreeNode['parent'] {
+/** The parent key that a request sets. @param otherwise the result if it does not set one */
+function parentIn(changes: ChangeSet, otherwise?: TreeNode['parent']): TreeNode['parent'] {
   for (const [field, value] of changes) {
     if (field.relation?.isTreeParent) return value === null ? undefined : toValues(field, value)
   }
