@@ -5,19 +5,19 @@ import { resourcePaths, statusesIn } from './operations'
 import { problemSchema, responsesOf } from './responses'
 import { resourceSchemas } from './schemas'
 
-/** What the description says of the whole service: members of OpenAPI's Info Object, each of which may be left out. */
+/** Members of OpenAPI's Info Object, which describes the whole service. All of them are optional. */
 export interface ApiInfo {
   /** Default: `REST service`. */
   readonly title?: string
-  /** Of the application's API. Default: `1.0.0`. */
+  /** Version of the application's API. Default: `1.0.0`. */
   readonly version?: string
-  /** CommonMark. */
+  /** Text in CommonMark. */
   readonly description?: string
   readonly contact?: { readonly name?: string; readonly url?: string; readonly email?: string }
   readonly license?: { readonly name: string; readonly url?: string; readonly identifier?: string }
 }
 
-/** What is described. */
+/** Input of the OpenAPI document. */
 export interface DescribedSite {
   readonly resources: Iterable<Resource>
   readonly limits: Limits
@@ -25,9 +25,10 @@ export interface DescribedSite {
 }
 
 /**
- * The description of what is mounted, as the text of an OpenAPI 3.1 document: of what is hidden it has only what may be written.
- * @returns the text for the path before the resources' names, as `/api`. Writing it costs little: clients may choose how they spell
- * the path
+ * Renders the OpenAPI 3.1 document of the mounted resources. Hidden fields appear only in request bodies, if they can
+ * be written.
+ * @returns a function from the path of the mount, such as `/api`, to the document's text. A call only joins prepared
+ * texts: it must be cheap because the path is taken from the request, where it may have many spellings
  */
 export function renderOpenApi({ resources, limits, info }: DescribedSite): (base: string) => string {
   const all = [...resources]
@@ -36,7 +37,7 @@ export function renderOpenApi({ resources, limits, info }: DescribedSite): (base
   const components: JsonSchema = {
     schemas: { Problem: problemSchema, ...Object.fromEntries(all.flatMap(resourceSchemas)) },
     responses: responsesOf(statuses),
-    // Whoever is asked for credentials is refused without.
+    // Operations that need credentials are exactly those that document status 401.
     ...(statuses.has('401') && { securitySchemes: { basic: { type: 'http', scheme: 'basic' } } }),
   }
   const tags = all.map(({ name, description }) => ({ name, description: description ?? `Records of ${name}.` }))
@@ -45,14 +46,15 @@ export function renderOpenApi({ resources, limits, info }: DescribedSite): (base
   return (base) => `${before},"servers":${JSON.stringify([{ url: base === '' ? '/' : base }])},${after}`
 }
 
-/** What is the same for every list. */
+/** Default description of the service: the query parameters that all lists have in common. */
 const guide =
-  'A list is filtered by `field=value` and `field__operator=value`; a name may follow relations, with two underscores between. A filter ' +
-  'given twice means any of its values for `eq`, `in`, `is`, `like` and `ilike`, all of them for the others. Texts with commas in ' +
-  'an `in` list stand in double quotes. `or`, `and` and `not` combine filters: `or=(status:open,due__lt:2026-01-01)`; a value with `,`, `(`, ' +
-  '`)` or `"` in it stands in double quotes there, a list in parentheses.'
+  'Lists are filtered by `field=value` and `field__operator=value`. A name may follow relations, separated by two ' +
+  'underscores. If a filter is repeated, any of its values must match for `eq`, `in`, `is`, `like` and `ilike`, and ' +
+  'all of them for the other operators. Values with commas in an `in` list must be in double quotes. `or`, `and` ' +
+  'and `not` combine filters: `or=(status:open,due__lt:2026-01-01)`. In these groups, values with `,`, `(`, `)` or ' +
+  '`"` must be in double quotes, and lists in parentheses.'
 
-/** An Info Object has a title and a version, and checkers want a license, with an identifier as of SPDX. */
+/** Default Info Object. OpenAPI requires title and version; linters also require a license, with an SPDX identifier. */
 const defaultInfo = {
   title: 'REST service',
   version: '1.0.0',

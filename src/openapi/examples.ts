@@ -1,8 +1,8 @@
 import type { Field } from '../schema/field'
 import type { Json, JsonSchema } from '../value/value-type'
 
-/** What texts of such names look like; the first that fits. */
-const texts: readonly (readonly [name: RegExp, example: string])[] = [
+/** Example texts by field name. The first pattern that matches applies. */
+const exampleTexts: readonly (readonly [name: RegExp, example: string])[] = [
   [/e_?mail/, 'ann@mail.example'],
   [/password/, 'correct horse battery staple'],
   [/user_?name|login|nick/, 'ann'],
@@ -25,7 +25,8 @@ const texts: readonly (readonly [name: RegExp, example: string])[] = [
   [/name|label/, 'Example'],
 ]
 
-const numbers: readonly (readonly [name: RegExp, example: number])[] = [
+/** Example numbers by field name. The first pattern that matches applies. */
+const exampleNumbers: readonly (readonly [name: RegExp, example: number])[] = [
   [/latitude/, 38.72],
   [/longitude/, -9.14],
   [/year/, 2024],
@@ -33,20 +34,22 @@ const numbers: readonly (readonly [name: RegExp, example: number])[] = [
   [/population/, 545_796],
 ]
 
-/** A value that looks like a real one: by the field's name, since a schema has seldom more to go by. @param resource its name */
+/** Example value of a field, chosen by its schema and its name. @param resource name of the resource */
 export function exampleOf(resource: string, { name, relation, path }: Field, schema: JsonSchema): Json | undefined {
-  const { type, enum: members, examples, maxLength, minimum, maximum } = schema
-  if (Array.isArray(members)) return members[0]
+  const { type, enum: enumMembers, examples, maxLength, minimum, maximum } = schema
+  if (Array.isArray(enumMembers)) return enumMembers[0]
   if (Array.isArray(examples)) return examples[0]
-  const last = (path.at(-1) ?? name).toLowerCase()
+  const fieldName = (path.at(-1) ?? name).toLowerCase()
   const isKey = relation !== undefined || name === 'id'
   const types: readonly unknown[] = [type].flat()
-  if (types.includes('integer')) return isKey ? 1 : within(Math.round(find(numbers, last) ?? 42), minimum, maximum)
-  if (types.includes('number')) return within(find(numbers, last) ?? 12.5, minimum, maximum)
+  if (types.includes('integer'))
+    return isKey ? 1 : clamp(Math.round(find(exampleNumbers, fieldName) ?? 42), minimum, maximum)
+  if (types.includes('number')) return clamp(find(exampleNumbers, fieldName) ?? 12.5, minimum, maximum)
   if (type === 'boolean') return true
   if (type !== 'string') return undefined
-  // A name is that of what has it.
-  const text = (last === 'name' ? find(texts, resource) : undefined) ?? find(texts, last) ?? 'A few words'
+  // The example for a field `name` depends on the resource, such as `country`.
+  const text =
+    (fieldName === 'name' ? find(exampleTexts, resource) : undefined) ?? find(exampleTexts, fieldName) ?? 'A few words'
   return typeof maxLength === 'number' ? text.slice(0, maxLength) : text
 }
 
@@ -54,8 +57,8 @@ function find<Example>(table: readonly (readonly [RegExp, Example])[], name: str
   return table.find(([pattern]) => pattern.test(name))?.[1]
 }
 
-function within(value: number, minimum: Json | undefined, maximum: Json | undefined): number {
-  const least = typeof minimum === 'number' ? minimum : value
-  const most = typeof maximum === 'number' ? maximum : value
-  return Math.min(Math.max(value, least), most)
+function clamp(value: number, minimum: Json | undefined, maximum: Json | undefined): number {
+  const lower = typeof minimum === 'number' ? minimum : value
+  const upper = typeof maximum === 'number' ? maximum : value
+  return Math.min(Math.max(value, lower), upper)
 }

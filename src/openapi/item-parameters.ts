@@ -1,23 +1,24 @@
 import type { Resource } from '../schema/registry'
 import type { Parameter } from './parameters'
 
-/** The `If-Match` of a write and of a read (RFC 9110). */
+/** `If-Match` header of reads and writes (RFC 9110). */
 export function ifMatchParameter(required: boolean): Parameter {
-  return header('If-Match', 'Only where the record still has this ETag', required)
+  return header('If-Match', 'The request succeeds only if the record still has this ETag', required)
 }
 
-export const ifNoneMatchParameter = header('If-None-Match', 'Only where the record has another ETag', false)
+/** `If-None-Match` header of reads (RFC 9110). */
+export const ifNoneMatchParameter = header('If-None-Match', 'The record is sent only if it has another ETag', false)
 
-/** The `id` of an item path. */
+/** Path parameter `id` of an item. */
 export function idParameter({ key }: Resource): Parameter {
   const { minimum, ...schema } = key.valueType.schema
-  const least = minimum === undefined ? {} : { minimum: 1 }
+  const lowerBound = minimum === undefined ? {} : { minimum: 1 }
   return {
     name: 'id',
     in: 'path',
     required: true,
     description: 'The id of the record',
-    schema: { ...schema, ...least },
+    schema: { ...schema, ...lowerBound },
   }
 }
 

@@ -10,7 +10,10 @@ import { createOf, listOf, schemaRef, updateOf } from './schemas'
 /** A Path Item Object of OpenAPI. */
 export type PathItem = JsonSchema
 
-/** The paths of one resource: its collection and its items, without the last slash (specification: Paths), which checkers of documents do not like. */
+/**
+ * Path items of one resource: its collection and its items. The paths have no trailing slash, which is optional
+ * (specification: Paths), because OpenAPI linters report it.
+ */
 export function resourcePaths(resource: Resource, limits: Limits): readonly (readonly [string, PathItem])[] {
   const { name, writable } = resource
   const update = writable && updateOperation(resource)
@@ -29,7 +32,7 @@ export function resourcePaths(resource: Resource, limits: Limits): readonly (rea
   ]
 }
 
-/** Every status that an operation of theirs may answer with. */
+/** All statuses that the operations of these path items may respond with. */
 export function statusesIn(items: readonly PathItem[]): ReadonlySet<string> {
   const operations = items.flatMap((item) => Object.values(item) as readonly JsonSchema[])
   return new Set(operations.flatMap(({ responses }) => Object.keys(Object(responses))))
@@ -43,7 +46,7 @@ function listOperation(resource: Resource, limits: Limits): JsonSchema {
 }
 
 function createOperation(resource: Resource): JsonSchema {
-  const headers = { ...etag, Location: text('Path of the record') }
+  const headers = { ...etag, Location: stringHeader('Path of the record') }
   return operation(resource, 'create', `Create a ${resource.name}`, {
     requestBody: body(createOf(resource.name)),
     responses: {
@@ -58,7 +61,7 @@ function readOperation(resource: Resource): JsonSchema {
     parameters: [ifNoneMatchParameter, ifMatchParameter(false)],
     responses: {
       '200': { ...json('The record', resource.name), headers: etag },
-      '304': { description: 'The record is as If-None-Match says' },
+      '304': { description: 'The record still has the ETag of If-None-Match' },
       ...errors(resource, 'read', [404, 412, 500]),
     },
   })
@@ -66,11 +69,11 @@ function readOperation(resource: Resource): JsonSchema {
 
 function updateOperation(resource: Resource): JsonSchema {
   return operation(resource, 'update', `Change a ${resource.name}`, {
-    description: 'Only the fields that are given are changed.',
+    description: 'Only the fields in the body are changed.',
     parameters: [ifMatchParameter(resource.requireIfMatch)],
     requestBody: body(updateOf(resource.name)),
     responses: {
-      '200': { ...json('The whole record, as it is now', resource.name), headers: etag },
+      '200': { ...json('The whole record after the change', resource.name), headers: etag },
       ...errors(resource, 'write', [400, 403, 404, 409, 412, 413, 415, ...required(resource)]),
     },
   })
@@ -80,7 +83,7 @@ function deleteOperation(resource: Resource): JsonSchema {
   return operation(resource, 'delete', `Delete a ${resource.name}`, {
     parameters: [ifMatchParameter(resource.requireIfMatch)],
     responses: {
-      '204': { description: 'The record is gone' },
+      '204': { description: 'The record is deleted' },
       ...errors(resource, 'write', [403, 404, 409, 412, ...required(resource)]),
     },
   })
@@ -102,20 +105,24 @@ function operation({ name, rule }: Resource, id: string, summary: string, rest: 
   }
 }
 
-/** Credentials that are needed, or that a rule of the application's own may want. */
+/**
+ * Security Requirement Objects. Credentials are optional for a rule of the application that does not declare what it
+ * needs.
+ */
 function securityOf(rule: Rule, isReading: boolean): readonly JsonSchema[] {
   if (isReading && rule.read === 'public') return []
   return rule.needs === undefined ? [{}, { basic: [] }] : [{ basic: [] }]
 }
 
-function errors({ rule }: Resource, way: 'read' | 'write', statuses: readonly ErrorStatus[]): JsonSchema {
-  const isOpen = way === 'read' && rule.read === 'public'
-  return errorResponses([...statuses, ...(isOpen ? [] : [401 as const]), 503])
+/** Error responses of an operation. 401 is added unless the rule makes it public, and 503 always. */
+function errors({ rule }: Resource, access: 'read' | 'write', statuses: readonly ErrorStatus[]): JsonSchema {
+  const isPublic = access === 'read' && rule.read === 'public'
+  return errorResponses([...statuses, ...(isPublic ? [] : [401 as const]), 503])
 }
 
-const etag = { ETag: text('Strong validator of the record (RFC 9110)') }
+const etag = { ETag: stringHeader('Strong validator of the record (RFC 9110)') }
 
-function text(description: string): JsonSchema {
+function stringHeader(description: string): JsonSchema {
   return { description, schema: { type: 'string' } }
 }
 
@@ -123,7 +130,7 @@ function json(description: string, schema: string): JsonSchema {
   return { description, content: { 'application/json': { schema: schemaRef(schema) } } }
 }
 
-/** A body as JSON, or as a form whose field `data` holds it (specification: Bodies). */
+/** Request body: JSON, or a form with the JSON in its field `data` (specification: Bodies). */
 function body(name: string): JsonSchema {
   const data = { type: 'string', contentMediaType: 'application/json', contentSchema: schemaRef(name) }
   const form = { schema: { type: 'object', properties: { data }, required: ['data'] } }

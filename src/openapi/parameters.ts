@@ -13,7 +13,7 @@ export interface Parameter extends JsonSchema {
   readonly name: string
 }
 
-const words: Readonly<Record<OperatorName, string>> = {
+const operatorDescriptions: Readonly<Record<OperatorName, string>> = {
   eq: 'equal to this',
   ne: 'not equal to this',
   lt: 'less than this',
@@ -26,20 +26,20 @@ const words: Readonly<Record<OperatorName, string>> = {
   ilike: 'like this pattern, whatever the case',
 }
 
-const orderingWords =
-  'Fields to sort by, the first first; with a leading hyphen from the greatest to the least. Through relations to one record: ' +
-  '`author__name`. Nulls are the least, unless `__nullsfirst` or `__nullslast` follows'
+const orderingDescription =
+  'Fields to sort by, in order of priority. A leading hyphen sorts in descending order. Fields of a related record: ' +
+  '`author__name`. Nulls count as the smallest value, unless `__nullsfirst` or `__nullslast` follows'
 
-/** All that a list takes: filters, ordering and paging (specification: Lists). */
+/** All query parameters of a list: filters, groups, ordering and paging (specification: Lists). */
 export function listParameters(resource: Resource, limits: Limits): readonly Parameter[] {
   return [
     ...filterParameters(resource, limits),
     ...groupParameters,
-    query('ordering', orderingWords, {
+    query('ordering', orderingDescription, {
       ...list(orderings(resource)),
     }),
     limitParameter(resource, limits),
-    query('page', 'Which page, from 1', {
+    query('page', 'Number of the page, starting at 1', {
       schema: { type: 'integer', minimum: 1, maximum: limits.depth, default: 1 },
     }),
     ...(resource.optionalParameters.has('after') ? [afterParameter(resource)] : []),
@@ -49,38 +49,48 @@ export function listParameters(resource: Resource, limits: Limits): readonly Par
 
 function limitParameter({ optionalParameters }: Resource, { page }: Limits): Parameter {
   const counts = optionalParameters.has('count')
-  return query('limit', counts ? 'Records of a page; 0 only with "count"' : 'Records of a page', {
-    schema: { type: 'integer', minimum: counts ? 0 : 1, maximum: page.max, default: page.default },
-  })
+  return query(
+    'limit',
+    counts ? 'Number of records on a page; 0 is allowed only with "count"' : 'Number of records on a page',
+    {
+      schema: { type: 'integer', minimum: counts ? 0 : 1, maximum: page.max, default: page.default },
+    },
+  )
 }
 
 function countParameter({ count }: Limits): Parameter {
-  return query('count', `Counts the records of all pages: all of them, or at most ${count}`, {
+  return query('count', `Counts the records of all pages: "exact" counts all of them, "capped" at most ${count}`, {
     schema: { type: 'string', enum: [...countings] },
   })
 }
 
 function afterParameter({ paging }: Resource): Parameter {
-  const when = paging === 'keyset' ? 'Links of this list have it' : 'Empty for the first page, whose links then have it'
-  return query('after', `The token of a page that costs the same however deep it is. ${when}`, {
+  const usage =
+    paging === 'keyset' ? 'The links of this list contain it' : 'Empty for the first page, whose links then contain it'
+  return query('after', `Token of a page for keyset paging, which takes the same time for every page. ${usage}`, {
     schema: { type: 'string' },
     allowEmptyValue: true,
   })
 }
 
-const groupWords = {
-  or: 'Any of these filters holds: `(a:1,b__gt:2,not(c__is:null))`',
-  and: 'All of these filters hold, for the same related record: `(tags__name:a,tags__color:red)`',
-  not: 'These filters do not all hold: `(a:1,b:2)`',
+const groupDescriptions = {
+  or: 'At least one of these filters matches: `(a:1,b__gt:2,not(c__is:null))`',
+  and: 'All of these filters match, for the same related record: `(tags__name:a,tags__color:red)`',
+  not: 'Not all of these filters match: `(a:1,b:2)`',
 } as const
 
 const groupParameters: readonly Parameter[] = groupNames.map((name) =>
-  query(name, groupWords[name], { schema: { type: 'string', pattern: '^[(].*[)]$', examples: ['(id__is:not_null)'] } }),
+  query(name, groupDescriptions[name], {
+    schema: { type: 'string', pattern: '^[(].*[)]$', examples: ['(id__is:not_null)'] },
+  }),
 )
 
-/** A filter for each field and operator, and through relations two far. Longer paths can be asked for too. */
+/**
+ * Filters of a list: for each field and operator, and through up to two relations. Longer paths work too, but are not
+ * listed.
+ */
 function filterParameters(resource: Resource, limits: Limits): readonly Parameter[] {
-  const through = (
+  const filtersThrough = (
     from: Resource,
     prefix: string,
     [name, relation]: Reference,
@@ -89,67 +99,80 @@ function filterParameters(resource: Resource, limits: Limits): readonly Paramete
     const related = from.related(relation)
     if (related === undefined) return []
     const path = `${prefix}${name}__`
-    const further = depth > 1 ? relations(related).flatMap((next) => through(related, path, next, depth - 1)) : []
-    return [...fieldFilters(related, limits).map((own) => ({ ...own, name: `${path}${own.name}` })), ...further]
+    const nestedFilters =
+      depth > 1
+        ? relations(related).flatMap((nextRelation) => filtersThrough(related, path, nextRelation, depth - 1))
+        : []
+    return [
+      ...fieldFilters(related, limits).map((filter) => ({ ...filter, name: `${path}${filter.name}` })),
+      ...nestedFilters,
+    ]
   }
   const depth = Math.min(2, limits.joinDepth)
-  const own = fieldFilters(resource, limits).map((filter) =>
+  const ownFilters = fieldFilters(resource, limits).map((filter) =>
     reservedNames.has(filter.name) ? { ...filter, name: `${filter.name}__eq` } : filter,
   )
-  return [...own, ...relations(resource).flatMap((relation) => through(resource, '', relation, depth))]
+  return [...ownFilters, ...relations(resource).flatMap((relation) => filtersThrough(resource, '', relation, depth))]
 }
 
-/** A relation, by the name that joins have for it. */
+/** A relation and its name in filters. */
 type Reference = readonly [name: string, relation: RelationMetadata]
 
 function relations(resource: Resource): readonly Reference[] {
   return [...references(resource), ...resource.relations]
 }
 
-/** Foreign keys by the name that joins have for them: without `_id`, unless a field has that name (specification: Names of filters). */
+/**
+ * Foreign keys by their name in filters: without `_id`, unless another field has that name
+ * (specification: Names of filters).
+ */
 function references({ outputFields, fields }: Resource): readonly Reference[] {
   return outputFields.flatMap((field) => {
     const { name, relation } = field
-    const short = name.replace(/_id$/, '')
-    return relation ? [[fields.get(short) === field ? short : name, relation] as const] : []
+    const shortName = name.replace(/_id$/, '')
+    return relation ? [[fields.get(shortName) === field ? shortName : name, relation] as const] : []
   })
 }
 
-/** The filters by a resource's own fields, as they are behind the name of a relation, where no word is reserved. */
+/** Filters by a resource's own fields, with the names that they have after a relation, where no name is reserved. */
 const fieldFilters = memoize((resource: Resource, limits: Limits): readonly Parameter[] =>
   resource.outputFields.flatMap((field) => {
     const related = field.relation && resource.related(field.relation)
-    // What could be the name of a field behind the relation is that.
+    // A name after a foreign key is read as a field of the related resource first, and as an operator only if there is
+    // none.
     const isOperator = (name: OperatorName): boolean => !related?.fields.has(name) && !related?.relations.has(name)
     return field.valueType.operators.filter(isOperator).map((operator) => {
       const name = operator === 'eq' ? field.name : `${field.name}__${operator}`
-      return query(name, words[operator], operand(field, operator, limits))
+      return query(name, operatorDescriptions[operator], operand(field, operator, limits))
     })
   }),
 )
 
 function operand(field: Field, operator: OperatorName, { pattern, members }: Limits): JsonSchema {
   const { examples, ...schema } = writtenSchema(field.valueType)
-  // A longer text than a column holds is a readable question.
-  const { maxLength, minLength, ...asked } = schema
+  // The length limits of the column apply only to stored values: a filter may compare with a longer text.
+  const { maxLength, minLength, ...operandSchema } = schema
   if (operator === 'in')
-    return { ...list(asked), schema: { type: 'array', items: asked, minItems: 1, maxItems: members } }
+    return { ...list(operandSchema), schema: { type: 'array', items: operandSchema, minItems: 1, maxItems: members } }
   if (operator === 'is') {
-    const truths = field.valueType.name === 'boolean' ? ['true', 'false'] : []
-    return { schema: { type: 'string', enum: ['null', 'not_null', ...truths] } }
+    const booleans = field.valueType.name === 'boolean' ? ['true', 'false'] : []
+    return { schema: { type: 'string', enum: ['null', 'not_null', ...booleans] } }
   }
   if (operator === 'like' || operator === 'ilike') return { schema: { type: 'string', maxLength: pattern } }
-  return { schema: asked }
+  return { schema: operandSchema }
 }
 
-/** Own fields are listed, those of related records and where nulls stand only described: there are many. */
+/**
+ * Schema of a field in an ordering. Own fields are listed; related fields and null placements match a pattern, because
+ * there are many.
+ */
 function orderings({ outputFields }: Resource): JsonSchema {
   const names = outputFields.filter(({ valueType }) => valueType.operators.includes('eq')).map(({ name }) => name)
-  const own = { enum: names.flatMap((name) => [name, `-${name}`]) }
-  return { type: 'string', anyOf: [own, { pattern: '^-?.+__.+$' }] }
+  const ownFields = { enum: names.flatMap((name) => [name, `-${name}`]) }
+  return { type: 'string', anyOf: [ownFields, { pattern: '^-?.+__.+$' }] }
 }
 
-/** Values with commas between them. */
+/** Schema of a comma-separated list. */
 function list(items: JsonSchema): JsonSchema {
   return { style: 'form', explode: false, schema: { type: 'array', items } }
 }

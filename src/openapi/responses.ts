@@ -2,19 +2,22 @@ import { refusals } from '../errors'
 import type { JsonSchema } from '../value/value-type'
 import { schemaRef } from './schemas'
 
-/** The statuses of refusals. */
+/** Status of a refusal. */
 export type ErrorStatus = (typeof refusals)[keyof typeof refusals]['status']
 
-/** Refers to the answers of refusals. */
+/** Response Objects of errors, as references to the components. */
 export function errorResponses(statuses: readonly ErrorStatus[]): JsonSchema {
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]))
 }
 
-/** What operations refer to, by status. @param used statuses, those of successes too */
-export function responsesOf(used: ReadonlySet<string>): JsonSchema {
+/**
+ * Responses of the components, by status.
+ * @param usedStatuses statuses of all operations, including those of success
+ */
+export function responsesOf(usedStatuses: ReadonlySet<string>): JsonSchema {
   const statuses = [...new Set(Object.values(refusals).map(({ status }) => status))]
-  const refused = statuses.filter((status) => used.has(String(status)))
-  return Object.fromEntries(refused.map((status) => [status, response(status)]))
+  const errorStatuses = statuses.filter((status) => usedStatuses.has(String(status)))
+  return Object.fromEntries(errorStatuses.map((status) => [status, response(status)]))
 }
 
 function response(status: ErrorStatus): JsonSchema {
@@ -31,13 +34,16 @@ function response(status: ErrorStatus): JsonSchema {
   }
 }
 
-/** The one answer of a refused login (specification: Refusal by the access rule). */
+/** Response of the access rule (specification: Refusal by the access rule). */
 const loginRequired: JsonSchema = {
   headers: { 'WWW-Authenticate': { schema: { type: 'string', examples: ['Basic realm="Login Required"'] } } },
   content: { 'text/html': { schema: { type: 'string', const: 'Authentication failed' } } },
 }
 
-/** RFC 9457 (specification: Error documents). Resources are named in small letters. */
+/**
+ * Problem document of RFC 9457 (specification: Error documents). Its schema name `Problem` cannot be a resource's,
+ * because these are lower case.
+ */
 export const problemSchema: JsonSchema = {
   type: 'object',
   properties: {
@@ -47,7 +53,7 @@ export const problemSchema: JsonSchema = {
     detail: { type: 'string', examples: ['score must be an integer from 1 to 5'] },
     errors: {
       type: 'array',
-      description: 'Every fault of the request.',
+      description: 'All errors of the request.',
       items: {
         type: 'object',
         properties: { field: { type: 'string' }, message: { type: 'string' } },

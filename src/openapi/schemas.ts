@@ -7,19 +7,19 @@ import { defaultOf } from './default-value'
 import { exampleOf } from './examples'
 import { closedObject, type Member, objectSchema } from './object'
 
-/** The name of a schema among the components. No resource has a point in its name. */
+/** Name of a schema in the components. Names with a dot cannot be those of resources. */
 export type SchemaName = string
 
 export const listOf = (name: string): SchemaName => `${name}.list`
 export const createOf = (name: string): SchemaName => `${name}.create`
 export const updateOf = (name: string): SchemaName => `${name}.update`
 
-/** Refers to a schema among the components. */
+/** Reference to a schema in the components. */
 export function schemaRef(name: SchemaName): JsonSchema {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** The schemas of one resource: a record, a page of them, and what a POST and a PUT give where there are any. */
+/** Schemas of one resource: a record, a page, and the bodies of POST and PUT if the resource is writable. */
 export function resourceSchemas(resource: Resource): readonly (readonly [SchemaName, JsonSchema])[] {
   const { name, writable } = resource
   const schemas: [SchemaName, JsonSchema][] = [
@@ -30,7 +30,7 @@ export function resourceSchemas(resource: Resource): readonly (readonly [SchemaN
   return schemas
 }
 
-/** A record as every answer shows it (specification: Record representation). */
+/** Schema of a record in responses (specification: Record representation). */
 function recordSchema(resource: Resource): JsonSchema {
   const { outputFields, description, owner } = resource
   const members = outputFields.map((field): Member => {
@@ -45,9 +45,9 @@ function recordSchema(resource: Resource): JsonSchema {
   }
 }
 
-/** The envelope of a list (specification: Counts). */
+/** Schema of a list's envelope (specification: Collection envelope, Counts). */
 function listSchema({ name, optionalParameters }: Resource): JsonSchema {
-  const link = 'Path of that page; empty where there is none.'
+  const link = 'Path of that page; empty if there is none.'
   const meta = {
     model: { type: 'string', const: name },
     page: { type: 'integer', minimum: 1 },
@@ -55,8 +55,11 @@ function listSchema({ name, optionalParameters }: Resource): JsonSchema {
     previous: { type: 'string', description: link },
   }
   const totals = {
-    total: { type: 'integer', minimum: 0, description: 'Records of all pages, with `count`.' },
-    total_capped: { type: 'boolean', description: 'Whether there are more than `total`, with `count=capped`.' },
+    total: { type: 'integer', minimum: 0, description: 'Number of records on all pages; only with `count`.' },
+    total_capped: {
+      type: 'boolean',
+      description: 'Whether there are more records than `total`; only with `count=capped`.',
+    },
   }
   const counts = optionalParameters.has('count')
   return {
@@ -73,11 +76,11 @@ function listSchema({ name, optionalParameters }: Resource): JsonSchema {
   }
 }
 
-/** The body of a POST: what may be given, hidden fields too (specification: Hidden fields), and what must be. */
+/** Schema of the body of a POST. It includes hidden fields that can be written (specification: Hidden fields). */
 function createSchema(resource: Resource): JsonSchema {
   const { owner, writableFields, outputFields } = resource
   const isShown = (field: Field): boolean => outputFields.includes(field)
-  // A hidden owner is given by nobody.
+  // The owner is always set to the principal: a hidden one is left out.
   const members = [...writableFields.values()].filter(
     (field) => field.insertable && (field !== owner || isShown(field)),
   )
@@ -91,17 +94,18 @@ function createSchema(resource: Resource): JsonSchema {
 }
 
 /**
- * The body of a PUT: some of the fields that can be changed. Of the others those that are shown may be sent back as they were read (specification: Sending back what was read).
+ * Schema of the body of a PUT. Besides the fields that can be changed, it includes shown read-only fields, which may be
+ * sent back as they were read (specification: Sending back what was read).
  */
 function updateSchema(resource: Resource): JsonSchema {
   const { owner, writableFields, outputFields } = resource
-  const isOpen = (field: Field): boolean => field.updatable && field !== owner
-  const members = [...writableFields.values()].filter((field) => isOpen(field) || outputFields.includes(field))
+  const canChange = (field: Field): boolean => field.updatable && field !== owner
+  const members = [...writableFields.values()].filter((field) => canChange(field) || outputFields.includes(field))
   return closedObject(
     members.map((field) => ({
       path: field.path,
       required: false,
-      schema: inputSchema(resource, field, isOpen(field)),
+      schema: inputSchema(resource, field, canChange(field)),
     })),
   )
 }
@@ -110,33 +114,40 @@ function isWritable({ writable, owner }: Resource, field: Field): boolean {
   return writable && field !== owner && (field.insertable || field.updatable)
 }
 
-function inputSchema(resource: Resource, field: Field, isOpen: boolean, initial?: Json): JsonSchema {
+function inputSchema(resource: Resource, field: Field, canChange: boolean, defaultValue?: Json): JsonSchema {
   const schema = describe(resource, field, writtenSchema(field.valueType), field.nullable)
   const isHidden = !resource.outputFields.includes(field)
   return {
-    ...(isOpen ? schema : readOnly(schema)),
+    ...(canChange ? schema : readOnly(schema)),
     ...(isHidden && { writeOnly: true }),
     ...(field.password && { format: 'password' }),
-    // What a hidden field begins with, it mostly still holds.
-    ...(initial !== undefined && !isHidden && { default: initial }),
+    // Defaults of hidden fields are not revealed: most records still have them.
+    ...(defaultValue !== undefined && !isHidden && { default: defaultValue }),
   }
 }
 
-/** What a body or a filter gives for a value. */
+/** Schema of a value in a body or filter. */
 export function writtenSchema({ inputSchema, schema }: ValueType): JsonSchema {
   return inputSchema ?? schema
 }
 
-/** Says of a value what the application says of its column, or else what its kind is; where it leads, and an example. */
+/**
+ * Adds to a schema: a description (the column's comment, otherwise the value type's description), an example, and for a
+ * foreign key the resource that it refers to.
+ */
 function describe(resource: Resource, field: Field, schema: JsonSchema, isNullable: boolean): JsonSchema {
-  const comment = field.columns.map(({ column }) => column.comment).find((text) => text !== undefined && text !== '')
-  const related = field.relation && resource.related(field.relation)
+  const columnComment = field.columns
+    .map(({ column }) => column.comment)
+    .find((text) => text !== undefined && text !== '')
+  const relatedResource = field.relation && resource.related(field.relation)
   const example = exampleOf(resource.name, field, schema)
   return {
     ...(isNullable ? orNull(schema) : schema),
-    description: comment ?? (related ? `The id of a ${related.name}.` : sentence(field.valueType.description)),
+    description:
+      columnComment ??
+      (relatedResource ? `The id of a ${relatedResource.name}.` : sentence(field.valueType.description)),
     ...(example !== undefined && { examples: [example] }),
-    ...(related !== undefined && { 'x-resource': related.name }),
+    ...(relatedResource !== undefined && { 'x-resource': relatedResource.name }),
   }
 }
 
