@@ -1,5 +1,5 @@
 /**
- * An entity some of whose properties are not shown, as `@Resource({ exclude })` says; they can still be written:
+ * An entity and the properties that `@Resource({ exclude })` hides in records. Hidden properties can still be written:
  * `createClient<{ user: Excluding<User, 'password' | 'email'> }>(…)`.
  */
 export interface Excluding<Entity, Names extends keyof Entity> {
@@ -7,21 +7,28 @@ export interface Excluding<Entity, Names extends keyof Entity> {
 }
 declare const excluded: unique symbol
 
-/** The class of a resource, whatever it hides. */
+/** Entity class of a resource, without {@link Excluding}. */
 type ClassOf<Resource> = Resource extends { readonly [excluded]: { readonly entity: infer Entity } } ? Entity : Resource
 
-/** An entity as records show it: with an `id`, whatever its key is called. */
+/** An entity with the property `id`, which records always have, even if the primary key has another name. */
 type Keyed<Entity> = 'id' extends keyof Entity ? Entity : Entity & { readonly id: string | number }
+/** Entity class of a resource, with an `id`. */
 export type EntityOf<Resource> = Keyed<ClassOf<Resource>>
 
-/** What it hides. */
+/** Names of the properties that a resource hides. */
 export type HiddenBy<Resource> = Resource extends { readonly [excluded]: { readonly names: infer Names } }
   ? Names
   : never
 
-/** What the resource of an entity hides, where it is one of these: holds for joins into it too (specification: Hidden fields). */
+/**
+ * Names of the properties that the resource of an entity hides. They are also hidden through relations
+ * (specification: Hidden fields).
+ */
 export type HiddenIn<Entity, Resources> = HiddenOf<Entity, Hiding<Resources>>
-/** Those of the resources that hide something. The compiler keeps what a conditional type was, but not what was looked up. */
+/**
+ * The resources that hide properties. It is a conditional type because the compiler caches the results of conditional
+ * types, but not of indexed accesses.
+ */
 type Hiding<Resources> = Resources extends unknown
   ? Extract<Resources[keyof Resources], { readonly [excluded]: unknown }>
   : never
@@ -31,30 +38,37 @@ type HiddenOf<Entity, Resource> = Resource extends { readonly [excluded]: { read
     : never
   : never
 
-/** Classes of values that are no records. */
+/** Types of single values. */
 export type Scalar = string | number | bigint | boolean | Date | null | undefined
-export type Callable = (...given: never[]) => unknown
+/** Any function. */
+export type Callable = (...parameters: never[]) => unknown
 type Binary = ArrayBufferLike | ArrayBufferView
 
-/** A lazy relation is a promise. */
+/** Value of a property. A lazy relation is a promise of it. */
 type Loaded<Value> = Value extends Promise<infer Inner> ? Inner : Value
-/** A value that is there. */
+/** Value of a property, without null and undefined. */
 export type Given<Value> = NonNullable<Loaded<Value>>
-/** Null where a property may be so. One that may be left out is null in a record. */
+/** `null` if a property may be null or undefined: records show both as null. Otherwise `never`. */
 export type NullOf<Value> = Loaded<Value> extends infer Inner ? (Inner extends null | undefined ? null : never) : never
 
-/** What other records are known by. Embedded entities have no `id`. */
+/** An entity with an `id`. Embedded entities have none. */
 interface Identified {
   readonly id: unknown
 }
-/** Entities whose key has another name: that they are resources tells them from embedded ones. */
+/**
+ * Entities whose primary key is not called `id`. They are distinguished from embedded entities because they are
+ * resources.
+ */
 type Keyless<Resources> = Resources extends unknown
   ? {
       readonly [Name in keyof Resources]: ClassOf<Resources[Name]> extends Identified ? never : ClassOf<Resources[Name]>
     }[keyof Resources]
   : never
 
-/** What a property is: a column or an embedded entity, a relation to one or to many records, or nothing that a client can see. */
+/**
+ * Role of a property: a column or embedded entity (`field`), a relation to one or many records, or not visible to
+ * clients (`none`).
+ */
 type Role<Value, Resources> = [Value] extends [Scalar]
   ? [Value] extends [never]
     ? 'none'
@@ -76,7 +90,10 @@ type RoleOf<Value, Resources> = [Value] extends [Scalar]
         ? 'none'
         : 'field'
 
-/** What the property of a name is, where there is one. `authorId` beside `author` is the foreign key, known as `author_id`. */
+/**
+ * Role of the property with a name. A property `authorId` next to `author` is the foreign key, which is called
+ * `author_id` in JSON.
+ */
 export type RoleAt<Entity, Name, Resources, Hidden = HiddenIn<Entity, Resources>> = Name extends Hidden
   ? 'none'
   : Name extends keyof Entity
@@ -87,18 +104,18 @@ export type RoleAt<Entity, Name, Resources, Hidden = HiddenIn<Entity, Resources>
       : Role<Entity[Name], Resources>
     : 'none'
 
-/** Never where there is none. */
+/** Type of the property with a name; `never` if there is none. */
 export type PropertyAt<Entity, Name> = Name extends keyof Entity ? Entity[Name] : never
 
-/** The names of the properties of some roles, but for those that are hidden. */
-export type NamesOf<Entity, Wanted, Resources, Hidden = HiddenIn<Entity, Resources>> = {
-  readonly [Name in keyof Entity & string]: RoleAt<Entity, Name, Resources, Hidden> extends Wanted ? Name : never
+/** Names of the properties with certain roles, without the hidden ones. */
+export type NamesOf<Entity, Roles, Resources, Hidden = HiddenIn<Entity, Resources>> = {
+  readonly [Name in keyof Entity & string]: RoleAt<Entity, Name, Resources, Hidden> extends Roles ? Name : never
 }[keyof Entity & string]
 
-/** The records at the other end of a relation. */
+/** Entity at the other end of a relation. */
 export type Related<Value> = Keyed<Given<Value> extends readonly (infer Member)[] ? Given<Member> : Given<Value>>
 
-/** What a foreign key to such a record holds. */
+/** Type of a foreign key to an entity. */
 export type KeyOf<Entity> = Entity extends { readonly id: infer Id }
   ? Id extends bigint
     ? number | string

@@ -1,6 +1,6 @@
 /** The problem document of a refusal (RFC 9457). */
 export interface Problem {
-  /** `urn:typeorm-resources:bad-values` */
+  /** Such as `urn:typeorm-resources:bad-values`. */
   readonly type: string
   readonly title: string
   readonly status: number
@@ -8,20 +8,23 @@ export interface Problem {
   readonly errors?: readonly FieldError[]
 }
 
-/** What is wrong with one field or parameter; `message` reads on from the name. */
+/**
+ * Error of one field or parameter. `message` completes a sentence that starts with the name, such as
+ * `must be an integer`.
+ */
 export interface FieldError {
   readonly field: string
   readonly message: string
 }
 
-/** An answer that is no success. */
+/** Thrown for a response whose status is not 2xx, or whose body is not JSON. */
 export class ResourceError extends Error {
   override readonly name = 'ResourceError'
-  /** Every fault of the values or of the query; empty for other refusals. */
+  /** All errors of the values or of the query; empty for other responses. */
   readonly errors: readonly FieldError[]
   constructor(
     readonly status: number,
-    /** Undefined for what is none: the 401 of a login, and answers of others on the way. */
+    /** Undefined if the response is not a problem document: a 401 of the access rule, or a response of a proxy. */
     readonly problem: Problem | undefined,
     message: string,
   ) {
@@ -30,14 +33,14 @@ export class ResourceError extends Error {
   }
 }
 
-/** Reads what an answer that is no success says. */
+/** Reads the error of a response whose status is not 2xx. */
 export async function errorOf(response: Response): Promise<ResourceError> {
   const text = await response.text()
   const problem = problemOf(response, text)
   return new ResourceError(response.status, problem, problem?.detail ?? messageOf(response, text))
 }
 
-/** A gateway between may answer in its own way, and break off. */
+/** Reads the problem document of a response. A proxy may respond with another body, or with a part of one. */
 function problemOf({ headers }: Response, text: string): Problem | undefined {
   if (!headers.get('Content-Type')?.startsWith('application/problem+json')) return undefined
   try {
@@ -48,7 +51,7 @@ function problemOf({ headers }: Response, text: string): Problem | undefined {
   }
 }
 
-/** The plain text of a 401, but not the page of a proxy. */
+/** Message of a response without a problem document: its text, unless it is empty or an HTML page. */
 function messageOf({ status, statusText }: Response, text: string): string {
   return /^\s*(<|$)/.test(text) ? `${status} ${statusText}`.trim() : text.slice(0, 200)
 }

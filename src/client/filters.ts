@@ -1,13 +1,13 @@
 import type { EntityOf, Given, KeyOf, PropertyAt, Related, RoleAt, Scalar } from './entity.ts'
 import type { Operands } from './operators.ts'
 
-/** How many relations a name may still follow. */
+/** Number of relations that a filter name may still follow. */
 type Depth = 0 | 1 | 2 | 3
-type Fewer = [never, 0, 1, 2]
+type Decremented = [never, 0, 1, 2]
 
 /**
- * The filters that were given, each with what it compares with. Only the names that a program uses are read, however many an
- * entity has through its relations: that is why a list is generic in its filters.
+ * Type of the filters in a call, with the operand type of each name. `list` is generic in its filters so that the
+ * compiler resolves only the names in the call: an entity may have very many filter names through its relations.
  */
 export type Checked<Resource, Resources, Filters> = {
   readonly [Name in keyof Filters]: Name extends GroupName
@@ -15,96 +15,108 @@ export type Checked<Resource, Resources, Filters> = {
     : OperandAt<EntityOf<Resource>, Name, Resources, 3, Name> | undefined
 }
 
-/** The filters of a list, through at most three relations. */
+/** All filters of a list, through at most three relations. */
 export type FiltersOf<Resource, Resources = { readonly resource: Resource }> = Checked<
   Resource,
   Resources,
   AllFilters<EntityOf<Resource>, Resources>
 >
 
-/** Combines filters: one of them holds (`or`), each does for related records of its own (`and`), they do not all hold (`not`). */
+/** Groups of filters: at least one matches (`or`), all match (`and`), not all match (`not`). */
 type GroupName = 'or' | 'and' | 'not'
 type GroupOf<Resource, Resources, Name extends GroupName> = Name extends 'not'
   ? FiltersOf<Resource, Resources>
   : readonly FiltersOf<Resource, Resources>[]
 
-/** The names of all filters, for completion. By keys of the entity, so that the compiler lists them only when it is asked to. */
+/**
+ * Names of all filters, for completion in editors. It is a mapped type over the entity's keys so that the compiler
+ * expands it lazily.
+ */
 export type AllFilters<Entity, Resources> = {
   readonly [Name in (keyof Entity & string) | GroupName as Name extends keyof Entity
     ? NameFrom<Entity, Name, Resources, 3>
     : Name]?: unknown
 }
 
-/** Of a name that is none, so that the compiler's message says which. */
+/** Operand type of a name that is not a filter, so that the compiler's message contains the name. */
 export interface NoSuchFilter<Name> {
   readonly [missing]: Name
 }
 declare const missing: unique symbol
 
-/** A name is read as the service does: as a path of fields first, its last part as an operator where it is no field (specification: Names of filters). */
-type OperandAt<Entity, Name, Resources, Left extends Depth, Full> = Name extends `${infer First}__${infer Rest}`
-  ? OperandBehind<Entity, First, Rest, Resources, Left, Full>
-  : OperandOf<ValueAt<Entity, Name, Resources>, 'eq', Full>
+/**
+ * Operand type of a filter name. As in the service, a name is a path of fields, and its last part is an operator only
+ * if it is not a field (specification: Names of filters).
+ */
+type OperandAt<
+  Entity,
+  Name,
+  Resources,
+  Remaining extends Depth,
+  FullName,
+> = Name extends `${infer First}__${infer Rest}`
+  ? OperandThrough<Entity, First, Rest, Resources, Remaining, FullName>
+  : OperandOf<ValueAt<Entity, Name, Resources>, 'eq', FullName>
 
-type OperandOf<Value, Operator, Full> =
-  IsNothing<Value> extends true
-    ? NoSuchFilter<Full>
+type OperandOf<Value, Operator, FullName> =
+  IsNoValue<Value> extends true
+    ? NoSuchFilter<FullName>
     : Operator extends keyof Operands<Value>
       ? Operands<Value>[Operator]
-      : NoSuchFilter<Full>
+      : NoSuchFilter<FullName>
 
-/** `any` is something. */
-type IsNothing<Value> = unknown extends Value ? false : [Value] extends [Nothing] ? true : false
+/** Whether a type is {@link NoValue}. `any` is not. */
+type IsNoValue<Value> = unknown extends Value ? false : [Value] extends [NoValue] ? true : false
 
-type OperandBehind<Entity, First, Rest, Resources, Left extends Depth, Full> =
+type OperandThrough<Entity, First, Rest, Resources, Remaining extends Depth, FullName> =
   RoleAt<Entity, First, Resources> extends 'many'
-    ? Left extends 0
-      ? NoSuchFilter<Full>
-      : OperandAt<Related<PropertyAt<Entity, First>>, Rest, Resources, Fewer[Left], Full>
-    : Left extends 0
-      ? OperandOf<ValueAt<Entity, First, Resources>, Rest, Full>
+    ? Remaining extends 0
+      ? NoSuchFilter<FullName>
+      : OperandAt<Related<PropertyAt<Entity, First>>, Rest, Resources, Decremented[Remaining], FullName>
+    : Remaining extends 0
+      ? OperandOf<ValueAt<Entity, First, Resources>, Rest, FullName>
       : RoleAt<Entity, First, Resources> extends 'one'
         ? OperandWithin<
             Related<PropertyAt<Entity, First>>,
             ValueAt<Entity, First, Resources>,
             Rest,
             Resources,
-            Fewer[Left],
-            Full
+            Decremented[Remaining],
+            FullName
           >
         : OperandWithin<
             ValueAt<Entity, First, Resources>,
             ValueAt<Entity, First, Resources>,
             Rest,
             Resources,
-            Left,
-            Full
+            Remaining,
+            FullName
           >
 
-/** Of a relation to one, or an object: by a path in it, or by an operator of its own. */
-type OperandWithin<Target, Value, Rest, Resources, Left extends Depth, Full> =
+/** Operand type for a to-one relation or an object: the rest of the name is a path in it, or an operator on it. */
+type OperandWithin<Target, Value, Rest, Resources, Remaining extends Depth, FullName> =
   IsObject<Target> extends true
-    ? OperandAt<Target, Rest, Resources, Left, Full> extends NoSuchFilter<Full>
-      ? OperandOf<Value, Rest, Full>
-      : OperandAt<Target, Rest, Resources, Left, Full>
-    : OperandOf<Value, Rest, Full>
+    ? OperandAt<Target, Rest, Resources, Remaining, FullName> extends NoSuchFilter<FullName>
+      ? OperandOf<Value, Rest, FullName>
+      : OperandAt<Target, Rest, Resources, Remaining, FullName>
+    : OperandOf<Value, Rest, FullName>
 
-/** Whether there may be an embedded entity, which the types do not tell from JSON. */
+/** Whether a type may be an embedded entity. It cannot be distinguished from a JSON object with known properties. */
 export type IsObject<Value> = unknown extends Value
   ? false
-  : [Value] extends [Scalar | readonly unknown[] | Nothing]
+  : [Value] extends [Scalar | readonly unknown[] | NoValue]
     ? false
     : string extends keyof Value
       ? false
       : true
 
-/** Where there is no value. */
-interface Nothing {
-  readonly [nothing]: true
+/** Marker for a name that has no value. */
+interface NoValue {
+  readonly [noValue]: true
 }
-declare const nothing: unique symbol
+declare const noValue: unique symbol
 
-/** The value that a name stands for: of a foreign key, called `country` or `country_id`, that key. */
+/** Type of the field with a name. For a foreign key, named `country` or `country_id`, it is the key. */
 type ValueAt<Entity, Name, Resources> =
   RoleAt<Entity, Name, Resources> extends 'field'
     ? Given<PropertyAt<Entity, Name>>
@@ -113,34 +125,35 @@ type ValueAt<Entity, Name, Resources> =
       : Name extends `${infer Relation}_id`
         ? RoleAt<Entity, Relation, Resources> extends 'one'
           ? KeyOf<Given<PropertyAt<Entity, Relation>>>
-          : Nothing
-        : Nothing
+          : NoValue
+        : NoValue
 
-type FilterName<Entity, Resources, Left extends Depth> = {
-  readonly [Name in keyof Entity & string]: NameFrom<Entity, Name, Resources, Left>
+/** Filter names of an entity. */
+type FilterName<Entity, Resources, Remaining extends Depth> = {
+  readonly [Name in keyof Entity & string]: NameFrom<Entity, Name, Resources, Remaining>
 }[keyof Entity & string]
 
-/** The names that begin with one property. */
-type NameFrom<Entity, Name extends keyof Entity & string, Resources, Left extends Depth> =
-  | OwnName<Entity, Name, Resources, Left>
-  | (Left extends 0
+/** Filter names that start with a property. */
+type NameFrom<Entity, Name extends keyof Entity & string, Resources, Remaining extends Depth> =
+  | FieldFilterName<Entity, Name, Resources, Remaining>
+  | (Remaining extends 0
       ? never
       : RoleAt<Entity, Name, Resources> extends 'one' | 'many'
-        ? `${Name}__${FilterName<Related<Entity[Name]>, Resources, Fewer[Left]>}`
+        ? `${Name}__${FilterName<Related<Entity[Name]>, Resources, Decremented[Remaining]>}`
         : never)
 
-type OwnName<Entity, Name extends keyof Entity & string, Resources, Left extends Depth> =
+type FieldFilterName<Entity, Name extends keyof Entity & string, Resources, Remaining extends Depth> =
   RoleAt<Entity, Name, Resources> extends 'one'
-    ? Compared<Name | `${Name}_id`, KeyOf<Given<Entity[Name]>>>
+    ? WithOperators<Name | `${Name}_id`, KeyOf<Given<Entity[Name]>>>
     : RoleAt<Entity, Name, Resources> extends 'field'
       ?
-          | Compared<Name, Given<Entity[Name]>>
+          | WithOperators<Name, Given<Entity[Name]>>
           | (IsObject<Given<Entity[Name]>> extends true
-              ? `${Name}__${FilterName<Given<Entity[Name]>, Resources, Left>}`
+              ? `${Name}__${FilterName<Given<Entity[Name]>, Resources, Remaining>}`
               : never)
       : never
 
-/** A name, alone where there is equality, and with each operator. */
-type Compared<Name extends string, Value> =
+/** A name with each operator, and alone if the type has `eq`. */
+type WithOperators<Name extends string, Value> =
   | ('eq' extends keyof Operands<Value> ? Name : never)
   | `${Name}__${keyof Operands<Value> & string}`

@@ -20,8 +20,9 @@ export type {
 } from './types.ts'
 
 /**
- * A client for the resources of a service, typed by their entities: `import type` is enough, nothing is generated.
- * @param baseUrl where the service is mounted: `https://example.org/api`, in a browser also `/api`
+ * Creates a client for the resources of a service, typed by their entities. `import type` of the entities is enough; no
+ * code is generated.
+ * @param baseUrl URL of the mount: `https://example.org/api`, or `/api` in a browser
  * @example
  * const api = createClient<{ city: City }>('https://example.org/api')
  * const { objects } = await api.city.list({ country__region: 'Europe' }, { ordering: '-population', limit: 5 })
@@ -34,7 +35,7 @@ export function createClient<Resources>(baseUrl: string, options: ClientOptions 
   })
 }
 
-/** Types are those of {@link Client}, which knows the resource. */
+/** Client of one resource. It is not typed here: {@link Client} has the types. */
 function resourceClient(collection: string, send: Send): ResourceClient<unknown> {
   const list = (query: string, options: ListOptions): Promise<Page<never>> =>
     send('GET', collection + query, undefined, options)
@@ -46,7 +47,7 @@ function resourceClient(collection: string, send: Send): ResourceClient<unknown>
         const { meta, objects } = await list(query, options)
         yield* objects
         if (meta.next === '') return
-        // Its path is the one that the service knows, which may be another behind a proxy.
+        // Only the query of the link is used: behind a proxy, the service may have another path than the client.
         query = meta.next.slice(meta.next.indexOf('?'))
       }
     },
@@ -57,8 +58,11 @@ function resourceClient(collection: string, send: Send): ResourceClient<unknown>
   }
 }
 
-/** @throws {ResourceError} for what would lead to another path, and is the id of no record */
+/**
+ * Path segment of an id.
+ * @throws {ResourceError} 404 for "", "." and "..", which would change the path and cannot be ids
+ */
 function segmentOf(id: string): string {
-  if (/^\.{0,2}$/.test(id)) throw new ResourceError(404, undefined, `"${id}" is no id of a record`)
+  if (/^\.{0,2}$/.test(id)) throw new ResourceError(404, undefined, `"${id}" cannot be the id of a record`)
   return encodeURIComponent(id)
 }

@@ -1,4 +1,4 @@
-/** Operators, and what each compares with (specification: Operators). */
+/** Operators of a value that can only be compared with null (specification: Operators). */
 interface NullOperands {
   readonly is: 'null' | 'not_null'
 }
@@ -21,7 +21,7 @@ interface TextOperands<Value> extends OrderOperands<Value> {
   readonly ilike: string
 }
 
-/** Those of a value that is there. Of `any` all, since nobody knows; `unknown` is JSON, as objects and arrays are. */
+/** Operators of a type and their operand types. `any` has all operators; `unknown`, objects and arrays are JSON. */
 export type Operands<Value> = 0 extends 1 & Value
   ? TextOperands<string | number | boolean | Date>
   : [Value] extends [boolean]
@@ -41,6 +41,9 @@ type OperandsOfText<Value extends string | number> =
       ? TextOperands<Value>
       : OrderOperands<Value>
 
-/** Whether a value is one of some: their members are then properties, which an object without any does not have. */
+/**
+ * Whether a type is a union of literals. Then `{ [Member in Value]: 1 }` has required properties, which
+ * `Record<never, 1>` lacks.
+ */
 type IsEnumeration<Value extends string | number> =
   Record<never, 1> extends { readonly [Member in Value]: 1 } ? false : true

@@ -3,35 +3,36 @@ import type { IsObject } from './filters.ts'
 import type { Operands } from './operators.ts'
 
 /**
- * A field to sort by, also through one or two relations to one, descending with a hyphen before it: what can be equal can be sorted by.
- * Nulls are the least, unless `__nullsfirst` or `__nullslast` follows.
+ * A field to sort by, also through one or two to-one relations. A leading hyphen sorts in descending order. Fields that
+ * have the operator `eq` can be sorted by. Nulls are the smallest value, unless `__nullsfirst` or `__nullslast`
+ * follows.
  */
-export type OrderingOf<Resource, Resources = { readonly resource: Resource }> = Directed<
-  Placed<SortName<EntityOf<Resource>, Resources, 2>>
+export type OrderingOf<Resource, Resources = { readonly resource: Resource }> = WithDirection<
+  WithNullsPlacement<SortName<EntityOf<Resource>, Resources, 2>>
 >
-type Directed<Name extends string> = Name | `-${Name}`
-type Placed<Name extends string> = Name | `${Name}__nullsfirst` | `${Name}__nullslast`
+type WithDirection<Name extends string> = Name | `-${Name}`
+type WithNullsPlacement<Name extends string> = Name | `${Name}__nullsfirst` | `${Name}__nullslast`
 
-/** How many relations a name may still follow. */
+/** Number of relations that a name may still follow. */
 type Depth = 0 | 1 | 2
-type Fewer = [never, 0, 1]
+type Decremented = [never, 0, 1]
 
-type SortName<Entity, Resources, Left extends Depth> =
+type SortName<Entity, Resources, Remaining extends Depth> =
   | {
       readonly [Name in NamesOf<Entity, 'field', Resources>]: IsObject<Given<Entity[Name]>> extends true
-        ? `${Name}__${SortName<Given<Entity[Name]>, Resources, Left>}`
+        ? `${Name}__${SortName<Given<Entity[Name]>, Resources, Remaining>}`
         : 'eq' extends keyof Operands<Given<Entity[Name]>>
           ? Name
           : never
     }[NamesOf<Entity, 'field', Resources>]
   | ReferenceName<NamesOf<Entity, 'one', Resources>>
-  | (Left extends 0
+  | (Remaining extends 0
       ? never
       : {
           readonly [Name in NamesOf<
             Entity,
             'one',
             Resources
-          >]: `${Name}__${SortName<Related<Entity[Name]>, Resources, Fewer[Left]>}`
+          >]: `${Name}__${SortName<Related<Entity[Name]>, Resources, Decremented[Remaining]>}`
         }[NamesOf<Entity, 'one', Resources>])
 type ReferenceName<Name extends string> = Name | `${Name}_id`

@@ -1,6 +1,6 @@
 import type { ListOptions } from './types.ts'
 
-/** Query string of a list, empty or with its question mark. Values that are undefined are left out. */
+/** Query string of a list, with its question mark, or empty. Undefined values are left out. */
 export function queryOf(filters: object, { ordering, limit, page, after, count }: ListOptions): string {
   const query = new URLSearchParams()
   const add = (name: string, value: unknown): void => {
@@ -8,7 +8,7 @@ export function queryOf(filters: object, { ordering, limit, page, after, count }
   }
   for (const [name, value] of Object.entries(filters)) {
     if (isGroup(name, value)) add(name, value && groupOf(value))
-    // Parameters win over fields of their name (specification: Names of filters).
+    // A field with the name of a parameter needs an operator (specification: Names of filters).
     else
       add(
         /^(ordering|limit|page)$/.test(name) ? `${name}__eq` : name,
@@ -20,18 +20,20 @@ export function queryOf(filters: object, { ordering, limit, page, after, count }
   return text === '' ? '' : `?${text}`
 }
 
-/** A group of filters, `or` or `and` with an array of them. */
+/**
+ * Whether an entry is a group of filters. A field may also be called `or`, `and` or `not`: its value is not an object.
+ */
 function isGroup(name: string, value: unknown): value is object | undefined {
   return /^(or|and|not)$/.test(name) && (value === undefined || typeof value === 'object')
 }
 
-/** The value of a parameter `or`, `and` or `not`, in which an object of several filters is a group of its own. */
+/** Value of a parameter `or`, `and` or `not`. An object with several filters becomes a nested `and`. */
 function groupOf(group: object): string {
-  const members = Array.isArray(group) ? group.map((filters) => all(membersOf(filters))) : membersOf(group)
+  const members = Array.isArray(group) ? group.map((filters) => conjunction(membersOf(filters))) : membersOf(group)
   return `(${members.join()})`
 }
 
-function all(members: readonly string[]): string {
+function conjunction(members: readonly string[]): string {
   return members.length === 1 ? String(members[0]) : `and(${members.join()})`
 }
 
@@ -48,12 +50,12 @@ function textOf(value: unknown): string {
   return value instanceof Date ? value.toISOString() : String(value)
 }
 
-/** In double quotes where it holds a character that groups and lists are made of (specification: Operators). */
+/** Puts a value in double quotes if it contains syntax of groups or lists (specification: Operators, Groups). */
 function quoted(text: string): string {
   return /[",()]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** A member of a list, in which nothing is written as `""`. */
+/** Member of a comma-separated list. The empty string is `""`. */
 export function memberOf(value: unknown): string {
   return quoted(textOf(value)) || '""'
 }

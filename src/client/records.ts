@@ -1,6 +1,6 @@
 import type { Callable, EntityOf, Given, KeyOf, NullOf, RoleAt, Scalar } from './entity.ts'
 
-/** What stands for a value in JSON: a date-time is the text `YYYY-MM-DD HH:MM:SS`. */
+/** Type of a value in a record's JSON. A date-time is a string `YYYY-MM-DD HH:MM:SS`. */
 export type Shown<Value> = unknown extends Value
   ? unknown
   : Value extends undefined
@@ -15,7 +15,7 @@ export type Shown<Value> = unknown extends Value
             ? readonly Shown<Member>[]
             : { readonly [Name in keyof Value as Value[Name] extends Callable ? never : Name]: Shown<Value[Name]> }
 
-/** What may be sent for a value: a date-time as a `Date` too. */
+/** Type of a value in a body. A date-time may also be a `Date`. */
 export type Sent<Value> = unknown extends Value
   ? unknown
   : Value extends undefined
@@ -32,7 +32,10 @@ export type Sent<Value> = unknown extends Value
 
 type ReferenceOf<Value> = KeyOf<Given<Value>> | NullOf<Value>
 
-/** A record as the service shows it: `country` is `country_id`, and what is excluded is not there. */
+/**
+ * A record as the service returns it: a relation `country` is the foreign key `country_id`, and hidden properties are
+ * left out.
+ */
 export type RecordOf<Resource, Resources = { readonly resource: Resource }> = RecordIn<EntityOf<Resource>, Resources>
 type RecordIn<Entity, Resources> = {
   readonly [Name in keyof Entity & string as JsonName<Name, RoleAt<Entity, Name, Resources>>]: RoleAt<
@@ -44,7 +47,10 @@ type RecordIn<Entity, Resources> = {
     : Shown<Entity[Name]>
 }
 
-/** What a create or an update gives: what is excluded can be written. The service says what is missing. */
+/**
+ * Values for `create` and `update`. All are optional here, because the service reports missing ones. Hidden properties
+ * can be written.
+ */
 export type ValuesOf<Resource, Resources = { readonly resource: Resource }> = ValuesIn<EntityOf<Resource>, Resources>
 type ValuesIn<Entity, Resources> = {
   readonly [Name in keyof Entity & string as JsonName<Name, RoleAt<Entity, Name, Resources, never>>]?: RoleAt<
@@ -57,5 +63,5 @@ type ValuesIn<Entity, Resources> = {
     : Sent<Entity[Name]>
 }
 
-/** How JSON calls a property, by its role. */
+/** Name of a property in JSON, by its role. */
 type JsonName<Name extends string, Role> = Role extends 'field' ? Name : Role extends 'one' ? `${Name}_id` : never

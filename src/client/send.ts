@@ -2,24 +2,25 @@ import { basic } from './basic.ts'
 import { errorOf, ResourceError } from './error.ts'
 import type { ClientOptions, WriteOptions } from './types.ts'
 
-/** Sends one request, and reads JSON where there is any; its caller knows of which type. */
-export type Send = <Answer>(method: string, url: string, values?: unknown, options?: WriteOptions) => Promise<Answer>
+/** Sends one request and reads the JSON of the response, if it has one. The caller states its type. */
+export type Send = <Result>(method: string, url: string, values?: unknown, options?: WriteOptions) => Promise<Result>
 
-export function buildSend({ retries = 2, fetch: ask = fetch, ...options }: ClientOptions): Send {
-  const always = headersOf(options)
-  return async <Answer>(method: string, url: string, values?: unknown, { signal, ifMatch }: WriteOptions = {}) => {
-    const headers = new Headers(always)
+/** Builds the function that sends requests with the client's headers, and repeats them after a 503. */
+export function buildSend({ retries = 2, fetch: fetchFunction = fetch, ...options }: ClientOptions): Send {
+  const defaultHeaders = headersOf(options)
+  return async <Result>(method: string, url: string, values?: unknown, { signal, ifMatch }: WriteOptions = {}) => {
+    const headers = new Headers(defaultHeaders)
     if (values !== undefined) headers.set('Content-Type', 'application/json')
     if (ifMatch !== undefined) headers.set('If-Match', ifMatch)
-    const body = values === undefined ? null : JSON.stringify(values, jsonOf)
-    // A POST may have been carried out, though it was answered with 503.
-    for (let left = method === 'POST' ? 0 : retries; ; left--) {
-      const response = await ask(url, { method, headers, body, signal: signal ?? null })
-      if (response.ok) return (await read(response)) as Answer
-      const wait = response.status === 503 && left > 0 ? waitOf(response) : undefined
-      if (wait === undefined) throw await errorOf(response)
+    const body = values === undefined ? null : JSON.stringify(values, serializeBigInt)
+    // A POST is not repeated: it may have been executed although the response is 503.
+    for (let retriesLeft = method === 'POST' ? 0 : retries; ; retriesLeft--) {
+      const response = await fetchFunction(url, { method, headers, body, signal: signal ?? null })
+      if (response.ok) return (await readJson(response)) as Result
+      const delayMs = response.status === 503 && retriesLeft > 0 ? retryAfterMs(response) : undefined
+      if (delayMs === undefined) throw await errorOf(response)
       await response.body?.cancel()
-      await pause(wait, signal)
+      await sleep(delayMs, signal)
     }
   }
 }
@@ -31,55 +32,61 @@ function headersOf({ username, password = '', headers = {} }: ClientOptions): He
   return all
 }
 
-/** Integers that no number holds are texts (specification: Values in JSON). */
-function jsonOf(_: string, value: unknown): unknown {
+/**
+ * Replacer for `JSON.stringify`: a bigint beyond the safe integers becomes a string (specification: Values in JSON).
+ */
+function serializeBigInt(_: string, value: unknown): unknown {
   if (typeof value !== 'bigint') return value
   return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
 }
 
-const tags = new WeakMap<object, string>()
+/** ETags of the records that this client has returned. */
+const etags = new WeakMap<object, string>()
 
-/** The ETag with which a record was read, created or updated, for `ifMatch`; undefined for a record of a list. */
+/** ETag of a record that was read, created or updated, for `ifMatch`. Undefined for a record of a list. */
 export function etagOf(record: object): string | undefined {
-  return tags.get(record)
+  return etags.get(record)
 }
 
-/** @throws {ResourceError} for what is no JSON, as the page that a web application shows for every path it does not know */
-async function read(response: Response): Promise<unknown> {
+/**
+ * @throws {ResourceError} if the body is not JSON, such as the HTML page that a web application serves for unknown
+ * paths
+ */
+async function readJson(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined
   const text = await response.text()
-  const tag = response.headers.get('ETag')
+  const etag = response.headers.get('ETag')
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
-    throw new ResourceError(response.status, undefined, `${response.url} answered with what is no JSON`)
+    throw new ResourceError(response.status, undefined, `the response of ${response.url} is not JSON`)
   }
-  if (tag !== null && typeof json === 'object' && json !== null) tags.set(json, tag)
+  if (etag !== null && typeof json === 'object' && json !== null) etags.set(json, etag)
   return json
 }
 
-/** Longer than that nobody waits without knowing. */
-const longestWait = 30_000
+/** Longest `Retry-After` for which a request is repeated. For a longer one the caller gets the error and can decide. */
+const maxRetryAfterMs = 30_000
 
-/** How long `Retry-After` says to wait, in milliseconds; undefined where it does not, or says too long. */
-function waitOf({ headers }: Response): number | undefined {
+/** Delay of `Retry-After`, in milliseconds. @returns undefined if the header is missing, invalid or too long */
+function retryAfterMs({ headers }: Response): number | undefined {
   const text = headers.get('Retry-After') ?? ''
-  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Math.max(0, Date.parse(text) - Date.now())
-  return wait <= longestWait ? wait : undefined
+  const delayMs = /^\d+$/.test(text) ? Number(text) * 1000 : Math.max(0, Date.parse(text) - Date.now())
+  return delayMs <= maxRetryAfterMs ? delayMs : undefined
 }
 
-/** @throws the reason of the signal, once it is aborted */
-async function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+/** Waits. @throws the signal's reason as soon as it is aborted */
+async function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted()
   await new Promise<void>((resolve) => {
-    const stop = (): void => {
+    const finish = (): void => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', stop)
+      signal?.removeEventListener('abort', finish)
       resolve()
     }
-    const timer = setTimeout(stop, milliseconds)
-    signal?.addEventListener('abort', stop)
+    const timer = setTimeout(finish, delayMs)
+    signal?.addEventListener('abort', finish)
   })
   signal?.throwIfAborted()
 }

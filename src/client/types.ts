@@ -3,45 +3,48 @@ import type { AllFilters, Checked } from './filters.ts'
 import type { OrderingOf } from './ordering.ts'
 import type { RecordOf, ValuesOf } from './records.ts'
 
-/** How a client asks. */
+/** Options of a client. */
 export interface ClientOptions {
-  /** Of HTTP Basic. */
+  /** Username of HTTP Basic. Without it, the client sets no `Authorization` header. */
   readonly username?: string
   readonly password?: string
-  /** Sent with every request, in place of the client's own of these names. */
+  /** Headers of every request. They replace those that the client sets. */
   readonly headers?: Readonly<Record<string, string>>
   /**
-   * How often a request is sent again that is answered with 503 and a `Retry-After` of at most 30 seconds; but for a POST, which
-   * may have been carried out. Default: 2.
+   * Number of times that a request is repeated after a 503 with a `Retry-After` of at most 30 seconds. A POST is never
+   * repeated, because it may have been executed. Default: 2.
    */
   readonly retries?: number
-  /** Default: the global `fetch`. */
+  /** Function that sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch
 }
 
-/** Of one request. */
+/** Options of one request. */
 export interface RequestOptions {
-  /** Aborts it, also while it waits to be sent again. The method then throws the signal's reason. */
+  /** Aborts the request, also while it waits for a retry. The method then throws the signal's reason. */
   readonly signal?: AbortSignal
 }
 
-/** Of a list. */
+/** Options of a list. */
 export interface ListOptions<Ordering extends string = string> extends RequestOptions {
-  /** The first key first. Default: the order of the ids. */
+  /** Fields to sort by, in order of priority. Default: `id`. */
   readonly ordering?: Ordering | readonly Ordering[]
-  /** Records of a page. Default: the service's, 20. With `count` it may be 0. */
+  /** Number of records on a page. Default: that of the service, usually 20. 0 is allowed with `count`. */
   readonly limit?: number
-  /** The first is 1. */
+  /** Number of the page, starting at 1. */
   readonly page?: number
-  /** Empty for the first page of keyset paging, which costs the same however deep it gets. */
+  /** Token for keyset paging, which takes the same time for every page. Empty for the first page. */
   readonly after?: string
-  /** Adds how many records all pages have, as `meta.total`: all of them, or at most 10,000, the service's limit. */
+  /**
+   * Adds the number of records on all pages as `meta.total`. `capped` counts at most 10,000 or the limit of the
+   * service.
+   */
   readonly count?: 'exact' | 'capped'
 }
 
-/** Of a write. */
+/** Options of a write. */
 export interface WriteOptions extends RequestOptions {
-  /** Only where the record still has this ETag, see `etagOf`; else 412. */
+  /** Writes only if the record still has this ETag (see `etagOf`). Otherwise the response is 412. */
   readonly ifMatch?: string | undefined
 }
 
@@ -50,27 +53,29 @@ export interface Page<Item> {
   readonly meta: {
     readonly model: string
     readonly page: number
-    /** Path of that page; empty where there is none. */
+    /** Path of the next page; empty if there is none. */
     readonly next: string
+    /** Path of the previous page; empty if there is none. */
     readonly previous: string
-    /** With `count`. */
+    /** Number of records on all pages; only with `count`. */
     readonly total?: number
-    /** With `count: 'capped'`: whether there are more than `total`. */
+    /** Whether there are more records than `total`; only with `count: 'capped'`. */
     readonly total_capped?: boolean
   }
   readonly objects: readonly Item[]
 }
 
 /**
- * What can be done with one resource. Every method throws `ResourceError` for an answer that is no success, and what `fetch` throws.
- * @typeParam Resources those of the client: what they exclude cannot be filtered by through a relation either
+ * Methods of one resource. Each of them throws `ResourceError` for a response whose status is not 2xx, and the errors
+ * of `fetch`.
+ * @typeParam Resources all resources of the client: their hidden properties cannot be filtered by through relations
  */
 export interface ResourceClient<Resource, Resources = { readonly resource: Resource }> {
   readonly list: <Filters extends object = AllFilters<EntityOf<Resource>, Resources>>(
     filters?: Checked<Resource, Resources, Filters>,
     options?: ListOptions<OrderingOf<Resource, Resources>>,
   ) => Promise<Page<RecordOf<Resource, Resources>>>
-  /** Every record of a list, page by page. */
+  /** Iterates over all records of a list. It requests one page at a time. */
   readonly all: <Filters extends object = AllFilters<EntityOf<Resource>, Resources>>(
     filters?: Checked<Resource, Resources, Filters>,
     options?: ListOptions<OrderingOf<Resource, Resources>>,
@@ -80,7 +85,7 @@ export interface ResourceClient<Resource, Resources = { readonly resource: Resou
     values: ValuesOf<Resource, Resources>,
     options?: RequestOptions,
   ) => Promise<RecordOf<Resource, Resources>>
-  /** Changes the fields that are given. */
+  /** Changes the fields in `values` and no others. */
   readonly update: (
     id: string | number,
     values: ValuesOf<Resource, Resources>,
@@ -89,5 +94,5 @@ export interface ResourceClient<Resource, Resources = { readonly resource: Resou
   readonly delete: (id: string | number, options?: WriteOptions) => Promise<void>
 }
 
-/** By their names in the path. */
+/** Clients of the resources, by their names in the path. */
 export type Client<Resources> = { readonly [Name in keyof Resources]: ResourceClient<Resources[Name], Resources> }

@@ -406,7 +406,7 @@ describe('behind what answers in its place', () => {
     const client = await serve(say(200, 'text/html', '<html>'))
     expect(await refusalOf(client.note.get(1))).toMatchObject({
       status: 200,
-      message: expect.stringMatching(/\/api\/note\/1\/ answered with what is no JSON/),
+      message: expect.stringMatching(/^the response of .*\/api\/note\/1\/ is not JSON$/),
     })
   })
 
