@@ -1,93 +1,97 @@
 import { basic } from '../client/basic.ts'
 import type { Identifier } from './collection.ts'
 
-/** How users sign in. */
+/** Options of {@link createBasicAuth}. */
 export interface BasicAuthOptions {
-  /** Where the credentials are kept: `sessionStorage` outlives a reload of the page. Default: in memory. */
+  /** Storage of the credentials. `sessionStorage` keeps them when the page is reloaded. Default: in memory. */
   readonly storage?: CredentialStorage
   /**
-   * A path behind the base URL that only users may read. Default: `/-/session`, which there is unless the service is mounted with
-   * `explorer: false` or `openapi: false`.
+   * Path after the base URL that only users may read. Default: `/-/session`, which exists unless the service is mounted
+   * with `explorer: false` or `openapi: false`.
    */
   readonly check?: string
 }
-/** As much of the browser's `Storage`. */
+/** The methods of the browser's `Storage` that are used. */
 export interface CredentialStorage {
   readonly getItem: (key: string) => string | null
   readonly setItem: (key: string, value: string) => void
   readonly removeItem: (key: string) => void
 }
 
-/** What react-admin 5 calls an AuthProvider. */
+/** `AuthProvider` of react-admin 5. */
 export interface AuthProvider {
-  /** Rejects, with a message for the page, where the service does not know the user. */
+  /** Rejects with a message for the sign-in page if the service refuses the credentials. */
   readonly login: (credentials: { readonly username: string; readonly password: string }) => Promise<void>
   readonly logout: () => Promise<void>
   readonly checkAuth: () => Promise<void>
-  /** Rejects for a 401 when the credentials are good no more. To a user it says only what is not for him. */
+  /**
+   * Rejects after a 401 if the credentials are not valid any more, so that react-admin signs the user out. A 401 can
+   * also mean that the access rule does not permit the user: then it resolves.
+   */
   readonly checkError: (error: { readonly status?: number }) => Promise<void>
   readonly getIdentity: () => Promise<{ id: Identifier; fullName: string }>
 }
 
+/** Result of {@link createBasicAuth}. */
 export interface BasicAuth {
   readonly authProvider: AuthProvider
-  /** For the data provider: sends the credentials of who has signed in. */
+  /** `fetch` option of the data provider. Sends the credentials of the signed-in user. */
   readonly fetch: typeof fetch
 }
 
 interface User {
   readonly id: Identifier
   readonly username: string
-  /** The header. */
+  /** Value of the `Authorization` header. */
   readonly authorization: string
 }
 
 /**
- * HTTP Basic by react-admin's own sign-in page.
- * @param baseUrl where the service is mounted: `/api`
+ * Creates an auth provider for HTTP Basic, which uses react-admin's sign-in page.
+ * @param baseUrl URL of the mount, such as `/api`
  * @example
  * const { authProvider, fetch } = createBasicAuth('/api')
  * const dataProvider = createDataProvider('/api', { fetch })
  */
 export function createBasicAuth(baseUrl: string, options: BasicAuthOptions = {}): BasicAuth {
-  const { storage = createMemory(), check = '/-/session' } = options
-  const key = `typeorm-resources ${baseUrl}`
-  const userOf = (): User | undefined => JSON.parse(storage.getItem(key) ?? 'null') ?? undefined
-  const ask = (authorization: string): Promise<Response> =>
-    send(baseUrl.replace(/\/+$/, '') + check, undefined, authorization)
+  const { storage = createMemoryStorage(), check: checkPath = '/-/session' } = options
+  const storageKey = `typeorm-resources ${baseUrl}`
+  const readUser = (): User | undefined => JSON.parse(storage.getItem(storageKey) ?? 'null') ?? undefined
+  const requestSession = (authorization: string): Promise<Response> =>
+    fetchWithAuthorization(baseUrl.replace(/\/+$/, '') + checkPath, undefined, authorization)
   const authProvider: AuthProvider = {
     login: async ({ username, password }) => {
       const authorization = basic(username, password)
-      const id = await idOf(await ask(authorization))
-      storage.setItem(key, JSON.stringify({ id: id ?? username, username, authorization } satisfies User))
+      const id = await idOf(await requestSession(authorization))
+      storage.setItem(storageKey, JSON.stringify({ id: id ?? username, username, authorization } satisfies User))
     },
-    logout: async () => storage.removeItem(key),
-    checkAuth: async () => void requireUser(userOf()),
+    logout: async () => storage.removeItem(storageKey),
+    checkAuth: async () => void requireUser(readUser()),
     checkError: async ({ status }) => {
       if (status !== 401) return
-      const answer = await ask(requireUser(userOf()).authorization)
-      if (answer.status === 401) throw new Error(wrongCredentials)
+      const response = await requestSession(requireUser(readUser()).authorization)
+      if (response.status === 401) throw new Error(wrongCredentialsMessage)
     },
     getIdentity: async () => {
-      const { id, username } = requireUser(userOf())
+      const { id, username } = requireUser(readUser())
       return { id, fullName: username }
     },
   }
-  return { authProvider, fetch: (input, init) => send(input, init, userOf()?.authorization) }
+  return { authProvider, fetch: (input, init) => fetchWithAuthorization(input, init, readUser()?.authorization) }
 }
 
-/** @throws where the service does not know the user */
-async function idOf(answer: Response): Promise<Identifier | undefined> {
-  if (answer.status === 401) throw new Error(wrongCredentials)
-  if (!answer.ok) throw new Error(`The service answers ${answer.status}`)
-  const { id } = (await answer.json()) as Partial<User>
+/** User id in a response of the session path. @throws {Error} if the status is not 2xx */
+async function idOf(response: Response): Promise<Identifier | undefined> {
+  if (response.status === 401) throw new Error(wrongCredentialsMessage)
+  if (!response.ok) throw new Error(`The service responded with status ${response.status}`)
+  const { id } = (await response.json()) as Partial<User>
   return id
 }
 
-const wrongCredentials = 'The username or the password is wrong'
+const wrongCredentialsMessage = 'The username or the password is wrong'
 
-/** Without the browser's own sign-in window, which a 401 opens otherwise. */
-function send(
+/** Sends a request with `credentials: 'omit'`: otherwise the browser opens its own sign-in dialog for a 401. */
+function fetchWithAuthorization(
   input: Parameters<typeof fetch>[0],
   init: RequestInit | undefined,
   authorization: string | undefined,
@@ -102,7 +106,7 @@ function requireUser(user: User | undefined): User {
   return user
 }
 
-function createMemory(): CredentialStorage {
+function createMemoryStorage(): CredentialStorage {
   const values = new Map<string, string>()
   return {
     getItem: (key) => values.get(key) ?? null,

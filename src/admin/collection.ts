@@ -2,7 +2,7 @@ import { type ClientOptions, createClient } from '../client/index.ts'
 
 export type Identifier = string | number
 export type Values = Readonly<Record<string, unknown>>
-/** A record as it comes: its fields are known to the application alone. */
+/** A record of an unknown resource. */
 export type Item = Values & { readonly id: Identifier }
 
 export interface ListRequest {
@@ -16,23 +16,24 @@ export interface ListRequest {
 interface WriteRequest {
   readonly ifMatch?: string | undefined
 }
+/** One page of a list. */
 interface ItemPage {
   readonly objects: readonly Item[]
   readonly hasNext: boolean
-  /** Records of all pages; undefined where they were not counted, or not all. */
+  /** Number of records on all pages; undefined if they were not counted, or not all of them. */
   readonly total: number | undefined
 }
 
-/** What the providers take besides the options of the client. */
+/** Options of the data providers, in addition to those of the client. */
 export interface ProviderOptions extends ClientOptions {
   /**
-   * How lists are counted, by a second statement: all records, or at most 10,000 (the service's `limits.count`). False for services
-   * with resources that have a field `count`. Default: `capped`.
+   * How the records of lists are counted, with a second statement: `exact` counts all of them, `capped` at most 10,000
+   * (the service's `limits.count`). Use false if a resource has a field `count`. Default: `capped`.
    */
   readonly count?: 'exact' | 'capped' | false
 }
 
-/** A resource of the client whose entity is not known. */
+/** Client of a resource whose entity is unknown. */
 export interface Collection {
   readonly list: (
     filters: Values,
@@ -47,7 +48,7 @@ export interface Collection {
   readonly update: (id: Identifier, values: Values, request?: WriteRequest) => Promise<Item>
   readonly delete: (id: Identifier, request?: WriteRequest) => Promise<void>
 }
-/** By the name of the resource. */
+/** Returns the collection of a resource by its name. */
 export type CollectionOf = (resource: string) => Collection
 
 export function collectionsOf(baseUrl: string, options: ClientOptions): CollectionOf {
@@ -55,12 +56,18 @@ export function collectionsOf(baseUrl: string, options: ClientOptions): Collecti
   return (resource) => client[resource] as Collection
 }
 
-/** Records of one request where many are asked for: far from the service's limits, 500 ids and pages of 1,000. */
-const many = 100
-/** Characters of the ids in a request: a parameter may have 2,048. */
-const characters = 2000
+/**
+ * Records per request when many are fetched. The limits of the service are higher: 500 ids, and 1,000 records on a
+ * page.
+ */
+const chunkSize = 100
+/** Maximum number of characters of the ids in a request. A parameter may have 2,048. */
+const maxIdCharacters = 2000
 
-/** A page of a number with all of its records: the service ends one early whose records have too many bytes. */
+/**
+ * Fetches a page by its number. The service cuts a page if its records have too many bytes: then the rest is fetched
+ * with more requests.
+ */
 export async function fetchPage(collection: Collection, filters: Values, request: ListRequest): Promise<ItemPage> {
   const { objects, meta } = await collection.list(filters, request)
   const { limit = objects.length } = request
@@ -75,46 +82,49 @@ export async function fetchPage(collection: Collection, filters: Values, request
   return { objects: items, hasNext: false, total }
 }
 
-/** The records of ids, by as few requests as their number and length allow; none for an id that there is not. */
+/**
+ * Fetches records by their ids, with as few requests as their number and length allow. Ids without a record are left
+ * out.
+ */
 export async function fetchMany(
   collection: Collection,
   ids: readonly Identifier[],
   signal: AbortSignal | undefined,
 ): Promise<readonly Item[]> {
   const pages = await Promise.all(
-    chunksOf(ids).map((some) => fetchPage(collection, { id__in: some }, { limit: some.length, signal })),
+    chunksOf(ids).map((chunk) => fetchPage(collection, { id__in: chunk }, { limit: chunk.length, signal })),
   )
   return pages.flatMap(({ objects }) => objects)
 }
 
 function chunksOf(ids: readonly Identifier[]): readonly (readonly Identifier[])[] {
   const chunks: Identifier[][] = []
-  let used = 0
+  let usedCharacters = 0
   for (const id of new Set(ids)) {
-    // As a member of a list at its longest, with quotes and comma.
+    // Upper bound for the id as a member of a list, with quotes and comma.
     const length = encodeURIComponent(`${JSON.stringify(String(id))},`).length
-    const last = chunks.at(-1)
-    const fits = last !== undefined && last.length < many && used + length <= characters
-    if (fits) last.push(id)
+    const lastChunk = chunks.at(-1)
+    const fits = lastChunk !== undefined && lastChunk.length < chunkSize && usedCharacters + length <= maxIdCharacters
+    if (fits) lastChunk.push(id)
     else chunks.push([id])
-    used = fits ? used + length : length
+    usedCharacters = fits ? usedCharacters + length : length
   }
   return chunks
 }
 
-/** Every record of a list, page by page. */
+/** Fetches all records of a list, one page at a time. */
 export async function fetchAll({ all }: Collection, filters: Values, request: ListRequest): Promise<readonly Item[]> {
   const items: Item[] = []
-  for await (const item of all(filters, { ...request, limit: many, after: '' })) items.push(item)
+  for await (const item of all(filters, { ...request, limit: chunkSize, after: '' })) items.push(item)
   return items
 }
 
-/** The service's name of a field that the libraries write with dots: `country.region`. */
+/** Name of a field in the service. The libraries write paths with dots: `country.region` is `country__region`. */
 export function keyOf(field: string): string {
   return field.replaceAll('.', '__')
 }
 
-/** An ordering: `-population`. */
+/** Parameter `ordering`, such as `-population`. */
 export function orderingOf(fields: readonly { readonly field: string; readonly order: string }[]): string | undefined {
   const keys = fields.map(({ field, order }) => (order.toLowerCase() === 'desc' ? '-' : '') + keyOf(field))
   return keys.length > 0 ? keys.join() : undefined

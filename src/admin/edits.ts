@@ -1,14 +1,18 @@
 import { etagOf } from '../client/index.ts'
 import type { Identifier, Item, Values } from './collection.ts'
 
-/** Records as they were last read one by one, which have ETags. */
+/** Records that were last read, created or updated one by one, and therefore have an ETag. */
 export interface Seen {
+  /** Remembers a record and returns it. */
   readonly note: (resource: string, item: Item) => Item
-  /** The ETag of a record, if this is what it was when it was read. */
+  /** ETag of a remembered record. @returns undefined if `shown` differs from it */
   readonly tagOf: (resource: string, id: Identifier, shown: Values | undefined) => string | undefined
 }
 
-/** Copies of a record are told by what they hold: react-admin's cache mixes what lists and items have brought. */
+/**
+ * Creates the memory of records. Records are compared by value, because react-admin's cache mixes copies from lists and
+ * items.
+ */
 export function createSeen(): Seen {
   const items = new Map<string, Item>()
   return {
@@ -23,7 +27,7 @@ export function createSeen(): Seen {
   }
 }
 
-/** The fields of an edited record that are not as they were. */
+/** Fields of an edited record whose values have changed. */
 export function changesOf(data: Values, previous: Values = {}): Values {
   return Object.fromEntries(Object.entries(data).filter(([key, value]) => !isSame(value, previous[key])))
 }

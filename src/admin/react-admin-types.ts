@@ -1,7 +1,7 @@
 import type { Identifier, Values } from './collection.ts'
 
-// Of react-admin as much as the provider touches, so that its declarations need no react-admin to be read:
-// sample/admin checks that react-admin takes it.
+// The parts of react-admin's types that the provider uses, so that its declarations do not depend on react-admin. The
+// compiler checks in sample/admin that they match react-admin's own types.
 
 interface Identified {
   readonly id: Identifier
@@ -13,14 +13,14 @@ interface Reading {
 interface Writing<Item extends Identified> {
   readonly id: Item['id']
   readonly data: Values
-  /** The record as the user has seen it. */
+  /** The record before the edit, as the user has seen it. */
   readonly previousData?: Values | undefined
 }
 
 export interface ListParams extends Reading {
   readonly pagination?: { readonly page: number; readonly perPage: number } | undefined
   readonly sort?: { readonly field: string; readonly order: 'ASC' | 'DESC' } | undefined
-  /** `{ population__gte: 1000000, country: { region: 'Europe' } }` */
+  /** Such as `{ population__gte: 1000000, country: { region: 'Europe' } }`. */
   readonly filter?: Values | undefined
 }
 export interface ReferenceParams extends ListParams {
@@ -29,14 +29,14 @@ export interface ReferenceParams extends ListParams {
 }
 export interface ListResult<Item> {
   data: Item[]
-  /** Known on the last page alone. */
+  /** Number of records on all pages; undefined if they were not all counted and this is not the last page. */
   total?: number
   pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean }
 }
 
-/** What react-admin 5 calls a DataProvider. */
+/** `DataProvider` of react-admin 5. */
 export interface DataProvider {
-  /** react-admin then aborts what nobody waits for any more. */
+  /** Lets react-admin abort requests whose results are not needed any more. */
   readonly supportAbortSignal: true
   readonly getList: <Item extends Identified>(resource: string, params: ListParams) => Promise<ListResult<Item>>
   readonly getManyReference: <Item extends Identified>(
@@ -60,12 +60,12 @@ export interface DataProvider {
     resource: string,
     params: Omit<Writing<Item>, 'data'>,
   ) => Promise<{ data: Item }>
-  /** Each by its own request; throws the first refusal once all have ended. */
+  /** Sends one request for each record. After all have finished, it throws the first error. */
   readonly updateMany: <Item extends Identified>(
     resource: string,
     params: { readonly ids: readonly Item['id'][]; readonly data: Values },
   ) => Promise<{ data: Item['id'][] }>
-  /** As {@link updateMany}. */
+  /** Same as {@link updateMany}, with DELETE. */
   readonly deleteMany: <Item extends Identified>(
     resource: string,
     params: { readonly ids: readonly Item['id'][] },

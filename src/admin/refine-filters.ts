@@ -2,38 +2,39 @@ import { keyOf, type Values } from './collection.ts'
 import { containing, escapePattern } from './pattern.ts'
 import type { Filter } from './refine-types.ts'
 
+/** Converts the value of a Refine filter into that of the service. */
 type Operand = (value: unknown) => unknown
-const same: Operand = (value) => value
-const beginning: Operand = (value) => `${escapePattern(String(value))}%`
-const ending: Operand = (value) => `%${escapePattern(String(value))}`
-const within: Operand = (value) => containing(String(value))
+const unchanged: Operand = (value) => value
+const startPattern: Operand = (value) => `${escapePattern(String(value))}%`
+const endPattern: Operand = (value) => `%${escapePattern(String(value))}`
+const containsPattern: Operand = (value) => containing(String(value))
 
-/** Refine's operators as parameters of the service: the operator, and what it is compared with. */
+/** Refine's operators, and the filters of the service for each: operator and value. */
 const operators: Readonly<Record<string, readonly (readonly [operator: string, operand: Operand])[]>> = {
-  eq: [['eq', same]],
-  eqs: [['eq', same]],
-  ne: [['ne', same]],
-  nes: [['ne', same]],
-  lt: [['lt', same]],
-  lte: [['lte', same]],
-  gt: [['gt', same]],
-  gte: [['gte', same]],
-  in: [['in', same]],
+  eq: [['eq', unchanged]],
+  eqs: [['eq', unchanged]],
+  ne: [['ne', unchanged]],
+  nes: [['ne', unchanged]],
+  lt: [['lt', unchanged]],
+  lte: [['lte', unchanged]],
+  gt: [['gt', unchanged]],
+  gte: [['gte', unchanged]],
+  in: [['in', unchanged]],
   between: [
     ['gte', (range) => (range as readonly unknown[])[0]],
     ['lte', (range) => (range as readonly unknown[])[1]],
   ],
   null: [['is', () => 'null']],
   nnull: [['is', () => 'not_null']],
-  contains: [['ilike', within]],
-  containss: [['like', within]],
-  startswith: [['ilike', beginning]],
-  startswiths: [['like', beginning]],
-  endswith: [['ilike', ending]],
-  endswiths: [['like', ending]],
+  contains: [['ilike', containsPattern]],
+  containss: [['like', containsPattern]],
+  startswith: [['ilike', startPattern]],
+  startswiths: [['like', startPattern]],
+  endswith: [['ilike', endPattern]],
+  endswiths: [['like', endPattern]],
 }
 
-/** Refine's operators that are the complement of others. Records with null meet them too. */
+/** Refine's negated operators and those that they negate. They are sent as `not`, so records with null match too. */
 const complements: Readonly<Record<string, string>> = {
   nin: 'in',
   ncontains: 'contains',
@@ -45,43 +46,46 @@ const complements: Readonly<Record<string, string>> = {
   nendswiths: 'endswiths',
 }
 
-/** Filters of the client. */
+/** Filters as the client expects them. */
 interface Group {
   readonly [name: string]: unknown
   readonly and?: readonly Group[]
 }
 
 /**
- * Filters of Refine, all of which must hold.
- * @throws {Error} for what the service cannot be asked
+ * Converts filters of Refine into those of the client. All of them must match.
+ * @throws {Error} for an operator that the service does not support
  */
 export function filtersOf(filters: readonly Filter[]): Values {
-  return merged(filters.flatMap(groupsOf))
+  return mergeGroups(filters.flatMap(groupsOf))
 }
 
-/** Groups all of which must hold, as one: names that come twice in groups of their own. */
-function merged(groups: readonly Group[]): Group {
+/**
+ * Merges groups that must all match into one. Groups with a name that the first one already has become members of its
+ * `and`.
+ */
+function mergeGroups(groups: readonly Group[]): Group {
   const [first = {}, ...others] = groups
-  const rest = others.filter((group) => Object.keys(group).some((name) => Object.hasOwn(first, name)))
-  const own = Object.assign({}, first, ...others.filter((group) => !rest.includes(group)))
-  return rest.length === 0 ? own : { ...own, and: rest }
+  const conflicting = others.filter((group) => Object.keys(group).some((name) => Object.hasOwn(first, name)))
+  const merged = Object.assign({}, first, ...others.filter((group) => !conflicting.includes(group)))
+  return conflicting.length === 0 ? merged : { ...merged, and: conflicting }
 }
 
 function groupsOf({ operator, field = '', value }: Filter): readonly Group[] {
   if (operator === 'and') return (value as readonly Filter[]).flatMap(groupsOf)
   if (operator === 'or') {
     const members = (value as readonly Filter[]).map((filter) => filtersOf([filter]))
-    const set = members.filter((member) => Object.keys(member).length > 0)
-    return set.length === 0 ? [] : [{ or: set }]
+    const filled = members.filter((member) => Object.keys(member).length > 0)
+    return filled.length === 0 ? [] : [{ or: filled }]
   }
-  // Refine's tables leave a filter that is not set undefined.
+  // Refine's tables have filters with the value undefined for inputs that are empty.
   if (value === undefined) return []
   const complement = complements[operator]
   if (complement !== undefined) return [{ not: filtersOf([{ operator: complement, field, value }]) }]
-  const said = operators[operator]
-  if (said === undefined) {
-    const known = ['and', 'or', ...Object.keys(operators), ...Object.keys(complements)].join(', ')
-    throw new Error(`the service has no filter by "${operator}"; operators: ${known}`)
+  const comparisons = operators[operator]
+  if (comparisons === undefined) {
+    const supported = ['and', 'or', ...Object.keys(operators), ...Object.keys(complements)].join(', ')
+    throw new Error(`unknown operator "${operator}" in a filter of Refine; operators: ${supported}`)
   }
-  return said.map(([name, operand]) => ({ [`${keyOf(field)}__${name}`]: operand(value) }))
+  return comparisons.map(([name, operand]) => ({ [`${keyOf(field)}__${name}`]: operand(value) }))
 }

@@ -1,17 +1,17 @@
 import type { Identifier, Values } from './collection.ts'
 
-// Of Refine as much as the provider touches, so that its declarations need no Refine to be read: sample/admin checks that
-// Refine takes it.
+// The parts of Refine's types that the provider uses, so that its declarations do not depend on Refine. The compiler
+// checks in sample/admin that they match Refine's own types.
 
-/** Refine's records may have no id; ours have. */
-interface Recorded {
+/** Record as Refine declares it: the id is optional. Records of the service always have one. */
+interface RefineRecord {
   readonly id?: Identifier
 }
-/** What Refine's hooks give every method; the signal aborts the request. */
+/** Metadata that Refine's hooks pass to every method. The signal aborts the request. */
 export interface Meta {
   readonly queryContext?: { readonly signal?: AbortSignal | undefined } | undefined
 }
-interface Asked {
+interface ResourceParams {
   readonly resource: string
   readonly meta?: Meta | undefined
 }
@@ -19,17 +19,17 @@ interface Asked {
 export interface Filter {
   readonly operator: string
   readonly field?: string
-  /** Of `and`: filters. */
+  /** Value to compare with; for `and` and `or`, an array of filters. */
   readonly value: unknown
 }
 
-export interface ListParams extends Asked {
+export interface ListParams extends ResourceParams {
   readonly pagination?:
     | {
-        /** From 1. */
+        /** Number of the page, starting at 1. */
         readonly currentPage?: number | undefined
         readonly pageSize?: number | undefined
-        /** `off` and `client` read the whole list. */
+        /** `off` and `client` fetch the whole list. */
         readonly mode?: 'client' | 'server' | 'off' | undefined
       }
     | undefined
@@ -37,19 +37,23 @@ export interface ListParams extends Asked {
   readonly filters?: readonly Filter[] | undefined
 }
 
-/** What Refine 5 calls a DataProvider. What it has no method for Refine does by the others. */
+/** `DataProvider` of Refine 5. Refine replaces missing optional methods, such as `updateMany`, by calls of these. */
 export interface DataProvider {
-  readonly getList: <Item extends Recorded>(params: ListParams) => Promise<{ data: Item[]; total: number }>
-  readonly getMany: <Item extends Recorded>(
-    params: Asked & { readonly ids: readonly Identifier[] },
+  readonly getList: <Item extends RefineRecord>(params: ListParams) => Promise<{ data: Item[]; total: number }>
+  readonly getMany: <Item extends RefineRecord>(
+    params: ResourceParams & { readonly ids: readonly Identifier[] },
   ) => Promise<{ data: Item[] }>
-  readonly getOne: <Item extends Recorded>(params: Asked & { readonly id: Identifier }) => Promise<{ data: Item }>
-  readonly create: <Item extends Recorded, Sent = Values>(
-    params: Asked & { readonly variables: Sent },
+  readonly getOne: <Item extends RefineRecord>(
+    params: ResourceParams & { readonly id: Identifier },
   ) => Promise<{ data: Item }>
-  readonly update: <Item extends Recorded, Sent = Values>(
-    params: Asked & { readonly id: Identifier; readonly variables: Sent },
+  readonly create: <Item extends RefineRecord, Sent = Values>(
+    params: ResourceParams & { readonly variables: Sent },
   ) => Promise<{ data: Item }>
-  readonly deleteOne: <Item extends Recorded>(params: Asked & { readonly id: Identifier }) => Promise<{ data: Item }>
+  readonly update: <Item extends RefineRecord, Sent = Values>(
+    params: ResourceParams & { readonly id: Identifier; readonly variables: Sent },
+  ) => Promise<{ data: Item }>
+  readonly deleteOne: <Item extends RefineRecord>(
+    params: ResourceParams & { readonly id: Identifier },
+  ) => Promise<{ data: Item }>
   readonly getApiUrl: () => string
 }

@@ -16,11 +16,11 @@ import { fieldErrorsOf, messageOf, translateTo } from './refusal.ts'
 
 export type { DataProvider } from './refine-types.ts'
 
-/** A refusal as Refine reads it: a form shows each field's message beside it. */
+/** Error in the form that Refine expects: forms show the message of each field next to it. */
 export class HttpError extends Error {
   override readonly name = 'HttpError'
   readonly statusCode: number
-  /** `{ rating: 'must be …' }` */
+  /** Such as `{ rating: 'must be …' }`. */
   readonly errors: Readonly<Record<string, string>>
   constructor(refusal: ResourceError) {
     super(messageOf(refusal), { cause: refusal })
@@ -31,10 +31,11 @@ export class HttpError extends Error {
 const translated = translateTo(HttpError)
 
 /**
- * A data provider for Refine 5. Where there are more records than are counted, `total` is one more than has been seen while there is
- * a next page: Refine then offers the next page and none after it.
- * @param baseUrl where the service is mounted: `/api`
- * @throws {HttpError} by every method, for an answer that is no success
+ * Creates a data provider for Refine 5. If a list has more records than are counted, `total` is only known to be
+ * larger: as long as there is a next page, it is the number of records up to the current page plus one, so that Refine
+ * offers exactly one more page.
+ * @param baseUrl URL of the mount, such as `/api`
+ * @throws {HttpError} from every method, for a response whose status is not 2xx
  * @example
  * const dataProvider = createDataProvider('/api', { username: 'ann', password: 'ann-secret' })
  */
@@ -49,10 +50,11 @@ export function createDataProvider(
       const items = await translated(fetchMany(collectionOf(resource), ids, meta?.queryContext?.signal))
       return { data: items as never[] }
     },
-    getOne: ({ resource, id, meta }) => one(collectionOf(resource).get(id, { signal: meta?.queryContext?.signal })),
-    create: ({ resource, variables }) => one(collectionOf(resource).create(variables as Values)),
-    update: ({ resource, id, variables }) => one(collectionOf(resource).update(id, variables as Values)),
-    deleteOne: ({ resource, id }) => one(remove(collectionOf(resource), id)),
+    getOne: ({ resource, id, meta }) =>
+      toResult(collectionOf(resource).get(id, { signal: meta?.queryContext?.signal })),
+    create: ({ resource, variables }) => toResult(collectionOf(resource).create(variables as Values)),
+    update: ({ resource, id, variables }) => toResult(collectionOf(resource).update(id, variables as Values)),
+    deleteOne: ({ resource, id }) => toResult(remove(collectionOf(resource), id)),
     getApiUrl: () => baseUrl,
   }
 }
@@ -64,15 +66,15 @@ async function list(
 ): Promise<{ data: never[]; total: number }> {
   const { pagination = {}, sorters = [], filters = [], meta } = params
   const { mode = 'server', currentPage: page = 1, pageSize: limit = 10 } = pagination
-  const asked = filtersOf(filters)
+  const serviceFilters = filtersOf(filters)
   const request = { ordering: orderingOf(sorters), signal: meta?.queryContext?.signal }
   if (mode !== 'server') {
-    const items = await fetchAll(collection, asked, request)
+    const items = await fetchAll(collection, serviceFilters, request)
     return { data: items as never[], total: items.length }
   }
-  const { objects, hasNext, total } = await fetchPage(collection, asked, { ...request, limit, page, count })
-  const seen = (page - 1) * limit + objects.length
-  return { data: objects as never[], total: total ?? (hasNext ? seen + 1 : seen) }
+  const { objects, hasNext, total } = await fetchPage(collection, serviceFilters, { ...request, limit, page, count })
+  const knownRecords = (page - 1) * limit + objects.length
+  return { data: objects as never[], total: total ?? (hasNext ? knownRecords + 1 : knownRecords) }
 }
 
 async function remove(collection: Collection, id: Identifier): Promise<{ readonly id: Identifier }> {
@@ -80,6 +82,6 @@ async function remove(collection: Collection, id: Identifier): Promise<{ readonl
   return { id }
 }
 
-async function one(answer: Promise<unknown>): Promise<{ data: never }> {
-  return { data: (await translated(answer)) as never }
+async function toResult(record: Promise<unknown>): Promise<{ data: never }> {
+  return { data: (await translated(record)) as never }
 }

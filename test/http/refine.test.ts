@@ -94,7 +94,7 @@ test('filters of one name all hold', async () => {
 
 test('an operator that the service cannot be asked by is refused before it is sent', async () => {
   const filters = [{ operator: 'ina', field: 'title', value: ['x'] }]
-  const message = 'the service has no filter by "ina"; operators: and, or, eq,'
+  const message = 'unknown operator "ina" in a filter of Refine; operators: and, or, eq,'
   await expect(provider.getList({ resource: 'note', filters })).rejects.toThrow(message)
   expect(requests).toEqual([])
 })
