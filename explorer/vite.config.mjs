@@ -1,6 +1,6 @@
 import { defineConfig } from 'vite'
 
-/** One script and one style sheet, which the service hands out under names of its own (src/site/explorer.ts). */
+/** Builds one script and one style sheet, which the service serves under its own names (src/site/explorer.ts). */
 export default defineConfig({
   root: import.meta.dirname,
   build: {

@@ -12,7 +12,7 @@ interface ActionsProps {
   readonly before: Reply
 }
 
-/** What may be done with a record, where the rule and the owner allow. */
+/** Buttons for the actions on a record that the access rule and the owner permit. */
 export function Actions({ resource, id, before }: ActionsProps) {
   const { user, askToSignIn } = useSession()
   const { name, owner, updates, deletes, writesNeedUser, writesNeedAdmin } = resource
@@ -46,7 +46,7 @@ interface DeleteProps {
   readonly tag: string | null
 }
 
-/** Asks once more: what is deleted does not come back. */
+/** Delete button. It asks for confirmation, because a deletion cannot be undone. */
 function Delete({ name, path, tag }: DeleteProps) {
   const { user, note } = useSession()
   const [isAsking, setAsking] = useState(false)

@@ -1,12 +1,12 @@
 import { basic } from '../../src/client/basic'
 
-/** One request to the service, as the page shows it. */
+/** A request to the service. The page also shows it as a URL and as a `curl` command. */
 export interface Request {
   readonly method: string
-  /** Behind the mount: `/city/?limit=5`. */
+  /** Path after that of the mount, such as `/city/?limit=5`. */
   readonly path: string
   readonly body?: unknown
-  /** Of the state of the record that is meant. */
+  /** ETag of the record for `If-Match`. */
   readonly tag?: string | null
 }
 
@@ -15,13 +15,13 @@ export interface Credentials {
   readonly password: string
 }
 
-/** What is wrong with one field. */
+/** Error of one field. `message` completes a sentence that starts with the field's name. */
 export interface FieldError {
   readonly field: string
   readonly message: string
 }
 
-/** An answer that is no success, in words. */
+/** Thrown for a response whose status is not 2xx, with a message for the user. */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -32,7 +32,7 @@ export class Refused extends Error {
   }
 }
 
-/** The path of the mount: `/api`. */
+/** Path of the mount, such as `/api`. */
 export const root = document.body.dataset['root'] ?? ''
 
 export interface Reply {
@@ -40,7 +40,7 @@ export interface Reply {
   readonly tag: string | null
 }
 
-/** @throws {Refused} */
+/** Sends a request. @throws {Refused} */
 export async function send({ method, path, body, tag }: Request, credentials: Credentials | undefined): Promise<Reply> {
   const headers = {
     Accept: 'application/json',
@@ -48,7 +48,7 @@ export async function send({ method, path, body, tag }: Request, credentials: Cr
     ...(credentials && { Authorization: basic(credentials.username, credentials.password) }),
     ...(tag && { 'If-Match': tag }),
   }
-  // Without its own sign-in window: the page has one.
+  // `omit` keeps the browser from opening its own sign-in dialog after a 401: the page has one.
   const options = {
     method,
     headers,
@@ -63,7 +63,7 @@ export async function send({ method, path, body, tag }: Request, credentials: Cr
   return { json, tag: response.headers.get('ETag') }
 }
 
-/** @throws {Refused} for a page that somebody before the service has answered with */
+/** Parses the JSON of a response. @throws {Refused} if it is not JSON, such as an HTML page of a proxy */
 function jsonOf(response: Response): Promise<unknown> {
   return response.json().catch(() => {
     throw new Refused(response.status, 'The answer is not one of the service.', [])
@@ -86,7 +86,7 @@ export function urlOf({ path }: Request): string {
   return `${location.origin}${root}${path}`
 }
 
-/** The request as a line for a shell. The password is asked for. */
+/** `curl` command for a request. It does not contain the password: curl prompts for it. */
 export function curlOf(request: Request, credentials: Credentials | undefined): string {
   const { method, body, tag } = request
   return [

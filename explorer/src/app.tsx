@@ -22,7 +22,7 @@ export function App() {
     const show = (next: Model | undefined, refused?: Refused): void => {
       if (!isCurrent) return
       setError(refused)
-      // Whom the description is closed to sees nothing of what somebody else was told before.
+      // If this user may not read the OpenAPI document, do not show the one that was loaded for another user.
       if (next !== undefined || refused?.status === 401) setModel(next)
     }
     send({ method: 'GET', path: '/openapi.json' }, user).then(
@@ -95,7 +95,7 @@ function Shell({ session, request }: { readonly session: Session; readonly reque
   )
 }
 
-/** What keeps its state while only the query changes. */
+/** Preact key of a view. Without the query, so that a view keeps its state when only the query changes. */
 function viewKey({ resource, id, form }: Route): string {
   return JSON.stringify([resource, id, form])
 }
@@ -126,7 +126,7 @@ function Start({ route, model }: { readonly route: Route; readonly model: Model 
   )
 }
 
-/** Who goes somewhere by the keyboard, or hears the page, is told where he is. */
+/** Sets the page title and focuses the heading after navigation, for users of keyboards and screen readers. */
 function useFocusOnHeading(route: Route, name: string): void {
   const isFirst = useRef(true)
   const { resource, id, form } = route
@@ -137,7 +137,7 @@ function useFocusOnHeading(route: Route, name: string): void {
   }, [resource, id, form, name])
 }
 
-/** What had the focus may be gone once somebody has signed in or out. */
+/** Focuses the heading if signing in or out has removed the focused element. */
 function useFocusKept(user: User | undefined): void {
   const before = useRef(user)
   useEffect(() => {

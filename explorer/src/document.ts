@@ -1,4 +1,4 @@
-/** What the page reads of the OpenAPI document. */
+/** Schema Object: the members of the OpenAPI document that the page uses. */
 export interface Schema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
@@ -26,7 +26,7 @@ export interface Parameter {
 
 export interface Operation {
   readonly parameters?: readonly Parameter[]
-  /** What a request shows of its user, in other ways; one that is empty is none. */
+  /** Alternative ways of authentication. An empty object means that none is required. */
   readonly security?: readonly object[]
   readonly 'x-needs'?: string
 }
@@ -45,7 +45,7 @@ export interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-/** Whether an operation is nobody's without credentials. */
+/** Whether an operation requires credentials. */
 export function needsUser({ security = [] }: Operation = {}): boolean {
   return security.length > 0 && security.every((way) => Object.keys(way).length > 0)
 }

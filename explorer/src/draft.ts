@@ -3,16 +3,19 @@ import { isNullable } from './document'
 import { isJsonFor, isText, parseInput } from './input'
 import type { Field } from './model'
 
-/** What is in the inputs: a text, or null. Fields that nobody has touched are not in it, and are not sent. */
+/**
+ * Texts of a form's inputs, by field name; null if the user has chosen null. Fields that the user has not edited are
+ * missing and not sent.
+ */
 export type Draft = ReadonlyMap<string, string | null>
 
-/** What the page shows in its request, where others may look on. */
+/** Copy of a draft for the request that the page shows, with passwords replaced. */
 export function withoutPasswords(fields: readonly Field[], draft: Draft): Draft {
   const secret = fields.filter(({ name, schema }) => schema.format === 'password' && draft.get(name))
   return new Map([...draft, ...secret.map(({ name }) => [name, '…'] as const)])
 }
 
-/** What is no JSON where any can be: the service would take it for a text. */
+/** Errors of fields that accept any JSON and have other text, which would be sent as a string. */
 export function faultsOf(fields: readonly Field[], draft: Draft): readonly FieldError[] {
   const message = 'must be JSON; a text stands in double quotes'
   return fields
@@ -20,7 +23,10 @@ export function faultsOf(fields: readonly Field[], draft: Draft): readonly Field
     .map(({ name }) => ({ field: name, message }))
 }
 
-/** What is sent of it. An input that is empty again is no value, unless texts are: it is left out, or null in the place of one. */
+/**
+ * Body of the request for a draft. An empty input of a field that is not text means no value: it is left out of a POST,
+ * and null in a PUT if the field is nullable.
+ */
 export function bodyOf(fields: readonly Field[], draft: Draft, isNew: boolean): object {
   const body: Record<string, unknown> = {}
   for (const { name, path, schema } of fields) {

@@ -5,14 +5,14 @@ import { type Field, title } from './model'
 
 interface FieldRowProps {
   readonly field: Field
-  /** Undefined while nobody has touched it. */
+  /** Text of the input; undefined until the user edits it. */
   readonly value: string | null | undefined
   readonly stored: unknown
   readonly error: string | undefined
   readonly onChange: (text: string | null) => void
 }
 
-/** One field of a form: its input, what it takes, and what is wrong with it. */
+/** One field of a form: label, input, description and error. */
 export function FieldRow({ field, value, stored, error, onChange }: FieldRowProps) {
   const id = useId()
   const { name, schema, required } = field
@@ -66,7 +66,7 @@ interface InputProps {
   readonly onChange: (text: string) => void
 }
 
-/** Texts longer than this are written in several lines. */
+/** Fields that may have more characters than this get a textarea. */
 const lineLength = 200
 
 function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps) {
@@ -110,7 +110,7 @@ function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps)
   )
 }
 
-/** A text of any length, unlike a date or a decimal, whose form is said. */
+/** Whether a schema is text of any length. Dates and decimals have a format or pattern. */
 function isUnbounded(schema: Schema): boolean {
   const { maxLength, format, pattern } = schema
   const isPlain = maxLength === undefined && format === undefined && pattern === undefined

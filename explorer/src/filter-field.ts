@@ -1,6 +1,6 @@
 import type { Parameter, Schema } from './document'
 
-/** What a list can be filtered by: a field of its own, or one through relations, with the operators that it has. */
+/** A field by which a list can be filtered, with its operators. It may be a field of a related record. */
 export interface FilterField {
   readonly name: string
   readonly operators: ReadonlyMap<string, Schema>
@@ -19,12 +19,12 @@ export const operators: Readonly<Record<string, string>> = {
   ilike: 'like, any case',
 }
 
-/** Parameters that are no filters. */
+/** Parameters that are not filters. */
 const reserved: readonly string[] = ['ordering', 'limit', 'page', 'or', 'and', 'not']
-/** Parameters that are no filters, but for a field of that name, which can be compared with null. */
+/** Parameters that are not filters, unless a field has this name. Then there is also a parameter `<name>__is`. */
 const optional: readonly string[] = ['after', 'count']
 
-/** What the parameters of a list say of its filters. */
+/** Filters of a list, from its parameters in the OpenAPI document. */
 export function filtersIn(parameters: readonly Parameter[]): readonly FilterField[] {
   const names = new Set(parameters.map(({ name }) => name))
   const found = new Map<string, Map<string, Schema>>()
@@ -40,12 +40,12 @@ export function filtersIn(parameters: readonly Parameter[]): readonly FilterFiel
   return [...found].map(([name, all]) => ({ name, operators: all }))
 }
 
-/** The name of a filter in the query string. */
+/** Name of a filter in the query string. */
 export function filterName(field: string, operator: string): string {
   return operator === 'eq' && !reserved.includes(field) ? field : `${field}__${operator}`
 }
 
-/** What a filter of the query string is about; undefined for what the list has none of. */
+/** Field and operator of a parameter in the query string; undefined if it is not a filter of the list. */
 export function findFilter(
   filters: readonly FilterField[],
   name: string,
@@ -58,12 +58,15 @@ export function findFilter(
   return undefined
 }
 
-/** A filter as a member of a group. */
+/** Member of a group for a filter. */
 function memberOf(name: string, value: string): string {
   return `${name}:${/[",()]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value}`
 }
 
-/** The query with one more filter that may hold instead of one that is there: `or=(name:Lima,population__gt:5)`. */
+/**
+ * Query in which one filter is combined with another one by `or`, such as `or=(name:Lima,population__gt:5)`.
+ * @param index of the first filter
+ */
 export function withAlternative(query: URLSearchParams, index: number, name: string, value: string): URLSearchParams {
   const added = memberOf(name, value)
   const pairs = [...query].map(([known, text], at): [string, string] => {
@@ -73,7 +76,7 @@ export function withAlternative(query: URLSearchParams, index: number, name: str
   return new URLSearchParams(pairs)
 }
 
-/** The members of a group that has no other groups or lists in it; undefined for one that has. */
+/** Members of a group. @returns undefined if it contains groups or lists */
 export function alternativesIn(text: string): readonly (readonly [name: string, value: string])[] | undefined {
   const inner = /^[(](.*)[)]$/s.exec(text)?.[1]
   if (inner === undefined) return undefined

@@ -11,7 +11,7 @@ interface FiltersProps {
 
 const paging: readonly string[] = ['ordering', 'limit', 'page', 'after', 'count']
 
-/** A filter in words: `population ≥ 5`. One that the service does not know is there to be taken away. */
+/** Text of a filter, such as `population ≥ 5`. Unknown filters are shown too, so that they can be removed. */
 function wordsOf(filters: readonly FilterField[], name: string, value: string): string {
   const found = findFilter(filters, name)
   if (found !== undefined) return `${title(found.field.name)} ${operators[found.operator]} ${value}`
@@ -19,9 +19,9 @@ function wordsOf(filters: readonly FilterField[], name: string, value: string): 
   return alternatives?.map(([one, text]) => wordsOf(filters, one, text)).join(' or ') ?? `${name} = ${value}`
 }
 
-/** The filters of a list, each with a button that takes it away and one for an alternative, and a form that adds one. */
+/** Filters of a list, each with buttons to remove it and to add an alternative, and a form to add a filter. */
 export function Filters({ resource, query }: FiltersProps) {
-  /** The filter that the open form adds an alternative to: its index in the query. */
+  /** The open form: `instead` is the index of the filter to add an alternative to; undefined for a new filter. */
   const [form, setForm] = useState<{ readonly instead: number | undefined } | undefined>()
   const active = [...query].flatMap(([name, value], index) => {
     const found = findFilter(resource.filters, name)
@@ -30,7 +30,7 @@ export function Filters({ resource, query }: FiltersProps) {
     return [{ words: wordsOf(resource.filters, name, value), index, mayAdd }]
   })
   const show = (next: URLSearchParams): void => {
-    // The index of a filter may be that of another one now.
+    // After the change, the index may be that of another filter.
     if (form?.instead !== undefined) setForm(undefined)
     go(links.list(resource.name, fromStart(next)))
   }
@@ -126,7 +126,7 @@ function FilterForm({ resource, onAdd }: FilterFormProps) {
   )
 }
 
-/** By what is joined. */
+/** Groups fields by the path of their relation. */
 function groups(filters: readonly FilterField[]): readonly (readonly [string, readonly FilterField[]])[] {
   const found = new Map<string, FilterField[]>()
   for (const field of filters) {
@@ -163,7 +163,7 @@ function Operand({ schema, operator }: { readonly schema: Schema; readonly opera
   )
 }
 
-/** What the values of some operators look like. */
+/** Hints for the values of some operators. */
 const hints: Readonly<Record<string, string>> = {
   in: 'with commas between them',
   like: '% stands for any text',

@@ -9,9 +9,9 @@ import { useRead, useSession } from './session'
 
 interface FormProps {
   readonly resource: Resource
-  /** Of the record to change; undefined for a new one. */
+  /** Id of the record to change; undefined for a new one. */
   readonly id?: string
-  /** What a new record begins with. */
+  /** Initial values of a new record. */
   readonly initial?: URLSearchParams
 }
 
@@ -26,7 +26,7 @@ function Update({ resource, id }: { readonly resource: Resource; readonly id: st
   if (loaded.state === 'done') before.current ??= loaded.reply
   if (loaded.state === 'failed') return <Problem error={loaded.error} />
   if (before.current === undefined) return <h1 tabIndex={-1}>{resource.name}</h1>
-  // It is read again when somebody signs in, who has perhaps typed already.
+  // The record is read again after signing in. The form keeps the first response, so that the user's input is not lost.
   return <Fields resource={resource} id={id} before={before.current} initial={new URLSearchParams()} />
 }
 
@@ -49,9 +49,9 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
   const change = (field: Field, text: string | null): void => setDraft(new Map(draft).set(field.name, text))
   const path = isNew ? `/${name}/` : `/${name}/${encodeURIComponent(id)}/`
   const request = { method: isNew ? 'POST' : 'PUT', path, tag: before?.tag ?? null }
-  // What it would send, to copy before or instead.
+  // Shows the request that the form would send, so that it can be copied.
   useEffect(() => note({ ...request, body: bodyOf(fields, withoutPasswords(fields, draft), isNew) }), [draft])
-  // Who signs in has been told what somebody else may not do.
+  // An error does not apply to another user.
   useEffect(() => setError(undefined), [user])
   const save = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()

@@ -8,7 +8,7 @@ interface HeaderProps {
   readonly onSignOut: () => void
 }
 
-/** Who looks, and where else to look. */
+/** Page header: title, link to the reference, and the signed-in user. */
 export function Header({ title: name, user, onSignIn, onSignOut }: HeaderProps) {
   return (
     <header class="top">
@@ -36,7 +36,7 @@ export function Header({ title: name, user, onSignIn, onSignOut }: HeaderProps) 
   )
 }
 
-/** No link, since the fragment of the address says where the page is. */
+/** Moves the focus to the heading. It is not a link, because the fragment of the URL is the page's route. */
 function skipToContent(): void {
   document.querySelector<HTMLElement>('h1')?.focus()
 }

@@ -1,9 +1,9 @@
 import { type Schema, typesOf } from './document'
 
-/** What an input holds for a value. */
+/** Text of an input for a value. */
 export function textOf(schema: Schema, value: unknown): string {
   if (value === undefined || value === null) return ''
-  // Where there can be any JSON, a text in quotes is told from a number.
+  // In a field for any JSON, strings have quotes to distinguish them from numbers.
   return typeof value === 'object' || isAnyJson(schema) ? JSON.stringify(value, null, 2) : String(value)
 }
 
@@ -11,20 +11,20 @@ function isAnyJson(schema: Schema): boolean {
   return schema.enum === undefined && typesOf(schema).length === 0
 }
 
-/** Whether what is in the input of any JSON is some; nothing is, too. */
+/** Whether the text is valid for the schema: a field for any JSON must be empty or contain JSON. */
 export function isJsonFor(schema: Schema, text: string | null | undefined): boolean {
   return !text || !isAnyJson(schema) || parseJson(text) !== text
 }
 
-/** Whether each text is a value, the empty one too: dates, decimals and their kin have a form. */
+/** Whether any text is a valid value, including the empty one. Dates and decimals have a format or pattern. */
 export function isText(schema: Schema): boolean {
   const { format = 'password', pattern, enum: members } = schema
   return typesOf(schema).includes('string') && format === 'password' && pattern === undefined && members === undefined
 }
 
 /**
- * The value that a text in an input stands for. What cannot be one is sent as it is, so that the service says what is wrong, as it
- * does of everything else.
+ * Value for the text of an input. A text that cannot be parsed is returned as it is: the service then reports the
+ * error, as for all other values.
  */
 export function parseInput(schema: Schema, text: string): unknown {
   const types = typesOf(schema)
@@ -36,7 +36,7 @@ export function parseInput(schema: Schema, text: string): unknown {
   return parseJson(text)
 }
 
-/** Not one of more digits than a number holds. */
+/** Parses a number. Integers beyond the safe range stay strings, so that they do not lose digits. */
 function parseNumber(text: string): number | string {
   const number = Number(text)
   const isExact = !Number.isInteger(number) || Number.isSafeInteger(number)

@@ -4,19 +4,19 @@ import { send } from './api'
 import { type Field, labelField, valueAt } from './model'
 import { useSession } from './session'
 
-/** Labels of records by resource and id: `country 5`. */
+/** Labels of records by {@link labelKey}, such as `country 5`. */
 export type Labels = ReadonlyMap<string, string>
 
 export const labelKey = (resource: string, id: unknown): string => `${resource} ${String(id)}`
 
-/** Of a request: a value of a query string may not be of any length, and UUIDs are long. */
+/** Maximum number of ids in a request: the service limits the length of a parameter, and UUIDs are long. */
 const mostIds = 50
 
 function parts(ids: readonly string[], size: number): readonly (readonly string[])[] {
   return Array.from({ length: Math.ceil(ids.length / size) }, (_, index) => ids.slice(index * size, (index + 1) * size))
 }
 
-/** The ids that foreign keys name, by the resources that they lead to. */
+/** Ids in the foreign keys of records, by the resource that they refer to. */
 function idsIn(records: readonly unknown[], fields: readonly Field[]): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>()
   for (const { schema, path } of fields) {
@@ -29,7 +29,7 @@ function idsIn(records: readonly unknown[], fields: readonly Field[]): ReadonlyM
   return found
 }
 
-/** What the records that foreign keys name are called, where they may be read: few requests for each resource. */
+/** Fetches labels for the records that foreign keys refer to, with few requests for each resource. */
 export function useLabels(records: readonly unknown[], fields: readonly Field[]): Labels {
   const { model, user } = useSession()
   const [labels, setLabels] = useState<Labels>(new Map())
@@ -47,7 +47,7 @@ export function useLabels(records: readonly unknown[], fields: readonly Field[])
       const label = resource && labelField(resource)
       if (resource === undefined || label === undefined) continue
       const some = parts([...ids], Math.min(resource.limits.max, mostIds))
-      // Who may not read them sees the keys.
+      // If the user may not read the records, the page shows the keys.
       for (const part of some) read(name, label, part).catch(() => undefined)
     }
     return () => {

@@ -21,7 +21,7 @@ interface Page {
 
 const none: readonly { readonly id: unknown }[] = []
 
-/** A page of records: filters, sorting and paging are in the address. */
+/** A page of records. Filters, ordering and paging are in the URL. */
 export function List({ resource, query }: ListProps) {
   const { name, description } = resource
   const text = String(query)
@@ -47,7 +47,7 @@ export function List({ resource, query }: ListProps) {
   )
 }
 
-/** Sorts by a field of the records or of related ones. */
+/** Select box for the ordering, by a field of the records or of related ones. */
 function Ordering({ resource, query }: ListProps) {
   const [, hyphen = '', name = ''] = /^(-?)(.*)$/.exec(query.get('ordering') ?? '') ?? []
   const sort = (ordering: string): void => {
@@ -63,7 +63,7 @@ function Ordering({ resource, query }: ListProps) {
       <label class="inline">
         Order by
         <select value={name} onChange={({ currentTarget: { value } }) => sort(value === '' ? '' : hyphen + value)}>
-          {/* An address may have another one. */}
+          {/* The ordering in the URL may not be one of the options. */}
           {[...new Set([...names, name])].map((one) => (
             <option key={one} value={one}>
               {one === '' ? 'id' : title(one)}
@@ -95,7 +95,7 @@ function Table({ resource, query, records, isBusy }: TableProps) {
   const labelOf = ({ schema, path }: Field, record: unknown): string | undefined =>
     labels.get(labelKey(schema['x-resource'] ?? '', valueAt(record, path)))
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be focusable for keyboard users
     <section class="table" tabIndex={0} aria-label={`Records of ${name}`} aria-busy={isBusy}>
       <table>
         <thead>
@@ -137,7 +137,7 @@ interface HeaderProps extends ListProps {
   readonly field: Field
 }
 
-/** A click sorts from the least, the next from the greatest, the third no more. */
+/** Column header. Clicks switch between ascending, descending and the default ordering. */
 function SortableHeader({ field, resource, query }: HeaderProps) {
   const { name } = field
   const ordering = query.get('ordering')

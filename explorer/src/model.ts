@@ -1,7 +1,7 @@
 import { needsUser, type OpenApi, type Schema, typesOf } from './document'
 import { type FilterField, filtersIn } from './filter-field'
 
-/** What the page knows of the service, all of it from its OpenAPI document. */
+/** Description of the service, read from its OpenAPI document. */
 export interface Model {
   readonly title: string
   readonly resources: ReadonlyMap<string, Resource>
@@ -10,27 +10,28 @@ export interface Model {
 export interface Resource {
   readonly name: string
   readonly description: string
-  /** What a record shows, flat: the parts of an embedded entity by their paths. */
+  /** Fields of a record. Fields of embedded entities are in the same list, with their paths. */
   readonly fields: readonly Field[]
   readonly filters: readonly FilterField[]
-  /** Names that a list can be sorted by. */
+  /** Names of fields by which a list can be sorted. */
   readonly orderings: ReadonlySet<string>
-  /** Names of fields of related records that a list can be sorted by. */
+  /** Names of fields of related records by which a list can be sorted. */
   readonly relatedOrderings: readonly string[]
-  /** What a POST and a PUT give; undefined where there is none. */
+  /** Fields in the body of a POST; undefined if there is no POST. */
   readonly creates: readonly Field[] | undefined
+  /** Fields in the body of a PUT; undefined if there is no PUT. */
   readonly updates: readonly Field[] | undefined
   readonly deletes: boolean
-  /** Whether nobody changes anything without signing in. */
+  /** Whether writes require a user. */
   readonly writesNeedUser: boolean
-  /** Whether nobody but administrators does. */
+  /** Whether writes require an administrator. */
   readonly writesNeedAdmin: boolean
-  /** The field that names who may change a record. */
+  /** Name of the field with the owner of a record. */
   readonly owner: string | undefined
-  /** Foreign keys of other resources that lead here. */
+  /** Foreign keys that refer to this resource. */
   readonly referrers: readonly Reference[]
   readonly limits: { readonly max: number; readonly default: number }
-  /** Whether its lists can be counted. */
+  /** Whether lists have the parameter `count`. */
   readonly counts: boolean
 }
 
@@ -40,9 +41,9 @@ export interface Reference {
   readonly field: string
 }
 
-/** One value of a record. */
+/** A field of a record. */
 export interface Field {
-  /** `profile__city` for one in an embedded entity. */
+  /** Such as `profile__city` for a field of an embedded entity. */
   readonly name: string
   readonly path: readonly string[]
   readonly schema: Schema
@@ -83,7 +84,7 @@ export function readModel({ info, tags, paths, components: { schemas } }: OpenAp
           .map((field) => ({ resource: other.name, field: field.name })),
       ),
       limits: { max: limit.maximum ?? 1000, default: Number(limit.default ?? 20) },
-      // Without records a list is only counted.
+      // Lists that can be counted allow `limit=0`.
       counts: limit.minimum === 0,
     }
     return [name, resource]
@@ -94,13 +95,13 @@ export function readModel({ info, tags, paths, components: { schemas } }: OpenAp
 function fieldsIn({ properties = {}, required = [] }: Schema, path: readonly string[] = []): readonly Field[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const own = [...path, name]
-    // JSON and maps are one value, embedded entities several.
+    // Only embedded entities have `properties`; JSON and maps are one value.
     if (schema.properties !== undefined) return fieldsIn(schema, own)
     return [{ name: own.join('__'), path: own, schema, required: required.includes(name) }]
   })
 }
 
-/** `country__region` as a person reads it. */
+/** Display name of a field: `country__region` becomes `country › region`. */
 export function title(name: string): string {
   return name.split('__').join(' › ')
 }
@@ -109,7 +110,7 @@ export function valueAt(record: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, name) => (Object(value) as Record<string, unknown>)[name], record)
 }
 
-/** The field that a record is best known by. */
+/** Field that serves as the label of a record. */
 export function labelField({ fields }: Resource): Field | undefined {
   const isText = ({ schema }: Field): boolean => typesOf(schema).includes('string')
   const known = ['name', 'title', 'username', 'label', 'code', 'subject']

@@ -4,11 +4,11 @@ import { useSession } from './session'
 
 interface NewLinkProps {
   readonly resource: Resource
-  /** What the new record begins with, as far as it has such fields. */
+  /** Initial values of the new record. Names that are not its fields are ignored. */
   readonly initial: URLSearchParams
 }
 
-/** Leads to the form for a new record, where the rule allows one. */
+/** Link to the form for a new record, if the access rule permits to create one. */
 export function NewLink({ resource, initial }: NewLinkProps) {
   const { user, askToSignIn } = useSession()
   const { creates, name, writesNeedUser, writesNeedAdmin } = resource

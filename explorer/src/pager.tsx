@@ -1,12 +1,12 @@
 import type { Resource } from './model'
 import { fromStart, go, links } from './route'
 
-/** Of a page of a list: paths of its neighbours, empty where there is none. */
+/** `meta` of a list: paths of the next and previous page, empty if there is none. */
 export interface PageMeta {
   readonly page: number
   readonly next: string
   readonly previous: string
-  /** Of all pages, with `count` in the query. */
+  /** Number of records on all pages; only with `count` in the query. */
   readonly total?: number
 }
 
@@ -16,7 +16,7 @@ interface PagerProps {
   readonly meta: PageMeta
 }
 
-/** Leads to the pages beside this one, and chooses how long they are. */
+/** Links to the next and previous page, the number of records, and a select box for the page size. */
 export function Pager({ resource, query, meta }: PagerProps) {
   const { name, limits, counts } = resource
   const lead = (path: string): string => links.list(name, path.slice(path.indexOf('?') + 1))

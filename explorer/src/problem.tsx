@@ -1,7 +1,7 @@
 import type { Refused } from './api'
 import { useSession } from './session'
 
-/** Why something could not be done, and what may help. */
+/** Message of an error, and what the user can do about it. */
 export function Problem({ error }: { readonly error: Refused }) {
   const { askToSignIn, user } = useSession()
   const isLogin = error.status === 401

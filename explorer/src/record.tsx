@@ -13,7 +13,7 @@ interface RecordProps {
   readonly id: string
 }
 
-/** One record: what it is, what it refers to, and who refers to it. */
+/** One record with its fields, links to the records it refers to, and links to lists of records that refer to it. */
 export function RecordView({ resource, id }: RecordProps) {
   const { name, fields } = resource
   const loaded = useRead(`/${name}/${encodeURIComponent(id)}/`)
@@ -55,7 +55,7 @@ export function RecordView({ resource, id }: RecordProps) {
   )
 }
 
-/** Who points to this record. */
+/** Links to the lists of records that refer to this one. */
 function Referrers({ resource: { referrers }, id }: RecordProps) {
   const { model } = useSession()
   if (referrers.length === 0) return null

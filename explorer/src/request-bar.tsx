@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { curlOf, type Request, urlOf } from './api'
 import { useSession } from './session'
 
-/** The request whose answer the page shows, to copy. */
+/** The request whose response the page shows, as a URL and a `curl` command to copy. */
 export function RequestBar({ request }: { readonly request: Request }) {
   const { user } = useSession()
   return (
@@ -23,7 +23,7 @@ function Line({ label, text, name }: { readonly label: string; readonly text: st
   return (
     <p>
       <span class="method">{label}</span>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be focusable for keyboard users */}
       <code tabIndex={0}>{text}</code>
       <button type="button" onClick={copy} aria-label={`Copy the ${name}`}>
         {isCopied ? 'Copied' : 'Copy'}
@@ -35,7 +35,7 @@ function Line({ label, text, name }: { readonly label: string; readonly text: st
   )
 }
 
-/** Browsers have a clipboard on secure origins alone. */
+/** Copies a text. Browsers provide `navigator.clipboard` only on secure origins. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')

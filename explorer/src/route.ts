@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Where the page is, in the fragment of its address: a list with its query, a record, or a form. */
+/** Route of the page, from the fragment of its URL: a list with its query, a record, or a form. */
 export interface Route {
-  /** Empty for the start. */
+  /** Name of the resource; empty for the start page. */
   readonly resource: string
   /** The id of a record; undefined for a list. */
   readonly id: string | undefined
   readonly form: 'create' | 'update' | undefined
-  /** Of a list as it is sent; of a form the values that it begins with. */
+  /** Query string of a list, or initial values of a form. */
   readonly query: URLSearchParams
 }
 
@@ -15,7 +15,7 @@ export function readRoute(fragment: string): Route {
   const [path = '', query = ''] = fragment.replace(/^#/, '').split(/\?(.*)/s)
   const [, first = '', second, edit] = path.split('/')
   const [resource, id] = [decode(first), second && decode(second)]
-  // The id `+` is in a link as `%2B`.
+  // `+` means a new record. Links to a record with the id `+` contain `%2B`.
   const isNew = second === '+'
   return {
     resource,
@@ -25,7 +25,7 @@ export function readRoute(fragment: string): Route {
   }
 }
 
-/** What somebody has typed need not be one. */
+/** Decodes a part of the URL. The user may have typed an invalid encoding. */
 function decode(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -34,7 +34,7 @@ function decode(part: string): string {
   }
 }
 
-/** A query without its place in the list, for another list. */
+/** Query without page number and cursor, for a list that has changed. */
 export function fromStart(query: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...query].filter(([name]) => name !== 'page' && name !== 'after'))
 }
@@ -51,7 +51,7 @@ function queryOf(query: URLSearchParams | string = ''): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** Goes where a link leads, so that the back button comes back from there. */
+/** Navigates to a link and adds an entry to the browser's history. */
 export function go(link: string): void {
   location.hash = link
 }

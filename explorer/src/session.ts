@@ -3,18 +3,18 @@ import { useContext, useEffect, useState } from 'preact/hooks'
 import { type Credentials, type Refused, type Reply, type Request, send } from './api'
 import type { Model } from './model'
 
-/** Who has signed in. */
+/** The signed-in user. */
 export interface User extends Credentials {
   readonly id: unknown
   readonly admin: boolean
 }
 
-/** What every part of the page has. */
+/** Context of all components. */
 export interface Session {
   readonly model: Model
   readonly user: User | undefined
   readonly askToSignIn: () => void
-  /** The request that the page shows is the last one noted. */
+  /** Sets the request that the page shows. */
   readonly note: (request: Request) => void
 }
 
@@ -26,13 +26,13 @@ export function useSession(): Session {
   return session
 }
 
-/** A reading request on its way, its answer, or why there is none. */
+/** State of a GET request. */
 export type Loaded =
   | { readonly state: 'loading' }
   | { readonly state: 'failed'; readonly error: Refused }
   | { readonly state: 'done'; readonly reply: Reply }
 
-/** Reads a path, again when the user changes. @param isNoted whether that is the request that the page shows */
+/** Fetches a path, and again when the user changes. @param isNoted whether the page shows this request */
 export function useRead(path: string, isNoted = true): Loaded {
   const { user, note } = useSession()
   const [loaded, setLoaded] = useState<Loaded>({ state: 'loading' })

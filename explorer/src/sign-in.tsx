@@ -6,7 +6,7 @@ interface SignInProps {
   readonly onClose: () => void
 }
 
-/** Asks for name and password, which the page keeps until it is left. */
+/** Sign-in dialog. The page keeps the credentials in memory until it is closed or reloaded. */
 export function SignIn({ onSignIn, onClose }: SignInProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [error, setError] = useState('')

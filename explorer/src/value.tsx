@@ -2,19 +2,19 @@ import { type Field, title } from './model'
 import { links } from './route'
 import { useSession } from './session'
 
-/** Longest text of a table's cell, in characters. */
+/** Maximum number of characters in a cell of a table. */
 const cellLength = 120
 
 interface ValueProps {
   readonly field: Field
   readonly value: unknown
-  /** Of the record that a foreign key names. */
+  /** Label of the record that a foreign key refers to. */
   readonly label?: string | undefined
-  /** Whether all of a long text is shown. */
+  /** Whether long text is shown in full. */
   readonly whole?: boolean
 }
 
-/** A value of a record; a foreign key leads to its record. */
+/** A value of a record. A foreign key is a link to its record. */
 export function Value({ field, value, label, whole = false }: ValueProps) {
   const { model } = useSession()
   const target = field.schema['x-resource']
