@@ -13,14 +13,20 @@ const dialects: ReadonlyMap<string, Dialect> = new Map([
   ['mariadb', mysql],
 ])
 
-/** @throws {TypeError} for a database that no mount lets pass */
+/**
+ * The dialect of a data source's database.
+ * @throws {TypeError} for a database that is not supported, which `mountResources` reports as a `ConfigError` before
+ */
 export function dialectOf({ options: { type } }: DataSource): Dialect {
   const dialect = dialects.get(type)
-  if (dialect === undefined) throw new TypeError(`${type} is not supported`)
+  if (dialect === undefined) {
+    const supported = [...dialects.keys()].join(', ')
+    throw new TypeError(`the database type "${type}" is not supported; supported types: ${supported}`)
+  }
   return dialect
 }
 
-/** Which constraint an error speaks of; undefined for one that speaks of none. */
+/** The constraint that a failed statement violates; undefined for errors of any other kind. */
 export function violationOf(
   error: unknown,
   dataSource: DataSource,

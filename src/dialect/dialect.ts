@@ -4,151 +4,179 @@ import type { ColumnMetadata } from '../schema/metadata'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import type { ValueType } from '../value/value-type'
 
-/** A constraint of the database that a statement would have broken. */
+/** A violation of a constraint of the database by a failed statement. */
 export type ConstraintViolation =
   | { readonly kind: 'unique'; readonly columns: readonly string[] }
   | {
       readonly kind: 'reference'
-      /** Of the foreign key that points to nothing, where the database says it. */
+      /**
+       * For INSERT and UPDATE: the columns of the foreign key that refers to no record, if the database reports them.
+       */
       readonly columns: readonly string[]
     }
   | {
-      /** More levels of cascading foreign keys than the database follows. */
+      /** Foreign keys cascade over more levels than the database supports. */
       readonly kind: 'depth'
       readonly columns: readonly []
     }
   | {
+      /** A value is out of range, too long, null or otherwise rejected. */
       readonly kind: 'value'
       readonly columns: readonly string[]
-      /** Where the database names no column: whether it may be about this value. */
+      /** If the database reports no column: whether the error may concern a given value. */
       readonly isAbout?: (value: unknown) => boolean
     }
 
-/** An error as the database's driver throws it. */
+/** Error of the database driver (pg, mysql2, better-sqlite3, sqlite3). */
 export interface DriverError extends Error {
   readonly code?: string
   readonly errno?: number
   readonly column?: string
   readonly constraint?: string
   readonly detail?: string
-  /** Where in the statement it is. */
+  /** Position of the error in the SQL, in characters from 1 (PostgreSQL). */
   readonly position?: string
-  /** The function of PostgreSQL's source that has noticed it. */
+  /** Function in PostgreSQL's source code that reported the error. */
   readonly routine?: string
 }
 
 /**
- * Why a statement that is right was not done: the database was not there or had no room, or has ended this one in favour of
- * others, and may do it the next time; or it took longer than its time limit.
+ * Kind of transient failure: a valid statement was not executed.
+ * - `unavailable`: the database cannot be reached or lacks resources.
+ * - `again`: the database has cancelled the statement because of a conflict, such as a deadlock; a retry may succeed.
+ * - `timeout`: the statement has exceeded its time limit.
  */
 export type TransientError = 'unavailable' | 'again' | 'timeout'
 
-/** Runs a statement. */
+/** Executes a statement and returns its rows. */
 export type RunSql = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
-/** A sort column as it stands in the token of a page. */
+/** SQL and checks of keyset paging for one sort column. */
 export interface CursorSql {
-  /** The column as it is read, nothing of it lost. */
+  /** Expression that reads the exact value for a cursor. */
   readonly read: string
-  /** What it is sorted by. */
+  /** Expression in ORDER BY. */
   readonly sorted: string
-  /** What is compared, in the same order. */
+  /** Expression that is compared with the value of a cursor, in the same order as `sorted`. */
   readonly compared: string
-  /** What it is compared with, from the placeholder of what was read. */
+  /** Converts the placeholder of a cursor value into the operand of the comparison. */
   readonly bound: (placeholder: string) => string
-  /** Whether a value is one that the column may be read as, and can be compared with it. */
+  /** Whether the column can contain a value of a cursor, so that a comparison does not fail. */
   readonly accepts: (value: CursorValue) => boolean
 }
 
-/** What is left of a date, a time or a date-time: what is shown of it, or of a date-time the milliseconds too. */
+/**
+ * Precision to which dates, times and date-times are truncated: that of JSON (`shown`), or milliseconds for a
+ * date-time.
+ */
 export type Digits = 'shown' | 'milliseconds'
 
-/** What one kind of database spells in its own way. Columns and values come as SQL: escaped names, placeholders. */
+/**
+ * Everything that differs between databases. String parameters that stand for columns, tables and values are SQL:
+ * escaped names and placeholders.
+ */
 export interface Dialect {
-  /** Whether a column is one of the values. */
-  readonly equalsAny: (column: string, kind: ValueType, values: readonly string[]) => string
-  /** Whether columns are, together, equal to one of the rows of values. */
+  /** Predicate that a column equals one of the values. */
+  readonly equalsAny: (column: string, valueType: ValueType, values: readonly string[]) => string
+  /** Predicate that the columns together equal one of the rows of values. */
   readonly equalsAnyRow: (
     columns: readonly string[],
-    kinds: readonly ValueType[],
+    valueTypes: readonly ValueType[],
     rows: readonly (readonly string[])[],
   ) => string
-  /** A column of dates, times or date-times without the digits beyond these. */
+  /** Expression that truncates a date, time or date-time column to a precision. */
   readonly truncated: (stored: StoredColumn, column: string, digits: Digits) => string
   /**
-   * Whether a text matches a pattern of LIKE with `\` as escape (specification: Operators).
-   * @param bind takes the pattern as this database wants it
+   * Predicate that a text matches a LIKE pattern, whose escape character is `\` (specification: Operators).
+   * @param bind binds the pattern after its conversion to the syntax of this database
    */
   readonly matches: (column: string, pattern: string, ignoreCase: boolean, bind: (pattern: string) => string) => string
-  /** Whether two texts are the same, letter by letter, whatever the collation takes to be the same. */
-  readonly equalsText: (one: string, other: string) => string
-  /** What a column is compared with, from what TypeORM stores for a value. */
+  /** Predicate that two texts are equal character by character, whatever the collation treats as equal. */
+  readonly equalsText: (left: string, right: string) => string
+  /** Converts a value, as prepared by TypeORM for the column, into the value that is bound in comparisons. */
   readonly bound: (column: ColumnMetadata, stored: unknown) => unknown
-  /** What is written to a column, from what TypeORM stores for a value. */
+  /** Converts a value, as prepared by TypeORM for the column, into the value that is bound in INSERT and UPDATE. */
   readonly written: (column: ColumnMetadata, stored: unknown) => unknown
-  /** What the driver is given for a parameter. */
+  /** Converts the value of a bind parameter into one that the driver accepts. */
   readonly parameter: (value: unknown) => unknown
-  /** A column as it is compared with values, and sorted by. */
+  /** Expression of a column in comparisons and in ORDER BY. */
   readonly compared: (stored: StoredColumn, column: string) => string
-  /** What a column is compared with, from the placeholder of a value. */
+  /** Expression that a column is compared with, such as a cast of the placeholder. */
   readonly operand: (stored: StoredColumn, placeholder: string) => string
-  /** How a column is read. */
+  /** Expression that reads a column in SELECT. */
   readonly read: (stored: ReadColumn, column: string) => string
-  /** How many bytes a value of a column has in the database, without reading all of it where that can be told. */
+  /** Expression for the size of a value in bytes; if possible it does not read the whole value. */
   readonly bytes: (stored: ReadColumn, column: string) => string
-  /** What the driver would have handed out for a value of a column that is read so; undefined where it is the same. */
+  /**
+   * Builds a function that converts a value, as selected by `read`, into the value that the driver returns for the
+   * plain column; undefined if both are the same.
+   */
   readonly readBack:
     | ((stored: ReadColumn, dataSource: DataSource) => ((value: unknown) => unknown) | undefined)
     | undefined
-  /** What a stored value is shown as, where that can be told without reading it; undefined where it cannot. */
+  /**
+   * Builds a function that renders a value, as selected by `read`, directly as the text in JSON. This is a fast path:
+   * it returns undefined for values that `readBack` has to convert first.
+   */
   readonly shown:
     | ((stored: ReadColumn, dataSource: DataSource) => ((value: unknown) => string | undefined) | undefined)
     | undefined
-  /** How a sort column is kept in the token of a page, and compared with it, to the last digit. */
+  /** SQL and checks of keyset paging for a sort column. Cursors hold exact values. */
   readonly cursorSql: (stored: StoredColumn, column: string) => CursorSql
-  /** Whether nulls are less than every value in an ORDER BY that does not say where they stand; else they are greater. */
-  readonly areNullsLeast: boolean
-  /** Whether it has `NULLS FIRST` and `NULLS LAST`. */
-  readonly knowsNullsOrder: boolean
-  /** Whether TypeORM has one connection for all requests. */
-  readonly sharesConnection: boolean
-  /** Keeps others from writing to a table until the transaction ends; undefined where nobody else can. */
-  readonly lockTable: ((table: string) => string) | undefined
-  /** One text after another. */
-  readonly concatenate: (first: string, second: string) => string
-  /** Whether text that differs may be equal to a foreign key's constraint, as in case. */
-  readonly isTextLoose: boolean
-  /** Whether the database makes an index for each foreign key constraint. */
-  readonly indexesReferences: boolean
-  /** Whether an INSERT spells the defaults of columns, for want of a word for them. */
-  readonly spellsDefaults: boolean
-  /** Whether columns can have `ON UPDATE`, which the database applies only where an UPDATE changes the row. */
-  readonly hasOnUpdate: boolean
-  /** Which statements can return what they have written. */
-  readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
-  /** What is dangerous in the settings of a data source, in sentences. */
-  readonly dangersOf: (options: DataSourceOptions, ask: RunSql) => Promise<readonly string[]>
   /**
-   * Prepares the connections of a data source: an error on one that is not in use ends nothing but that connection, and statements of this
-   * service are prepared, and ended after a time limit.
-   * @param timeLimit in milliseconds; Infinity for none
+   * Whether ORDER BY without `NULLS FIRST` or `NULLS LAST` treats null as less than all values; otherwise as greater.
+   */
+  readonly areNullsLeast: boolean
+  /** Whether the database supports `NULLS FIRST` and `NULLS LAST`. */
+  readonly knowsNullsOrder: boolean
+  /** Whether TypeORM has a single connection for all requests. */
+  readonly sharesConnection: boolean
+  /** Statement that prevents other transactions from writing to a table; undefined if no other transaction can run. */
+  readonly lockTable: ((table: string) => string) | undefined
+  /** Expression that concatenates two texts. */
+  readonly concatenate: (first: string, second: string) => string
+  /** Whether a foreign key constraint accepts a text that differs from the referenced one, for example in case. */
+  readonly isTextLoose: boolean
+  /** Whether the database creates an index for each foreign key constraint. */
+  readonly indexesReferences: boolean
+  /**
+   * Whether INSERT must contain the defaults of columns: the database does not accept the keyword `DEFAULT` as a value.
+   */
+  readonly spellsDefaults: boolean
+  /** Whether columns can have `ON UPDATE`, which the database applies only if an UPDATE changes the row. */
+  readonly hasOnUpdate: boolean
+  /** Whether a statement supports `RETURNING`. */
+  readonly returning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
+  /** Warnings about the settings of a data source and its database, as sentences. */
+  readonly dangersOf: (options: DataSourceOptions, runSql: RunSql) => Promise<readonly string[]>
+  /**
+   * Prepares the connections of a data source: an error on an idle connection closes only this connection, and
+   * statements of this service run as prepared statements with a time limit.
+   * @param timeLimit in milliseconds; Infinity for no limit
    */
   readonly prepareConnections: (driver: Driver, timeLimit: number) => void
-  /** A condition that ends the statement when its time is over, for the rows of a subquery; undefined where the database ends it by itself. */
+  /**
+   * Predicate that is always true, and that aborts the statement when its time limit is exceeded; undefined if the
+   * database enforces the limit by itself.
+   * @param column a column of the table for whose rows the time is checked
+   */
   readonly whileInTime: (dataSource: DataSource, column: string) => string | undefined
-  /** Ends the statement that a connection is running, from outside; undefined where none can be. Resolves when no later one can be hit. */
+  /**
+   * Cancels the statement that a connection is running; undefined if the database does not support this. The promise
+   * resolves when a later statement of the connection can no longer be cancelled by mistake.
+   */
   readonly cancel: ((driver: Driver, connection: unknown) => Promise<void>) | undefined
   /**
-   * Prepares a query runner that this service has created; the application's own are left as they are.
-   * @param timeLimit milliseconds that a statement of this service may take; Infinity for none
+   * Prepares a query runner that this service has created. The application's own query runners are not changed.
+   * @param timeLimit time limit for statements of this service, in milliseconds; Infinity for no limit
    */
   readonly prepareRunner: (runner: QueryRunner, timeLimit: number) => void
   /** Closes a connection that must not be used again. */
   readonly discard: (connection: unknown) => void
-  /** Whether it was none of the statement's doing; undefined for what was. */
+  /** Kind of transient failure; undefined if the statement itself is the cause. */
   readonly transientErrorOf: (error: DriverError) => TransientError | undefined
-  /** What an error says, without the values that its statement was about. */
+  /** Message of an error without the values of its statement. */
   readonly withoutValues: (error: DriverError) => string
-  /** Which constraint it was; undefined for what is none. */
+  /** The constraint that was violated; undefined for other errors. */
   readonly violationOf: (error: DriverError, metadata: EntityMetadata) => ConstraintViolation | undefined
 }

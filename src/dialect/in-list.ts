@@ -1,9 +1,11 @@
-/** Whether a column is one of the values: as an equation where there is one alone, which SQLite does sooner. */
+/**
+ * Predicate that a column equals one of the values. A single value is compared with `=`, which SQLite executes faster.
+ */
 export function inList(column: string, values: readonly string[]): string {
   return values.length === 1 ? `${column} = ${values[0]}` : `${column} IN (${values.join(', ')})`
 }
 
-/** Whether the columns are, together, one of the rows. */
+/** Predicate that the columns together equal one of the rows. */
 export function inRows(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   return `(${columns.join(', ')}) IN (${toRows(rows)})`
 }
@@ -14,8 +16,8 @@ export function toRows(rows: readonly (readonly string[])[]): string {
 }
 
 /**
- * Repeats the last member of a list until there are 1, 2, 4, 8 … of them: lists of all lengths have ten texts, each of which is compiled,
- * prepared and remembered.
+ * Pads a list to a length of 1, 2, 4, 8 … by repeating its last member. Lists of all lengths then need about ten
+ * different statements, each of which is compiled, prepared and cached.
  */
 export function padList<T>(values: readonly T[]): readonly T[] {
   const [last] = values.slice(-1)

@@ -1,17 +1,18 @@
 import { LRUCache } from 'lru-cache'
 
-/** Statements that one connection keeps prepared: each takes memory of the database's server, or of this process on SQLite. */
+/** Prepared statements per connection. Each takes memory in the database server, or in this process on SQLite. */
 const maxStatements = 100
-/** Characters of all their texts together. */
+/** Total length, in characters, of the SQL of all prepared statements of a connection. */
 const maxCharacters = 512 * 1024
-/** Characters of one text, and placeholders in it. Larger ones are prepared for each run. */
+/** Maximum length, in characters, of one statement. Longer statements are prepared for each execution. */
 const maxLength = 16 * 1024
+/** Maximum number of placeholders of one statement. Statements with more are prepared for each execution. */
 const maxPlaceholders = 256
 
-/** A cache of prepared statements by their text, the least recently used of which are evicted first. */
+/** A cache of the prepared statements of one connection by SQL. The least recently used ones are evicted first. */
 export type KeptStatements<Prepared extends object> = LRUCache<string, Prepared>
 
-/** @param onEvict releases what the database keeps for a statement */
+/** @param onEvict releases the resources of a prepared statement in the database */
 export function keepStatements<Prepared extends object>(
   onEvict: (prepared: Prepared, sql: string) => void,
 ): KeptStatements<Prepared> {
@@ -19,13 +20,13 @@ export function keepStatements<Prepared extends object>(
     max: maxStatements,
     maxSize: maxCharacters,
     maxEntrySize: maxLength,
-    // More than the largest entry is not kept.
+    // An entry larger than `maxEntrySize` is not cached.
     sizeCalculation: (_, sql) => (hasManyPlaceholders(sql) ? maxLength + 1 : sql.length),
     dispose: onEvict,
   })
 }
 
-/** Each placeholder takes hundreds of bytes, in the driver for MySQL as well as in the servers. */
+/** Each placeholder takes hundreds of bytes, in mysql2 as well as in the servers. */
 function hasManyPlaceholders(sql: string): boolean {
   return (sql.match(/\?|\$\d/g)?.length ?? 0) > maxPlaceholders
 }

@@ -1,12 +1,12 @@
-/** Ends the text of each statement of ours: drivers may be told to treat them in a way of their own, and logs whose they are. */
+/** SQL comment at the end of each statement of this service. It identifies the statements in drivers and in logs. */
 const comment = ' /* typeorm-resources */'
 
-/** The statement as it is sent. */
+/** Appends the comment that identifies a statement of this service. */
 export function withComment(sql: string): string {
   return sql + comment
 }
 
-/** Whether a text was compiled here. */
+/** Whether a statement is one of this service, not of the application. */
 export function isOurs(sql: string): boolean {
   return sql.endsWith(comment)
 }

@@ -1,15 +1,15 @@
 /*
- * TypeORM's errors, recognised by their members and messages (bundlers shorten the names of classes). `instanceof` would compare them with the classes of the copy of
- * TypeORM that this package resolves, and the application may have another one: npm installs two where the version that the application
- * needs is not the one that it chooses for our peer dependency.
+ * Recognises TypeORM's errors by their members and messages. `instanceof` does not work if the application has another
+ * copy of TypeORM than this package: npm installs two copies if the version that the application needs differs from the
+ * one that npm chooses for our peer dependency. Class names do not work either, because bundlers shorten them.
  */
 import type { DriverError } from './dialect'
 
-/** TypeORM's error of a statement that the database has refused. */
+/** TypeORM's `QueryFailedError`: the database has rejected a statement. */
 export interface QueryFailure extends Error {
-  /** The statement. */
+  /** The SQL of the statement. */
   readonly query: string
-  /** The values that the statement was run with. */
+  /** The values of the bind parameters. */
   readonly parameters: unknown
   readonly driverError: DriverError
 }
@@ -20,7 +20,10 @@ export function isQueryFailure(error: unknown): error is QueryFailure {
   return typeof query === 'string' && typeof driverError === 'object' && driverError !== null
 }
 
-/** Whether an error says that a query runner is released already, as its driver does when the connection breaks. */
+/**
+ * Whether an error is TypeORM's for the use of a released query runner. Drivers release a query runner when its
+ * connection breaks.
+ */
 export function isReleasedRunner(error: unknown): boolean {
   return messageOf(error).startsWith('Query runner already released')
 }

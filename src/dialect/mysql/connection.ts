@@ -5,81 +5,87 @@ import { keepStatements } from '../prepared-statements'
 import { isOurs } from '../statement-comment'
 import { toBuffer } from './parameter'
 
-type Done = (error: Error | null, rows?: unknown, fields?: unknown) => void
+type Callback = (error: Error | null, rows?: unknown, fields?: unknown) => void
 
-/** The text of a statement, or with `enableQueryTimeout` an object of it and its time limit. */
+/** The SQL of a statement; with TypeORM's option `enableQueryTimeout` an object of the SQL and a time limit. */
 type Payload = string | { readonly sql: string; readonly timeout?: number }
 
-/** A connection of mysql2's pool. */
+/** A pooled connection of mysql2. */
 export interface MysqlConnection {
-  /** Number of the connection in the server. */
+  /** Identifier of the connection in the server. */
   readonly threadId: number | null
   readonly config: unknown
   readonly end: () => void
   readonly on: (event: 'error', listener: () => void) => void
   readonly destroy: () => void
-  readonly query: (payload: Payload, values: unknown, done: Done) => unknown
-  readonly execute: (payload: Payload, values: readonly unknown[], done: Done) => unknown
+  readonly query: (payload: Payload, values: unknown, done: Callback) => unknown
+  readonly execute: (payload: Payload, values: readonly unknown[], done: Callback) => unknown
   /** Closes a prepared statement in the server. */
   readonly unprepare: (sql: string) => unknown
 }
 
-/** What TypeORM's query runner uses of a connection: 0.3 passes a callback, 1.x asks for promises. */
+/**
+ * The members of a connection that TypeORM's query runner uses. TypeORM 0.3 passes callbacks, TypeORM 1 uses
+ * `promise()`.
+ */
 export interface RunnerConnection extends Pick<MysqlConnection, 'query' | 'destroy'> {
   readonly pooled: MysqlConnection
   readonly promise: () => { readonly query: (payload: Payload, values: unknown) => Promise<[unknown, unknown]> }
 }
 
 /**
- * Sends the values of a query runner's statements apart from their text, as parameters of prepared statements, and gives statements of this
- * service a time limit. mysql2's `query` writes values into the text and escapes them with backslashes, which the server reads as
- * ordinary characters where `sql_mode` contains `NO_BACKSLASH_ESCAPES`: a value could end its string and go on as SQL.
+ * Makes a query runner send values as parameters of prepared statements, and gives statements of this service a time
+ * limit. mysql2's `query` would write the values into the SQL and escape them with backslashes. If `sql_mode` contains
+ * `NO_BACKSLASH_ESCAPES`, the server does not treat backslashes as escapes, and a value could inject SQL.
  */
 export function prepareRunner(runner: QueryRunner, timeLimit: number): void {
   const connect = runner.connect.bind(runner)
-  let prepared: RunnerConnection | undefined
+  let preparedConnection: RunnerConnection | undefined
   runner.connect = async () => {
     const connection: MysqlConnection = await connect()
-    prepared ??= prepareConnection(connection, timeLimit)
-    return prepared
+    preparedConnection ??= prepareConnection(connection, timeLimit)
+    return preparedConnection
   }
 }
 
 function prepareConnection(connection: MysqlConnection, timeLimit: number): RunnerConnection {
   const statements = statementsOf(connection)
   const query: MysqlConnection['query'] = (payload, values, done) => {
-    const { sql, ...others } = typeof payload === 'string' ? { sql: payload } : payload
+    const { sql, ...options } = typeof payload === 'string' ? { sql: payload } : payload
     const isOwn = isOurs(sql)
     if (!hasValues(values) || !(isOwn || values.every(isBindable))) {
-      return connection.query({ ...others, sql: isOwn ? limitTime(sql, timeLimit) : sql }, values, done)
+      return connection.query({ ...options, sql: isOwn ? limitTime(sql, timeLimit) : sql }, values, done)
     }
-    const known = statements.get(sql)
-    const statement = known ?? { sent: isOwn ? limitTime(sql, timeLimit) : sql }
-    if (known === undefined) statements.set(sql, statement)
-    const isKept = known !== undefined || statements.has(sql)
+    const cached = statements.get(sql)
+    const statement = cached ?? { sent: isOwn ? limitTime(sql, timeLimit) : sql }
+    if (cached === undefined) statements.set(sql, statement)
+    const isCached = cached !== undefined || statements.has(sql)
     const { sent } = statement
-    // TypeORM passes undefined for null, as `query` allows.
+    // TypeORM may pass undefined for null, which `query` accepts and `execute` does not.
     const parameters = values.map((value) => (ArrayBuffer.isView(value) ? toBuffer(value) : (value ?? null)))
-    return connection.execute({ ...others, sql: sent }, parameters, (...result) => {
-      if (!isKept) connection.unprepare(sent)
+    return connection.execute({ ...options, sql: sent }, parameters, (...result) => {
+      if (!isCached) connection.unprepare(sent)
       done(...result)
     })
   }
-  const promised = {
+  const promiseApi = {
     query: (payload: Payload, values: unknown) =>
       new Promise<[unknown, unknown]>((resolve, reject) => {
         query(payload, values, (error, rows, fields) => (error ? reject(error) : resolve([rows, fields])))
       }),
   }
-  return { query, promise: () => promised, destroy: () => connection.destroy(), pooled: connection }
+  return { query, promise: () => promiseApi, destroy: () => connection.destroy(), pooled: connection }
 }
 
-/** MariaDB runs what stands in the first comment, MySQL knows the hint, which is for SELECT alone; each ignores that of the other. */
+/**
+ * Adds a time limit to a statement. MariaDB executes the content of the `/*M!` comment; MySQL reads the optimizer hint,
+ * which works for SELECT only. Each ignores the comment of the other.
+ */
 function limitTime(sql: string, timeLimit: number): string {
   if (timeLimit === Number.POSITIVE_INFINITY) return sql
   const hinted = sql.replace(/^SELECT /, `SELECT /*+ MAX_EXECUTION_TIME(${timeLimit}) */ `)
   const seconds = timeLimit / 1000
-  // A shorter limit of the server stays.
+  // Keeps the limit of the server if it is shorter.
   const shorter = `IF(@@max_statement_time > 0 AND @@max_statement_time < ${seconds}, @@max_statement_time, ${seconds})`
   return `/*M! SET STATEMENT max_statement_time=${shorter} FOR */ ${hinted}`
 }
@@ -89,15 +95,17 @@ function hasValues(values: unknown): values is readonly unknown[] {
 }
 
 /**
- * Whether a value of a statement of the application, such as one that a listener runs, can be a parameter: mysql2's `query` spreads arrays and
- * objects, its `execute` does not. Statements of this service have nothing else (`mysqlParameter`), and are never written as text.
+ * Whether a value in a statement of the application, such as one that a listener runs, can be a parameter of a prepared
+ * statement: mysql2's `query` expands arrays and objects, its `execute` does not. Statements of this service contain
+ * only values that can be parameters (`mysqlParameter`), so their values are never written into the SQL.
  */
 function isBindable(value: unknown): boolean {
   return typeof value !== 'object' || value === null || isDate(value) || ArrayBuffer.isView(value)
 }
 
-/** A statement that a connection keeps prepared, and mysql2 finds by the text that was sent. */
+/** A prepared statement of a connection. */
 interface SentStatement {
+  /** The SQL as it was sent, with the time limit: the key by which mysql2 finds the prepared statement. */
   readonly sent: string
 }
 
@@ -105,20 +113,23 @@ const statementsOf = memoize((connection: MysqlConnection) =>
   keepStatements<SentStatement>(({ sent }) => connection.unprepare(sent)),
 )
 
-/** What TypeORM's driver has besides its interface: the module of mysql2. */
+/** TypeORM's driver with the member `mysql`, the module mysql2, which its interface `Driver` does not declare. */
 type MysqlDriver = Driver & {
-  readonly mysql: { readonly Connection: new (of: { config: unknown }) => MysqlConnection }
+  readonly mysql: { readonly Connection: new (options: { config: unknown }) => MysqlConnection }
 }
 
-/** Ends the statement that a connection is running, through a connection of its own: all of the pool may be waiting for such statements. */
+/**
+ * Cancels the statement that a connection is running. Opens a new connection for this, because all connections of the
+ * pool may be busy with such statements.
+ */
 export function cancelStatement(driver: Driver, connection: unknown): Promise<void> {
   const { threadId, config } = (connection as RunnerConnection).pooled
   const { Connection } = (driver as MysqlDriver).mysql
   return new Promise((resolve) => {
-    const own = new Connection({ config })
-    own.on('error', () => resolve())
-    own.query(`KILL QUERY ${Number(threadId)}`, [], () => {
-      own.end()
+    const cancelConnection = new Connection({ config })
+    cancelConnection.on('error', () => resolve())
+    cancelConnection.query(`KILL QUERY ${Number(threadId)}`, [], () => {
+      cancelConnection.end()
       resolve()
     })
   })

@@ -4,8 +4,8 @@ import { isNumeric } from '../../value/value-type'
 import { isCursorValueOf } from '../cursor-value'
 import type { Dialect } from '../dialect'
 
-const longTexts: ReadonlySet<string> = new Set(['text', 'mediumtext', 'longtext'])
-/** In characters. */
+const longTextTypes: ReadonlySet<string> = new Set(['text', 'mediumtext', 'longtext'])
+/** Number of characters of a long text that keyset paging sorts by. */
 const sortedLength = 255
 
 const castAs =
@@ -15,65 +15,66 @@ const castAs =
 
 const decimalTypes: ReadonlySet<string> = new Set(['decimal', 'dec', 'numeric', 'fixed'])
 
-/** Most digits that MySQL casts to behind the point; MariaDB casts to 38. */
+/** Maximum number of fraction digits in a cast to DECIMAL on MySQL. MariaDB supports 38. */
 const maxScale = 30
-const hasMoreDigits = new RegExp(String.raw`\.\d{${maxScale + 1}}`)
+const exceedsMaxScale = new RegExp(String.raw`\.\d{${maxScale + 1}}`)
 
 /**
- * A decimal of any scale, from its text. What is before the point and what is behind it are cast each: one type that has room for all digits
- * behind it has room for 35 before it, and MySQL takes the greatest number of the type for a greater one.
+ * Casts the text of a decimal of any scale. Integer part and fraction are cast separately: a type with 30 fraction
+ * digits has room for only 35 integer digits, and MySQL replaces a number that is too large by the largest number of
+ * the type.
  */
 function castDecimal(placeholder: string): string {
-  const whole = `SUBSTRING_INDEX(${placeholder}, '.', 1)`
-  const digits = `SUBSTRING_INDEX(SUBSTRING_INDEX(CONCAT(${placeholder}, '.0'), '.', 2), '.', -1)`
-  const fraction = `CONCAT(IF(LEFT(${placeholder}, 1) = '-', '-0.', '0.'), ${digits})`
-  return `(CAST(${whole} AS DECIMAL(65)) + CAST(${fraction} AS DECIMAL(${maxScale}, ${maxScale})))`
+  const integerPart = `SUBSTRING_INDEX(${placeholder}, '.', 1)`
+  const fractionDigits = `SUBSTRING_INDEX(SUBSTRING_INDEX(CONCAT(${placeholder}, '.0'), '.', 2), '.', -1)`
+  const fraction = `CONCAT(IF(LEFT(${placeholder}, 1) = '-', '-0.', '0.'), ${fractionDigits})`
+  return `(CAST(${integerPart} AS DECIMAL(65)) + CAST(${fraction} AS DECIMAL(${maxScale}, ${maxScale})))`
 }
 
-/** Whether values of a column are decimals of which a declared type says nothing, such as a sum of `bigint`. */
+/** Whether a column is computed and may return decimals of unknown precision and scale, such as a sum of `bigint`. */
 function isComputedDecimal({ valueType, column }: StoredColumn): boolean {
   return isComputed(column) && (valueType.mayExceedDouble === true || valueType.name === 'decimal')
 }
 
 /**
- * A number that is bound as text, with all its digits. Without its type MariaDB compares it as a double, which holds fewer, in `IN`
- * lists above all.
+ * Casts a number that is bound as text to its exact type. Without the cast MariaDB compares it as a double, which has
+ * fewer digits, in particular in `IN` lists.
  */
 export const mysqlOperand: Dialect['operand'] = (stored, placeholder) => {
   const { valueType, valueColumn } = stored
   if (isComputedDecimal(stored)) return castDecimal(placeholder)
   if (valueType.mayExceedDouble) return castAs(valueColumn.unsigned ? 'UNSIGNED' : 'SIGNED')(placeholder)
-  // A transformer may have another kind of values, which are stored as decimals nevertheless.
+  // With a transformer the value type may differ, although the column stores decimals.
   const isDecimal = !isNumeric(valueType) && decimalTypes.has(String(valueColumn.type))
   if (!isDecimal && valueType.name !== 'decimal') return placeholder
   return castAs(`DECIMAL(65, ${valueColumn.scale ?? 0})`)(placeholder)
 }
 
-/** How MySQL and MariaDB have a sort column compared with what a token holds of it. */
+/** SQL and checks of keyset paging for a sort column on MySQL and MariaDB. */
 export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
   const { valueType, valueColumn } = stored
-  const plain = {
+  const common = {
     sorted: column,
     compared: column,
     bound: (placeholder: string) => mysqlOperand(stored, placeholder),
     accepts: (value: CursorValue) =>
-      isCursorValueOf(valueType, value) && !(isComputedDecimal(stored) && hasMoreDigits.test(String(value))),
+      isCursorValueOf(valueType, value) && !(isComputedDecimal(stored) && exceedsMaxScale.test(String(value))),
   }
   const type = String(valueColumn.type)
-  // It sorts by the first 1,024 bytes of a text alone (`max_sort_length`), and compares all of it.
-  if (valueType.name === 'text' && (longTexts.has(type) || Number(valueColumn.length) > sortedLength)) {
-    const beginning = `LEFT(${column}, ${sortedLength})`
-    return { ...plain, read: beginning, sorted: beginning, compared: beginning }
+  // Sorting uses only the first 1,024 bytes of a text (`max_sort_length`), but comparison uses all of it.
+  if (valueType.name === 'text' && (longTextTypes.has(type) || Number(valueColumn.length) > sortedLength)) {
+    const prefix = `LEFT(${column}, ${sortedLength})`
+    return { ...common, read: prefix, sorted: prefix, compared: prefix }
   }
-  // Sorted by their number, compared by their text.
+  // Enumerations are sorted by their index, but compared as text: `+ 0` reads and compares the index.
   if (type === 'enum' || type === 'simple-enum')
-    return { ...plain, read: `${column} + 0`, compared: `${column} + 0`, accepts: Number.isInteger }
+    return { ...common, read: `${column} + 0`, compared: `${column} + 0`, accepts: Number.isInteger }
   if (type === 'bit') {
     const accepts = (value: CursorValue): boolean => typeof value === 'string' && /^\d{1,20}$/.test(value)
-    return { ...plain, read: `CAST(${column} + 0 AS CHAR)`, bound: castAs('UNSIGNED'), accepts }
+    return { ...common, read: `CAST(${column} + 0 AS CHAR)`, bound: castAs('UNSIGNED'), accepts }
   }
-  if (type === 'float' || type === 'double' || type === 'real') return { ...plain, read: `${column} + 0e0` }
+  if (type === 'float' || type === 'double' || type === 'real') return { ...common, read: `${column} + 0e0` }
   return valueType.mayExceedDouble === false
-    ? { ...plain, read: column }
-    : { ...plain, read: `CAST(${column} AS CHAR)` }
+    ? { ...common, read: column }
+    : { ...common, read: `CAST(${column} AS CHAR)` }
 }

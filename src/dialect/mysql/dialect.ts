@@ -8,44 +8,48 @@ import { cancelStatement, prepareRunner, type RunnerConnection } from './connect
 import { mysqlCursor, mysqlOperand } from './cursor'
 import { mysqlParameter } from './parameter'
 
-/** Text as it is, whatever the collation of its column takes to be the same. */
+/** Expression of a text column for exact comparisons, independent of its collation. */
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
 
 /**
- * What the driver would make something else of: JSON, whose texts TypeORM would parse once more, and dates, which it shifts when
- * they are `0000-00-00` or before the year 100.
+ * Types that are read as text because the driver changes their values: it parses JSON, so that TypeORM would parse a
+ * JSON string a second time, and it shifts dates that are `0000-00-00` or before the year 100.
  */
 const readAsText: ReadonlySet<string> = new Set(['json', 'date'])
 
-/** Deadlock, record changed since the snapshot, table changed since the statement was prepared. */
-const again: ReadonlySet<number> = new Set([1213, 1020, 1615])
 /**
- * No connection free, server shutting down, connection killed or lost; statement interrupted, lock not had; disk
- * or memory full, too many prepared statements, a server that only reads.
+ * Error numbers of conflicts: deadlock, record changed since the snapshot was taken, table changed since the statement
+ * was prepared.
  */
-const unavailable: ReadonlySet<number> = new Set([
+const retryableErrors: ReadonlySet<number> = new Set([1213, 1020, 1615])
+/**
+ * Error numbers, by line: too many connections, server shutting down, connection killed or lost; statement interrupted,
+ * lock wait timeout; disk or memory full, too many prepared statements, server is read-only.
+ */
+const unavailableErrors: ReadonlySet<number> = new Set([
   ...[1040, 1203, 1226, 1053, 1927, 2006, 2013, 4031],
   ...[1317, 1205],
   ...[1021, 1037, 1041, 1114, 1461, 1290, 1836],
 ])
-const driversOwn =
+/** Messages of mysql2's errors without an error number. */
+const driverMessages =
   /connection is (in closed state|closed)|pool is closed|queue limit reached|no connections available|enqueue/i
 
-/** MySQL, MariaDB. */
+/** The dialect of MySQL and MariaDB. */
 export const mysql: Dialect = {
-  // By the column first, which can use an index; then exactly.
-  equalsAny: (column, kind, values) => {
+  // The first comparison can use an index; the second one is exact.
+  equalsAny: (column, valueType, values) => {
     const equal = inList(column, values)
-    return kind.name === 'text' ? `(${equal} AND ${inList(exact(column), values)})` : equal
+    return valueType.name === 'text' ? `(${equal} AND ${inList(exact(column), values)})` : equal
   },
-  equalsAnyRow: (columns, kinds, rows) => {
-    const isText = kinds.map(({ name }) => name === 'text')
+  equalsAnyRow: (columns, valueTypes, rows) => {
+    const isText = valueTypes.map(({ name }) => name === 'text')
     const equal = inRows(columns, rows)
     if (!isText.includes(true)) return equal
     const exactColumns = columns.map((column, index) => (isText[index] ? exact(column) : column))
     return `(${equal} AND ${inRows(exactColumns, rows)})`
   },
-  // Casts may round: the digits are cut off before.
+  // Truncates the text before the cast, because a cast may round.
   truncated: (stored, column, digits) => {
     const { type } = stored.valueColumn
     if (type === 'date') return isComputed(stored.column) ? `CAST(${column} AS DATE)` : column
@@ -54,20 +58,20 @@ export const mysql: Dialect = {
   },
   matches: (column, pattern, ignoreCase, bind) => {
     const text = `CONVERT(${column} USING utf8mb4)`
-    // With an escape of our own, since NO_BACKSLASH_ESCAPES takes away that of MySQL.
+    // With `|` as escape character: with NO_BACKSLASH_ESCAPES the backslash is not one.
     const escaped = bind(pattern.replace(/\\(.)|(\|)/gsu, (_, character: string | undefined) => `|${character ?? '|'}`))
     const [left, right] = ignoreCase ? [`LOWER(${text})`, `LOWER(${escaped})`] : [text, escaped]
     return `${left} COLLATE utf8mb4_bin LIKE ${right} ESCAPE '|'`
   },
-  equalsText: (one, other) => `${exact(one)} = ${exact(other)}`,
+  equalsText: (left, right) => `${exact(left)} = ${exact(right)}`,
   compared: (_, column) => column,
   operand: mysqlOperand,
-  // Bits are compared as a number, and written as bytes: prepared statements have no parameter that is both.
+  // Bits are compared as a number but written as bytes: a parameter of a prepared statement cannot be both.
   bound: (_, stored) => stored,
   written: ({ type }, stored) => (type === 'bit' && typeof stored === 'bigint' ? toBytes(stored) : stored),
   parameter: mysqlParameter,
   read: ({ valueType, valueColumn }, column) => {
-    // Shown with six digits otherwise, which are not those that are stored.
+    // As a double: MySQL rounds FLOAT to six digits in results.
     if (valueType === singleType) return `${column} + 0e0`
     return readAsText.has(String(valueColumn.type)) ? `CAST(${column} AS CHAR)` : column
   },
@@ -78,7 +82,7 @@ export const mysql: Dialect = {
   areNullsLeast: true,
   knowsNullsOrder: false,
   sharesConnection: false,
-  // Its LOCK TABLES would end the transaction. This locks all rows, and returns one.
+  // LOCK TABLES would end the transaction. This statement locks all rows and returns a single one.
   lockTable: (table) => `SELECT COUNT(*) FROM ${table} FOR UPDATE`,
   concatenate: (first, second) => `CONCAT(${first}, ${second})`,
   isTextLoose: true,
@@ -93,29 +97,29 @@ export const mysql: Dialect = {
     }
     return [
       ...(enableQueryTimeout
-        ? ['enableQueryTimeout gives up writes that the server may still commit: set max_statement_time there instead']
+        ? ['enableQueryTimeout abandons writes that the server may still commit: set max_statement_time there instead']
         : []),
       ...(replication !== undefined && !replication.restoreNodeTimeout
-        ? ['replication without restoreNodeTimeout gives up for ever a server that is away once, the master too']
+        ? ['replication without restoreNodeTimeout never uses an unreachable server again, not even the master']
         : []),
     ]
   },
-  // TypeORM listens for errors on every connection, and our query runners bind values and limit time.
+  // Nothing to do: TypeORM handles errors on all connections, and `prepareRunner` binds values and sets the time limit.
   prepareConnections: () => undefined,
   whileInTime: () => undefined,
   cancel: cancelStatement,
   prepareRunner,
   discard: (connection) => (connection as RunnerConnection).destroy(),
-  // Those of unknown tables and columns hold names alone.
+  // Errors of unknown tables (1146) and columns (1054) quote only names.
   withoutValues: ({ errno, message }) => (errno === 1146 || errno === 1054 ? message : message.replace(/'.*'/s, "'…'")),
   transientErrorOf: ({ errno = 0, code = '', message }) => {
-    if (again.has(errno)) return 'again'
-    // max_statement_time of MariaDB, max_execution_time of MySQL.
+    if (retryableErrors.has(errno)) return 'again'
+    // Exceeded max_statement_time of MariaDB or max_execution_time of MySQL.
     if (errno === 1969 || errno === 3024) return 'timeout'
-    const isUnavailable = unavailable.has(errno) || code.startsWith('PROTOCOL_') || driversOwn.test(message)
+    const isUnavailable = unavailableErrors.has(errno) || code.startsWith('PROTOCOL_') || driverMessages.test(message)
     return isUnavailable ? 'unavailable' : undefined
   },
-  violationOf: ({ errno = 0, message }, metadata) => kinds.get(errno)?.(message, metadata),
+  violationOf: ({ errno = 0, message }, metadata) => violationParsers.get(errno)?.(message, metadata),
 }
 
 function toBytes(bits: bigint): Buffer {
@@ -123,56 +127,62 @@ function toBytes(bits: bigint): Buffer {
   return Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex')
 }
 
-const reference = (message: string): ConstraintViolation => {
+const referenceViolation = (message: string): ConstraintViolation => {
   const [, list = ''] = /FOREIGN KEY \(([^)]*)\)/.exec(message) ?? []
   return { kind: 'reference', columns: list === '' ? [] : list.split(', ').map((name) => name.replaceAll('`', '')) }
 }
-const unique = (message: string, metadata: EntityMetadata): ConstraintViolation => {
+const uniqueViolation = (message: string, metadata: EntityMetadata): ConstraintViolation => {
   const [, name = ''] = /for key '(?:.*\.)?([^']+)'/.exec(message) ?? []
   const primary = metadata.primaryColumns.map((column) => column.databaseName)
   return { kind: 'unique', columns: name === 'PRIMARY' ? primary : uniqueColumns(metadata, name) }
 }
-const value = (message: string): ConstraintViolation => {
+const valueViolation = (message: string): ConstraintViolation => {
   const [, column] = /(?:column|field) ['`](?:[^']*[.`])?([^'`.]+)['`]/i.exec(message) ?? []
   return { kind: 'value', columns: column === undefined ? [] : [column] }
 }
-const check = (message: string, metadata: EntityMetadata): ConstraintViolation => {
+const checkViolation = (message: string, metadata: EntityMetadata): ConstraintViolation => {
   const [, name] = /constraint [`'](?:[^`']*\.)?([^`']+)[`']/i.exec(message) ?? []
   return { kind: 'value', columns: checkedColumns(metadata, name) }
 }
 
-const depth = (): ConstraintViolation => ({ kind: 'depth', columns: [] })
-/** MariaDB's message for any error of InnoDB: 193 is a cascade of more than 15 levels, for which MySQL has a number. */
-const ofInnodb = (message: string): ConstraintViolation | undefined =>
-  message.startsWith('Got error 193 ') ? depth() : undefined
+const depthViolation = (): ConstraintViolation => ({ kind: 'depth', columns: [] })
+/**
+ * MariaDB reports any error of InnoDB with error number 1296; in the message, 193 is a cascade of more than 15 levels.
+ * MySQL has the error number 3008 for it.
+ */
+const innodbViolation = (message: string): ConstraintViolation | undefined =>
+  message.startsWith('Got error 193 ') ? depthViolation() : undefined
 
-/** By the numbers of MySQL's and MariaDB's error messages. */
-const kinds = new Map<number, (message: string, metadata: EntityMetadata) => ConstraintViolation | undefined>([
-  [1296, ofInnodb],
-  [3008, depth],
-  [1062, unique],
-  [1586, unique],
-  [1216, reference],
-  [1217, reference],
-  [1451, reference],
-  [1452, reference],
-  [1048, value],
-  [1364, value],
-  [1264, value],
-  [1265, value],
-  [1292, value],
-  [1366, value],
-  [1367, value],
-  [1406, value],
-  [1411, value],
-  [1690, value],
-  [3140, value],
-  [3819, check],
-  [4025, check],
-  // A text that the character set of the column has no letters for.
-  [1267, value],
-  [1270, value],
-  [1271, value],
-  // SIGNAL, as a trigger raises it.
+/** Functions that find the constraint in an error message, by the error number of MySQL and MariaDB. */
+const violationParsers = new Map<
+  number,
+  (message: string, metadata: EntityMetadata) => ConstraintViolation | undefined
+>([
+  [1296, innodbViolation],
+  [3008, depthViolation],
+  [1062, uniqueViolation],
+  [1586, uniqueViolation],
+  [1216, referenceViolation],
+  [1217, referenceViolation],
+  [1451, referenceViolation],
+  [1452, referenceViolation],
+  [1048, valueViolation],
+  [1364, valueViolation],
+  [1264, valueViolation],
+  [1265, valueViolation],
+  [1292, valueViolation],
+  [1366, valueViolation],
+  [1367, valueViolation],
+  [1406, valueViolation],
+  [1411, valueViolation],
+  [1690, valueViolation],
+  [3140, valueViolation],
+  [3819, checkViolation],
+  [4025, checkViolation],
+  // A text that the character set of the column cannot represent.
+  [1267, valueViolation],
+  [1270, valueViolation],
+  [1271, valueViolation],
+  // SIGNAL in a trigger.
   [1644, () => ({ kind: 'value', columns: [] })],
 ])

@@ -1,12 +1,12 @@
 import { connect, type NetConnectOpts } from 'node:net'
 import type { PoolClient } from './connection'
 
-/** Code of the message CancelRequest (PostgreSQL, Message Formats). */
+/** Request code of the message CancelRequest (PostgreSQL documentation, Message Formats). */
 const cancelRequest = 80_877_102
 
 /**
- * Ends the statement that a connection is running. PostgreSQL takes the request through a connection of its own, without a login, and
- * closes it when the statement has been told.
+ * Cancels the statement that a connection is running. PostgreSQL accepts the request on a separate connection without
+ * authentication, and closes this connection after it has signalled the cancellation.
  */
 export function cancelStatement({ host, port, processID, secretKey }: PoolClient): Promise<void> {
   const message = Buffer.alloc(16)
@@ -17,11 +17,11 @@ export function cancelStatement({ host, port, processID, secretKey }: PoolClient
   return new Promise((resolve) => {
     const socket = connect(target, () => socket.end(message))
     socket.setTimeout(cancelTimeoutMs, () => socket.destroy())
-    // The statement has a time limit of its own.
+    // Without a cancellation the statement ends at its time limit.
     socket.on('error', () => undefined)
     socket.on('close', () => resolve())
   })
 }
 
-/** How long the request may take. */
+/** Time limit for the request. */
 const cancelTimeoutMs = 5000

@@ -5,7 +5,7 @@ import { type KeptStatements, keepStatements } from '../prepared-statements'
 import { isOurs } from '../statement-comment'
 import { timeLimiter } from './time-limit'
 
-/** What TypeORM's driver for PostgreSQL has besides its interface. */
+/** TypeORM's driver for PostgreSQL with the members that its interface `Driver` does not declare. */
 export type Pools = Driver & {
   readonly master?: Pool
   readonly slaves?: readonly Pool[]
@@ -13,14 +13,14 @@ export type Pools = Driver & {
   readonly postgres: { readonly types: TypeParsers }
 }
 
-/** Reads the text of a value. */
+/** Parses the text of a value. */
 export type TypeParser = (text: string) => unknown
 
 interface TypeParsers {
   readonly getTypeParser: (id: number, format: 'text') => TypeParser
 }
 
-/** The parser by which the connections of a driver read values of a type: pg's own, or the application's. */
+/** The parser that the connections of a driver use for a type: pg's own, or that of the application. */
 export function typeParserOf({ postgres, master }: Pools, typeId: number): TypeParser {
   return (master?.options.types ?? postgres.types).getTypeParser(typeId, 'text')
 }
@@ -33,31 +33,31 @@ interface Pool {
 
 /** A connection of pg. */
 export interface PoolClient extends EventEmitter {
-  /** A path for a socket of the machine. */
+  /** A host name, or the directory of a Unix socket. */
   readonly host: string
   readonly port: number
-  /** Number and key of the connection in the server. */
+  /** Process ID and secret key of the connection in the server, needed to cancel a statement. */
   readonly processID: number
   readonly secretKey: number
   readonly end: () => Promise<void>
   readonly connection: {
-    /** Sends the message Close of PostgreSQL's protocol. */
+    /** Sends the protocol message Close, which closes a prepared statement. */
     readonly close: (statement: { readonly type: 'S'; readonly name: string }) => void
-    /** The texts of the statements that pg has prepared, by name. */
+    /** The SQL of the statements that pg has prepared, by name. */
     readonly parsedStatements: Record<string, string>
   }
-  query: (text: unknown, ...others: unknown[]) => unknown
+  query: (text: unknown, ...parameters: unknown[]) => unknown
 }
 
-/** What the connections of a pool have in common. */
+/** State that the connections of all pools of a data source share. */
 export interface PoolState {
-  /** False behind a pooler that does not support prepared statements. */
+  /** Whether statements are prepared under names. Set to false if a pooler does not support prepared statements. */
   areNamesUsed: boolean
-  /** Milliseconds that a statement of this service may take; Infinity for none. */
+  /** Time limit for statements of this service, in milliseconds; Infinity for no limit. */
   readonly timeLimit: number
 }
 
-/** A statement that a connection keeps prepared. */
+/** A prepared statement of a connection. */
 interface NamedStatement {
   readonly name: string
 }
@@ -67,30 +67,33 @@ interface ServerError {
   readonly message: string
 }
 
-/** Whether a pooler hands connections from one client to another without their prepared statements: PgBouncer before 1.21. */
-const isOfPooler = ({ code }: ServerError): boolean => code === '42P05' || code === '26000'
+/**
+ * Whether an error is caused by a pooler that shares connections between clients but does not support prepared
+ * statements, such as PgBouncer before 1.21.
+ */
+const isPoolerError = ({ code }: ServerError): boolean => code === '42P05' || code === '26000'
 
 /** Whether a table has changed since its statement was prepared. */
 const isStale = ({ code, message }: ServerError): boolean => code === '0A000' && /cached plan/i.test(message)
 
-/** Whether an error is about the name of a statement, which was not run, and can be run without one. */
+/** Whether an error concerns only the prepared statement: it was not executed, and can be executed without a name. */
 export function isOfName(error: ServerError): boolean {
-  return isOfPooler(error) || isStale(error)
+  return isPoolerError(error) || isStale(error)
 }
 
-/** Several mounts of a data source share its connections. */
-const prepared = new WeakSet<PoolClient>()
+/** Connections that are prepared already: several mounts can share the connections of a data source. */
+const preparedClients = new WeakSet<PoolClient>()
 
 /**
- * Runs this service's own statements as prepared statements under names. Rows come as arrays, which are made faster than objects. They come
- * by a callback: what pg returns by its promise lives longer than it is of use, which at 500 rows costs the garbage collector six times as
- * much (pg 8.23).
+ * Makes a connection run statements of this service as named prepared statements. Rows are arrays, which pg creates
+ * faster than objects. Results are received by a callback: pg's promise keeps them in memory longer than needed, which
+ * at 500 rows makes garbage collection cost six times as much (pg 8.23).
  */
-export function usePreparedStatements(client: PoolClient, pool: PoolState): void {
-  if (prepared.has(client)) return
-  prepared.add(client)
+export function usePreparedStatements(client: PoolClient, state: PoolState): void {
+  if (preparedClients.has(client)) return
+  preparedClients.add(client)
   const query = client.query.bind(client)
-  const kept = keepStatements<NamedStatement>(({ name }) => forget(client, name))
+  const statements = keepStatements<NamedStatement>(({ name }) => closeStatement(client, name))
   const run = (name: string | undefined, text: string, values: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
       query({ name, text, values, rowMode: 'array' }, (error: ServerError | null, result: unknown) => {
@@ -100,37 +103,41 @@ export function usePreparedStatements(client: PoolClient, pool: PoolState): void
       })
     })
   const runUnnamed = (error: ServerError, text: string, values: unknown): Promise<unknown> => {
-    if (isStale(error)) kept.delete(text)
-    else pool.areNamesUsed = false
-    // In a transaction, which has failed with it, nothing can be done any more but to begin again.
-    return run(undefined, text, values).catch((second: ServerError) => {
-      throw second.code === '25P02' ? error : second
+    if (isStale(error)) statements.delete(text)
+    else state.areNamesUsed = false
+    // Inside a transaction the first error has aborted the transaction (25P02). The first error is then thrown, because
+    // it makes the caller repeat the transaction.
+    return run(undefined, text, values).catch((retryError: ServerError) => {
+      throw retryError.code === '25P02' ? error : retryError
     })
   }
   const runOwn = (text: string, values: unknown): Promise<unknown> =>
-    run(pool.areNamesUsed ? nameOf(kept, text) : undefined, text, values)
-  const limit = timeLimiter(query, pool.timeLimit)
-  client.query = (text, ...others) => {
-    const [values, callback] = others
+    run(state.areNamesUsed ? nameOf(statements, text) : undefined, text, values)
+  const setTimeLimit = timeLimiter(query, state.timeLimit)
+  client.query = (text, ...parameters) => {
+    const [values, callback] = parameters
     const isOwn = typeof text === 'string' && callback === undefined && isOurs(text)
-    const limited = limit(text, isOwn)
-    if (!isOwn) return query(text, ...others)
+    const limited = setTimeLimit(text, isOwn)
+    if (!isOwn) return query(text, ...parameters)
     if (limited !== undefined) return limited.then(() => runOwn(text, values))
     return runOwn(text, values)
   }
 }
 
-/** @returns undefined for a text that is not kept prepared */
-function nameOf(kept: KeptStatements<NamedStatement>, text: string): string | undefined {
-  const known = kept.get(text)
-  if (known !== undefined) return known.name
-  // A digest of the text: behind a pooler the connection may be one on which another process has prepared its own statements.
-  kept.set(text, { name: hash('sha256', text, 'hex').slice(0, 40) })
-  return kept.peek(text)?.name
+/** Name of the prepared statement for a text; undefined if it is not prepared because of its size. */
+function nameOf(statements: KeptStatements<NamedStatement>, text: string): string | undefined {
+  const cached = statements.get(text)
+  if (cached !== undefined) return cached.name
+  // The name is a digest of the text, because a pooler may share the connection with another process that has prepared
+  // other statements.
+  statements.set(text, { name: hash('sha256', text, 'hex').slice(0, 40) })
+  return statements.peek(text)?.name
 }
 
-/** Releases the memory of a prepared statement in the server, which confirms it together with the response to the next statement. */
-function forget({ connection }: PoolClient, name: string): void {
+/**
+ * Closes a prepared statement in the server. The server confirms this together with the response to the next statement.
+ */
+function closeStatement({ connection }: PoolClient, name: string): void {
   if (connection.parsedStatements[name] === undefined) return
   delete connection.parsedStatements[name]
   connection.close({ type: 'S', name })

@@ -2,60 +2,71 @@ import type { DataSource } from 'typeorm'
 import { isComputed, type ReadColumn } from '../../schema/stored-column'
 import { type Pools, type TypeParser, typeParserOf } from './connection'
 
-/** Types of instants, each with the number by which pg knows its parser. */
-const instants: ReadonlyMap<unknown, number> = new Map<unknown, number>([
+/** OID of `timestamptz`. */
+const timestamptz = 1184
+/** Column types of date-times, each with the OID of the type, by which pg selects the parser. */
+const dateTimeTypes: ReadonlyMap<unknown, number> = new Map<unknown, number>([
   ['timestamp', 1114],
   ['timestamp without time zone', 1114],
   ['datetime', 1114],
   [Date, 1114],
-  ['timestamptz', 1184],
-  ['timestamp with time zone', 1184],
+  ['timestamptz', timestamptz],
+  ['timestamp with time zone', timestamptz],
 ])
 
-/** Whether a column is read as text: most instants are only shown, and of the date that pg makes of one its text would be made anew. */
+/**
+ * Whether a column is a date-time that is read as text. Most date-times are only rendered as JSON: pg would parse the
+ * text into a `Date`, which would then be formatted as text again.
+ */
 export function isInstant({ column, valueColumn: { type, isArray, transformer } }: ReadColumn): boolean {
-  return instants.has(type) && !isArray && transformer === undefined && !isComputed(column)
+  return dateTimeTypes.has(type) && !isArray && transformer === undefined && !isComputed(column)
 }
 
-/** How PostgreSQL writes an instant, unless its date style is another, it is infinite, or its year has not four digits. */
-const written = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?$/
+/**
+ * PostgreSQL's text form of a date-time without offset. Does not match other date styles, infinity, and years without
+ * four digits.
+ */
+const dateTimePattern = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?$/
 
-/** What becomes of the text of a value, for a column of instants. */
+/** Converts the text of a date-time column. */
 export interface InstantReader {
-  /** What pg would have made of it, by the parser that the application has it use. */
+  /** Converts a text into the value that pg would return, by pg's own parser or that of the application. */
   readonly read: (value: unknown) => unknown
-  /** As it is shown, `YYYY-MM-DD HH:MM:SS`; undefined for what must be read first. */
+  /**
+   * Converts a text into the text in JSON, `YYYY-MM-DD HH:MM:SS`; undefined if it has to be parsed with `read` first.
+   */
   readonly shown: (value: unknown) => string | undefined
 }
 
 export function buildInstantReader({ valueColumn: { type } }: ReadColumn, { driver }: DataSource): InstantReader {
-  const id = instants.get(type) ?? 0
-  const parser = (): TypeParser => typeParserOf(driver as Pools, id)
-  const offset = id === 1184 ? '+00' : ''
-  // Without an offset it is the local time of this process.
-  const isUtc = id === 1184 || Intl.DateTimeFormat().resolvedOptions().timeZone === 'UTC'
-  const known = new WeakMap<TypeParser, boolean>()
+  const typeId = dateTimeTypes.get(type) ?? 0
+  const parser = (): TypeParser => typeParserOf(driver as Pools, typeId)
+  const offset = typeId === timestamptz ? '+00' : ''
+  // pg reads a `timestamp` without time zone as local time of this process.
+  const isUtc = typeId === timestamptz || Intl.DateTimeFormat().resolvedOptions().timeZone === 'UTC'
+  const parsersReadUtc = new WeakMap<TypeParser, boolean>()
+  /** Whether a parser reads UTC, tested with an example: the application may have installed its own parser. */
   const readsUtc = (parse: TypeParser): boolean => {
-    const example = known.get(parse) ?? isExample(parse(`2001-02-03 04:05:06.789${offset}`))
-    known.set(parse, example)
-    return example
+    const result = parsersReadUtc.get(parse) ?? isExampleDate(parse(`2001-02-03 04:05:06.789${offset}`))
+    parsersReadUtc.set(parse, result)
+    return result
   }
-  /** The instant without its offset, where it is written in UTC and the application's parser says so too. */
-  const inUtc = (value: unknown): string | undefined => {
+  /** The text without its offset if it is in UTC, and the parser reads it as UTC; otherwise undefined. */
+  const utcTextOf = (value: unknown): string | undefined => {
     if (!isUtc || typeof value !== 'string' || !value.endsWith(offset)) return undefined
     const text = value.slice(0, value.length - offset.length)
-    return written.test(text) && readsUtc(parser()) ? text : undefined
+    return dateTimePattern.test(text) && readsUtc(parser()) ? text : undefined
   }
   return {
     read: (value) => {
       if (typeof value !== 'string') return value
-      const text = inUtc(value)
+      const text = utcTextOf(value)
       return text === undefined ? parser()(value) : new Date(`${text.replace(' ', 'T')}Z`)
     },
-    shown: (value) => inUtc(value)?.slice(0, 19),
+    shown: (value) => utcTextOf(value)?.slice(0, 19),
   }
 }
 
-function isExample(read: unknown): boolean {
-  return read instanceof Date && read.toJSON() === '2001-02-03T04:05:06.789Z'
+function isExampleDate(parsed: unknown): boolean {
+  return parsed instanceof Date && parsed.toJSON() === '2001-02-03T04:05:06.789Z'
 }

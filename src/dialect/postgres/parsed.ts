@@ -2,13 +2,17 @@ import type { DataSource } from 'typeorm'
 import { isComputed, type ReadColumn } from '../../schema/stored-column'
 import { type Pools, typeParserOf } from './connection'
 
-/** Types that pg parses as JSON, each with the number by which it knows the parser. */
+/** Column types that pg parses as JSON, each with the OID of the type, by which pg selects the parser. */
 const jsonTypes: ReadonlyMap<unknown, number> = new Map([
   ['json', 114],
   ['jsonb', 3802],
 ])
+/** OID of `text[]`. */
 const textArray = 1009
-/** Types whose arrays pg parses without losing anything, with the numbers of their arrays. Of others the members are read as text. */
+/**
+ * Types whose arrays pg parses without loss, each with the OID of the array type. Arrays of other types are read as
+ * `text[]`.
+ */
 export const arrayTypes: ReadonlyMap<unknown, number> = new Map<unknown, number>([
   ...['int', 'int4', 'integer'].map((type) => [type, 1007] as const),
   ...['int2', 'smallint'].map((type) => [type, 1005] as const),
@@ -26,18 +30,18 @@ export const arrayTypes: ReadonlyMap<unknown, number> = new Map<unknown, number>
 ])
 
 /**
- * The number of pg's parser for a column of JSON or of an array, which is read as text, and parsed when its record is rendered; undefined for
- * other columns. pg would parse all rows of all connections as they arrive, and some JSON takes more than ten times as much memory parsed as its
- * text does.
+ * OID of the type whose parser reads a column of JSON or of an array; undefined for other columns. These columns are
+ * selected as text and parsed when their record is rendered: pg would parse all rows of all connections when they
+ * arrive, and parsed JSON can take more than ten times as much memory as its text.
  */
 export function parsedType({ column, valueColumn: { type, isArray, transformer } }: ReadColumn): number | undefined {
-  // What a query gives may have another type than the one that is declared.
+  // The values of a computed column may have another type than the declared one.
   if (isComputed(column)) return undefined
   if (!isArray) return jsonTypes.get(type)
   return arrayTypes.get(type) ?? (transformer === undefined && typeof type === 'string' ? textArray : undefined)
 }
 
-/** Reads the text of a value of such a type as pg would have. */
+/** Returns a function that parses the text of a value like pg, by the OID of the type. */
 export function parsedReader(typeId: number, { driver }: DataSource): (value: unknown) => unknown {
   return (value) => (typeof value === 'string' ? typeParserOf(driver as Pools, typeId)(value) : value)
 }

@@ -2,15 +2,16 @@ import { type PoolState, type Pools, usePreparedStatements } from './connection'
 import { useOwnStyles } from './session-styles'
 
 /**
- * Prepares the connections of all pools for our statements: each when it is first used.
- * @param timeLimit of a statement, in milliseconds; Infinity for none
+ * Prepares the connections of all pools for the statements of this service, each when it is first acquired.
+ * @param timeLimit of a statement, in milliseconds; Infinity for no limit
  */
 export function preparePools({ master, slaves = [] }: Pools, timeLimit: number): void {
   const state: PoolState = { areNamesUsed: true, timeLimit }
   for (const pool of [master, ...slaves]) {
-    // The server may close the connection before TypeORM attaches its error handler: an unhandled error ends the process.
+    // The server may close the connection before TypeORM attaches its error handler: an unhandled error ends the
+    // process.
     pool?.on('connect', (client) => client.on('error', () => undefined))
-    // Not on 'connect', since the pool has some connections already.
+    // Not on 'connect', because the pool already has open connections.
     pool?.on('acquire', (client) => {
       useOwnStyles(client)
       usePreparedStatements(client, state)

@@ -1,14 +1,15 @@
 import type { PoolClient } from './connection'
 
 /**
- * The styles that pg and this service read. A role, a database or `extra.options` may set others, in which pg makes null of a
- * date-time, and floats lose digits: a cursor would lie before the record it was made of. One statement without SET, of which
- * poolers that hand connections around keep track too.
+ * Output formats that pg and this service can read. A role, a database or `extra.options` may set others: pg would read
+ * date-times as null, and floats would lose digits, so that a cursor would point before its own record. The settings
+ * are changed by one SELECT instead of SET statements; poolers that share connections between clients track these
+ * changes too.
  */
 const styles: Readonly<Record<string, string>> = {
   DateStyle: 'ISO',
   IntervalStyle: 'postgres',
-  // Any number from 1 on has PostgreSQL 12 and later write as many digits as tell a float from others; before 12 it takes 3.
+  // PostgreSQL 12 and later writes floats exactly with any value from 1; earlier versions need 3.
   extra_float_digits: '3',
 }
 
@@ -16,35 +17,37 @@ const setStyles = `SELECT ${Object.entries(styles)
   .map(([name, style]) => `set_config('${name}', '${style}', false)`)
   .join(', ')}`
 
-const known = new WeakSet<PoolClient>()
+/** Connections that are prepared already: several mounts can share the connections of a data source. */
+const preparedClients = new WeakSet<PoolClient>()
 
-/** Has a connection write dates, intervals and floats as they are read here, before its first statement. */
+/** Makes a connection set these output formats before its first statement. */
 export function useOwnStyles(client: PoolClient): void {
-  if (known.has(client)) return
-  known.add(client)
+  if (preparedClients.has(client)) return
+  preparedClients.add(client)
   const query = client.query.bind(client)
   let isSet = false
-  let setting: Promise<void> | undefined
-  const set = async (): Promise<void> => {
+  let pending: Promise<void> | undefined
+  const sendStyles = async (): Promise<void> => {
     try {
       await query(setStyles)
       isSet = true
     } finally {
-      // After an error, as of a cancellation, the next statement tries again.
-      setting = undefined
+      // After an error, such as a cancellation, the next statement tries again.
+      pending = undefined
     }
   }
-  // Statements wait here: pg warns of more than one that waits in its own queue. A cursor is its own result.
-  client.query = (text, ...others) => {
-    if (isSet || isSubmittable(text)) return query(text, ...others)
-    setting ??= set()
-    const done = others.at(-1)
-    return setting.then(
-      () => query(text, ...others),
+  // Statements wait for the settings here, because pg warns about more than one statement in its own queue. Submittable
+  // objects (such as those of pg-cursor) do not wait, because pg returns them as the result.
+  client.query = (text, ...parameters) => {
+    if (isSet || isSubmittable(text)) return query(text, ...parameters)
+    pending ??= sendStyles()
+    const callback = parameters.at(-1)
+    return pending.then(
+      () => query(text, ...parameters),
       (error: unknown) => {
-        if (typeof done !== 'function') throw error
-        // Who passes a callback ignores the promise, and would wait for ever.
-        done(error)
+        if (typeof callback !== 'function') throw error
+        // A caller that passes a callback ignores the promise.
+        callback(error)
       },
     )
   }

@@ -1,31 +1,35 @@
-/** The connection of better-sqlite3, which is synchronous and says whether it is in a transaction, or of sqlite3. */
+/** A connection of better-sqlite3, which is synchronous, or of sqlite3. */
 export interface Connection {
+  /** Whether a transaction is open; undefined with sqlite3, which does not report it. */
   readonly inTransaction?: boolean
   readonly exec: (sql: string, done?: () => void) => unknown
-  /** Adds a function to the SQL of better-sqlite3. */
+  /** Defines an SQL function (better-sqlite3). */
   readonly function?: (name: string, options: { readonly varargs: boolean }, run: () => unknown) => unknown
-  /** Ends the statements of sqlite3 that are running. */
+  /** Interrupts all running statements (sqlite3). */
   readonly interrupt?: () => void
 }
 
-/** A statement of better-sqlite3. */
+/** A prepared statement of better-sqlite3. */
 export interface PreparedStatement {
   /** Whether it returns rows. */
   readonly reader: boolean
-  /** Has it return them as arrays. */
+  /** Makes the statement return rows as arrays. @returns the statement itself */
   readonly raw: () => PreparedStatement
 }
 
-/** Whether SQLite has ended the transaction by itself, as it does when the disk is full; sqlite3 cannot tell. */
+/**
+ * Whether SQLite itself has rolled back the transaction, as when the disk is full. Always false with sqlite3, which
+ * does not report it.
+ */
 export function hasEnded(connection: Connection | undefined): boolean {
   return connection?.inTransaction === false
 }
 
-/** Ends what is open on the connection, past TypeORM and who listens to it. */
+/** Rolls back an open transaction directly on the connection: without TypeORM, so that no subscriber is called. */
 export function rollBackPast(connection: Connection | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (connection === undefined) resolve()
-    // An error says that nothing was open.
+    // An error means that no transaction was open.
     else if (connection.inTransaction === undefined) connection.exec('ROLLBACK', () => resolve())
     else {
       if (connection.inTransaction) connection.exec('ROLLBACK')

@@ -3,7 +3,10 @@ import { isNumeric } from '../../value/value-type'
 import { isCursorValueOf } from '../cursor-value'
 import type { Dialect } from '../dialect'
 
-/** Whether a column has numbers, but no affinity that would have SQLite compare a text with them as a number. */
+/**
+ * Whether a column is a computed number. It has no type affinity, so SQLite does not convert a text to a number to
+ * compare it.
+ */
 function isComputedNumber({ column, valueType }: StoredColumn): boolean {
   return isNumeric(valueType) && isComputed(column)
 }
@@ -11,19 +14,22 @@ function isComputedNumber({ column, valueType }: StoredColumn): boolean {
 const asNumber = (sql: string): string => `CAST(${sql} AS NUMERIC)`
 
 /**
- * Numbers that are computed may be texts, as those of `printf`. Integers and floats of a view stay as they are: mostly they are
- * columns of its tables, whose indexes can be used.
+ * Casts computed numbers, because their values may be texts, such as those of `printf`. Integers and floats of a view
+ * are not cast: they usually are columns of its tables, whose indexes could not be used with a cast.
  */
 export const sqliteCompared: Dialect['compared'] = (stored, column) => {
   const isDecimal = stored.valueType.name === 'decimal'
   return isComputedNumber(stored) && (isDecimal || stored.column.isVirtualProperty) ? asNumber(column) : column
 }
 
-/** Decimals, and integers beyond 2^53, are bound as text. */
+/** Casts operands of computed numbers, because decimals and integers beyond 2^53 are bound as text. */
 export const sqliteOperand: Dialect['operand'] = (stored, placeholder) =>
   isComputedNumber(stored) ? asNumber(placeholder) : placeholder
 
-/** Integers as text, since a double does not hold all of them: compared with a column of numbers, a text is one again. */
+/**
+ * Reads integers as text, because a double cannot represent all of them. In a comparison with a numeric column SQLite
+ * converts the text back to a number.
+ */
 export const sqliteCursor: Dialect['cursorSql'] = (stored, column) => {
   const exact = `CASE WHEN typeof(${column}) = 'integer' THEN CAST(${column} AS TEXT) ELSE ${column} END`
   const isExact = !isComputed(stored.column) || isComputedNumber(stored)

@@ -1,40 +1,46 @@
 import type { Driver } from 'typeorm'
 import type { Connection } from './connection'
 
-/** Name of the SQL function that ends a statement of better-sqlite3. */
+/** Name of the SQL function that aborts a statement of better-sqlite3 after its time limit. */
 const functionName = 'typeorm_resources_in_time'
 
-/** Rows between two looks at the clock. */
-const rowsPerCheck = 256
+/** Calls of the SQL function between two checks of the clock. */
+const callsPerCheck = 256
 
-/** A statement of better-sqlite3 was ended. The code is that of SQLite for an interrupted statement. */
+/**
+ * Thrown when a statement of better-sqlite3 exceeds its time limit. SQLite has this code for interrupted statements.
+ */
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError'
   readonly code = 'SQLITE_INTERRUPT'
 }
 
-/** A condition that always holds, and ends the statement once its time is over. @param column one of the rows that are counted */
+/**
+ * Predicate that is always true, and that aborts the statement when its time limit is exceeded.
+ * @param column a column of the table for whose rows the time is checked
+ */
 export function whileInTime(column: string): string {
   return `${functionName}(${column})`
 }
 
 /**
- * Adds the SQL function to a connection. better-sqlite3 runs a statement within one turn of the event loop and cannot interrupt it: only a
- * function that the statement itself calls can. It is measured from its first call in a turn.
+ * Defines the SQL function on a connection. better-sqlite3 runs a statement synchronously and cannot interrupt it; only
+ * a function that the statement itself calls can abort it. The time is measured from the first call in a turn of the
+ * event loop.
  */
 export function addTimeLimit(driver: Driver, milliseconds: number): void {
   const { databaseConnection } = driver as Driver & { readonly databaseConnection?: Connection }
   let start: number | undefined
-  let rows = 0
-  const forget = (): void => {
+  let calls = 0
+  const resetStart = (): void => {
     start = undefined
   }
   databaseConnection?.function?.(functionName, { varargs: true }, () => {
-    rows += 1
+    calls += 1
     if (start === undefined) {
       start = performance.now()
-      setImmediate(forget)
-    } else if (rows % rowsPerCheck === 0 && performance.now() - start > milliseconds) {
+      setImmediate(resetStart)
+    } else if (calls % callsPerCheck === 0 && performance.now() - start > milliseconds) {
       throw new TimeLimitError(`the statement took longer than ${milliseconds} ms`)
     }
     return 1
@@ -42,8 +48,8 @@ export function addTimeLimit(driver: Driver, milliseconds: number): void {
 }
 
 /**
- * Runs a statement of sqlite3, which works in a thread, and interrupts it when its time is over. Statements that run beside it are ended with
- * it.
+ * Runs a statement of sqlite3, which works in a thread, and interrupts it after its time limit. All other statements
+ * that run on the connection at that moment are interrupted too.
  */
 export async function interruptAfter<T>(
   connection: Connection | undefined,
@@ -54,7 +60,8 @@ export async function interruptAfter<T>(
   let repeat: NodeJS.Timeout | undefined
   const timer = setTimeout(() => {
     connection.interrupt?.()
-    // The thread may not have begun with the statement, or be in between two steps of it.
+    // An interrupt has no effect before the thread begins the statement and between two of its steps, so it is
+    // repeated.
     repeat = setInterval(() => connection.interrupt?.(), interruptIntervalMs)
   }, milliseconds)
   return run().finally(() => {
@@ -63,5 +70,5 @@ export async function interruptAfter<T>(
   })
 }
 
-/** Time between two interrupts of a statement that goes on. */
+/** Time between two interrupts of the same statement. */
 const interruptIntervalMs = 20
