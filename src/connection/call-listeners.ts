@@ -3,31 +3,35 @@ import type { QueryRunner } from 'typeorm'
 type Broadcaster = QueryRunner['broadcaster']
 type Event = Parameters<Broadcaster['broadcast']>[0]
 
-/** What TypeORM's broadcaster gathers of the listeners that it has called. */
-interface Called {
+/** The `BroadcasterResult` of TypeORM, which collects the promises of the listeners that were called. */
+interface BroadcasterResult {
   count: number
   readonly promises: Promise<unknown>[]
 }
 
 /**
- * Tells listeners and subscribers, and waits for all of them: TypeORM itself goes on at the first that throws, and what the
- * others do then would come behind the end of the transaction.
+ * Calls the listeners and subscribers of an event and waits until all of them have settled. TypeORM's own `broadcast`
+ * rejects at the first error, so that the other listeners would still run after the end of the transaction.
+ * @throws the first error that a listener or subscriber throws
  */
 export async function callListeners<E extends Event>(
   { broadcaster }: QueryRunner,
   event: E,
-  ...about: Parameters<typeof broadcaster.broadcast<E>> extends [E, ...infer Rest] ? Rest : never
+  ...eventArguments: Parameters<typeof broadcaster.broadcast<E>> extends [E, ...infer Rest] ? Rest : never
 ): Promise<void> {
-  const called: Called = { count: 0, promises: [] }
-  const call = broadcaster[`broadcast${event}Event`] as unknown as (called: Called, ...about: unknown[]) => void
+  const result: BroadcasterResult = { count: 0, promises: [] }
+  const broadcastEvent = broadcaster[`broadcast${event}Event`] as unknown as (
+    result: BroadcasterResult,
+    ...eventArguments: unknown[]
+  ) => void
   let thrown: { readonly error: unknown } | undefined
   try {
-    call.call(broadcaster, called, ...about)
+    broadcastEvent.call(broadcaster, result, ...eventArguments)
   } catch (error) {
     thrown = { error }
   }
-  for (const result of await Promise.allSettled(called.promises)) {
-    if (result.status === 'rejected') thrown ??= { error: result.reason }
+  for (const settled of await Promise.allSettled(result.promises)) {
+    if (settled.status === 'rejected') thrown ??= { error: settled.reason }
   }
   if (thrown !== undefined) throw thrown.error
 }

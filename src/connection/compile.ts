@@ -5,40 +5,49 @@ import { withComment } from '../dialect/statement-comment'
 import type { DbSession } from './db-session'
 import type { Source, Statement } from './statement-cache'
 
-/** Adds a value to those of a statement. @returns what stands for it in the text */
+/** Adds a value to the bound values of a statement. @returns the placeholder of the value in the SQL */
 export type Bind = (value: unknown) => string
 
-/** Gathers values in the order in which they are bound. */
+/** Collects the values of a statement in the order in which they are bound. */
 export function gather(): { readonly values: readonly unknown[]; readonly bind: Bind } {
   const values: unknown[] = []
-  return { values, bind: (value) => nameOf(values.push(value) - 1) }
+  return { values, bind: (value) => placeholderOf(values.push(value) - 1) }
 }
 
-/** Begins the names of parameters. TypeORM replaces names in quoted identifiers too: no column can have this one in its own. */
+/**
+ * Prefix of the names of parameters. It is random because TypeORM replaces `:name` inside quoted identifiers too: no
+ * column name may contain it.
+ */
 export const parameterPrefix = `tr${randomBytes(6).toString('hex')}_`
 
-/** Placeholder for the value of this index, from 0, until TypeORM writes that of the driver. */
-function nameOf(index: number): string {
+/**
+ * TypeORM's placeholder for the value at an index (from 0), which `compile` replaces by the placeholder of the driver.
+ */
+function placeholderOf(index: number): string {
   return `:${parameterPrefix}${index}`
 }
 
 /**
- * The statement of a cache key, from memory or compiled.
- * @param key says everything that the text depends on; undefined for a statement that is compiled each time
+ * Returns the statement of a cache key, from the cache or compiled.
+ * @param key contains everything that the SQL depends on; undefined for a statement that is compiled each time
  */
-export function statementOf({ statements }: DbSession, key: string | undefined, compileIt: () => Statement): Statement {
-  if (key === undefined) return compileIt()
-  const known = statements.get(key)
-  if (known !== undefined) return known
-  const statement = compileIt()
+export function statementOf(
+  { statements }: DbSession,
+  key: string | undefined,
+  compileStatement: () => Statement,
+): Statement {
+  if (key === undefined) return compileStatement()
+  const cached = statements.get(key)
+  if (cached !== undefined) return cached
+  const statement = compileStatement()
   statements.set(key, statement)
   return statement
 }
 
 /**
- * Has TypeORM write the text.
- * @param count how many values have been bound
- * @param tail what follows the builder's own text, as ` LIMIT :tr…_0`
+ * Compiles a statement from TypeORM's query builder.
+ * @param count number of bound values
+ * @param tail SQL after that of the builder, such as ` LIMIT :tr…_0`
  */
 export function compile(
   dataSource: DataSource,
@@ -48,11 +57,16 @@ export function compile(
 ): Statement {
   const text = builder.getQuery() + tail
   const constants = Object.entries(builder.getParameters()).map(([name, constant]) => [name, toSource(constant)])
-  const bound = Array.from({ length: count }, (_, index) => [nameOf(index).slice(1), { index, constant: undefined }])
-  const named = Object.fromEntries([...constants, ...bound])
-  // Objects, of which TypeORM writes none into the text, come back in the order of the placeholders.
-  const [sql, sources] = placeholders(dataSource, text, named)
-  // The sqlite3 driver of TypeORM 0.3 reads no rows of what begins with INSERT, UPDATE or DELETE.
+  const bound = Array.from({ length: count }, (_, index) => [
+    placeholderOf(index).slice(1),
+    { index, constant: undefined },
+  ])
+  const parameters = Object.fromEntries([...constants, ...bound])
+  // TypeORM writes some values, such as numbers on SQLite, into the SQL. For objects it always writes placeholders, and
+  // it returns the objects in the order of the placeholders.
+  const [sql, sources] = replaceParameters(dataSource, text, parameters)
+  // TypeORM 0.3's driver for sqlite3 does not read the rows of a statement that begins with INSERT, UPDATE or DELETE,
+  // even if its tail is RETURNING. A leading space avoids that.
   const lead = tail !== '' && isSqlite3(dataSource) ? ' ' : ''
   return {
     sql: withComment(lead + sql),
@@ -60,26 +74,31 @@ export function compile(
   }
 }
 
-/** The members of an array may be spread over placeholders. */
+/**
+ * An array becomes an array of sources, because TypeORM can spread its members over several placeholders (`:...name`).
+ */
 function toSource(constant: unknown): Source | readonly Source[] {
   if (Array.isArray(constant)) return constant.map((member) => ({ index: undefined, constant: member }))
   return { index: undefined, constant }
 }
 
-/** What the driver is given for the placeholders. */
+/** The values for the placeholders of a statement, as the driver accepts them. */
 export function parametersOf(dataSource: DataSource, { sources }: Statement, values: readonly unknown[]): unknown[] {
   const { parameter } = dialectOf(dataSource)
   return sources.map(({ index, constant }) => parameter(index === undefined ? constant : values[index]))
 }
 
-/** TypeORM 1 has that driver no more, nor its name. */
+/** The type `sqlite` (package sqlite3) does not exist in TypeORM 1, hence the comparison as a string. */
 function isSqlite3({ options }: DataSource): boolean {
   return String(options.type) === 'sqlite'
 }
 
-/** Puts the driver's placeholders for named parameters. TypeORM 0.3 wants a third argument, which later ones leave out. */
-function placeholders({ driver }: DataSource, query: string, named: ObjectLiteral): [string, unknown[]] {
-  const escapeQuery: (query: string, named: ObjectLiteral, native: ObjectLiteral) => [string, unknown[]] =
+/**
+ * Replaces named parameters by the placeholders of the driver. TypeORM 0.3 requires the third argument (native
+ * parameters), which later versions do not have.
+ */
+function replaceParameters({ driver }: DataSource, query: string, parameters: ObjectLiteral): [string, unknown[]] {
+  const escapeQuery: (query: string, parameters: ObjectLiteral, native: ObjectLiteral) => [string, unknown[]] =
     driver.escapeQueryWithParameters.bind(driver)
-  return escapeQuery(query, named, {})
+  return escapeQuery(query, parameters, {})
 }

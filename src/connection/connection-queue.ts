@@ -1,100 +1,124 @@
 import type { QueryRunner } from 'typeorm'
 
-/** No connection was to be had. */
+/** Thrown when no connection to the database is available. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 }
 
-/** More are told at once: each that waits takes memory. */
+/** Statements that may wait for a connection, since each takes memory. Those beyond this are rejected at once. */
 const maxWaitingStatements = 1000
-/** Statements in a row on one connection, before the pool has it back: the application's own code waits there. */
+/**
+ * Statements that run one after another on a connection before it returns to the pool, where the application's code
+ * waits.
+ */
 const maxStatementsInRow = 10
-/** Connections that the pool is asked for at a time: whoever asks it later comes behind them. */
+/**
+ * Connections requested from the pool at the same time. The application's later requests to the pool wait until these
+ * are served.
+ */
 const maxPendingConnections = 4
 
-/** One who waits for a connection. */
+/** A statement that waits for a connection. */
 interface Waiter {
-  readonly take: (runner: QueryRunner) => void
-  readonly fail: (error: ConnectionError) => void
+  readonly resolve: (runner: QueryRunner) => void
+  readonly reject: (error: ConnectionError) => void
 }
 
 /**
- * Those who wait for a connection of a pool, the first first. A statement hands its connection to the next, past the pool: to give it
- * back and to take it again costs as much as a quick statement itself.
+ * Queue of statements that wait for a connection of a pool, first in, first out. A statement that has finished passes
+ * its connection directly to the next one: releasing it to the pool and acquiring it again costs as much as a fast
+ * statement.
  */
 export class ConnectionQueue {
   readonly #waiting = new Set<Waiter>()
-  readonly #turns = new WeakMap<QueryRunner, number>()
-  /** What the pool has been asked for, each with the time from which on it may be lost, with its server. */
-  readonly #asked = new Set<{ readonly lostFrom: number }>()
+  /** Statements that have run on each connection since it was acquired from the pool. */
+  readonly #statementCounts = new WeakMap<QueryRunner, number>()
+  /**
+   * Requests to the pool that it has not answered yet. After the time `lostFrom` (`performance.now()`) a request may
+   * have been lost together with its server, and no longer counts.
+   */
+  readonly #pendingConnections = new Set<{ readonly lostFrom: number }>()
 
-  /** @param connect takes a connection from the pool, however long that takes */
+  /** @param connect acquires a connection from the pool, without a time limit */
   constructor(private readonly connect: () => Promise<QueryRunner>) {}
 
   /**
-   * Waits for a connection. Pools have their clients wait for ever, unless they are told otherwise.
+   * Waits for a connection. The limit is needed because pools wait without one by default.
    * @param limit in milliseconds
-   * @throws {ConnectionError}
+   * @throws {ConnectionError} if the queue is full, the limit is exceeded or the database cannot be reached
    */
   async take(limit: number): Promise<QueryRunner> {
     const { size } = this.#waiting
-    if (size >= maxWaitingStatements) throw new ConnectionError(`${size} wait for a connection already`)
+    if (size >= maxWaitingStatements) {
+      throw new ConnectionError(`${size} statements are already waiting for a connection`)
+    }
     return new Promise((resolve, reject) => {
-      const end = (): void => {
+      const stopWaiting = (): void => {
         clearTimeout(timer)
         this.#waiting.delete(waiter)
       }
       const waiter: Waiter = {
-        take: (runner) => {
-          end()
+        resolve: (runner) => {
+          stopWaiting()
           resolve(runner)
         },
-        fail: (error) => {
-          end()
+        reject: (error) => {
+          stopWaiting()
           reject(error)
         },
       }
-      const timer = setTimeout(() => waiter.fail(new ConnectionError(`no connection was free for ${limit} ms`)), limit)
+      const timer = setTimeout(
+        () => waiter.reject(new ConnectionError(`no connection was free for ${limit} ms`)),
+        limit,
+      )
       this.#waiting.add(waiter)
-      this.#ask(limit)
+      this.#requestConnection(limit)
     })
   }
 
-  /** Hands a connection that has done its statement to the next, or back to the pool. */
+  /** Passes a connection whose statement has finished to the next waiting statement, or releases it to the pool. */
   give(runner: QueryRunner): void {
-    const turns = (this.#turns.get(runner) ?? 0) + 1
-    this.#turns.set(runner, turns)
-    if (turns < maxStatementsInRow && !runner.isReleased) this.#pass(runner)
+    const statementCount = (this.#statementCounts.get(runner) ?? 0) + 1
+    this.#statementCounts.set(runner, statementCount)
+    if (statementCount < maxStatementsInRow && !runner.isReleased) this.#passOn(runner)
     else release(runner)
   }
 
-  #pass(runner: QueryRunner): void {
+  #passOn(runner: QueryRunner): void {
     const [next] = this.#waiting
     if (next === undefined) release(runner)
-    else next.take(runner)
+    else next.resolve(runner)
   }
 
-  /** Asks the pool for a connection, where too few are asked for, in the name of who waits longest. */
-  #ask(limit: number): void {
+  /**
+   * Requests a connection from the pool, unless enough requests are pending. An error rejects the statement that had
+   * waited longest at the time of the request.
+   * @param limit milliseconds after which a pending request counts as lost
+   */
+  #requestConnection(limit: number): void {
     const now = performance.now()
-    for (const one of this.#asked) if (one.lostFrom <= now) this.#asked.delete(one)
+    for (const pending of this.#pendingConnections) {
+      if (pending.lostFrom <= now) this.#pendingConnections.delete(pending)
+    }
     const [first] = this.#waiting
-    if (first === undefined || this.#asked.size >= Math.min(this.#waiting.size, maxPendingConnections)) return
-    const asked = { lostFrom: now + limit }
-    this.#asked.add(asked)
+    const maxPending = Math.min(this.#waiting.size, maxPendingConnections)
+    if (first === undefined || this.#pendingConnections.size >= maxPending) return
+    const pending = { lostFrom: now + limit }
+    this.#pendingConnections.add(pending)
     this.connect()
       .then(
-        (runner) => this.#pass(runner),
+        (runner) => this.#passOn(runner),
         (cause: unknown) => {
-          // Who was served meanwhile has no error, nor has who came later.
+          // If the first statement has received another connection meanwhile, the error is dropped: the others request
+          // their own.
           if (this.#waiting.has(first)) {
-            first.fail(new ConnectionError('the database cannot be connected to', { cause }))
+            first.reject(new ConnectionError('cannot connect to the database', { cause }))
           }
         },
       )
       .finally(() => {
-        this.#asked.delete(asked)
-        this.#ask(limit)
+        this.#pendingConnections.delete(pending)
+        this.#requestConnection(limit)
       })
   }
 }

@@ -5,12 +5,12 @@ import { isQueryFailure, isReleasedRunner } from '../dialect/typeorm-error'
 import { SqliteLockError } from '../sqlite-lock/lock'
 import { ConnectionError } from './connection-queue'
 
-/** A statement that the database has not done. Unlike TypeORM's error it holds none of the values that it was about. */
+/** Error of a failed statement. Unlike TypeORM's `QueryFailedError` it does not contain the values of the statement. */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   constructor(
     message: string,
-    /** The database's own code: `40P01`, `ER_LOCK_DEADLOCK`, `SQLITE_BUSY`. */
+    /** The code of the database: `40P01`, `ER_LOCK_DEADLOCK`, `SQLITE_BUSY`. */
     readonly code: string | undefined,
     /** The statement, with placeholders. */
     readonly sql: string,
@@ -19,13 +19,13 @@ export class DatabaseError extends Error {
   }
 }
 
-/** An error as the application may log it. */
+/** Converts an error of TypeORM into a `DatabaseError`, which may be logged. Returns other errors unchanged. */
 export function toLoggable(error: unknown, dataSource: DataSource): unknown {
   if (!isQueryFailure(error)) return error
-  const cause = error.driverError
+  const { driverError } = error
   const loggable = new DatabaseError(
-    dialectOf(dataSource).withoutValues(cause),
-    cause.code,
+    dialectOf(dataSource).withoutValues(driverError),
+    driverError.code,
     withoutNumbers(error.query),
   )
   const [, ...frames] = (error.stack ?? '').split(/\n(?= {4}at )/)
@@ -33,27 +33,32 @@ export function toLoggable(error: unknown, dataSource: DataSource): unknown {
   return loggable
 }
 
-/** TypeORM writes numbers into the text of its own statements on SQLite. */
+/** Replaces numbers by `?`: on SQLite TypeORM writes numbers into the text of its own statements. */
 function withoutNumbers(sql: string): string {
   return sql.replace(/(?<![\w"$])\d+(\.\d+)?\b/g, '?')
 }
 
-/** What the network says. */
+/** Error codes of Node.js for network failures. */
 const networkCode = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/
 
-/** Whether an error is trouble of the database's that will pass; undefined for what is not. */
+/** Kind of transient failure of the database that an error reports; undefined for all other errors. */
 export function transientErrorOf(error: unknown, dataSource: DataSource): TransientError | undefined {
-  // A runner whose connection breaks is released by its driver.
-  const isGone = error instanceof SqliteLockError || error instanceof ConnectionError || isReleasedRunner(error)
-  if (isGone || !dataSource.isInitialized) return 'unavailable'
-  const cause = driverErrorOf(error)
-  if (cause === undefined) return undefined
-  return networkCode.test(String(cause.code)) ? 'unavailable' : dialectOf(dataSource).transientErrorOf(cause)
+  // When a connection breaks, its driver releases the query runner.
+  const hasNoConnection =
+    error instanceof SqliteLockError || error instanceof ConnectionError || isReleasedRunner(error)
+  if (hasNoConnection || !dataSource.isInitialized) return 'unavailable'
+  const driverError = driverErrorOf(error)
+  if (driverError === undefined) return undefined
+  return networkCode.test(String(driverError.code))
+    ? 'unavailable'
+    : dialectOf(dataSource).transientErrorOf(driverError)
 }
 
-/** What a listener or a rule throws is not the database's, whatever it says. */
+/**
+ * The error of the driver. Errors thrown by listeners and access rules do not count, whatever their code and message.
+ */
 function driverErrorOf(error: unknown): DriverError | undefined {
   if (isQueryFailure(error)) return error.driverError
-  // TypeORM 0.3 passes on what better-sqlite3 throws when it prepares a statement.
+  // TypeORM 0.3 does not wrap the error that better-sqlite3 throws when it prepares a statement.
   return String(Object(error).code).startsWith('SQLITE_') ? (error as DriverError) : undefined
 }

@@ -3,27 +3,27 @@ import { ConnectionError } from './connection-queue'
 import { transientErrorOf } from './database-error'
 import type { DbSession } from './db-session'
 
-/** Whether a data source has replicas that it reads from. */
+/** Whether a data source reads from replicas. */
 export function hasReplicas(dataSource: DataSource): boolean {
   const { replication } = dataSource.options as { readonly replication?: unknown }
   return replication !== undefined && dataSource.defaultReplicationModeForReads() === 'slave'
 }
 
 /**
- * Reads from a replica, where there is one: work that writes nothing, and need not see what was written a moment ago. One that
- * cannot be connected to, or that has ended the statement in favour of what it replays, is not the client's matter: then it is
- * the primary. A statement that took too long is not done once more there.
+ * Runs `read` on a replica if the data source has one, otherwise on the primary. Only for work that writes nothing and
+ * need not see the latest writes. If the replica cannot be reached, or has cancelled the statement because of a
+ * conflict (as with the changes that it replays), `read` runs again on the primary; after a timeout it does not.
  */
 export function readReplica<T>(session: DbSession, read: (session: DbSession) => Promise<T>): Promise<T> {
-  return hasReplicas(session.dataSource) ? readEither(session, read) : read(session)
+  return hasReplicas(session.dataSource) ? readWithFallback(session, read) : read(session)
 }
 
-async function readEither<T>(session: DbSession, read: (session: DbSession) => Promise<T>): Promise<T> {
+async function readWithFallback<T>(session: DbSession, read: (session: DbSession) => Promise<T>): Promise<T> {
   try {
     return await read({ ...session, replica: true })
   } catch (error) {
-    const isLost = error instanceof ConnectionError || transientErrorOf(error, session.dataSource) === 'again'
-    if (!isLost) throw error
+    const mayUsePrimary = error instanceof ConnectionError || transientErrorOf(error, session.dataSource) === 'again'
+    if (!mayUsePrimary) throw error
     return read(session)
   }
 }

@@ -1,13 +1,13 @@
 import { dialectOf } from '../dialect/dialect-of'
 import { type DbSession, withRunner } from './db-session'
 
-/** Warns through the data source's logger of settings by which writes can be lost or requests hang. */
+/** Logs warnings, through the data source's logger, about settings that can lose writes or block requests. */
 export async function warnOfSettings(session: DbSession): Promise<void> {
   const { options, logger } = session.dataSource
   const synchronizes = options.synchronize === true && process.env['NODE_ENV'] === 'production'
   const dangers = [
     ...(synchronizes
-      ? ['synchronize is on in production: it changes tables, and can drop columns with all that is in them']
+      ? ['synchronize is on in production: it changes tables, and can drop columns together with their data']
       : []),
     ...(await dialectOf(session.dataSource).dangersOf(options, (sql) =>
       withRunner(session, (runner) => runner.query(sql)),

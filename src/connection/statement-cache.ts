@@ -1,33 +1,36 @@
 import { LRUCache } from 'lru-cache'
 
-/** SQL with placeholders, and where their values come from: what TypeORM is asked for once, for all requests of one shape. */
+/** A compiled statement: SQL with placeholders, and where their values come from. */
 export interface Statement {
   readonly sql: string
   /** In the order of the placeholders. */
   readonly sources: readonly Source[]
 }
 
-/** One of the values that the statement is run with, or always the same. */
+/** Source of the value for a placeholder: one of the values bound at execution, or a constant. */
 export interface Source {
-  /** Of the value; undefined for what is always the same. */
+  /** Index in the bound values; undefined for a constant. */
   readonly index: number | undefined
   readonly constant: unknown
 }
 
-/** Statements of one mount by their cache keys, the least recently used of which are evicted first. */
+/** Compiled statements of one mount by cache key. The least recently used ones are evicted first. */
 export type StatementCache = LRUCache<string, Statement>
 
-/** Characters of all keys and statements of a cache, which may take two bytes each. */
+/** Total size of a cache in characters of keys and statements. A character can take two bytes. */
 const cacheSize = 8 * 1024 * 1024
-/** Characters of one key and its statement. Longer ones, as those of hundreds of values, are compiled for each request. */
-const entrySize = 32 * 1024
-/** Characters that a source counts for: it takes about as many bytes. */
+/**
+ * Maximum size of an entry in characters. Larger statements, such as those with hundreds of values, are compiled each
+ * time.
+ */
+const maxEntrySize = 32 * 1024
+/** Size of a `Source`, counted as characters: about the number of bytes it takes. */
 const sourceSize = 40
 
 export function newStatementCache(): StatementCache {
   return new LRUCache({
     maxSize: cacheSize,
-    maxEntrySize: entrySize,
+    maxEntrySize,
     sizeCalculation: ({ sql, sources }, key) => key.length + sql.length + sources.length * sourceSize,
   })
 }
