@@ -13,7 +13,7 @@ export async function countRows(session: DbSession, query: ListQuery, maxRows: n
   const { dataSource } = session
   const { values, bind } = gather()
   // The count does not depend on the cursor: it includes the records before it.
-  const allPages = { ...query, start: undefined }
+  const allPages = { ...query, cursor: undefined }
   const key = `count ${maxRows === undefined} ${query.cacheKey} ${bindCondition(dataSource, allPages, bind)}`
   const tail = maxRows === undefined ? '' : ` LIMIT ${bind(maxRows)}`
   const statement = statementOf(session, key, () =>

@@ -1,8 +1,16 @@
 /**
- * TypeORM has one query runner for a SQLite data source, and with it one transaction for all requests: what one begins, another
- * commits; what one saves, another rolls back, after it was answered. SQLite itself could serve them in connections of their
- * own, but a second one freezes the process while it waits, and `:memory:` has only one. So all share the connection, and take
- * turns: docs/explanations/sqlite-lock.md has a program that shows it, and the report to TypeORM.
+ * Statements outside of transactions that better-sqlite3 may run at the same time: each runs in one piece. sqlite3 runs one. It
+ * runs statements in threads, and while one is running, the next call on the connection blocks the event loop: no timer could
+ * end the statement.
+ */
+const parallelStatements = 64
+
+/**
+ * Installs a lock on the connection of a SQLite data source. TypeORM has a single query runner for such a data source,
+ * and with it one transaction for all requests: one request can commit the transaction of another, or roll back what
+ * another has saved and confirmed to its client. A connection for each request is not possible: a second connection
+ * blocks the whole process while it waits, and `:memory:` cannot have one. `docs/explanations/sqlite-lock.md` contains
+ * a program that reproduces the problem, and the report to TypeORM.
  */
 import type { DataSource, Driver, QueryRunner } from 'typeorm'
 import { keepStatements } from '../dialect/prepared-statements'
@@ -12,33 +20,36 @@ import { newTurns, type SqliteLock, takeAll } from './lock'
 import { lockRunner, type SqliteDriver, type SqliteRunner } from './runner'
 import { scopeTransactions } from './transaction-scope'
 
-/** How long, in milliseconds, a statement or transaction waits for the connection. */
 export interface SqliteLockOptions {
-  /** Default: 5,000. */
+  /** How long, in milliseconds, a statement or transaction waits for the connection. Default: 5,000. */
   readonly waitLimit?: number
 }
 
-/** Those that are locked, each with the runner that its statements outside of transactions share. */
-const locked = new WeakMap<Driver, QueryRunner>()
+/** Drivers with a lock, each with the query runner that statements outside of transactions share. */
+const sharedRunners = new WeakMap<Driver, QueryRunner>()
 
-/** A query runner for a statement outside of a transaction, which is not released; undefined where each needs a connection. */
+/**
+ * The query runner that all statements outside of transactions share on SQLite, which is never released; undefined if
+ * the data source has no lock, as on other databases.
+ */
 export function standingRunner({ driver }: DataSource): QueryRunner | undefined {
-  return locked.get(driver)
+  return sharedRunners.get(driver)
 }
 
 /**
- * Statements outside of transactions that may run at the same time with better-sqlite3, which runs each of them in one piece. sqlite3 runs
- * one: it runs statements in threads, and while one thread works, the next call on the connection blocks the event loop until it has
- * finished, so that no timer could end it.
+ * Statements outside of transactions that better-sqlite3 may run at the same time: each runs in one piece. sqlite3 runs one. It
+ * runs statements in threads, and while one is running, the next call on the connection blocks the event loop: no timer could
+ * end the statement.
  */
 const parallelStatements = 64
 
 /**
- * Has transactions on a SQLite data source wait for each other, and statements outside of them for their end; statements alone
- * run side by side. Covers the application's own repositories, transactions, query runners and migrations too. `mountResources`
- * does it by itself; a second time does nothing, its limit included, and on other databases it never does.
- * @param timeLimit milliseconds that a statement of a mount may take in `sqlite3`, for `mountResources`
- * @throws {SqliteLockError} from a statement or transaction that waits longer than the limit
+ * Installs a lock on the connection of a SQLite data source: transactions run one at a time, and statements outside of
+ * a transaction wait for its end. The lock also covers the
+ * application's own repositories, transactions, query runners and migrations. A statement or transaction that waits
+ * longer than `waitLimit` throws a {@link SqliteLockError}. `mountResources` calls this function. A second call has no
+ * effect, even with another limit, nor has a call for another database.
+ * @param timeLimit time limit, in milliseconds, for statements of this service on `sqlite3`; set by `mountResources`
  */
 export function lockSqlite(
   dataSource: DataSource,
@@ -46,58 +57,58 @@ export function lockSqlite(
   timeLimit = Number.POSITIVE_INFINITY,
 ): void {
   const driver: SqliteDriver = dataSource.driver
-  if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || locked.has(driver)) return
-  const places = dataSource.options.type === 'better-sqlite3' ? parallelStatements : 1
-  const lock: SqliteLock = { waitLimit, timeLimit, turns: newTurns(places), holder: undefined }
+  if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || sharedRunners.has(driver)) return
+  const permits = dataSource.options.type === 'better-sqlite3' ? parallelStatements : 1
+  const lock: SqliteLock = { waitLimit, timeLimit, turns: newTurns(permits), holder: undefined }
   const statements = new PreparedStatements()
-  const remembered = driver.queryRunner
-  const create = driver.createQueryRunner.bind(driver)
+  const preinstalledRunner = driver.queryRunner
+  const createQueryRunner = driver.createQueryRunner.bind(driver)
   driver.createQueryRunner = (mode) => {
-    // TypeORM hands out the one that it remembers.
+    // TypeORM returns `driver.queryRunner` if it is set, and sets it to the query runner that it creates.
     driver.queryRunner = undefined
-    const runner = create(mode) as SqliteRunner
+    const runner = createQueryRunner(mode) as SqliteRunner
     driver.queryRunner = undefined
     if (runner.stmtCache !== undefined) runner.stmtCache = statements
     return lockRunner(runner, driver, lock)
   }
-  locked.set(driver, driver.createQueryRunner('master'))
+  sharedRunners.set(driver, driver.createQueryRunner('master'))
   const disconnect = driver.disconnect.bind(driver)
   driver.disconnect = async () => {
     await disconnect()
-    // What was begun on a connection, or prepared, ends with it.
+    // Transactions and prepared statements end with their connection.
     statements.clear()
-    Object.assign(lock, { turns: newTurns(places), holder: undefined })
+    Object.assign(lock, { turns: newTurns(permits), holder: undefined })
   }
   scopeTransactions(dataSource.manager)
-  if (remembered === undefined) return
-  driver.queryRunner = remembered
-  // Who has the one runner of before may be in the middle of a transaction.
-  const give = remembered.isTransactionActive ? takeAll(lock) : undefined
-  lockRunner(remembered, driver, lock, { give })
+  if (preinstalledRunner === undefined) return
+  driver.queryRunner = preinstalledRunner
+  // The application may already use this query runner, even in a transaction.
+  const release = preinstalledRunner.isTransactionActive ? takeAll(lock) : undefined
+  lockRunner(preinstalledRunner, driver, lock, { release })
 }
 
 /**
- * The prepared statements of a connection of better-sqlite3, in the place of TypeORM's Map, which is limited by their number alone. Arrays
- * are made faster than objects, and our own statements take either.
+ * Cache of the prepared statements of a better-sqlite3 connection. Replaces TypeORM's Map, which limits only their
+ * number. Statements of this service return rows as arrays, which better-sqlite3 creates faster than objects.
  */
 class PreparedStatements extends Map<string, PreparedStatement> {
-  readonly #kept = keepStatements<PreparedStatement>((_, sql) => super.delete(sql))
+  readonly #cache = keepStatements<PreparedStatement>((_, sql) => super.delete(sql))
 
   override get(sql: string): PreparedStatement | undefined {
-    return this.#kept.get(sql)
+    return this.#cache.get(sql)
   }
 
   override set(sql: string, statement: PreparedStatement): this {
     const prepared = statement.reader && isOurs(sql) ? statement.raw() : statement
-    this.#kept.set(sql, prepared)
-    return this.#kept.has(sql) ? super.set(sql, prepared) : this
+    this.#cache.set(sql, prepared)
+    return this.#cache.has(sql) ? super.set(sql, prepared) : this
   }
 
   override delete(sql: string): boolean {
-    return this.#kept.delete(sql)
+    return this.#cache.delete(sql)
   }
 
   override clear(): void {
-    this.#kept.clear()
+    this.#cache.clear()
   }
 }

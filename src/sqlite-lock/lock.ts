@@ -2,90 +2,95 @@ import { Semaphore } from 'async-mutex'
 import { within } from '../timers'
 import { isWithin, type TransactionScope } from './transaction-scope'
 
-/** The one connection of a SQLite data source was not to be had, or not for this statement. */
+/** Thrown when the connection of a SQLite data source is not free in time, or cannot run this statement. */
 export class SqliteLockError extends Error {
   override readonly name = 'SqliteLockError'
 }
 
-/** What waits for a transaction that it is itself a part of would wait for ever: it need not wait long, in milliseconds. */
+/**
+ * Time limit, in milliseconds, for a statement that is called inside the running transaction but not through it: it
+ * waits for the transaction, which waits for it. It times out early, because the lock will not become free.
+ */
 const innerWaitLimit = 1000
-/** More are told at once: each that waits takes memory, until the transaction ends. */
-const maxWaitingForTransaction = 1000
+/** Statements and transactions that may wait, since each takes memory. Those beyond this are rejected at once. */
+const maxWaiting = 1000
 
-/** Gives back what was taken. */
+/** Releases what was acquired. */
 export type Release = () => void
 
-/** Who uses one connection, and who waits for it. */
+/** State of the lock on one connection. */
 interface LockState {
-  /** Statements that may run at the same time; a transaction takes all places. */
-  readonly places: number
+  /** Permits of the semaphore. A statement takes one, a transaction all. */
+  readonly permits: number
   readonly semaphore: Semaphore
-  readonly giveOne: Release
+  readonly releaseOne: Release
   waiting: number
 }
 
-/** Who has the one connection, and who waits for it. */
+/** The lock on the single connection of a data source. */
 export interface SqliteLock {
   readonly waitLimit: number
-  /** How long a statement of this service may take, in milliseconds. */
+  /** Time limit for statements of this service, in milliseconds. */
   readonly timeLimit: number
   turns: LockState
-  /** The transaction that holds the connection. */
+  /** Scope of the transaction that holds the connection. */
   holder: TransactionScope | undefined
 }
 
-/** The state of a connection that is not in use. */
-export function newTurns(places: number): LockState {
-  const semaphore = new Semaphore(places)
-  return { places, semaphore, giveOne: () => semaphore.release(), waiting: 0 }
-}
-
-/** Takes it at once from whoever may have it. */
-export function takeAll({ turns: { places, semaphore } }: SqliteLock): Release {
-  semaphore.setValue(0)
-  return () => semaphore.release(places)
-}
-
-/** Takes a place for a statement at once, where nobody is in the way, as mostly. */
-export function takeOne({ turns: { semaphore, giveOne, waiting } }: SqliteLock): Release | undefined {
-  const free = semaphore.getValue()
-  if (waiting > 0 || free < 1) return undefined
-  semaphore.setValue(free - 1)
-  return giveOne
+/** State of a lock that is free. */
+export function newTurns(permits: number): LockState {
+  const semaphore = new Semaphore(permits)
+  return { permits, semaphore, releaseOne: () => semaphore.release(), waiting: 0 }
 }
 
 /**
- * Takes the connection: one place for a statement, all for a transaction.
- * @throws {SqliteLockError} when it takes longer than the limit
+ * Takes all permits immediately, even if some are in use: for a transaction that had begun before the lock was
+ * installed.
  */
-export async function acquire(lock: SqliteLock, what: 'statement' | 'transaction'): Promise<Release> {
+export function takeAll({ turns: { permits, semaphore } }: SqliteLock): Release {
+  semaphore.setValue(0)
+  return () => semaphore.release(permits)
+}
+
+/** Fast path for a statement: takes a permit without a promise. Returns undefined if there is contention. */
+export function takeOne({ turns: { semaphore, releaseOne, waiting } }: SqliteLock): Release | undefined {
+  const free = semaphore.getValue()
+  if (waiting > 0 || free < 1) return undefined
+  semaphore.setValue(free - 1)
+  return releaseOne
+}
+
+/**
+ * Acquires the connection: one permit for a statement, all permits for a transaction.
+ * @throws {SqliteLockError} if the wait exceeds the limit, or too many are waiting already
+ */
+export async function acquire(lock: SqliteLock, purpose: 'statement' | 'transaction'): Promise<Release> {
   const { turns, holder, waitLimit } = lock
-  const weight = what === 'statement' ? 1 : turns.places
-  // Mostly nobody is in the way, and nothing need be timed.
+  const weight = purpose === 'statement' ? 1 : turns.permits
+  // Fast path without contention: needs no timer.
   if (turns.waiting === 0 && turns.semaphore.getValue() >= weight) {
-    const [, give] = await turns.semaphore.acquire(weight)
-    return give
+    const [, release] = await turns.semaphore.acquire(weight)
+    return release
   }
-  if (turns.waiting >= maxWaitingForTransaction)
-    throw new SqliteLockError(
-      `${maxWaitingForTransaction} statements and transactions already wait for the one connection`,
-    )
+  if (turns.waiting >= maxWaiting) {
+    throw new SqliteLockError(`${maxWaiting} statements and transactions are already waiting for the only connection`)
+  }
   const isInner = holder !== undefined && isWithin(holder)
   const limit = isInner ? Math.min(innerWaitLimit, waitLimit) : waitLimit
   turns.waiting += 1
-  const given = turns.semaphore.acquire(weight).then(([, give]): Release => {
+  const acquired = turns.semaphore.acquire(weight).then(([, release]): Release => {
     turns.waiting -= 1
-    return give
+    return release
   })
-  const give = await within<Release | undefined>(limit, given, undefined)
-  if (give !== undefined) return give
-  // It comes too late.
-  given.then((late) => late())
+  const release = await within<Release | undefined>(limit, acquired, undefined)
+  if (release !== undefined) return release
+  // The semaphore cannot cancel the wait: permits that arrive after the timeout are released at once.
+  acquired.then((releaseLate) => releaseLate())
   throw new SqliteLockError(
     isInner
-      ? 'this was called inside of a transaction and does not go through its EntityManager, so it waits for the transaction ' +
-          'that waits for it: use the manager of the transaction, in a subscriber event.manager'
-      : `the one connection of this SQLite data source has been in use for ${limit} ms; if this is called inside of a ` +
-          'transaction, use its manager',
+      ? 'this was called inside of a transaction and does not go through its EntityManager: it waits for the ' +
+          'transaction, and the transaction for it; use the manager of the transaction (in a subscriber: event.manager)'
+      : `the only connection of this SQLite data source was in use for ${limit} ms; ` +
+          'if this is called inside a transaction, use the manager of the transaction',
   )
 }

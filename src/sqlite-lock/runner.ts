@@ -5,10 +5,10 @@ import { isOurs } from '../dialect/statement-comment'
 import { acquire, type Release, type SqliteLock, SqliteLockError, takeOne } from './lock'
 import { currentScope, inScope } from './transaction-scope'
 
-/** What TypeORM's driver for SQLite has besides its interface. */
+/** TypeORM's driver for SQLite with the members that its interface `Driver` does not declare. */
 export type SqliteDriver = Driver & { queryRunner?: SqliteRunner | undefined; readonly databaseConnection?: Connection }
 
-/** What its query runner has. */
+/** Query runner of that driver, with its undeclared and writable members. */
 export interface SqliteRunner extends Omit<QueryRunner, 'broadcaster' | 'isReleased' | 'isTransactionActive'> {
   broadcaster: QueryRunner['broadcaster']
   isReleased: boolean
@@ -17,22 +17,24 @@ export interface SqliteRunner extends Omit<QueryRunner, 'broadcaster' | 'isRelea
   stmtCache?: Map<string, PreparedStatement>
 }
 
-/** Blanks and comments before a statement. */
-const before = String.raw`^(?:\s|--[^\n]*\n|/\*.*?\*/)*`
-const begins = new RegExp(String.raw`${before}(?:BEGIN\b|SAVEPOINT\s+(\S+))`, 'is')
-const ends = new RegExp(String.raw`${before}(?:COMMIT\b|END\b|ROLLBACK\b(?!\s+(?:TRANSACTION\s+)?TO\b))`, 'is')
-const releases = new RegExp(String.raw`${before}RELEASE\s+(?:SAVEPOINT\s+)?(\S+)`, 'is')
-const rollsBack = new RegExp(String.raw`${before}ROLLBACK\b`, 'is')
+/** White space and comments before a statement. */
+const leading = String.raw`^(?:\s|--[^\n]*\n|/\*.*?\*/)*`
+const beginPattern = new RegExp(String.raw`${leading}(?:BEGIN\b|SAVEPOINT\s+(\S+))`, 'is')
+const endPattern = new RegExp(String.raw`${leading}(?:COMMIT\b|END\b|ROLLBACK\b(?!\s+(?:TRANSACTION\s+)?TO\b))`, 'is')
+const releasePattern = new RegExp(String.raw`${leading}RELEASE\s+(?:SAVEPOINT\s+)?(\S+)`, 'is')
+const rollbackPattern = new RegExp(String.raw`${leading}ROLLBACK\b`, 'is')
 
 /**
- * Has a query runner take the lock: for the time of a statement, from BEGIN to the end of the transaction, or for a migration.
- * @param shared what the one runner of before has taken, which goes on when it is released
+ * Makes a query runner acquire the lock: during a statement, from BEGIN to the end of the transaction, or during a
+ * migration.
+ * @param preinstalled only for the query runner that TypeORM shared before the lock was installed: the lock that it
+ * holds already, if it is in a transaction. This query runner stays usable after `release()`.
  */
 export function lockRunner(
   runner: SqliteRunner,
   driver: SqliteDriver,
   lock: SqliteLock,
-  shared?: { readonly give: Release | undefined },
+  preinstalled?: { readonly release: Release | undefined },
 ): QueryRunner {
   const { broadcaster } = runner
   const query: QueryRunner['query'] = runner.query.bind(runner)
@@ -41,105 +43,110 @@ export function lockRunner(
     runner.beforeMigration.bind(runner),
     runner.afterMigration.bind(runner),
   ]
-  let held = shared?.give
-  /** The savepoint that began the transaction, where it was one. */
+  let releaseHeldLock = preinstalled?.release
+  /** Name of the savepoint that began the transaction; undefined if it began with BEGIN. */
   let savepoint: string | undefined
   let isMigrating = false
 
-  const hold = async (): Promise<void> => {
+  const acquireLock = async (): Promise<void> => {
     const scope = currentScope()
-    const given = await acquire(lock, 'transaction')
+    const releaseAcquired = await acquire(lock, 'transaction')
     if (runner.isReleased) {
-      given()
+      releaseAcquired()
       throw new SqliteLockError('this query runner was released while it waited for the connection')
     }
-    held = given
+    releaseHeldLock = releaseAcquired
     lock.holder = scope
     runner.broadcaster = inScope(broadcaster, scope)
   }
-  const giveBack = (): void => {
+  const releaseLock = (): void => {
     lock.holder = undefined
     runner.broadcaster = broadcaster
     isMigrating = false
-    held?.()
-    held = undefined
+    releaseHeldLock?.()
+    releaseHeldLock = undefined
   }
-  const breakOff = async (): Promise<void> => {
+  const abort = async (): Promise<void> => {
     await rollBackPast(driver.databaseConnection)
-    // TypeORM leaves it off when a migration has failed.
+    // TypeORM does not call afterMigration if a migration has failed: foreign keys would stay unchecked on this
+    // connection.
     if (isMigrating) await afterMigration().catch(() => undefined)
     runner.isTransactionActive = false
     runner.transactionDepth = 0
-    giveBack()
+    releaseLock()
   }
-  const begin = async <T>(sql: string, run: () => Promise<T>): Promise<T> => {
-    await hold().catch((error: unknown) => {
-      // TypeORM believes that it has begun.
+  const runBegin = async <T>(sql: string, run: () => Promise<T>): Promise<T> => {
+    await acquireLock().catch((error: unknown) => {
+      // TypeORM has set this flag already, before BEGIN.
       runner.isTransactionActive = false
       throw error
     })
-    savepoint = begins.exec(sql)?.[1]
+    savepoint = beginPattern.exec(sql)?.[1]
     return run().catch(async (error: unknown) => {
-      await breakOff()
+      await abort()
       throw error
     })
   }
   const isEnd = (sql: string): boolean =>
-    !isMigrating && (ends.test(sql) || (savepoint !== undefined && releases.exec(sql)?.[1] === savepoint))
-  const end = async <T>(sql: string, run: () => Promise<T>): Promise<T> => {
+    !isMigrating && (endPattern.test(sql) || (savepoint !== undefined && releasePattern.exec(sql)?.[1] === savepoint))
+  const runEnd = async <T>(sql: string, run: () => Promise<T>): Promise<T> => {
     try {
       const result = await run()
-      giveBack()
+      releaseLock()
       return result
     } catch (error) {
-      // After a COMMIT that has failed there is something to roll back, after a ROLLBACK there must be nothing.
-      if (rollsBack.test(sql)) await breakOff()
+      // After a failed COMMIT the transaction is open until the caller rolls it back. A failed ROLLBACK must not leave
+      // it open.
+      if (rollbackPattern.test(sql)) await abort()
       throw error
     }
   }
-  runner.query = (async (sql: string, ...others: never[]) => {
+  runner.query = (async (sql: string, ...parameters: never[]) => {
     const isOwn = isOurs(sql)
     const run = (): Promise<unknown> =>
       isOwn
-        ? interruptAfter(driver.databaseConnection, lock.timeLimit, () => query(sql, ...others))
-        : query(sql, ...others)
-    if (held !== undefined) {
-      if (isEnd(sql)) return end(sql, run)
+        ? interruptAfter(driver.databaseConnection, lock.timeLimit, () => query(sql, ...parameters))
+        : query(sql, ...parameters)
+    if (releaseHeldLock !== undefined) {
+      if (isEnd(sql)) return runEnd(sql, run)
       if (hasEnded(driver.databaseConnection) && !isMigrating)
-        throw new SqliteLockError('SQLite has ended this transaction by itself')
+        throw new SqliteLockError(
+          'SQLite itself has rolled back this transaction, for example because the disk is full',
+        )
       return run()
     }
-    // Ours begin and end nothing.
+    // Statements of this service never begin or end transactions.
     if (!isOwn) {
-      if (begins.test(sql)) return begin(sql, run)
-      // It would be the end of somebody else's.
-      if (ends.test(sql))
+      if (beginPattern.test(sql)) return runBegin(sql, run)
+      // It would end the transaction of another query runner.
+      if (endPattern.test(sql))
         throw new SqliteLockError(
-          'there is no transaction to end: each dataSource.query has a query runner of its own; use dataSource.transaction',
+          'there is no transaction to end: each call of dataSource.query has its own query runner; ' +
+            'use dataSource.transaction',
         )
     }
-    const giveOne = takeOne(lock) ?? (await acquire(lock, 'statement'))
+    const releaseStatement = takeOne(lock) ?? (await acquire(lock, 'statement'))
     try {
       return await run()
     } finally {
-      giveOne()
+      releaseStatement()
     }
   }) as QueryRunner['query']
-  // It switches off the check of foreign keys, for everybody on this connection.
+  // beforeMigration turns off the check of foreign keys for all that share this connection.
   runner.beforeMigration = async () => {
-    if (held === undefined) {
-      await hold()
+    if (releaseHeldLock === undefined) {
+      await acquireLock()
       isMigrating = true
     }
     await beforeMigration()
   }
   runner.afterMigration = async () => {
     await afterMigration()
-    if (isMigrating) giveBack()
+    if (isMigrating) releaseLock()
   }
   runner.release = async () => {
-    if (held !== undefined) await breakOff()
-    runner.isReleased = shared === undefined
+    if (releaseHeldLock !== undefined) await abort()
+    runner.isReleased = preinstalled === undefined
     return release()
   }
   return runner as QueryRunner

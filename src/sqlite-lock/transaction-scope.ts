@@ -1,38 +1,44 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EntityManager } from 'typeorm'
 
-/** The work of one transaction, and all that it calls. */
+/**
+ * The asynchronous context of one transaction: the function that runs in it, and everything which that function calls.
+ */
 export interface TransactionScope {
   readonly outer: TransactionScope | undefined
 }
 
 const scopes = new AsyncLocalStorage<TransactionScope>()
 
-/** The scope that this is called in, or a new one. */
+/** The scope of the caller, or a new one outside of all scopes. */
 export function currentScope(): TransactionScope {
   return scopes.getStore() ?? { outer: undefined }
 }
 
-/** Whether this is called from inside a scope, at whatever depth. */
+/** Whether the caller is inside a scope, directly or in a nested scope. */
 export function isWithin(scope: TransactionScope): boolean {
-  for (let at = scopes.getStore(); at !== undefined; at = at.outer) if (at === scope) return true
+  for (let current = scopes.getStore(); current !== undefined; current = current.outer) {
+    if (current === scope) return true
+  }
   return false
 }
 
-/** Runs the function of each `manager.transaction` in a scope of its own. */
+/** Makes `manager.transaction` run its function in a new scope. */
 export function scopeTransactions(manager: EntityManager): void {
-  const transaction = manager.transaction.bind(manager) as (...given: unknown[]) => Promise<unknown>
-  manager.transaction = ((...given: unknown[]) =>
-    scopes.run({ outer: scopes.getStore() }, () => transaction(...given))) as EntityManager['transaction']
+  const transaction = manager.transaction.bind(manager) as (...parameters: unknown[]) => Promise<unknown>
+  manager.transaction = ((...parameters: unknown[]) =>
+    scopes.run({ outer: scopes.getStore() }, () => transaction(...parameters))) as EntityManager['transaction']
 }
 
-/** Has listeners and subscribers run in a scope, whoever began the transaction. */
+/**
+ * Wraps a broadcaster so that listeners and subscribers run in the scope, also if the transaction was begun elsewhere.
+ */
 export function inScope<T extends object>(broadcaster: T, scope: TransactionScope): T {
   return new Proxy(broadcaster, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name)
       if (typeof value !== 'function') return value
-      return (...given: unknown[]) => scopes.run(scope, () => Reflect.apply(value, target, given))
+      return (...parameters: unknown[]) => scopes.run(scope, () => Reflect.apply(value, target, parameters))
     },
   })
 }

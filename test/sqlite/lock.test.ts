@@ -317,7 +317,7 @@ test('so many may wait, and no more', async () => {
   const waiting = Array.from({ length: 1100 }, () => dataSource.query('SELECT 1').then(String, String))
   const told = await Promise.race([Promise.all(waiting.slice(-100)), setTimeout(1000, [])])
   expect(new Set(told)).toEqual(
-    new Set(['SqliteLockError: 1000 statements and transactions already wait for the one connection']),
+    new Set(['SqliteLockError: 1000 statements and transactions are already waiting for the only connection']),
   )
   await runner.rollbackTransaction()
   await runner.release()
