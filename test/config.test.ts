@@ -220,7 +220,7 @@ test.each<[string, object, readonly string[]]>([
       '"prefix" must be a path such as "/api", not null',
       '"limit" must be { default, max } with integers, not []',
       '"limits" must be an object of limits, not 5',
-      '"allowedOrigins" must be an array of origins, as "https://example.org", not null',
+      '"allowedOrigins" must be an array of origins such as "https://example.org", not null',
       '"pagingSecret" must be a string of at least 16 characters, not a shorter one',
       '"waitLimit" must be milliseconds from 1 to 2147483647, not 2147483648',
       '"sqliteLock" must be true or false, not null',

@@ -60,15 +60,16 @@ export function filtersOf(filters: readonly Filter[]): Values {
   return mergeGroups(filters.flatMap(groupsOf))
 }
 
-/**
- * Merges groups that must all match into one. Groups with a name that the first one already has become members of its
- * `and`.
- */
+/** Merges groups that must all match into one. A group with a name that is taken becomes a member of its `and`. */
 function mergeGroups(groups: readonly Group[]): Group {
-  const [first = {}, ...others] = groups
-  const conflicting = others.filter((group) => Object.keys(group).some((name) => Object.hasOwn(first, name)))
-  const merged = Object.assign({}, first, ...others.filter((group) => !conflicting.includes(group)))
-  return conflicting.length === 0 ? merged : { ...merged, and: conflicting }
+  const merged: Record<string, unknown> = {}
+  const and: Group[] = []
+  for (const group of groups) {
+    const isTaken = Object.keys(group).some((name) => Object.hasOwn(merged, name))
+    if (isTaken) and.push(group)
+    else Object.assign(merged, group)
+  }
+  return and.length === 0 ? merged : { ...merged, and }
 }
 
 function groupsOf({ operator, field = '', value }: Filter): readonly Group[] {

@@ -1,11 +1,4 @@
 /**
- * Statements outside of transactions that better-sqlite3 may run at the same time: each runs in one piece. sqlite3 runs one. It
- * runs statements in threads, and while one is running, the next call on the connection blocks the event loop: no timer could
- * end the statement.
- */
-const parallelStatements = 64
-
-/**
  * Installs a lock on the connection of a SQLite data source. TypeORM has a single query runner for such a data source,
  * and with it one transaction for all requests: one request can commit the transaction of another, or roll back what
  * another has saved and confirmed to its client. A connection for each request is not possible: a second connection
@@ -45,10 +38,10 @@ const parallelStatements = 64
 
 /**
  * Installs a lock on the connection of a SQLite data source: transactions run one at a time, and statements outside of
- * a transaction wait for its end. The lock also covers the
- * application's own repositories, transactions, query runners and migrations. A statement or transaction that waits
- * longer than `waitLimit` throws a {@link SqliteLockError}. `mountResources` calls this function. A second call has no
- * effect, even with another limit, nor has a call for another database.
+ * a transaction wait for its end. The lock also covers the application's own repositories, transactions, query runners and
+ * migrations. A statement or transaction that waits longer than `waitLimit` throws a {@link SqliteLockError}.
+ * `mountResources` calls this function. A second call has no effect, even with another limit, nor has a call for another
+ * database.
  * @param timeLimit time limit, in milliseconds, for statements of this service on `sqlite3`; set by `mountResources`
  */
 export function lockSqlite(

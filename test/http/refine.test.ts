@@ -86,10 +86,38 @@ test('filters of `or`, in which `and` combines others; what is not set does not 
   expect(ids(data)).toEqual([2, 10])
 })
 
-test('filters of one name all hold', async () => {
-  const filters = [10, 9, 8].map((value) => ({ operator: 'ne', field: 'score', value }))
-  const { data } = await provider.getList<Item>({ resource: 'note', filters })
-  expect(ids(data)).toEqual([1, 2, 3, 5, 6, 7])
+test.each<readonly [filters: readonly (readonly [string, string, unknown])[], expected: readonly number[]]>([
+  [
+    [
+      ['ne', 'score', 10],
+      ['ne', 'score', 9],
+      ['ne', 'score', 8],
+    ],
+    [1, 2, 3, 5, 6, 7],
+  ],
+  [
+    [
+      ['eq', 'published', true],
+      ['nin', 'score', [0]],
+      ['ncontains', 'title', 'a'],
+    ],
+    [10],
+  ],
+  [
+    [
+      ['eq', 'published', true],
+      ['gte', 'score', 5],
+      ['gte', 'score', 1],
+    ],
+    [1, 4, 8, 10],
+  ],
+])('filters of one name, and those that are sent in a group, all hold: %j', async (filters, expected) => {
+  const all = filters.map(([operator, field, value]) => ({ operator, field, value }))
+  const { data } = await provider.getList<Item>({ resource: 'note', filters: all })
+  expect(ids(data)).toEqual(expected)
+  const either = { operator: 'or', value: all }
+  const reversed = await provider.getList<Item>({ resource: 'note', filters: [...all.toReversed(), either, either] })
+  expect(ids(reversed.data)).toEqual(expected)
 })
 
 test('an operator that the service cannot be asked by is refused before it is sent', async () => {
