@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa'
-import type { DbSession } from '../connection/db-session'
+import { type DbSession, openSession } from '../connection/db-session'
 import { channels } from '../diagnostics'
 import { unavailable } from '../errors'
 import type { ResourceRequest, Service } from '../pipeline/service'
@@ -77,9 +77,9 @@ async function answerOther(site: Site, context: Context, path: string, next: () 
 
 function sessionOf({ session, serverTiming }: Site, resource: string, context: Context): DbSession {
   const isTraced = serverTiming || channels.request.hasSubscribers || channels.statement.hasSubscribers
-  const trace = isTraced ? { trace: { resource, statements: 0, rows: 0, milliseconds: 0 } } : undefined
-  // What is written is written, whether or not the client hears of it.
-  return isGet(context) ? { ...session, ...trace, client: context.res } : { ...session, ...trace }
+  const trace = isTraced ? { resource, statements: 0, rows: 0, milliseconds: 0 } : undefined
+  // A write is completed even if the client disconnects.
+  return openSession(session, isGet(context) ? context.res : undefined, trace)
 }
 
 function isGet({ method }: Context): boolean {

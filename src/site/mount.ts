@@ -4,7 +4,7 @@ import { buildAuthenticate } from '../access/account'
 import { argon2id } from '../access/password'
 import { buildPasswordChecks } from '../access/password-checks'
 import { ruleTitle } from '../access/require-principal'
-import { type DbSession, renewConnectionQueues } from '../connection/db-session'
+import { openSession, renewConnectionQueues } from '../connection/db-session'
 import { warnOfSettings } from '../connection/settings'
 import { newStatementCache } from '../connection/statement-cache'
 import { dialectOf } from '../dialect/dialect-of'
@@ -66,7 +66,7 @@ export function mountResources<State, Custom>(
   const { base, waitLimit, timeLimit, serverTiming, limits } = settings
   requireSameTimeLimit(dataSource, timeLimit)
   if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit }, timeLimit)
-  const session: DbSession = { dataSource, waitLimit, timeLimit, statements: newStatementCache() }
+  const session = openSession({ dataSource, waitLimit, timeLimit, statements: newStatementCache() })
   let service: Service | undefined
   const discard = (): void => {
     service = undefined
