@@ -85,7 +85,7 @@ export const listScenarios: readonly Scenario[] = [
     refused('limit=5&limit=6', 'limit', 'given twice'),
     refused('page=0', 'page'),
     refused('page=1e21', 'page'),
-    refused('page=50001', 'page', 'filtering'),
+    refused('page=50001', 'page', 'filters'),
     { request: 'GET /api/note/?limit=0&page=0&nope=1', status: 400, faults: ['limit', 'page', 'nope'] },
   ]),
   ...each('Ordering', [

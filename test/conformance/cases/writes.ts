@@ -109,7 +109,7 @@ export const writeScenarios: readonly Scenario[] = [
     bad('published', 'false', 'true or false'),
     bad('weight', '1.5', 'a number'),
     bad('price', 12.5, 'decimal'),
-    bad('price', '1.234', '2 behind'),
+    bad('price', '1.234', '2 after'),
     bad('price', '12345.00', '4 digits before'),
     bad('price', `${'0'.repeat(100_000)}x`),
     bad('big', '5', 'integer'),
