@@ -10,7 +10,7 @@ export function compositeType(parts: readonly ValueType[]): ValueType {
   const render = (values: readonly unknown[]): string =>
     parts.map((part, index) => escapePart(String(part.toJson(values[index])))).join(',')
   const fromText = (text: string): readonly unknown[] => {
-    const texts = splitParts(text)
+    const texts = splitParts(text, parts.length + 1)
     if (texts.length !== parts.length) return refuse(description)
     const values = parts.map((part, index) => part.fromText(texts[index] ?? ''))
     // A key has only one valid text: `007,1` is rejected, because the key is rendered as `7,1`.
@@ -38,6 +38,12 @@ function escapePart(text: string): string {
   return text.replace(/[\\,]/g, '\\$&')
 }
 
-function splitParts(text: string): readonly string[] {
-  return [...`${text},`.matchAll(/((?:[^\\,]|\\.)*),/gsy)].map(([, part = '']) => part.replace(/\\(.)/gs, '$1'))
+/** Splits a key into its parts, at most so many: a text may consist of a million commas. */
+function splitParts(text: string, maxParts: number): readonly string[] {
+  const parts: string[] = []
+  for (const [, part = ''] of `${text},`.matchAll(/((?:[^\\,]|\\.)*),/gsy)) {
+    parts.push(part.replace(/\\(.)/gs, '$1'))
+    if (parts.length === maxParts) break
+  }
+  return parts
 }

@@ -184,6 +184,19 @@ test('a long key that is none costs little', async () => {
   expect(performance.now() - start).toBeLessThan(5000)
 })
 
+test('a key of a million parts costs about as much as one long part', async () => {
+  const timeOf = async (letter: string): Promise<number> => {
+    const start = performance.now()
+    expect((await post('offer', { price_id: letter.repeat(1_000_000) })).status).toBe(400)
+    return performance.now() - start
+  }
+  const times: number[][] = []
+  for (let round = 0; round < 5; round++) times.push([await timeOf('a'), await timeOf(',')])
+  const [one = 0, many = 0] = [0, 1].map((index) => Math.min(...times.map((pair) => pair[index] ?? 0)))
+  // It was more than 20 times as much when all parts were collected.
+  expect(many / one).toBeLessThan(8)
+})
+
 test('Ordering: a key of two is the last of the order, part by part', async () => {
   await post('price', { shop: 'east', article: 'b' })
   await post('price', { shop: 'east', article: 'a' })
