@@ -68,7 +68,7 @@ function flatten(resource: Resource, body: Body, errors: FieldErrors, prefix = '
   for (const [part, json] of body) {
     if (errors.isFull) break
     const name = prefix + part
-    if (resource.embedded.has(name)) {
+    if (resource.writableEmbedded.has(name)) {
       if (isObject(json)) flat.push(...flatten(resource, membersOf(json), errors, `${name}__`))
       else errors.add(name, 'must be an object')
     } else if (part.includes('__') && resource.writableFields.has(name)) {

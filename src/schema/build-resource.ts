@@ -65,7 +65,8 @@ export function buildResource(registration: Registration, context: MountContext,
     entityColumns,
     fields,
     writableFields: new Map(writableFields.map((field) => [field.name, field])),
-    embedded: new Set(writableFields.flatMap(({ path }) => prefixesOf(path))),
+    embedded: new Set(outputFields.flatMap(({ path }) => prefixesOf(path))),
+    writableEmbedded: new Set(writableFields.flatMap(({ path }) => prefixesOf(path))),
     relations: buildRelations(registration),
     related: (relation) => {
       const related = context.byEntity.get(relation.inverseEntityMetadata)

@@ -36,8 +36,10 @@ export interface Resource {
   readonly fields: ReadonlyMap<string, Field>
   /** The fields that a body may name: the output fields, and hidden fields that can be inserted. */
   readonly writableFields: ReadonlyMap<string, Field>
-  /** Names of the embedded entities, which are prefixes of the names of their fields: `profile`, `profile__address`. */
+  /** Names of the embedded entities that records show, which are prefixes of the names of their fields: `profile__address`. */
   readonly embedded: ReadonlySet<string>
+  /** Names of the embedded entities that a body may have: hidden ones too. */
+  readonly writableEmbedded: ReadonlySet<string>
   /** The relations without a foreign key on this side that filters may follow, by name. */
   readonly relations: ReadonlyMap<string, RelationMetadata>
   /**

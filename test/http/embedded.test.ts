@@ -165,6 +165,18 @@ test('an embedded entity that is hidden and read-only answers as none', async ()
   }
 })
 
+test.each(['', 'ordering=', 'not=(', 'or=('])(
+  'a query with %jhidden__latitude says as little as one with an unknown name',
+  async (before) => {
+    const detailOf = async (name: string): Promise<string> => {
+      const after = before.endsWith('(') ? ':1)' : before === '' ? '=1' : ''
+      const { detail } = (await get(`person?${before}${name}__latitude${after}`)).json() as { readonly detail: string }
+      return detail.replaceAll(name, 'name')
+    }
+    expect(await detailOf('hidden')).toBe(await detailOf('absent'))
+  },
+)
+
 test('a key in an embedded entity', async () => {
   const made = await post('phone', { code: { area: '030', number: 5 } })
   expect([made.status, made.json()]).toEqual([201, { id: '030,5', code: { area: '030', number: 5 }, label: '' }])
