@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { DataSource, ObjectLiteral, QueryBuilder } from 'typeorm'
+import type { DataSource, EntityTarget, ObjectLiteral, QueryBuilder, SelectQueryBuilder } from 'typeorm'
 import { dialectOf } from '../dialect/dialect-of'
 import { withComment } from '../dialect/statement-comment'
 import type { DbSession } from './db-session'
@@ -42,6 +42,18 @@ export function statementOf(
   const statement = compileStatement()
   statements.set(key, statement)
   return statement
+}
+
+/**
+ * Starts a SELECT without columns. TypeORM would order it as `@Entity({ orderBy })` says, also where a database allows no
+ * order, as with COUNT and DISTINCT.
+ */
+export function selectFrom(
+  dataSource: DataSource,
+  entity: EntityTarget<ObjectLiteral>,
+  alias: string,
+): SelectQueryBuilder<ObjectLiteral> {
+  return dataSource.createQueryBuilder(entity, alias).select([]).setOption('disable-global-order')
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import type { Account, AccountLookup } from '../access/account'
-import { compile, gather, statementOf } from '../connection/compile'
+import { compile, gather, selectFrom, statementOf } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
@@ -21,9 +21,11 @@ export function buildAccountLookup(source: AccountSource): AccountLookup<DbSessi
     const { dataSource } = session
     const { properties, columns } = accountColumns(source, dataSource)
     const { values, bind } = gather()
-    const name = bind(dataSource.driver.preparePersistentValue(username, source.username))
+    const parameter = usernameParameter(source, dataSource, username)
+    if (parameter === undefined) return []
+    const name = bind(parameter.value)
     const statement = statementOf(session, 'account', () => {
-      const builder = dataSource.createQueryBuilder(source.metadata.target, accountAlias).select([])
+      const builder = selectFrom(dataSource, source.metadata.target, accountAlias)
       // The columns are SQL expressions because these keep their order. TypeORM 0.3 sorts properties, such as
       // `u.admin`, into the order of the entity's columns.
       for (const [expression, position] of selection(dataSource, columns, accountAlias))
@@ -37,6 +39,20 @@ export function buildAccountLookup(source: AccountSource): AccountLookup<DbSessi
       return { records: [] }
     })
     return records.map((raw) => readAccount(properties, readerOf(columns, dataSource)(raw)))
+  }
+}
+
+/** The bind value of a username; undefined if the transformer of the column rejects it, so that no account has this name. */
+function usernameParameter(
+  { username: column }: AccountSource,
+  { driver }: DataSource,
+  username: string,
+): { readonly value: unknown } | undefined {
+  try {
+    return { value: driver.preparePersistentValue(username, column) }
+  } catch (error) {
+    if (column.transformer === undefined) throw error
+    return undefined
   }
 }
 

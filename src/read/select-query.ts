@@ -1,5 +1,5 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { parameterPrefix } from '../connection/compile'
+import { parameterPrefix, selectFrom } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
 import { type Join, type Query, rootAlias, type Some } from '../query/query'
 import { mayHaveNull, sortedSql } from './keyset'
@@ -66,7 +66,7 @@ function orderedQuery(dataSource: DataSource, query: Query, condition: WrittenCo
 
 /** Builds the joins and the condition of a query, without columns and ORDER BY. */
 function matchingQuery(dataSource: DataSource, query: Query, { sql, parameters }: WrittenCondition): Builder {
-  const builder = dataSource.createQueryBuilder(query.resource.metadata.target, rootAlias).select([])
+  const builder = selectFrom(dataSource, query.resource.metadata.target, rootAlias)
   for (const join of query.scope.joins) addJoin(dataSource, builder, join)
   return sql === '' ? builder : builder.andWhere(sql, parameters)
 }
@@ -172,7 +172,7 @@ function relatedQuery(
   method: 'leftJoin' | 'innerJoin',
   keys: readonly string[],
 ): Builder {
-  const builder = dataSource.createQueryBuilder(join.relation.entityMetadata.target, join.from).select([])
+  const builder = selectFrom(dataSource, join.relation.entityMetadata.target, join.from)
   for (const [index, key] of keys.entries()) builder.addSelect(key, `k${index}`)
   addJoin(dataSource, builder, join, method)
   return builder

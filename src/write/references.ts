@@ -1,8 +1,8 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { compile, gather, statementOf } from '../connection/compile'
+import { compile, gather, selectFrom, statementOf } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
-import { dialectOf } from '../dialect/dialect-of'
+import { dialectOf, violationOf } from '../dialect/dialect-of'
 import type { FieldErrors } from '../errors'
 import type { ChangeSet } from '../query/query'
 import { columnSql, type Row, toParameter, toValues } from '../read/row'
@@ -98,7 +98,12 @@ async function referencedExists(
   const statement = statementOf(session, `reference ${name}.${field.property}`, () =>
     compile(dataSource, referencedQuery(dataSource, field, placeholders), values.length),
   )
-  const { records } = await execute(session, statement, values)
+  const { records } = await execute(session, statement, values).catch((error: unknown) => {
+    // If the database cannot compare the value with the key, it is the key of no record.
+    if (field.relation === undefined) throw error
+    if (violationOf(error, dataSource, field.relation.inverseEntityMetadata) === undefined) throw error
+    return { records: [] }
+  })
   return records.length > 0
 }
 
@@ -109,7 +114,7 @@ function referencedQuery(
   placeholders: readonly string[],
 ): SelectQueryBuilder<ObjectLiteral> {
   const target = relation?.inverseEntityMetadata.target ?? ''
-  const builder = dataSource.createQueryBuilder(target, 'r').select('1', '0')
+  const builder = selectFrom(dataSource, target, 'r').addSelect('1', '0')
   for (const [index, stored] of columns.entries()) {
     const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
     const column = columnSql(dataSource, referenced, 'r')

@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { Column, Entity, PrimaryGeneratedColumn, type ValueTransformer } from 'typeorm'
 import { adminRule, hashPassword, Resource, UserAccount, userRule, verifyPassword } from 'typeorm-resources'
 import { basic, send } from '../client'
 import { openWorld, type World, type WorldOptions } from '../world/world'
@@ -87,6 +87,34 @@ test('a password that stands in the database unhashed lets nobody in', async () 
     },
   })
   expect((await send(url, 'GET /api/careless/', { as: 'al' })).status).toBe(401)
+})
+
+const emailOnly: ValueTransformer = {
+  to: (value: unknown) => {
+    if (String(value).includes('@')) return value
+    throw new Error('not an e-mail address')
+  },
+  from: (value: unknown) => value,
+}
+
+@Entity()
+@Resource({ auth: userRule() })
+@UserAccount()
+class Subscriber {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', length: 100, transformer: emailOnly }) username!: string
+  @Column({ length: 100 }) password!: string
+}
+
+test('a username that its transformer rejects is that of no user', async () => {
+  const { url } = await openFor({
+    entities: [Subscriber],
+    seed: async (source) => {
+      await source.getRepository(Subscriber).insert({ username: 'al@x', password: await hashPassword('al') })
+    },
+  })
+  expect((await send(url, 'GET /api/subscriber/', from('al@x', 'al'))).status).toBe(200)
+  expect((await send(url, 'GET /api/subscriber/', from('al', 'al'))).status).toBe(401)
 })
 
 test('a changed password, and a user who was deleted, hold at once', async () => {
