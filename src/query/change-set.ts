@@ -105,8 +105,10 @@ function planChanges(
 
 function parseValue(resource: Resource, field: Field, json: unknown): unknown {
   if (json === null) {
-    if (field.nullable) return null
-    throw new ValueError(`must be ${field.valueType.description}, not null`)
+    if (!field.nullable) throw new ValueError(`must be ${field.valueType.description}, not null`)
+    // A foreign key that is null contains no key, which the transformer of the key could convert.
+    if (field.relation === undefined) field.valueType.checkNull?.()
+    return null
   }
   const value = field.valueType.fromJson(json)
   const [column] = field.columns

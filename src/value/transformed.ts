@@ -54,7 +54,10 @@ export function transformedType(
     const storedAs = stored === undefined ? '' : ` and converts to ${stored.description}`
     const description = `a value that the transformer of its column accepts${storedAs}`
     try {
-      return isStorableValue(to(value), stored) ? value : refuse(description)
+      const converted = to(value)
+      // TypeORM stores `undefined` as NULL. Any other value than null would be lost.
+      const isNull = value === null && converted === undefined
+      return isNull || isStorableValue(converted, stored) ? value : refuse(description)
     } catch {
       return refuse(description)
     }
@@ -65,6 +68,7 @@ export function transformedType(
     operators: valueType.operators.filter((operator) => isText || !operator.endsWith('like')),
     fromText: (text) => check(valueType.fromText(text)),
     fromJson: (json) => check(valueType.fromJson(json)),
+    checkNull: () => void check(null),
   }
 }
 

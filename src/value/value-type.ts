@@ -72,6 +72,8 @@ export interface ValueType {
   readonly fromText: (text: string) => unknown
   /** Parses a value of a request body, which is never null. @throws {ValueError} */
   readonly fromJson: (json: unknown) => unknown
+  /** Checks whether a nullable column accepts null. Undefined for types that always do. @throws {ValueError} */
+  readonly checkNull?: () => void
   /** Renders a value for a record, which is never null. */
   readonly toJson: (value: unknown) => Json
 }

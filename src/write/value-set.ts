@@ -13,16 +13,26 @@ export interface ValueSet {
   readonly shape: string | undefined
 }
 
-/** Binds values by column and returns them by property. A foreign key is set as the value of its relation. */
-export function toValueSet(dataSource: DataSource, values: readonly ColumnValue[], bind: Bind): ValueSet {
+/**
+ * Binds values by column and returns them by property. A foreign key is set as the value of its relation.
+ * @param statement decides about values that a transformer converts to `undefined`: an UPDATE sets NULL, as TypeORM's
+ * does. An INSERT sets NULL only if the value is `null` and the column accepts it; otherwise the column's default
+ * applies
+ */
+export function toValueSet(
+  dataSource: DataSource,
+  values: readonly ColumnValue[],
+  bind: Bind,
+  statement: 'insert' | 'update',
+): ValueSet {
   const members: [column: ColumnMetadata, member: unknown][] = []
   const { written } = dialectOf(dataSource)
   let shape: string | undefined = ''
   for (const [column, value] of values) {
     const stored = toStored(dataSource, column, value)
-    if (stored === undefined) continue
-    if (isBindable(dataSource, column, stored)) {
-      const name = bind(written(column, stored))
+    if (stored === undefined && statement === 'insert' && (value !== null || !column.isNullable)) continue
+    if (stored === undefined || isBindable(dataSource, column, stored)) {
+      const name = bind(stored === undefined ? null : written(column, stored))
       members.push([column, () => name])
       if (shape !== undefined) shape += `\n${column.databaseName}`
     } else {
@@ -42,9 +52,10 @@ export function toValueSet(dataSource: DataSource, values: readonly ColumnValue[
 function toStored({ driver }: DataSource, column: ColumnMetadata, value: unknown): unknown {
   if (typeof value === 'function') return value
   const keyColumn = endOfReferences(column)
-  // TypeORM does not apply the transformer of the key to a foreign key.
+  // TypeORM does not apply the transformer of the key to a foreign key. The transformer need not accept null: keys are
+  // never null.
   const usesKeyTransformer =
-    keyColumn !== column && keyColumn.transformer !== undefined && column.transformer === undefined
+    keyColumn !== column && keyColumn.transformer !== undefined && column.transformer === undefined && value !== null
   return driver.preparePersistentValue(
     usesKeyTransformer ? driver.preparePersistentValue(value, keyColumn) : value,
     column,

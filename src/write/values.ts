@@ -26,7 +26,7 @@ export async function insertValues(session: DbSession, resource: Resource, entit
   generateKey(dataSource, resource, entity, canReturn)
   const returnedColumns = !canReturn ? [] : isTable(columns) ? columns : key.columns
   const { values, bind } = gather()
-  const { toSet, shape } = toValueSet(dataSource, columnValues(metadata, entity), bind)
+  const { toSet, shape } = toValueSet(dataSource, columnValues(metadata, entity), bind, 'insert')
   const defaults = spelledDefaults(dataSource, metadata, entity)
   const defaultsKey = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
   const cacheKey = shape === undefined ? undefined : `INSERT ${resource.name}${shape}${defaultsKey.join('')}`
@@ -60,7 +60,7 @@ export async function updateValues(
   const { metadata, columns } = resource
   const canReturn = isTable(columns) && dialectOf(dataSource).returning(dataSource, 'update')
   const { values, bind } = gather()
-  const { toSet, shape } = toValueSet(dataSource, changed, bind)
+  const { toSet, shape } = toValueSet(dataSource, changed, bind, 'update')
   const placeholders = bindTarget(dataSource, resource, target, bind)
   const { maxBytes } = target
   const cacheKey = shape === undefined ? undefined : `UPDATE ${resource.name} ${maxBytes}${shape}`
