@@ -136,9 +136,14 @@ export function decimalType({ whole, fraction, significant }: DecimalShape): Val
   })
 }
 
+/** Digits that identify every double. `toLocaleString` throws for more than 21. */
+const maxDoubleDigits = 17
+
+/** Renders a decimal that the driver or a listener returns as a number. */
 function renderDecimal(value: number, fraction: number, significant: number): string {
+  if (!Number.isFinite(value)) return String(value)
   const [integerPart = '', fractionPart = ''] = value
-    .toLocaleString('en', { useGrouping: false, maximumSignificantDigits: significant })
+    .toLocaleString('en', { useGrouping: false, maximumSignificantDigits: Math.min(significant, maxDoubleDigits) })
     .split('.')
   // A column of scale 2 shows two digits after the point; a column without a scale shows the digits of the value.
   const decimals = fraction < significant ? fractionPart.padEnd(fraction, '0') : fractionPart

@@ -53,7 +53,8 @@ function writeIfMatch<T>(
 
 /**
  * Whether reading a written record may fail: a transformer may throw, and the expression of a virtual column is not
- * part of RETURNING but of a second statement, which may fail.
+ * part of RETURNING but of a second statement, which may fail. The value types of other columns must
+ * render every value that a driver returns, whatever its options and type parsers are.
  */
 export function mayFailToRead({ columns }: Resource): boolean {
   return !isTable(columns) || columns.some(({ valueColumn }) => valueColumn.transformer !== undefined)
