@@ -19,10 +19,10 @@ import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import { renderEnvelope } from '../response/envelope'
 import { countedLength } from '../response/held-bytes'
 import { emptyResponse, type HttpResponse, jsonResponse, notModifiedResponse } from '../response/http-response'
-import type { Resource } from '../schema/registry'
 import { requireReferences } from '../write/references'
 import { validateChanges } from '../write/validate'
-import { deleteRow, insertRow, type Saved } from '../write/write'
+import { deleteRow, insertRow } from '../write/write'
+import type { WrittenRecord } from '../write/writer'
 import { readItem } from './budget'
 import { notFound, requireTarget } from './found'
 import { hashPasswords } from './hash-passwords'
@@ -62,7 +62,7 @@ export const create: Action = async (service, request, principal) => {
   // A comma, between the values of a key of several, may stand in a path.
   const key = jsonReaderOf(resource.key, resource, session.dataSource)(saved.raw)
   const segment = encodeURIComponent(String(key)).replaceAll('%2C', ',')
-  return answerSaved(201, resource, saved, { Location: `${collection}${segment}/` })
+  return answerSaved(201, saved, { Location: `${collection}${segment}/` })
 }
 
 export const read: Action = async ({ limits }, request) => {
@@ -89,7 +89,7 @@ export const update: Action = async (service, request, principal) => {
     async () => (await updateAtOnce(request, principal, body)) ?? updateFound(service, request, principal, body),
   )
   if (updated === undefined) throw notFound(request)
-  return answerSaved(200, request.resource, updated)
+  return answerSaved(200, updated)
 }
 
 export const remove: Action = async (_, request, principal) => {
@@ -119,10 +119,8 @@ async function readBody({ limits }: Service, request: ResourceRequest): Promise<
 /** Answers with a record, and the tag of what is stored. */
 function answerSaved(
   status: 200 | 201,
-  resource: Resource,
-  { json, tag, shown }: Saved,
+  { json, tag }: WrittenRecord,
   headers: HttpResponse['headers'] = {},
 ): HttpResponse {
-  const body = shown === undefined ? json : JSON.stringify(recordOfRow(resource)(shown))
-  return jsonResponse(status, body, { ...headers, ETag: tag })
+  return jsonResponse(status, json, { ...headers, ETag: tag })
 }

@@ -13,7 +13,8 @@ import type { Resource } from '../schema/registry'
 import { requireReferences } from '../write/references'
 import { fieldsWithoutRead, updateWithoutRead } from '../write/update-without-read'
 import { validateChanges } from '../write/validate'
-import { type Saved, updateRow } from '../write/write'
+import { renderLoaded, updateRow } from '../write/write'
+import type { WrittenRecord } from '../write/writer'
 import { requireTarget } from './found'
 import { hashPasswords } from './hash-passwords'
 import type { ResourceRequest, Service } from './service'
@@ -33,7 +34,7 @@ export async function updateAtOnce(
   request: ResourceRequest,
   principal: Principal,
   body: Body,
-): Promise<Saved | undefined> {
+): Promise<WrittenRecord | undefined> {
   const { resource, session, headers } = request
   const allowedNames = fieldsWithoutRead(resource, session.dataSource)
   const isConditional = headers['if-match'] !== undefined || headers['if-none-match'] !== undefined
@@ -68,7 +69,7 @@ export async function updateFound(
   request: ResourceRequest,
   principal: Principal,
   body: Body,
-): Promise<Saved | undefined> {
+): Promise<WrittenRecord | undefined> {
   const { resource, session } = request
   const found = await requireTarget(request, principal, 'entityColumns')
   const [row = found.row] = await afterLoad(session, resource, [found.row])
@@ -76,7 +77,9 @@ export async function updateFound(
   const changes = planUpdate(resource, body, shownIn(resource, row), errors)
   await validateChanges(resource, row, changes, errors)
   await requireReferences(session, resource, { changes, stored: row }, errors)
-  if (changes.size === 0) return { raw: found.raw, ...recordStored(resource, found.row), shown: row }
+  if (changes.size === 0) {
+    return renderLoaded(resource, { raw: found.raw, ...recordStored(resource, found.row) }, row)
+  }
   return updateRow(session, resource, found.target, await hashPasswords(service, request, principal, changes), row)
 }
 

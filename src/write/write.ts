@@ -2,6 +2,7 @@ import type { DbSession } from '../connection/db-session'
 import { transact } from '../connection/statement'
 import type { ChangeSet, WriteTarget } from '../query/query'
 import { afterLoad } from '../read/after-load'
+import { recordOfRow } from '../read/record'
 import { type Row, readerOf } from '../read/row'
 import type { Resource } from '../schema/registry'
 import { directWriter } from './direct-writer'
@@ -10,15 +11,9 @@ import { refuseDelete, refuseWrite } from './refuse-write'
 import { treeWriter } from './tree/writer'
 import type { Writer, WrittenRecord } from './writer'
 
-/** A written record. */
-export interface Saved extends WrittenRecord {
-  /** The row after its load listeners; undefined if the resource has none. */
-  readonly shown?: Row
-}
-
 /** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
-export async function insertRow(session: DbSession, resource: Resource, changes: ChangeSet): Promise<Saved> {
-  const insert = async (inner: DbSession): Promise<Saved> =>
+export async function insertRow(session: DbSession, resource: Resource, changes: ChangeSet): Promise<WrittenRecord> {
+  const insert = async (inner: DbSession): Promise<WrittenRecord> =>
     loadSaved(inner, resource, await writerOf(resource).insert(inner, resource, changes))
   return transactIfLoaded(session, resource, insert).catch((error: unknown) =>
     refuseWrite(error, session, resource, { changes, stored: undefined }),
@@ -37,8 +32,8 @@ export async function updateRow(
   target: WriteTarget,
   changes: ChangeSet,
   stored: Row,
-): Promise<Saved | undefined> {
-  const update = async (inner: DbSession): Promise<Saved | undefined> => {
+): Promise<WrittenRecord | undefined> {
+  const update = async (inner: DbSession): Promise<WrittenRecord | undefined> => {
     const written = await writerOf(resource).update(inner, resource, target, changes)
     return written && loadSaved(inner, resource, written)
   }
@@ -58,7 +53,10 @@ export async function deleteRow(session: DbSession, resource: Resource, target: 
     .catch((error: unknown) => refuseDelete(error, session.dataSource, resource))
 }
 
-/** Runs the write and its load listeners in one transaction: an error in `@AfterLoad` rolls the write back. */
+/**
+ * Runs the write, its load listeners and the rendering of their result in one transaction: an error in `@AfterLoad`, or a
+ * value that cannot be rendered, rolls the write back.
+ */
 function transactIfLoaded<T>(
   session: DbSession,
   resource: Resource,
@@ -67,11 +65,16 @@ function transactIfLoaded<T>(
   return resource.lifecycle.load ? transact(session, write) : write(session)
 }
 
-async function loadSaved(session: DbSession, resource: Resource, written: WrittenRecord): Promise<Saved> {
+async function loadSaved(session: DbSession, resource: Resource, written: WrittenRecord): Promise<WrittenRecord> {
   if (!resource.lifecycle.load) return written
   const row = readerOf(resource.columns, session.dataSource)(written.raw)
   const [shown = row] = await afterLoad(session, resource, [row])
-  return { ...written, shown }
+  return renderLoaded(resource, written, shown)
+}
+
+/** Replaces the JSON of a record by that of the row that load listeners show. The ETag remains that of the stored row. */
+export function renderLoaded(resource: Resource, written: WrittenRecord, shown: Row): WrittenRecord {
+  return { ...written, json: JSON.stringify(recordOfRow(resource)(shown)) }
 }
 
 function writerOf({ metadata, lifecycle }: Resource): Writer {

@@ -4,7 +4,7 @@ import type { ChangeSet, WriteTarget } from '../query/query'
 import { recordStoredRaw, type StoredRecord } from '../read/entity-tag'
 import type { Resource } from '../schema/registry'
 
-/** A written record, as a raw row of the driver and as JSON with its ETag. */
+/** A written record, as a raw row of the driver and as the JSON to respond with. The ETag is that of the stored row. */
 export interface WrittenRecord extends StoredRecord {
   readonly raw: RawRow
 }

@@ -33,6 +33,20 @@ class Sealed {
   }
 }
 
+/** Shows values without a JSON form. */
+@Entity()
+@Resource({ auth })
+class Unshown {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @Column({ type: 'date', nullable: true }) day!: Date | null
+  @Column({ type: 'simple-json', nullable: true }) sum!: unknown
+  @AfterLoad() load(): void {
+    if (this.name === 'day') this.day = new Date(Number.NaN)
+    if (this.name === 'sum') this.sum = { total: 10n }
+  }
+}
+
 @Entity()
 @Resource({ auth: userRule() })
 @UserAccount({ hash: (plain) => plain, verify: (plain, hash) => plain === hash })
@@ -68,7 +82,7 @@ class Listener implements EntitySubscriberInterface<Order> {
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Order, Sealed, Member], source: { subscribers: [Listener] } })
+  world = await openWorld({ entities: [Order, Sealed, Unshown, Member], source: { subscribers: [Listener] } })
 })
 beforeEach(() => world.sql('DELETE FROM "order"'))
 afterAll(() => world.close())
@@ -117,6 +131,18 @@ test('what a listener of loading refuses is not stored', async () => {
   expect((await send(world.url, `PUT ${headers.location}`, { body: { name: 'secret' } })).status).toBe(403)
   expect(await world.sql('SELECT "name" FROM "sealed"')).toEqual([{ name: 'open' }])
 })
+
+test.each(['day', 'sum'])(
+  'a write is not stored if a listener of loading shows a value without a JSON form: %s',
+  async (name) => {
+    await world.sql('DELETE FROM "unshown"')
+    expect((await post(name, 'unshown')).status).toBe(500)
+    expect(await stored('unshown')).toBe(0)
+    const { headers } = await post('open', 'unshown')
+    expect((await send(world.url, `PUT ${headers.location}`, { body: { name } })).status).toBe(500)
+    expect(await world.sql('SELECT "name" FROM "unshown"')).toEqual([{ name: 'open' }])
+  },
+)
 
 test('a name that the column has no letters for is nobody', async () => {
   const { status } = await send(world.url, 'GET /api/member/', { as: '日本' })
