@@ -1,9 +1,9 @@
 import { isDate } from 'node:util/types'
 import type { Driver, QueryRunner } from 'typeorm'
 import { memoize } from '../../schema/memoize'
+import { toBuffer } from '../object-parameter'
 import { keepStatements } from '../prepared-statements'
 import { isOurs } from '../statement-comment'
-import { toBuffer } from './parameter'
 
 type Callback = (error: Error | null, rows?: unknown, fields?: unknown) => void
 
@@ -97,7 +97,7 @@ function hasValues(values: unknown): values is readonly unknown[] {
 /**
  * Whether a value in a statement of the application, such as one that a listener runs, can be a parameter of a prepared
  * statement: mysql2's `query` expands arrays and objects, its `execute` does not. Statements of this service contain
- * only values that can be parameters (`mysqlParameter`), so their values are never written into the SQL.
+ * only values that can be parameters (`parameter` of the dialect), so their values are never written into the SQL.
  */
 function isBindable(value: unknown): boolean {
   return typeof value !== 'object' || value === null || isDate(value) || ArrayBuffer.isView(value)

@@ -1,12 +1,13 @@
+import { isDate } from 'node:util/types'
 import type { EntityMetadata } from 'typeorm'
 import { isComputed } from '../../schema/stored-column'
 import { singleType } from '../../value/number'
 import { checkedColumns, uniqueColumns } from '../constraint'
 import type { ConstraintViolation, Dialect } from '../dialect'
 import { inList, inRows } from '../in-list'
+import { objectParameter } from '../object-parameter'
 import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
 import { mysqlCursor, mysqlOperand } from './cursor'
-import { mysqlParameter } from './parameter'
 
 /** Expression of a text column for exact comparisons, independent of its collation. */
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
@@ -69,7 +70,11 @@ export const mysql: Dialect = {
   // Bits are compared as a number but written as bytes: a parameter of a prepared statement cannot be both.
   bound: (_, stored) => stored,
   written: ({ type }, stored) => (type === 'bit' && typeof stored === 'bigint' ? toBytes(stored) : stored),
-  parameter: mysqlParameter,
+  parameter: (value) => {
+    if (typeof value === 'bigint') return String(value)
+    if (typeof value !== 'object' || value === null || isDate(value)) return value
+    return objectParameter(value)
+  },
   read: ({ valueType, valueColumn }, column) => {
     // As a double: MySQL rounds FLOAT to six digits in results.
     if (valueType === singleType) return `${column} + 0e0`

@@ -1,8 +1,10 @@
+import { isDate } from 'node:util/types'
 import type { ColumnType } from 'typeorm'
 import type { ColumnMetadata } from '../../schema/metadata'
 import { checkedColumns } from '../constraint'
 import type { ConstraintViolation, Dialect } from '../dialect'
 import { inList, toRows } from '../in-list'
+import { objectParameter } from '../object-parameter'
 import { sqliteCompared, sqliteCursor, sqliteOperand } from './cursor'
 import { globPattern } from './glob'
 import { addTimeLimit, whileInTime } from './time-limit'
@@ -58,7 +60,8 @@ export const sqlite: Dialect = {
   parameter: (value) => {
     if (typeof value === 'boolean') return Number(value)
     if (typeof value === 'bigint') return String(value)
-    return value instanceof Date ? value.toISOString().replace('T', ' ').replace('Z', '') : value
+    if (typeof value !== 'object' || value === null) return value
+    return isDate(value) ? value.toISOString().replace('T', ' ').replace('Z', '') : objectParameter(value)
   },
   // Reads integers that a double may not represent as text (specification: Values in JSON), and JSONB, which is binary,
   // as JSON.

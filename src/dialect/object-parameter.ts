@@ -1,13 +1,11 @@
-import { isDate } from 'node:util/types'
-
 /**
- * Converts the value of a bind parameter into one that mysql2 accepts. An object that is neither a date nor binary,
- * such as the decimal number of a library, is sent as the result of its `toString()`: mysql2 would send it as JSON.
+ * Converts an object that is not a date into a bind parameter of mysql2 and of SQLite's drivers: binary data into a
+ * `Buffer`, and an object of another class, such as the decimal number of a library, into the result of its `toString()`.
+ * The drivers would treat it otherwise: better-sqlite3 spreads an array over the placeholders of other columns, sqlite3
+ * stores `[object Object]`, and mysql2 sends JSON.
  * @throws {TypeError} for an array, and for an object without its own `toString()`
  */
-export function mysqlParameter(value: unknown): unknown {
-  if (typeof value === 'bigint') return String(value)
-  if (typeof value !== 'object' || value === null || isDate(value)) return value
+export function objectParameter(value: object): Buffer | string {
   return ArrayBuffer.isView(value) ? toBuffer(value) : textOf(value)
 }
 
