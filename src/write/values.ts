@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { DataSource, ObjectLiteral } from 'typeorm'
+import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
 import { compile, gather, statementOf } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { executeWrite, type RawRow } from '../connection/statement'
@@ -9,6 +9,7 @@ import { type ColumnValue, columnValues, setPath } from '../read/entity'
 import { sizeCondition } from '../read/measure'
 import { fromValues, readerOf, selection } from '../read/row'
 import { readRawItem } from '../read/select'
+import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import type { ReadColumn } from '../schema/stored-column'
@@ -26,7 +27,7 @@ export async function insertValues(session: DbSession, resource: Resource, entit
   generateKey(dataSource, resource, entity, canReturn)
   const returnedColumns = !canReturn ? [] : isTable(columns) ? columns : key.columns
   const { values, bind } = gather()
-  const { toSet, shape } = toValueSet(dataSource, columnValues(metadata, entity), bind, 'insert')
+  const { toSet, shape } = toValueSet(dataSource, insertedValues(metadata, entity), bind, 'insert')
   const defaults = spelledDefaults(dataSource, metadata, entity)
   const defaultsKey = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
   const cacheKey = shape === undefined ? undefined : `INSERT ${resource.name}${shape}${defaultsKey.join('')}`
@@ -132,6 +133,23 @@ function insertedColumns(columns: readonly ColumnMetadata[]): string[] | undefin
   if (columns.every((column) => column.asExpression === undefined)) return undefined
   return columns.filter((column) => column.isInsert && column.asExpression === undefined).map((one) => one.propertyPath)
 }
+
+/**
+ * The values of an entity by column, and `undefined` for properties without a value whose column has a transformer.
+ * TypeORM would call the transformer when the statement is compiled, and the cached statement would store the same
+ * result in each record.
+ */
+function insertedValues(metadata: EntityMetadata, entity: ObjectLiteral): readonly ColumnValue[] {
+  const absent = transformedColumns(metadata).filter((column) => column.getEntityValue(entity) === undefined)
+  return [...columnValues(metadata, entity), ...absent.map((column): ColumnValue => [column, undefined])]
+}
+
+const transformedColumns = memoize(({ columns }: EntityMetadata): readonly ColumnMetadata[] =>
+  columns.filter(
+    ({ transformer, isInsert, isVirtualProperty, asExpression }) =>
+      transformer !== undefined && isInsert && !isVirtualProperty && asExpression === undefined,
+  ),
+)
 
 /**
  * Generates UUIDs in the application where the database cannot, as TypeORM does.

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   Column,
   CreateDateColumn,
@@ -75,6 +76,15 @@ class Strange {
   @Column({ type: 'varchar', nullable: true, transformer: once }) once!: unknown
 }
 
+/** Its transformers make values of nothing. */
+@Entity()
+@Resource({ auth: everybody })
+class Stamped {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', nullable: true, transformer: { to: (value) => value ?? randomUUID(), from: String } })
+  token!: string
+}
+
 /** Its transformer hands on whatever it is given. */
 @Entity()
 @Resource({ auth: everybody, ownerField: 'owner' })
@@ -135,7 +145,7 @@ class Snake {
 let world: World
 let named: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Changed, Strange, Owned, Odd, Member] })
+  world = await openWorld({ entities: [Changed, Strange, Stamped, Owned, Odd, Member] })
   named = await openWorld({ entities: [Snake], source: { namingStrategy: new SnakeNames() } })
 })
 afterAll(async () => {
@@ -214,6 +224,12 @@ test('what a transformer takes says what a property is, whatever its declaration
     expect((await post('strange', { id })).json()).toMatchObject({ status: 400, errors: [{ field: 'id' }] })
   }
   expect((await get('strange?id__like=5%25')).status).toBe(400)
+})
+
+test('a transformer converts the value of a field that is left out for each record', async () => {
+  const replies = [await post('stamped', {}), await post('stamped', {}), await post('stamped', {})]
+  expect(new Set(replies.map((reply) => (reply.json() as Stamped).token)).size).toBe(3)
+  expect((await post('stamped', { token: 'given' })).json()).toMatchObject({ token: 'given' })
 })
 
 test('what a transformer cannot read back is not stored', async () => {
