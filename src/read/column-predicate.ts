@@ -38,7 +38,15 @@ function bindStored({ dataSource, stored, bind }: Side, value: unknown): string 
   return dialectOf(dataSource).operand(stored, bind(toParameter(dataSource, stored, value)))
 }
 
-export const any = (conditions: readonly string[]): string => `(${conditions.join(' OR ')})`
+/** Maximum number of conditions in one chain of ORs. For SQLite each OR of a chain is a further level of depth. */
+const maxChainLength = 64
+
+/** Predicate that one of the conditions holds. Many become a tree, because SQLite limits the depth of expressions. */
+export function any(conditions: readonly string[]): string {
+  if (conditions.length <= maxChainLength) return `(${conditions.join(' OR ')})`
+  const middle = conditions.length >> 1
+  return `(${any(conditions.slice(0, middle))} OR ${any(conditions.slice(middle))})`
+}
 export const all = (conditions: readonly string[]): string => `(${conditions.join(' AND ')})`
 
 const isAny: ToSql = (side, values) =>
@@ -85,6 +93,18 @@ const exactComparisons: Readonly<Record<OperatorName, ToSql>> = {
   ilike: matchAny(true),
 }
 
+/**
+ * Whether a value stands for a single stored value, and not for a range of them. A transformer may store less than
+ * records show, such as only the day, or in another order: then a range from the stored value to the stored upper bound
+ * would be empty.
+ */
+function isSingle({ dataSource, stored }: Side, value: unknown): boolean {
+  if (stored.valueColumn.transformer === undefined) return false
+  const upperBound = stored.valueType.upperBound?.(value)
+  const toStored = (bound: unknown) => toParameter(dataSource, stored, bound) as number | string | Date
+  return upperBound !== undefined && !(toStored(value) < toStored(upperBound))
+}
+
 /** Binds the exclusive upper bound of a value's range. @returns undefined if the range has no upper bound */
 function bindUpperBound(side: Side, value: unknown): string | undefined {
   const upperBound = side.stored.valueType.upperBound?.(value)
@@ -109,8 +129,8 @@ const atOrAfterUpperBound = (side: Side, value: unknown): string => {
 
 /**
  * Maximum number of values that are compared one by one with OR, which can use an index. Longer lists become one IN
- * over the truncated column: with OR, 500 dates took SQLite 7 seconds for 100,000 rows, and more than 256 exceeded its
- * maximum expression depth.
+ * over the truncated column: with OR, 500 dates took SQLite 7 seconds for 100,000 rows. Columns in which a transformer
+ * stores dates as numbers or texts cannot be truncated.
  */
 const maxAlternatives = 4
 
@@ -118,12 +138,21 @@ const maxAlternatives = 4
 const isToMillisecond = (value: unknown): boolean => value instanceof Date && resolution(value) === 1
 
 const isWithinAny: ToSql = (side, values) => {
-  if (values.length <= maxAlternatives) return any(values.map((value) => isWithin(side, value)))
+  if (values.length <= maxAlternatives || !side.stored.isTemporal) return isOneOfRanges(side, values)
   const shownValues = values.filter((value) => !isToMillisecond(value))
   const millisecondValues = values.filter(isToMillisecond)
   return any([
     ...(shownValues.length > 0 ? [truncatedIn(side, 'shown', shownValues)] : []),
     ...(millisecondValues.length > 0 ? [truncatedIn(side, 'milliseconds', millisecondValues)] : []),
+  ])
+}
+
+function isOneOfRanges(side: Side, values: readonly unknown[]): string {
+  const singles = new Set(values.filter((value) => isSingle(side, value)))
+  const ranges = values.filter((value) => !singles.has(value))
+  return any([
+    ...(singles.size > 0 ? [equalsAny(side, [...singles])] : []),
+    ...ranges.map((value) => isWithin(side, value)),
   ])
 }
 
@@ -149,6 +178,16 @@ export function isAnyRow(sides: readonly Side[], rows: readonly (readonly unknow
   )
 }
 
+/** Comparison with all values, of which those that stand for a single stored value are compared exactly. */
+const compareRanges =
+  (operator: OperatorName, compareRange: (side: Side, value: unknown) => string): ToSql =>
+  (side, values) =>
+    all(
+      values.map((value) =>
+        isSingle(side, value) ? exactComparisons[operator](side, [value]) : compareRange(side, value),
+      ),
+    )
+
 /**
  * Comparisons with values that stand for a range. A date-time is a range because it is shown to the second only
  * (specification: Date-times); times and dates are ranges because SQLite may store more digits than are shown.
@@ -157,7 +196,7 @@ const rangeComparisons: Readonly<Record<OperatorName, ToSql>> = {
   ...exactComparisons,
   eq: isWithinAny,
   in: isWithinAny,
-  ne: (side, values) => all(values.map((value) => `NOT (${isWithin(side, value)})`)),
-  lte: (side, values) => all(values.map((value) => beforeUpperBound(side, value))),
-  gt: (side, values) => all(values.map((value) => atOrAfterUpperBound(side, value))),
+  ne: compareRanges('ne', (side, value) => `NOT (${isWithin(side, value)})`),
+  lte: compareRanges('lte', beforeUpperBound),
+  gt: compareRanges('gt', atOrAfterUpperBound),
 }

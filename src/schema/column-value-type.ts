@@ -32,13 +32,24 @@ export function isBinary(column: ColumnMetadata, dataSource: DataSource): boolea
  * @returns undefined for a column type that has no JSON form
  */
 export function valueTypeOf(column: ColumnMetadata, dataSource: DataSource): ValueType | undefined {
-  const entry = findEntry(column, dataSource)
-  const valueType = typeof entry === 'function' ? entry(column, dataSource) : entry
+  const valueType = columnTypeOf(column, dataSource)
   if (column.transformer !== undefined) {
     return transformedType(valueType, designTypeOf(column), [column.transformer].flat())
   }
   if (valueType === undefined || valueType === 'binary') return undefined
   return column.isArray ? arrayOf(valueType, column, dataSource) : valueType
+}
+
+/** Whether the column type is one of dates, times or date-times. A transformer may store them in other column types. */
+export function isTemporal(column: ColumnMetadata, dataSource: DataSource): boolean {
+  const valueType = columnTypeOf(column, dataSource)
+  return typeof valueType === 'object' && valueType.upperBound !== undefined
+}
+
+/** The value type of the stored values: that of the column type, without the column's transformer. */
+function columnTypeOf(column: ColumnMetadata, dataSource: DataSource): ValueType | 'binary' | undefined {
+  const entry = findEntry(column, dataSource)
+  return typeof entry === 'function' ? entry(column, dataSource) : entry
 }
 
 /**

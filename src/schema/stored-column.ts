@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import type { ValueType } from '../value/value-type'
-import { valueTypeOf } from './column-value-type'
+import { isTemporal, valueTypeOf } from './column-value-type'
 import type { ColumnMetadata } from './metadata'
 
 /** A column that statements read, and how to read its values. */
@@ -18,6 +18,8 @@ export interface ReadColumn {
 /** A column whose values have a JSON form. */
 export interface StoredColumn extends ReadColumn {
   readonly valueType: ValueType
+  /** Whether the database stores dates or times, so that it can truncate the column. */
+  readonly isTemporal: boolean
 }
 
 export function buildReadColumn(column: ColumnMetadata, dataSource: DataSource): ReadColumn {
@@ -28,7 +30,7 @@ export function buildReadColumn(column: ColumnMetadata, dataSource: DataSource):
 /** @returns undefined for a column type that has no JSON form */
 export function buildStoredColumn(column: ColumnMetadata, dataSource: DataSource): StoredColumn | undefined {
   const { valueType, ...read } = buildReadColumn(column, dataSource)
-  return valueType && { ...read, valueType }
+  return valueType && { ...read, valueType, isTemporal: isTemporal(read.valueColumn, dataSource) }
 }
 
 /** Whether a query computes the values, which may then be of another type than the declared one. */

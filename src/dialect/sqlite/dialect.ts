@@ -42,9 +42,10 @@ export const sqlite: Dialect = {
   equalsAny: (column, _, values) => inList(column, values),
   equalsAnyRow: (columns, _, rows) => `(${columns.join(', ')}) IN (VALUES ${toRows(rows)})`,
   truncated: ({ valueColumn: { type } }, column, digits) => {
+    const shownLength = shownLengths.get(type)
+    if (digits === 'shown' || shownLength !== undefined) return `substr(${column}, 1, ${shownLength ?? 19})`
     // Operands have no trailing zeros (see `bound`).
-    if (digits === 'milliseconds') return `rtrim(substr(${column}, 1, 23), '0')`
-    return `substr(${column}, 1, ${shownLengths.get(type) ?? 19})`
+    return `rtrim(substr(${column}, 1, 23), '0')`
   },
   matches: (column, pattern, ignoreCase, bind) => `${column} GLOB ${bind(globPattern(pattern, ignoreCase))}`,
   equalsText: (left, right) => `${left} = ${right}`,
