@@ -2,7 +2,6 @@ import type { DataSource, DataSourceOptions, Driver, EntityMetadata, QueryRunner
 import type { CursorValue } from '../request/cursor'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
-import type { ValueType } from '../value/value-type'
 
 /** A violation of a constraint of the database by a failed statement. */
 export type ConstraintViolation =
@@ -77,11 +76,11 @@ export type Digits = 'shown' | 'milliseconds'
  */
 export interface Dialect {
   /** Predicate that a column equals one of the values. */
-  readonly equalsAny: (column: string, valueType: ValueType, values: readonly string[]) => string
+  readonly equalsAny: (stored: StoredColumn, column: string, values: readonly string[]) => string
   /** Predicate that the columns together equal one of the rows of values. */
   readonly equalsAnyRow: (
+    stored: readonly StoredColumn[],
     columns: readonly string[],
-    valueTypes: readonly ValueType[],
     rows: readonly (readonly string[])[],
   ) => string
   /** Expression that truncates a date, time or date-time column to a precision. */
@@ -90,7 +89,13 @@ export interface Dialect {
    * Predicate that a text matches a LIKE pattern, whose escape character is `\` (specification: Operators).
    * @param bind binds the pattern after its conversion to the syntax of this database
    */
-  readonly matches: (column: string, pattern: string, ignoreCase: boolean, bind: (pattern: string) => string) => string
+  readonly matches: (
+    stored: StoredColumn,
+    column: string,
+    pattern: string,
+    ignoreCase: boolean,
+    bind: (pattern: string) => string,
+  ) => string
   /** Predicate that two texts are equal character by character, whatever the collation treats as equal. */
   readonly equalsText: (left: string, right: string) => string
   /** Converts a value, as prepared by TypeORM for the column, into the value that is bound in comparisons. */

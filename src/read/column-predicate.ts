@@ -59,8 +59,8 @@ const isAny: ToSql = (side, values) =>
 
 const equalsAny: ToSql = (side, values) =>
   dialectOf(side.dataSource).equalsAny(
+    side.stored,
     side.column,
-    side.stored.valueType,
     values.map((value) => bindStored(side, value)),
   )
 
@@ -75,7 +75,7 @@ const matchAny =
     any(
       values.map((value) => {
         const pattern = String(toParameter(dataSource, stored, value))
-        return dialectOf(dataSource).matches(column, pattern, ignoreCase, bind)
+        return dialectOf(dataSource).matches(stored, column, pattern, ignoreCase, bind)
       }),
     )
 
@@ -172,8 +172,8 @@ export function isAnyRow(sides: readonly Side[], rows: readonly (readonly unknow
     return any(rows.map((row) => all(sides.map((side, index) => compareColumn(side, 'eq', [row[index]])))))
   }
   return dialectOf(dataSource).equalsAnyRow(
+    sides.map(({ stored }) => stored),
     sides.map((side) => (side.stored.valueType.upperBound === undefined ? side.column : truncated(side, 'shown'))),
-    sides.map(({ stored }) => stored.valueType),
     rows.map((row) => sides.map((side, index) => bindStored(side, row[index]))),
   )
 }

@@ -50,7 +50,8 @@ export function bindComparison(
 /** Compares several columns with rows of values. A row is equal if all its columns are, and null if one of them is. */
 function compareRows(sides: readonly Side[], operator: OperatorName, values: readonly (readonly unknown[])[]): string {
   const equal = isAnyRow(sides, values)
-  return operator === 'ne' ? `(NOT ${equal} AND ${isNotNull(sides)})` : equal
+  // In parentheses, because NOT may bind more strongly than IN: MySQL's `sql_mode` HIGH_NOT_PRECEDENCE.
+  return operator === 'ne' ? `(NOT (${equal}) AND ${isNotNull(sides)})` : equal
 }
 
 const isNull = (sides: readonly Side[]): string => any(sides.map(({ column }) => `${column} IS NULL`))

@@ -119,7 +119,7 @@ function referencedQuery(
     const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
     const column = columnSql(dataSource, referenced, 'r')
     const { equalsAny, operand } = dialectOf(dataSource)
-    builder.andWhere(equalsAny(column, stored.valueType, [operand(referenced, placeholders[index] ?? '')]))
+    builder.andWhere(equalsAny(referenced, column, [operand(referenced, placeholders[index] ?? '')]))
   }
   return builder.limit(1)
 }

@@ -5,8 +5,10 @@ import {
   Column,
   Entity,
   Index,
+  ManyToOne,
   PrimaryColumn,
   PrimaryGeneratedColumn,
+  type Relation,
   Tree,
   TreeChildren,
   TreeParent,
@@ -66,6 +68,23 @@ class Node {
 class Named {
   @PrimaryColumn({ type: 'varchar', length: 100 }) code!: string
   @Column() count!: number
+}
+
+/** A key of several numbers. */
+@Entity()
+@Resource({ auth: everybody })
+class Pair {
+  @PrimaryColumn() left!: number
+  @PrimaryColumn() right!: number
+}
+
+/** Texts that are shorter than their columns. */
+@Entity()
+@Resource({ auth: everybody })
+class Padded {
+  @PrimaryColumn({ type: 'char', length: 10 }) code!: string
+  @Column({ type: 'nchar', length: 10 }) title!: string
+  @ManyToOne(() => Padded, { nullable: true }) next!: Relation<Padded> | null
 }
 
 const parseUuid = (text: string): Uint8Array =>
@@ -128,6 +147,7 @@ const modes = [
   'ORACLE,NO_BACKSLASH_ESCAPES',
   'MSSQL',
   'PIPES_AS_CONCAT,IGNORE_SPACE,HIGH_NOT_PRECEDENCE,NO_BACKSLASH_ESCAPES',
+  'PAD_CHAR_TO_FULL_LENGTH',
 ]
 
 /** Each would end a string, or begin one, in some mode, if it were written into a statement. */
@@ -174,7 +194,7 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({
-      entities: [User, Note, Heard, Node, Named, Keyed, Priced, Tagged],
+      entities: [User, Note, Heard, Node, Named, Keyed, Priced, Tagged, Pair, Padded],
       seed: async (dataSource) => {
         await useMode(dataSource, mode)
         await dataSource.getRepository(User).insert({ username: 'ann', password: await hashPassword('ann') })
@@ -284,6 +304,44 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     const body = { tags: ['a', 'b'], letters: ['a'], title: texts[0] }
     expect((await post('tagged', body)).json()).toMatchObject(body)
     expect((await post('tagged', { tags: [1, 2], title: '' })).json()).toMatchObject({ tags: ['1', '2'], letters: [] })
+  })
+
+  test('records whose key is none of many are found', async () => {
+    const rows = Array.from({ length: 8 }, (_, index) => ({ left: index + 1, right: 1 }))
+    for (const row of rows) expect((await post('pair', row)).status).toBe(201)
+    const query = rows.slice(0, 5).map(({ left, right }) => `id__ne=${left},${right}`)
+    expect(await ids(`pair?${query.join('&')}`)).toEqual(['6,1', '7,1', '8,1'])
+  })
+
+  test('a text that is shorter than its column is shown, found, changed and deleted as it was sent', async () => {
+    for (const code of ['b', 'bc', 'a']) {
+      const next_id = code === 'b' ? null : 'b'
+      const created = await post('padded', { code, title: `${code}x`, next_id })
+      expect([created.status, created.headers.location]).toEqual([201, `/api/padded/${code}/`])
+      expect(created.json()).toEqual({ id: code, code, title: `${code}x`, next_id })
+      expect((await get(`padded/${code}/`)).json()).toEqual(created.json())
+    }
+    expect(await ids('padded?title=bx')).toEqual(['b'])
+    expect(await ids('padded?title__in=bx,ax,q,r,s')).toEqual(['a', 'b'])
+    expect(await ids('padded?title__like=_x&code__ilike=B')).toEqual(['b'])
+    expect(await ids('padded?next=b&next__title=bx')).toEqual(['a', 'bc'])
+    const walked: unknown[] = []
+    let path = '/api/padded/?ordering=title&limit=1&after='
+    while (path !== '' && walked.length < 9) {
+      const page = (await send(world.url, `GET ${path}`)).json() as {
+        meta: { next: string }
+        objects: { id: unknown }[]
+      }
+      walked.push(...page.objects.map(({ id }) => id))
+      path = page.meta.next
+    }
+    expect(walked).toEqual(['a', 'bc', 'b'])
+    expect((await put('padded/a', { title: 'new', next_id: 'bc' })).json()).toMatchObject({
+      title: 'new',
+      next_id: 'bc',
+    })
+    expect((await put('padded/a', { next_id: 'c' })).status).toBe(400)
+    for (const code of ['a', 'bc', 'b']) expect((await send(world.url, `DELETE /api/padded/${code}/`)).status).toBe(204)
   })
 
   test('no text is a name or password of somebody', async () => {

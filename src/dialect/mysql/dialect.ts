@@ -1,6 +1,6 @@
 import { isDate } from 'node:util/types'
 import type { EntityMetadata } from 'typeorm'
-import { isComputed } from '../../schema/stored-column'
+import { isComputed, type ReadColumn, type StoredColumn } from '../../schema/stored-column'
 import { singleType } from '../../value/number'
 import { checkedColumns, uniqueColumns } from '../constraint'
 import type { ConstraintViolation, Dialect } from '../dialect'
@@ -11,6 +11,15 @@ import { mysqlCursor, mysqlOperand } from './cursor'
 
 /** Expression of a text column for exact comparisons, independent of its collation. */
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
+
+const isText = ({ valueType }: StoredColumn): boolean => valueType.name === 'text'
+
+/** Types of a fixed length. */
+const paddedTypes: ReadonlySet<string> = new Set(['char', 'nchar', 'national char'])
+
+/** Expression of a column without the blanks that `char` is filled up with if `sql_mode` has `PAD_CHAR_TO_FULL_LENGTH`. */
+const unpadded = ({ valueColumn }: ReadColumn, column: string): string =>
+  paddedTypes.has(String(valueColumn.type)) ? `TRIM(TRAILING ' ' FROM ${column})` : column
 
 /**
  * Types that are read as text because the driver changes their values: it parses JSON, so that TypeORM would parse a
@@ -39,15 +48,17 @@ const driverMessages =
 /** The dialect of MySQL and MariaDB. */
 export const mysql: Dialect = {
   // The first comparison can use an index; the second one is exact.
-  equalsAny: (column, valueType, values) => {
+  equalsAny: (stored, column, values) => {
     const equal = inList(column, values)
-    return valueType.name === 'text' ? `(${equal} AND ${inList(exact(column), values)})` : equal
+    return isText(stored) ? `(${equal} AND ${inList(exact(unpadded(stored, column)), values)})` : equal
   },
-  equalsAnyRow: (columns, valueTypes, rows) => {
-    const isText = valueTypes.map(({ name }) => name === 'text')
+  equalsAnyRow: (stored, columns, rows) => {
     const equal = inRows(columns, rows)
-    if (!isText.includes(true)) return equal
-    const exactColumns = columns.map((column, index) => (isText[index] ? exact(column) : column))
+    if (!stored.some(isText)) return equal
+    const exactColumns = stored.map((one, index) => {
+      const column = columns[index] ?? ''
+      return isText(one) ? exact(unpadded(one, column)) : column
+    })
     return `(${equal} AND ${inRows(exactColumns, rows)})`
   },
   // Truncates the text before the cast, because a cast may round.
@@ -57,8 +68,8 @@ export const mysql: Dialect = {
     if (type === 'time') return `CAST(LEFT(${column}, 8) AS TIME)`
     return digits === 'shown' ? `CAST(LEFT(${column}, 19) AS DATETIME)` : `CAST(LEFT(${column}, 23) AS DATETIME(3))`
   },
-  matches: (column, pattern, ignoreCase, bind) => {
-    const text = `CONVERT(${column} USING utf8mb4)`
+  matches: (stored, column, pattern, ignoreCase, bind) => {
+    const text = `CONVERT(${unpadded(stored, column)} USING utf8mb4)`
     // With `|` as escape character: with NO_BACKSLASH_ESCAPES the backslash is not one.
     const escaped = bind(pattern.replace(/\\(.)|(\|)/gsu, (_, character: string | undefined) => `|${character ?? '|'}`))
     const [left, right] = ignoreCase ? [`LOWER(${text})`, `LOWER(${escaped})`] : [text, escaped]
@@ -75,10 +86,11 @@ export const mysql: Dialect = {
     if (typeof value !== 'object' || value === null || isDate(value)) return value
     return objectParameter(value)
   },
-  read: ({ valueType, valueColumn }, column) => {
+  read: (stored, column) => {
+    const { valueType, valueColumn } = stored
     // As a double: MySQL rounds FLOAT to six digits in results.
     if (valueType === singleType) return `${column} + 0e0`
-    return readAsText.has(String(valueColumn.type)) ? `CAST(${column} AS CHAR)` : column
+    return readAsText.has(String(valueColumn.type)) ? `CAST(${column} AS CHAR)` : unpadded(stored, column)
   },
   bytes: (_, column) => `LENGTH(${column})`,
   readBack: undefined,

@@ -26,8 +26,8 @@ const driverMessages =
   /connection terminated|connection ended|timeout exceeded when trying to connect|query read timeout|connection error|not queryable|calling end on the pool|client was closed/i
 
 export const postgres: Dialect = {
-  equalsAny: (column, _, values) => inList(column, values),
-  equalsAnyRow: (columns, _, rows) => inRows(columns, rows),
+  equalsAny: (_, column, values) => inList(column, values),
+  equalsAnyRow: (_, columns, rows) => inRows(columns, rows),
   // A date column needs no truncation, but the values of a computed one may have a time.
   truncated: (stored, column, digits) => {
     const { type } = stored.valueColumn
@@ -35,7 +35,8 @@ export const postgres: Dialect = {
     return `date_trunc('${digits === 'shown' ? 'second' : digits}', ${column})`
   },
   // Cast to text, because LIKE on `citext` ignores the case.
-  matches: (column, pattern, ignoreCase, bind) => `${column}::text ${ignoreCase ? 'ILIKE' : 'LIKE'} ${bind(pattern)}`,
+  matches: (_, column, pattern, ignoreCase, bind) =>
+    `${column}::text ${ignoreCase ? 'ILIKE' : 'LIKE'} ${bind(pattern)}`,
   equalsText: (left, right) => `${left} = ${right}`,
   bound: (_, stored) => stored,
   written: (_, stored) => stored,

@@ -39,15 +39,15 @@ const shownLengths: ReadonlyMap<ColumnType, number> = new Map([
 const isDateTime = ({ type }: ColumnMetadata): boolean => type === 'datetime' || type === Date
 
 export const sqlite: Dialect = {
-  equalsAny: (column, _, values) => inList(column, values),
-  equalsAnyRow: (columns, _, rows) => `(${columns.join(', ')}) IN (VALUES ${toRows(rows)})`,
+  equalsAny: (_, column, values) => inList(column, values),
+  equalsAnyRow: (_, columns, rows) => `(${columns.join(', ')}) IN (VALUES ${toRows(rows)})`,
   truncated: ({ valueColumn: { type } }, column, digits) => {
     const shownLength = shownLengths.get(type)
     if (digits === 'shown' || shownLength !== undefined) return `substr(${column}, 1, ${shownLength ?? 19})`
     // Operands have no trailing zeros (see `bound`).
     return `rtrim(substr(${column}, 1, 23), '0')`
   },
-  matches: (column, pattern, ignoreCase, bind) => `${column} GLOB ${bind(globPattern(pattern, ignoreCase))}`,
+  matches: (_, column, pattern, ignoreCase, bind) => `${column} GLOB ${bind(globPattern(pattern, ignoreCase))}`,
   equalsText: (left, right) => `${left} = ${right}`,
   // Date-times are stored as text: with three decimals by TypeORM, without decimals by `CURRENT_TIMESTAMP`. An operand
   // without trailing zeros sorts before or equal to both.
