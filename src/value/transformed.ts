@@ -47,6 +47,7 @@ export function transformedType(
     typeOfClass(
       classOf(designType, (value) => from(to(value))),
       stored,
+      () => keepsFraction(to, from, stored),
     ) ?? anyType(designType, stored)
   // A filter compares bytes with those that the transformer returns for a value. Transformers cannot convert patterns.
   const isText = type !== 'binary' && (stored === undefined || stored.name === 'text')
@@ -86,9 +87,27 @@ function classOf(designType: unknown, roundTrip: (value: unknown) => unknown): u
   return unchanged.length === 1 ? unchanged[0] : designType
 }
 
-function typeOfClass(type: unknown, stored: ValueType | undefined): ValueType | undefined {
-  if (type === Number && stored?.name === 'integer') return stored.mayExceedDouble ? integerType(safeRange) : stored
+/** @param hasFractions whether the property of an integer column may have fractions */
+function typeOfClass(type: unknown, stored: ValueType | undefined, hasFractions: () => boolean): ValueType | undefined {
+  if (type === Number && stored?.name === 'integer' && !hasFractions()) {
+    return stored.mayExceedDouble ? integerType(safeRange) : stored
+  }
   return propertyClasses.get(type)?.valueType
+}
+
+/** Whether transformers store a fraction as a value of the column and read it back, such as an amount of money as cents. */
+function keepsFraction(
+  to: (value: unknown) => unknown,
+  from: (value: unknown) => unknown,
+  stored: ValueType | undefined,
+): boolean {
+  try {
+    const fraction = 7.5
+    const result = to(fraction)
+    return isStorableValue(result, stored) && from(result) === fraction
+  } catch {
+    return false
+  }
 }
 
 /**

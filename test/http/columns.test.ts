@@ -45,6 +45,10 @@ const millis = {
   to: (value: Date | null = null) => value?.valueOf().toString(),
   from: (value: string | null) => value && new Date(Number(value)),
 }
+const cents = {
+  to: (value: number | null) => value && Math.round(value * 100),
+  from: (value: number | string | null) => value && Number(value) / 100,
+}
 /** Takes everything, and reads only some of it. */
 const once = { to: (value: unknown) => value, from: (value: string | null) => value && JSON.parse(value) }
 const prefixed = { to: (value: string) => `k-${value}`, from: (value: string) => value.slice(2) }
@@ -72,6 +76,8 @@ class Changed {
 class Strange {
   @PrimaryColumn({ type: 'int', transformer: { to: Number, from: String } }) id!: string
   @Column({ type: 'bigint', nullable: true, transformer: numeric }) count!: number | null
+  @Column({ type: 'int', nullable: true, transformer: cents }) price!: number | null
+  @Column({ type: 'bigint', nullable: true, transformer: cents }) total!: number | null
   @Column({ type: 'varchar', nullable: true, transformer: millis }) expires!: string
   @Column({ type: 'varchar', nullable: true, transformer: once }) once!: unknown
 }
@@ -214,7 +220,10 @@ test('a foreign key to a key with a transformer', async () => {
 
 test('what a transformer takes says what a property is, whatever its declaration', async () => {
   const made = await post('strange', { id: '5', count: 7, expires: '2030-01-01 00:00:00' })
-  expect([made.status, made.json()]).toEqual([201, { id: '5', count: 7, expires: '2030-01-01 00:00:00', once: null }])
+  expect([made.status, made.json()]).toEqual([
+    201,
+    { id: '5', count: 7, price: null, total: null, expires: '2030-01-01 00:00:00', once: null },
+  ])
   expect(await ids('strange?id=5&count=7&expires=2030-01-01%2000:00:00')).toEqual(['5'])
   for (const body of [{ count: 1.5 }, { count: 'x' }, { expires: 'soon' }, { expires: 5 }]) {
     expect((await put('strange/5', body)).status).toBe(400)
@@ -230,6 +239,19 @@ test('a transformer converts the value of a field that is left out for each reco
   const replies = [await post('stamped', {}), await post('stamped', {}), await post('stamped', {})]
   expect(new Set(replies.map((reply) => (reply.json() as Stamped).token)).size).toBe(3)
   expect((await post('stamped', { token: 'given' })).json()).toMatchObject({ token: 'given' })
+})
+
+test.each(['price', 'total'])('fractions that a transformer stores as integers are numbers: %s', async (field) => {
+  expect((await put('strange/5', { [field]: 12.5 })).json()).toMatchObject({ [field]: 12.5 })
+  expect((await put('strange/5', { [field]: 0.29 })).json()).toMatchObject({ [field]: 0.29 })
+  const [row] = await world.sql(`SELECT "${field}" AS "stored" FROM "strange"`)
+  expect(Number(row?.['stored'])).toBe(29)
+  for (const filter of ['=0.29', '__in=0.29,0.3', '__gt=0.28', '__lte=0.29', '__ne=0.3']) {
+    expect([filter, await ids(`strange?${field}${filter}`)]).toEqual([filter, ['5']])
+  }
+  for (const value of ['12.5', 1e20]) expect((await put('strange/5', { [field]: value })).status).toBe(400)
+  expect((await get(`strange?${field}=1e20`)).status).toBe(400)
+  expect((await put('strange/5', { [field]: null })).json()).toMatchObject({ [field]: null })
 })
 
 test('what a transformer cannot read back is not stored', async () => {
