@@ -29,8 +29,10 @@ const maxMysqlBits = 64
 export const packedBitsType: ValueType = textualType({
   ...bitType(1, maxMysqlBits),
   fromText: (text) => BigInt(`0b${bitType(1, maxMysqlBits).fromText(text)}`),
-  toJson: (value) => {
-    const number = Buffer.isBuffer(value) ? BigInt(`0x${value.toString('hex')}`) : BigInt(value as bigint)
-    return number.toString(2)
-  },
+  toJson: (value) => (Buffer.isBuffer(value) ? numberOfBytes(value) : BigInt(value as bigint)).toString(2),
 })
+
+/** The unsigned number that bytes stand for, the first byte being the most significant one. */
+export function numberOfBytes(bytes: Buffer): bigint {
+  return BigInt(`0x0${bytes.toString('hex')}`)
+}

@@ -1,11 +1,12 @@
 import { isDate } from 'node:util/types'
 import type { EntityMetadata } from 'typeorm'
 import { isComputed, type ReadColumn, type StoredColumn } from '../../schema/stored-column'
+import { numberOfBytes } from '../../value/bits'
 import { singleType } from '../../value/number'
 import { checkedColumns, uniqueColumns } from '../constraint'
 import type { ConstraintViolation, Dialect } from '../dialect'
 import { inList, inRows } from '../in-list'
-import { objectParameter } from '../object-parameter'
+import { objectParameter, toBuffer } from '../object-parameter'
 import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
 import { mysqlCursor, mysqlOperand } from './cursor'
 
@@ -79,7 +80,8 @@ export const mysql: Dialect = {
   compared: (_, column) => column,
   operand: mysqlOperand,
   // Bits are compared as a number but written as bytes: a parameter of a prepared statement cannot be both.
-  bound: (_, stored) => stored,
+  bound: ({ type }, stored) =>
+    type === 'bit' && ArrayBuffer.isView(stored) ? numberOfBytes(toBuffer(stored)) : stored,
   written: ({ type }, stored) => (type === 'bit' && typeof stored === 'bigint' ? toBytes(stored) : stored),
   parameter: (value) => {
     if (typeof value === 'bigint') return String(value)
