@@ -83,18 +83,19 @@ export const singleType: ValueType = {
   description: 'a number up to 3.4e38',
   fromText: (text) => toSingle(floatType.fromText(text)),
   fromJson: (json) => toSingle(floatType.fromJson(json)),
-  toJson: (value) => {
-    const single = Math.fround(Number(value))
-    const digits = [1, 2, 3, 4, 5, 6, 7, 8, 9].find(
-      (count) => Math.fround(Number(single.toPrecision(count))) === single,
-    )
-    return Number(single.toPrecision(digits))
-  },
+  toJson: (value) => shortestSingle(Number(value)),
 }
 
 function toSingle(value: unknown): number {
   const single = Math.fround(Number(value))
   return Number.isFinite(single) ? single : refuse(singleType.description)
+}
+
+/** The number with the fewest digits that identifies a number among those of single precision. */
+export function shortestSingle(value: number): number {
+  const single = Math.fround(value)
+  const digits = [1, 2, 3, 4, 5, 6, 7, 8, 9].find((count) => Math.fround(Number(single.toPrecision(count))) === single)
+  return Number(single.toPrecision(digits))
 }
 
 /** Greatest numbers of digits in a decimal column. */

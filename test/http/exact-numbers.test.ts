@@ -11,7 +11,7 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
-import { isMariadb, isSqlite, sqlOf } from '../world/leg'
+import { isMariadb, isPostgres, isSqlite, sqlOf } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 const everybody = (): { id: number } => ({ id: 1 })
@@ -28,6 +28,8 @@ const fine = (column: string): string =>
 /** As applications have them that reckon in a type of their own. */
 const asBigInt = { to: (value: unknown) => BigInt(value as string), from: String }
 const asText = { to: String, from: String }
+const sameNumber = { to: (value: number) => value, from: (value: number | string) => Number(value) }
+const asPercent = { to: (value: number) => value * 100, from: (value: number | string) => Number(value) / 100 }
 
 @Entity()
 @Resource({ auth: everybody })
@@ -65,6 +67,16 @@ class AmountView {
   @ViewColumn() @Column({ type: 'bigint' }) bigger!: string
 }
 
+/** Numbers of single precision, and what transformers make of them. */
+@Entity()
+@Resource({ auth: everybody })
+class Single {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: isPostgres ? 'real' : 'float' }) plain!: number
+  @Column({ type: isPostgres ? 'real' : 'float', transformer: sameNumber }) same!: number
+  @Column({ type: isPostgres ? 'real' : 'float', transformer: asPercent }) percent!: number
+}
+
 @Entity()
 @Resource({ auth: everybody })
 class Wide {
@@ -100,7 +112,7 @@ const toJson = (text: string): unknown => (Number.isSafeInteger(Number(text)) ? 
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Amount, AmountView, Wide, Referring] })
+  world = await openWorld({ entities: [Amount, AmountView, Wide, Referring, Single] })
   for (const [index, price] of prices.entries()) {
     const made = await post('amount', {
       price,
@@ -238,4 +250,24 @@ test('keys that are the same double are different keys', async () => {
   expect(await ids(`referring?wide__in=${integers[1]},1`)).toEqual([])
   expect((await send(world.url, `DELETE /api/wide/${integers[0]}/`)).status).toBe(204)
   expect(await ids('wide')).toEqual([integers[1]])
+})
+
+test('numbers of single precision behind a transformer are shown as they were sent, and found by it', async () => {
+  for (const number of [0.1, 0.25, 0.7, 1234.5, 0]) {
+    const values = { plain: number, same: number, percent: number }
+    const made = await post('single', values)
+    const { id } = made.json() as { id: number }
+    expect([made.status, made.json()]).toEqual([201, { id, ...values }])
+    for (const field of Object.keys(values)) {
+      for (const filter of [`=${number}`, `__in=${number},7,8`, `__gte=${number}&${field}__lte=${number}`]) {
+        expect([field, filter, await ids(`single?${field}${filter}`)]).toEqual([field, filter, [id]])
+      }
+    }
+    expect((await put(`single/${id}`, made.json())).json()).toEqual(made.json())
+  }
+  // PostgreSQL cannot read such a filter.
+  for (const field of isPostgres ? [] : ['same', 'percent']) {
+    expect(await ids(`single?${field}=1e300`)).toEqual([])
+    expect(await ids(`single?${field}__lt=1e300&limit=1`)).toHaveLength(1)
+  }
 })

@@ -2,7 +2,7 @@ import { isDate } from 'node:util/types'
 import type { EntityMetadata } from 'typeorm'
 import { isComputed, type ReadColumn, type StoredColumn } from '../../schema/stored-column'
 import { numberOfBytes } from '../../value/bits'
-import { singleType } from '../../value/number'
+import { shortestSingle } from '../../value/number'
 import { checkedColumns, uniqueColumns } from '../constraint'
 import type { ConstraintViolation, Dialect } from '../dialect'
 import { inList, inRows } from '../in-list'
@@ -14,6 +14,9 @@ import { mysqlCursor, mysqlOperand } from './cursor'
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
 
 const isText = ({ valueType }: StoredColumn): boolean => valueType.name === 'text'
+
+/** The greatest number of single precision. */
+const maxSingle = 2 ** 128 - 2 ** 104
 
 /** Types of a fixed length. */
 const paddedTypes: ReadonlySet<string> = new Set(['char', 'nchar', 'national char'])
@@ -79,9 +82,14 @@ export const mysql: Dialect = {
   equalsText: (left, right) => `${exact(left)} = ${exact(right)}`,
   compared: (_, column) => column,
   operand: mysqlOperand,
-  // Bits are compared as a number but written as bytes: a parameter of a prepared statement cannot be both.
-  bound: ({ type }, stored) =>
-    type === 'bit' && ArrayBuffer.isView(stored) ? numberOfBytes(toBuffer(stored)) : stored,
+  // Bits are compared as a number but written as bytes: a parameter of a prepared statement cannot be both. A column of
+  // single precision is compared as a double.
+  bound: ({ type }, stored) => {
+    if (type === 'bit' && ArrayBuffer.isView(stored)) return numberOfBytes(toBuffer(stored))
+    return type === 'float' && typeof stored === 'number' && Math.abs(stored) <= maxSingle
+      ? Math.fround(stored)
+      : stored
+  },
   written: ({ type }, stored) => (type === 'bit' && typeof stored === 'bigint' ? toBytes(stored) : stored),
   parameter: (value) => {
     if (typeof value === 'bigint') return String(value)
@@ -89,13 +97,17 @@ export const mysql: Dialect = {
     return objectParameter(value)
   },
   read: (stored, column) => {
-    const { valueType, valueColumn } = stored
+    const { type } = stored.valueColumn
     // As a double: MySQL rounds FLOAT to six digits in results.
-    if (valueType === singleType) return `${column} + 0e0`
-    return readAsText.has(String(valueColumn.type)) ? `CAST(${column} AS CHAR)` : unpadded(stored, column)
+    if (type === 'float') return `${column} + 0e0`
+    return readAsText.has(String(type)) ? `CAST(${column} AS CHAR)` : unpadded(stored, column)
   },
   bytes: (_, column) => `LENGTH(${column})`,
-  readBack: undefined,
+  // A transformer gets the digits of single precision, as the value type shows them without a transformer.
+  readBack: ({ valueColumn: { type, transformer } }) =>
+    type === 'float' && transformer !== undefined
+      ? (value) => (typeof value === 'number' ? shortestSingle(value) : value)
+      : undefined,
   shown: undefined,
   cursorSql: mysqlCursor,
   areNullsLeast: true,
