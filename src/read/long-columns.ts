@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm'
 import { memoize } from '../schema/memoize'
-import { isComputed, type ReadColumn } from '../schema/stored-column'
+import { isComputed } from '../schema/metadata'
+import type { ReadColumn } from '../schema/stored-column'
 
 /** Types whose values have a few bytes, whatever they are. */
 const shortTypes =

@@ -3,9 +3,9 @@ import type { RawRow } from '../connection/statement'
 import { dialectOf } from '../dialect/dialect-of'
 import type { Field } from '../schema/field'
 import { memoize } from '../schema/memoize'
-import type { ColumnMetadata } from '../schema/metadata'
+import { type ColumnMetadata, isComputed } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
-import { isComputed, type ReadColumn, type StoredColumn } from '../schema/stored-column'
+import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 
 /**
  * Values of one row, as TypeORM sets them in entities, in the order of `resource.columns` or `resource.entityColumns`.

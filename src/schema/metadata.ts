@@ -6,3 +6,8 @@ import type { EntityMetadata } from 'typeorm'
 
 export type ColumnMetadata = EntityMetadata['columns'][number]
 export type RelationMetadata = EntityMetadata['relations'][number]
+
+/** Whether a query computes the values, which may then be of another type than the declared one. */
+export function isComputed({ isVirtualProperty, entityMetadata }: ColumnMetadata): boolean {
+  return isVirtualProperty || entityMetadata.tableType === 'view'
+}

@@ -5,6 +5,7 @@ import { jsonType, setType, simpleArrayType } from '../value/json'
 import { decimalType, floatType, integerRange, integerType, singleType } from '../value/number'
 import { addressType } from '../value/spelled'
 import { uuidType } from '../value/text'
+import { isComputed } from './metadata'
 import { members, text } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
@@ -13,7 +14,15 @@ const integer =
   ({ unsigned }) =>
     integerType(unsigned ? { min: 0n, max: 2n ** BigInt(bits) - 1n } : integerRange(bits))
 
-const decimal: BuildValueType = ({ precision, scale }) => {
+/** Greatest number of digits of a decimal. */
+const maxDecimalDigits = 65
+
+/** A decimal without a precision has 10 digits, unless it is computed: then it has those of the expression. */
+const decimal: BuildValueType = (column) => {
+  const { precision, scale } = column
+  if (isComputed(column) && precision === undefined) {
+    return decimalType({ whole: maxDecimalDigits, fraction: maxDecimalDigits, significant: maxDecimalDigits })
+  }
   const [significant, fraction] = [precision ?? 10, scale ?? 0]
   return decimalType({ whole: significant - fraction, fraction, significant })
 }

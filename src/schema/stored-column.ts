@@ -33,11 +33,6 @@ export function buildStoredColumn(column: ColumnMetadata, dataSource: DataSource
   return valueType && { ...read, valueType, isTemporal: isTemporal(read.valueColumn, dataSource) }
 }
 
-/** Whether a query computes the values, which may then be of another type than the declared one. */
-export function isComputed({ isVirtualProperty, entityMetadata }: ColumnMetadata): boolean {
-  return isVirtualProperty || entityMetadata.tableType === 'view'
-}
-
 /** The column that a foreign key refers to, through any keys that are foreign keys too; other columns unchanged. */
 export function endOfReferences(column: ColumnMetadata): ColumnMetadata {
   return column.referencedColumn === undefined ? column : endOfReferences(column.referencedColumn)

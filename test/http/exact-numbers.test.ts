@@ -67,6 +67,26 @@ class AmountView {
   @ViewColumn() @Column({ type: 'bigint' }) bigger!: string
 }
 
+/** Decimals whose precision nobody has declared. */
+@Entity()
+@Resource({ auth: everybody })
+class Undeclared {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'decimal', precision: 15, scale: 2 }) price!: string
+  @Column({ type: isPostgres ? 'double precision' : 'double' }) double!: number
+  @VirtualColumn({ type: 'decimal', query: (alias) => `SELECT CAST(${alias}.price AS DECIMAL(30, 5))` }) cast!: string
+  @VirtualColumn({ type: 'decimal', query: (alias) => `SELECT ${alias}.price * ${alias}.price` }) product!: string
+  @VirtualColumn({ type: 'decimal', query: (alias) => `SELECT ${alias}.double * 1e0` }) computed!: string
+}
+
+@ViewEntity({ expression: sqlOf(`SELECT "id", "price" + 0 AS "sum", "double" * 1e0 AS "half" FROM "undeclared"`) })
+@Resource({ auth: everybody })
+class UndeclaredView {
+  @ViewColumn() @PrimaryColumn({ type: 'int' }) id!: number
+  @ViewColumn() @Column({ type: 'decimal' }) sum!: string
+  @ViewColumn() @Column({ type: 'decimal' }) half!: string
+}
+
 /** Numbers of single precision, and what transformers make of them. */
 @Entity()
 @Resource({ auth: everybody })
@@ -112,7 +132,7 @@ const toJson = (text: string): unknown => (Number.isSafeInteger(Number(text)) ? 
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Amount, AmountView, Wide, Referring, Single] })
+  world = await openWorld({ entities: [Amount, AmountView, Wide, Referring, Single, Undeclared, UndeclaredView] })
   for (const [index, price] of prices.entries()) {
     const made = await post('amount', {
       price,
@@ -269,5 +289,21 @@ test('numbers of single precision behind a transformer are shown as they were se
   for (const field of isPostgres ? [] : ['same', 'percent']) {
     expect(await ids(`single?${field}=1e300`)).toEqual([])
     expect(await ids(`single?${field}__lt=1e300&limit=1`)).toHaveLength(1)
+  }
+})
+
+test('computed decimals without a precision have all digits, and are found by what is shown', async () => {
+  // SQLite keeps 15 digits.
+  const [price, double] = [isSqlite ? '123456.25' : '1234567890123.25', 12345678901.25]
+  const made = await post('undeclared', { price, double })
+  const { id, computed, cast } = made.json() as { id: number; computed: string; cast: string }
+  expect([made.status, computed, cast]).toEqual([201, String(double), expect.stringMatching(`^${price}0*$`)])
+  for (const resource of ['undeclared', 'undeclaredview']) {
+    const record = (await get(`${resource}/${id}/`)).json() as object
+    for (const [field, value] of Object.entries(record)) {
+      expect([field, value, await ids(`${resource}?${field}=${value}`)]).toEqual([field, value, [id]])
+      expect([field, await ids(`${resource}?${field}__in=${value},0`)]).toEqual([field, [id]])
+      expect([field, await ids(`${resource}?${field}__lte=${value}&${field}__gte=${value}`)]).toEqual([field, [id]])
+    }
   }
 })

@@ -1,5 +1,6 @@
 import type { CursorValue } from '../../request/cursor'
-import { isComputed, type StoredColumn } from '../../schema/stored-column'
+import { isComputed } from '../../schema/metadata'
+import type { StoredColumn } from '../../schema/stored-column'
 import { isNumeric } from '../../value/value-type'
 import { isCursorValueOf } from '../cursor-value'
 import type { Dialect } from '../dialect'

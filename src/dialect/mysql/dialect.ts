@@ -1,6 +1,7 @@
 import { isDate } from 'node:util/types'
 import type { EntityMetadata } from 'typeorm'
-import { isComputed, type ReadColumn, type StoredColumn } from '../../schema/stored-column'
+import { isComputed } from '../../schema/metadata'
+import type { ReadColumn, StoredColumn } from '../../schema/stored-column'
 import { numberOfBytes } from '../../value/bits'
 import { shortestSingle } from '../../value/number'
 import { checkedColumns, uniqueColumns } from '../constraint'

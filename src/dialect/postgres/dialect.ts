@@ -1,4 +1,5 @@
-import { isComputed, type ReadColumn } from '../../schema/stored-column'
+import { isComputed } from '../../schema/metadata'
+import type { ReadColumn } from '../../schema/stored-column'
 import { checkedColumns, uniqueColumns } from '../constraint'
 import type { Dialect } from '../dialect'
 import { inList, inRows } from '../in-list'

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm'
-import { isComputed, type ReadColumn } from '../../schema/stored-column'
+import { isComputed } from '../../schema/metadata'
+import type { ReadColumn } from '../../schema/stored-column'
 import { type Pools, type TypeParser, typeParserOf } from './connection'
 
 /** OID of `timestamptz`. */

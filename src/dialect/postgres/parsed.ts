@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm'
-import { isComputed, type ReadColumn } from '../../schema/stored-column'
+import { isComputed } from '../../schema/metadata'
+import type { ReadColumn } from '../../schema/stored-column'
 import { type Pools, typeParserOf } from './connection'
 
 /** Column types that pg parses as JSON, each with the OID of the type, by which pg selects the parser. */

@@ -1,4 +1,5 @@
-import { isComputed, type StoredColumn } from '../../schema/stored-column'
+import { isComputed } from '../../schema/metadata'
+import type { StoredColumn } from '../../schema/stored-column'
 import { isNumeric } from '../../value/value-type'
 import { isCursorValueOf } from '../cursor-value'
 import type { Dialect } from '../dialect'
