@@ -30,6 +30,8 @@ export type ConstraintViolation =
 export interface DriverError extends Error {
   readonly code?: string
   readonly errno?: number
+  /** SQLSTATE (MySQL and MariaDB). PostgreSQL has it as `code`. */
+  readonly sqlState?: string
   readonly column?: string
   readonly constraint?: string
   readonly detail?: string

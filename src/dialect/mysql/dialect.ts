@@ -151,7 +151,10 @@ export const mysql: Dialect = {
     const isUnavailable = unavailableErrors.has(errno) || code.startsWith('PROTOCOL_') || driverMessages.test(message)
     return isUnavailable ? 'unavailable' : undefined
   },
-  violationOf: ({ errno = 0, message }, metadata) => violationParsers.get(errno)?.(message, metadata),
+  violationOf: ({ errno = 0, sqlState = '', message }, metadata) => {
+    const parse = violationParsers.get(errno) ?? (valueStates.test(sqlState) ? valueViolation : undefined)
+    return parse?.(message, metadata)
+  },
 }
 
 function toBytes(bits: bigint): Buffer {
@@ -176,6 +179,7 @@ const checkViolation = (message: string, metadata: EntityMetadata): ConstraintVi
   const [, name] = /constraint [`'](?:[^`']*\.)?([^`']+)[`']/i.exec(message) ?? []
   return { kind: 'value', columns: checkedColumns(metadata, name) }
 }
+const signalViolation = (): ConstraintViolation => ({ kind: 'value', columns: [] })
 
 const depthViolation = (): ConstraintViolation => ({ kind: 'depth', columns: [] })
 /**
@@ -215,6 +219,14 @@ const violationParsers = new Map<
   [1267, valueViolation],
   [1270, valueViolation],
   [1271, valueViolation],
+  [1977, valueViolation],
   // SIGNAL in a trigger.
-  [1644, () => ({ kind: 'value', columns: [] })],
+  [1643, signalViolation],
+  [1644, signalViolation],
 ])
+/**
+ * SQLSTATEs of values: data exceptions (class 22), such as a division by zero in a generated column, and those of
+ * SIGNAL with an error number of its own: class 45 and the classes that the SQL standard leaves to implementations. Of
+ * these the servers use 70 (statement interrupted) and XA.
+ */
+const valueStates = /^(22|45|(?!70|XA)[5-9I-Z])/

@@ -22,6 +22,18 @@ const octetLengthTypes: ReadonlySet<string> = new Set([
 /** The function that rejects a `tsquery` with too many operators, which PostgreSQL reports as an internal error. */
 const tsqueryStackRoutine = 'pushOpStack'
 
+/**
+ * SQLSTATEs of rules that the application has made: WITH CHECK OPTION (44), and what triggers raise: class 45 and the
+ * classes that the SQL standard leaves to implementations. Of these PostgreSQL uses P0 for PL/pgSQL, which is included,
+ * and the excluded ones for faults of its own.
+ */
+const refusalStates = /^(44|45|(?!5[34578]|72|XX)[5-9I-Z])/
+/**
+ * Functions that report a missing privilege (42501) because of the values: of row level security, and of RAISE in
+ * PL/pgSQL. Other functions report what the role itself may not do, which is a fault.
+ */
+const refusingRoutines: ReadonlySet<string> = new Set(['ExecWithCheckOptions', 'exec_stmt_raise'])
+
 /** Messages of pg's errors without a code. */
 const driverMessages =
   /connection terminated|connection ended|timeout exceeded when trying to connect|query read timeout|connection error|not queryable|calling end on the pool|client was closed/i
@@ -130,8 +142,8 @@ export const postgres: Dialect = {
       code.startsWith('54') || code === '42622' || code === '0A000' || routine === tsqueryStackRoutine
     if (code.startsWith('22') || isSyntax || exceedsLimit)
       return { kind: 'value', columns: [], isAbout: matcherOf(message, detail) }
-    // Violations of WITH CHECK OPTION (44), and RAISE EXCEPTION in triggers (P0001).
-    return /^44|^P0001$/.test(code) ? { kind: 'value', columns: [] } : undefined
+    const isRefusal = refusalStates.test(code) || (code === '42501' && refusingRoutines.has(routine ?? ''))
+    return isRefusal ? { kind: 'value', columns: [] } : undefined
   },
 }
 

@@ -36,6 +36,9 @@ const shownLengths: ReadonlyMap<ColumnType, number> = new Map([
   ['time', 8],
 ])
 
+/** Messages of errors in the expression of a generated column or CHECK, of which SQLite has no codes. */
+const failedComputation = /^(SQLITE_ERROR: )?(malformed JSON|integer overflow)$/
+
 const isDateTime = ({ type }: ColumnMetadata): boolean => type === 'datetime' || type === Date
 
 export const sqlite: Dialect = {
@@ -115,6 +118,7 @@ export const sqlite: Dialect = {
   // failed. All other constraint errors, and those of triggers (`RAISE(ABORT, …)`), concern the values.
   violationOf: ({ message, code }, metadata): ConstraintViolation | undefined => {
     if (message.endsWith('too many levels of trigger recursion')) return { kind: 'depth', columns: [] }
+    if (failedComputation.test(message)) return { kind: 'value', columns: [] }
     if (!code?.startsWith('SQLITE_CONSTRAINT')) return undefined
     if (message.endsWith('FOREIGN KEY constraint failed')) return { kind: 'reference', columns: [] }
     const [, constraint, list = ''] = /(UNIQUE|NOT NULL|CHECK) constraint failed: (.*)$/.exec(message) ?? []

@@ -1,0 +1,118 @@
+import { EntitySchema } from 'typeorm'
+import { anonymous } from 'typeorm-resources'
+import { apiOf } from '../client'
+import { isMariadb, isPostgres, isSqlite } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+
+/** A table with rules of its own, which TypeORM does not know. */
+const Ruled = new EntitySchema({
+  name: 'ruled',
+  columns: {
+    id: { type: Number, primary: true, generated: true },
+    code: { type: Number, nullable: true },
+    word: { type: 'varchar', length: 40, nullable: true },
+  },
+})
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({
+    entities: [Ruled],
+    mount: { resources: [{ entity: Ruled, auth: () => anonymous }] },
+    // One connection, whose role is that of all requests.
+    ...(isPostgres && { source: { extra: { max: 1 } } }),
+  })
+})
+afterAll(() => world.close())
+const { post, put } = apiOf(() => world.url)
+
+/** What a request that the rules refuse gets, created and updated; what it gets that keeps them. */
+async function statuses(refused: object, kept: object): Promise<readonly number[]> {
+  const created = await post('ruled', kept)
+  const { id } = created.json() as { id: number }
+  return [created.status, (await post('ruled', refused)).status, (await put(`ruled/${id}`, refused)).status]
+}
+
+/** Errors that a trigger may raise, by what it says. */
+const raised = isPostgres
+  ? ['P0001', 'P0002', 'P0004', '45000', 'U0001', '99001', '42501'].map(
+      (code) => `RAISE EXCEPTION 'canary' USING ERRCODE = '${code}'`,
+    )
+  : isMariadb
+    ? [
+        `SIGNAL SQLSTATE '45000'`,
+        `SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 30001`,
+        `SIGNAL SQLSTATE 'U0001' SET MYSQL_ERRNO = 30001`,
+        `SIGNAL SQLSTATE '02000'`,
+        `SIGNAL SQLSTATE '22003'`,
+      ]
+    : [`SELECT RAISE(ABORT, 'canary')`, `SELECT RAISE(ROLLBACK, 'canary')`]
+
+test.each(raised)('what a trigger refuses is a refusal, whatever code it raises: %s', async (raise) => {
+  if (isPostgres) {
+    await world.sql(`CREATE OR REPLACE FUNCTION refuse_code() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN IF NEW.code < 0 THEN ${raise}; END IF; RETURN NEW; END $$`)
+    await world.sql(`CREATE OR REPLACE TRIGGER "ruled" BEFORE INSERT OR UPDATE ON "ruled"
+      FOR EACH ROW EXECUTE FUNCTION refuse_code()`)
+  } else {
+    for (const event of ['INSERT', 'UPDATE']) {
+      await world.sql(`DROP TRIGGER IF EXISTS "ruled_${event}"`)
+      const trigger = `CREATE TRIGGER "ruled_${event}" BEFORE ${event} ON "ruled"`
+      const refuse = isMariadb
+        ? `FOR EACH ROW IF NEW.code < 0 THEN ${raise}; END IF`
+        : `WHEN NEW.code < 0 BEGIN ${raise}; END`
+      await world.sql(`${trigger} ${refuse}`)
+    }
+  }
+  expect(await statuses({ code: -1 }, { code: 1 })).toEqual([201, 400, 400])
+})
+
+/** Expressions of generated columns and CHECKs that fail for a value, and the value. */
+const failing: readonly (readonly [type: string, expression: string, value: object])[] = isPostgres
+  ? [['int', '1 / code', { code: 0 }]]
+  : isMariadb
+    ? [
+        ['int', '1 / code', { code: 0 }],
+        ['datetime', `ADDDATE('2020-01-01', code)`, { code: 2147483647 }],
+        ['varchar(40) CHARACTER SET latin1', 'CONVERT(word USING latin1)', { word: '😀' }],
+      ]
+    : [
+        ['text', `json_extract(word, '$.a')`, { word: '{' }],
+        ['text', `abs(code - 9223372036854775807 - 1)`, { code: 0 }],
+      ]
+
+test.each(failing)(
+  'a value that a generated column of %s cannot be computed from is a refusal: %s',
+  async (type, expression, value) => {
+    const stored = isSqlite ? 'VIRTUAL' : 'STORED'
+    await world.sql(`ALTER TABLE "ruled" ADD COLUMN made ${type} GENERATED ALWAYS AS (${expression}) ${stored}`)
+    // SQLite computes a virtual column only when it is read or checked.
+    if (isSqlite) await world.sql(`CREATE INDEX "ruled_made" ON "ruled" (made)`)
+    expect(await statuses(value, { code: 1, word: '{}' })).toEqual([201, 400, 400])
+    if (isSqlite) await world.sql('DROP INDEX "ruled_made"')
+    await world.sql('ALTER TABLE "ruled" DROP COLUMN made')
+  },
+)
+
+// Of PostgreSQL; other databases have no such policies.
+test('a record that a policy of row level security does not let in is a refusal', async () => {
+  if (!isPostgres) return
+  const [{ schema } = {}] = await world.sql('SELECT current_schema() AS schema')
+  for (const sql of [
+    'ALTER TABLE "ruled" ENABLE ROW LEVEL SECURITY',
+    'CREATE POLICY "own" ON "ruled" USING (true) WITH CHECK (code = 1)',
+    `GRANT USAGE ON SCHEMA ${schema} TO pg_monitor`,
+    `GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO pg_monitor`,
+    `GRANT ALL ON ALL SEQUENCES IN SCHEMA ${schema} TO pg_monitor`,
+    'SET ROLE pg_monitor',
+  ])
+    await world.sql(sql)
+  expect(await statuses({ code: 2 }, { code: 1 })).toEqual([201, 400, 400])
+  expect(world.faults).toEqual([])
+  await world.sql('RESET ROLE')
+  await world.sql('REVOKE ALL ON "ruled" FROM pg_monitor')
+  // What the role itself may not do is a mistake of the application.
+  await world.sql('SET ROLE pg_monitor')
+  expect((await post('ruled', { code: 1 })).status).toBe(500)
+  await world.sql('RESET ROLE')
+})
