@@ -2,10 +2,10 @@ import type { DataSource } from 'typeorm'
 import { arrayType } from '../value/array'
 import { setType } from '../value/json'
 import { transformedType } from '../value/transformed'
-import type { ValueType } from '../value/value-type'
+import { nullOperators, type ValueType } from '../value/value-type'
 import type { ColumnMetadata } from './metadata'
 import { mysqlTypes } from './mysql-types'
-import { postgresTypes, postgresWithoutArrays } from './postgres-types'
+import { postgresIncomparable, postgresTypes, postgresWithoutArrays } from './postgres-types'
 import { sqliteTypes } from './sqlite-types'
 import type { ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
@@ -34,7 +34,8 @@ export function isBinary(column: ColumnMetadata, dataSource: DataSource): boolea
 export function valueTypeOf(column: ColumnMetadata, dataSource: DataSource): ValueType | undefined {
   const valueType = columnTypeOf(column, dataSource)
   if (column.transformer !== undefined) {
-    return transformedType(valueType, designTypeOf(column), [column.transformer].flat())
+    const shown = transformedType(valueType, designTypeOf(column), [column.transformer].flat())
+    return isComparable(column, dataSource) ? shown : { ...shown, name: 'other', operators: nullOperators }
   }
   if (valueType === undefined || valueType === 'binary') return undefined
   return column.isArray ? arrayOf(valueType, column, dataSource) : valueType
@@ -64,6 +65,11 @@ function arrayOf(
   const table = tables.get(options.type)
   if (table === postgresTypes) return postgresWithoutArrays.has(String(type)) ? undefined : arrayType(member)
   return table === sqliteTypes && type === 'simple-enum' ? setType(members ?? []) : undefined
+}
+
+/** Whether the database can compare and order the stored values of a column. */
+function isComparable(column: ColumnMetadata, { options, driver }: DataSource): boolean {
+  return options.type !== 'postgres' || !postgresIncomparable.has(driver.normalizeType(column))
 }
 
 /**

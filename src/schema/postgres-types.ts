@@ -31,6 +31,14 @@ const hstore: BuildValueType = ({ hstoreType: form }) => (form === 'object' ? hs
 /** Column types whose arrays TypeORM cannot write. */
 export const postgresWithoutArrays: ReadonlySet<string> = new Set(['json', 'jsonb', 'hstore', 'ltree', 'cube', 'box'])
 
+/**
+ * Column types that PostgreSQL cannot order, and that it cannot compare for equality either or, as some geometric types,
+ * compares by their area or length.
+ */
+export const postgresIncomparable: ReadonlySet<string> = new Set([
+  ...['json', 'jsonpath', 'xml', 'hstore', 'point', 'line', 'lseg', 'box', 'path', 'polygon', 'circle'],
+])
+
 /** Value types of PostgreSQL's column types. */
 export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['int', integerType(integerRange(32))],
