@@ -116,7 +116,8 @@ function keepsFraction(
  */
 function isStorableValue(value: unknown, stored: ValueType | undefined): boolean {
   if (value === null) return true
-  if (value instanceof Date) return !Number.isNaN(value.getTime())
+  if (value instanceof Date)
+    return !Number.isNaN(value.getTime()) && (stored?.name !== 'date-time' || matches(stored, value.toISOString()))
   if (value instanceof Uint8Array) return true
   if (typeof value === 'string') return stored === undefined || matches(stored, value)
   if (typeof value === 'number') return Number.isFinite(value) && (stored?.name !== 'integer' || matches(stored, value))

@@ -94,11 +94,27 @@ const Shown = new EntitySchema({
   },
 })
 
+const Dated = new EntitySchema({
+  name: 'dated',
+  columns: {
+    id: { type: Number, primary: true, generated: true },
+    at: {
+      type: isPostgres ? 'timestamp' : 'datetime',
+      nullable: true,
+      transformer: transformer(
+        (value: Date) => new Date(value.getTime()),
+        (value) => value,
+      ),
+    },
+  },
+})
+
 let world: World
 beforeAll(async () => {
+  const auth = (): typeof anonymous => anonymous
   world = await openWorld({
-    entities: [Shown],
-    mount: { resources: [{ entity: Shown, auth: () => anonymous }] },
+    entities: [Shown, Dated],
+    mount: { resources: [Shown, Dated].map((entity) => ({ entity, auth })) },
   })
 })
 afterAll(async () => {
@@ -144,5 +160,16 @@ test('Operators: a transformed column that the database cannot compare has only 
       `ordering=-${field}&after=`,
     ]
     for (const query of queries) expect([query, (await get(`shown/?${query}`)).status]).toEqual([query, 400])
+  }
+})
+
+test('Date-times: a transformed column takes those that the database stores', async () => {
+  for (const at of ['1000-01-01 00:00:00', '2024-02-29 10:20:30', '9999-12-31 23:59:59']) {
+    expect((await post('dated', { at })).json()).toMatchObject({ at })
+  }
+  for (const at of ['0001-01-01 00:00:00', '0500-01-01 00:00:00']) {
+    const reply = await post('dated', { at })
+    if (isMariadb) expect(reply.json()).toMatchObject({ status: 400, errors: [{ field: 'at' }] })
+    else expect(reply.json()).toMatchObject({ at })
   }
 })
