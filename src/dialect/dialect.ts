@@ -62,6 +62,11 @@ export interface CursorSql {
   readonly compared: string
   /** Converts the placeholder of a cursor value into the operand of the comparison. */
   readonly bound: (placeholder: string) => string
+  /**
+   * Condition that holds for all rows before (`<`) or after (`>`) a cursor and for those equal to it, and maybe for a few
+   * more. Only if the database cannot use an index for `compared`, but can for this condition.
+   */
+  readonly seek?: (operator: '<' | '>', bound: string) => string
   /** Whether the column can contain a value of a cursor, so that a comparison does not fail. */
   readonly accepts: (value: CursorValue) => boolean
 }

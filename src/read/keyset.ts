@@ -73,20 +73,21 @@ interface KeysetStep {
 const matchesNothing = '1 = 0'
 
 function stepSql(dataSource: DataSource, order: Order, value: CursorValue, bind: Bind): KeysetStep {
-  const { compared, bound } = cursorSqlOf(dataSource, order)
+  const { sorted, compared, bound, seek } = cursorSqlOf(dataSource, order)
   const { descending, nulls } = order
   if (value === null) {
     return nulls === 'last'
-      ? { after: matchesNothing, atOrAfter: `${compared} IS NULL` }
-      : { after: `${compared} IS NOT NULL`, atOrAfter: undefined }
+      ? { after: matchesNothing, atOrAfter: `${sorted} IS NULL` }
+      : { after: `${sorted} IS NOT NULL`, atOrAfter: undefined }
   }
   const placeholder = bound(bind(value))
   const operator = descending ? '<' : '>'
   const withNulls = (condition: string): string =>
-    nulls === 'last' && mayHaveNull(order) ? `(${condition} OR ${compared} IS NULL)` : condition
+    nulls === 'last' && mayHaveNull(order) ? `(${condition} OR ${sorted} IS NULL)` : condition
+  const atOrAfter = `${compared} ${operator}= ${placeholder}`
   return {
     after: withNulls(`${compared} ${operator} ${placeholder}`),
-    atOrAfter: withNulls(`${compared} ${operator}= ${placeholder}`),
+    atOrAfter: withNulls(seek === undefined ? atOrAfter : `(${seek(operator, placeholder)} AND ${atOrAfter})`),
   }
 }
 

@@ -1,7 +1,7 @@
 import { type ColumnOptions, EntitySchema } from 'typeorm'
 import { anonymous } from 'typeorm-resources'
 import { apiOf } from '../client'
-import { isPostgres, types } from '../world/leg'
+import { isMariadb, isPostgres, types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 const instant = '2024-02-03 04:05:06'
@@ -126,4 +126,56 @@ describe.each([-15, -6, 0, 1, 3])('sessions that begin with extra_float_digits %
       expect([ordering, seen]).toEqual([ordering, made])
     }
   })
+})
+
+const Stamped = new EntitySchema<{ id: number; at: Date; maybe: Date | null }>({
+  name: 'stamped',
+  columns: {
+    id: { type: Number, primary: true, generated: true },
+    at: isMariadb ? { type: 'timestamp', precision: 3 } : types.instant,
+    maybe: { ...(isMariadb ? { type: 'timestamp' } : types.instant), nullable: true },
+  } as never,
+})
+
+describe('sessions whose time zone changes between two pages', () => {
+  let world: World
+  beforeAll(async () => {
+    world = await openWorld({
+      entities: [Stamped],
+      mount: { resources: [{ entity: Stamped, auth: () => anonymous }] },
+      // One connection, whose time zone is that of all requests.
+      ...(isPostgres && { source: { extra: { max: 1 } } }),
+      ...(isMariadb && { source: { extra: { connectionLimit: 1 } } }),
+    })
+  })
+  afterAll(async () => {
+    await world.close()
+    expect(world.faults).toEqual([])
+  })
+  const { get, post } = apiOf(() => world.url)
+
+  test.each(['at', '-at', 'maybe', '-maybe', 'maybe__nullslast', '-maybe__nullsfirst'])(
+    'each record is once on pages by keyset: %s',
+    async (ordering) => {
+      const made: unknown[] = []
+      for (let minute = 0; minute < 120; minute += 20) {
+        const at = `2024-10-27 0${Math.floor(minute / 60)}:${String(minute % 60).padStart(2, '0')}:00`
+        made.push(((await post('stamped', { at, maybe: minute === 60 ? null : at })).json() as { id: number }).id)
+      }
+      const seen: unknown[] = []
+      let path = `stamped/?id__in=${made.join(',')}&ordering=${ordering}&limit=1&after=`
+      while (path !== '' && seen.length < 10) {
+        const offset = seen.length % 2 === 0 ? '+00:00' : '+01:00'
+        if (isMariadb) await world.sql(`SET time_zone = '${offset}'`)
+        if (isPostgres) await world.sql(`SET TIME ZONE '${offset}'`)
+        const page = (await get(path)).json() as { meta: { next: string | null }; objects: { id: number }[] }
+        seen.push(...page.objects.map(({ id }) => id))
+        path = page.meta.next?.replace('/api/', '') ?? ''
+      }
+      expect(seen).toHaveLength(made.length)
+      expect(seen.toSorted()).toEqual(made.toSorted())
+      if (isMariadb) await world.sql(`SET time_zone = '+00:00'`)
+      if (isPostgres) await world.sql('SET TIME ZONE UTC')
+    },
+  )
 })

@@ -51,6 +51,21 @@ export const mysqlOperand: Dialect['operand'] = (stored, placeholder) => {
   return castAs(`DECIMAL(65, ${valueColumn.scale ?? 0})`)(placeholder)
 }
 
+/** Longest time, in seconds, by which clocks of a time zone have been set back since 1970: three hours, and a reserve. */
+const clockChange = 4 * 3600
+
+/**
+ * Range of a `timestamp` column that can use an index: unlike UNIX_TIMESTAMP of the column, the column itself can be
+ * compared only with local time, of which an hour occurs twice where clocks are set back. Around such an hour the range
+ * is longer. There is no range at the ends of what FROM_UNIXTIME converts.
+ */
+function seekTimestamp(column: string, operator: '<' | '>', instant: string): string {
+  const [earlier, later] = [`FROM_UNIXTIME(${instant} - ${clockChange})`, `FROM_UNIXTIME(${instant} + ${clockChange})`]
+  const isSteady = `TIMESTAMPDIFF(SECOND, ${earlier}, ${later}) = ${2 * clockChange}`
+  const bound = `IF(${isSteady}, FROM_UNIXTIME(${instant}), ${operator === '>' ? earlier : later})`
+  return `(${column} ${operator}= ${bound} OR ${instant} NOT BETWEEN ${clockChange} AND ${2 ** 31 - 1 - clockChange})`
+}
+
 /** SQL and checks of keyset paging for a sort column on MySQL and MariaDB. */
 export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
   const { valueType, valueColumn } = stored
@@ -73,6 +88,19 @@ export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
   if (type === 'bit') {
     const accepts = (value: CursorValue): boolean => typeof value === 'string' && /^\d{1,20}$/.test(value)
     return { ...common, read: `CAST(${column} + 0 AS CHAR)`, bound: castAs('UNSIGNED'), accepts }
+  }
+  // Sorted by its instant, which text in local time does not tell where clocks are set back. Computed values may be of
+  // another type than declared.
+  if (type === 'timestamp' && !isComputed(stored.column)) {
+    const instant = `UNIX_TIMESTAMP(${column})`
+    return {
+      ...common,
+      read: `CAST(${instant} AS CHAR)`,
+      compared: instant,
+      bound: castAs('DECIMAL(20, 6)'),
+      seek: (operator, bound) => seekTimestamp(column, operator, bound),
+      accepts: (value) => typeof value === 'string' && /^\d{1,12}(\.\d{1,6})?$/.test(value),
+    }
   }
   if (type === 'float' || type === 'double' || type === 'real') return { ...common, read: `${column} + 0e0` }
   return valueType.mayExceedDouble === false
