@@ -82,7 +82,7 @@ export type Digits = 'shown' | 'milliseconds'
  * escaped names and placeholders.
  */
 export interface Dialect {
-  /** Predicate that a column equals one of the values. */
+  /** Predicate that a column equals one of the values; texts are compared character by character. */
   readonly equalsAny: (stored: StoredColumn, column: string, values: readonly string[]) => string
   /** Predicate that the columns together equal one of the rows of values. */
   readonly equalsAnyRow: (
@@ -147,8 +147,11 @@ export interface Dialect {
   readonly lockTable: ((table: string) => string) | undefined
   /** Expression that concatenates two texts. */
   readonly concatenate: (first: string, second: string) => string
-  /** Whether a foreign key constraint accepts a text that differs from the referenced one, for example in case. */
-  readonly isTextLoose: boolean
+  /**
+   * Whether the collation of a column lets different texts be equal, for example in case. A foreign key constraint then
+   * accepts a text that differs from the referenced one.
+   */
+  readonly isLoose: (stored: StoredColumn) => boolean
   /** Whether the database creates an index for each foreign key constraint. */
   readonly indexesReferences: boolean
   /**

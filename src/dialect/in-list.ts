@@ -1,3 +1,6 @@
+import type { StoredColumn } from '../schema/stored-column'
+import type { Dialect } from './dialect'
+
 /**
  * Predicate that a column equals one of the values. A single value is compared with `=`, which SQLite executes faster.
  */
@@ -6,8 +9,36 @@ export function inList(column: string, values: readonly string[]): string {
 }
 
 /** Predicate that the columns together equal one of the rows. */
-export function inRows(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  return `(${columns.join(', ')}) IN (${toRows(rows)})`
+export type InRows = (columns: readonly string[], rows: readonly (readonly string[])[]) => string
+
+export const inRows: InRows = (columns, rows) => `(${columns.join(', ')}) IN (${toRows(rows)})`
+
+/**
+ * Predicates of equality for a database whose collations may let different texts be equal. The columns of such texts are
+ * compared twice: the first comparison can use an index, the second one is exact.
+ * @param options.exact expression of a column that is compared character by character
+ */
+export function exactEquality(options: {
+  readonly isLoose: Dialect['isLoose']
+  readonly exact: (stored: StoredColumn, column: string) => string
+  readonly inRows: InRows
+}): Pick<Dialect, 'equalsAny' | 'equalsAnyRow'> {
+  const { isLoose, exact } = options
+  return {
+    equalsAny: (stored, column, values) => {
+      const equal = inList(column, values)
+      return isLoose(stored) ? `(${equal} AND ${inList(exact(stored, column), values)})` : equal
+    },
+    equalsAnyRow: (stored, columns, rows) => {
+      const equal = options.inRows(columns, rows)
+      if (!stored.some(isLoose)) return equal
+      const exactColumns = stored.map((one, index) => {
+        const column = columns[index] ?? ''
+        return isLoose(one) ? exact(one, column) : column
+      })
+      return `(${equal} AND ${options.inRows(exactColumns, rows)})`
+    },
+  }
 }
 
 /** Rows in parentheses, separated by commas. */

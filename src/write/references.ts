@@ -41,9 +41,8 @@ export async function requireReferences(
  * lets different texts be equal.
  */
 export const unwatchedReferences = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<Field> => {
-  const { isTextLoose } = dialectOf(dataSource)
-  const isConstrained = ({ constrained, columns }: Field): boolean =>
-    constrained && !(isTextLoose && columns.some(({ valueType }) => valueType.name === 'text'))
+  const { isLoose } = dialectOf(dataSource)
+  const isConstrained = ({ constrained, columns }: Field): boolean => constrained && !columns.some(isLoose)
   const all = [...resource.outputFields, ...resource.writableFields.values()].filter(
     ({ relation }) => relation !== undefined,
   )

@@ -28,12 +28,12 @@ export function whereTarget(
   { key, owner, metadata }: Resource,
   placeholders: readonly string[],
 ): string {
-  const { operand } = dialectOf(dataSource)
+  const { equalsAny, operand } = dialectOf(dataSource)
   const columns = [...key.columns, ...(owner?.columns ?? [])]
   const deleteDateColumn = metadata.deleteDateColumn
   return [
-    ...columns.map(
-      (stored, index) => `${columnSql(dataSource, stored)} = ${operand(stored, placeholders[index] ?? '')}`,
+    ...columns.map((stored, index) =>
+      equalsAny(stored, columnSql(dataSource, stored), [operand(stored, placeholders[index] ?? '')]),
     ),
     ...(deleteDateColumn === undefined ? [] : [`${dataSource.driver.escape(deleteDateColumn.databaseName)} IS NULL`]),
   ].join(' AND ')

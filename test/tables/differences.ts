@@ -9,7 +9,7 @@ export interface Difference {
 export const differences = {
   order: {
     what: 'order of text, and so `lt` and `gt`',
-    sqlite: 'by code point',
+    sqlite: 'by code point, unless the column has another collation',
     postgres: 'by the collation of the column',
     mariadb: 'by the collation of the column: whatever the case, by default',
   },

@@ -1,20 +1,21 @@
 import { isDate } from 'node:util/types'
 import type { EntityMetadata } from 'typeorm'
 import { isComputed } from '../../schema/metadata'
-import type { ReadColumn, StoredColumn } from '../../schema/stored-column'
+import type { ReadColumn } from '../../schema/stored-column'
 import { numberOfBytes } from '../../value/bits'
 import { shortestSingle } from '../../value/number'
 import { checkedColumns, uniqueColumns } from '../constraint'
 import type { ConstraintViolation, Dialect } from '../dialect'
-import { inList, inRows } from '../in-list'
+import { exactEquality, inRows } from '../in-list'
 import { objectParameter, toBuffer } from '../object-parameter'
 import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
 import { mysqlCursor, mysqlOperand } from './cursor'
 
+/** Most collations let different texts be equal. Which one a column has may be the choice of the server. */
+const isLoose: Dialect['isLoose'] = ({ valueType }) => valueType.name === 'text'
+
 /** Expression of a text column for exact comparisons, independent of its collation. */
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
-
-const isText = ({ valueType }: StoredColumn): boolean => valueType.name === 'text'
 
 /** The greatest number of single precision. */
 const maxSingle = 2 ** 128 - 2 ** 104
@@ -52,20 +53,7 @@ const driverMessages =
 
 /** The dialect of MySQL and MariaDB. */
 export const mysql: Dialect = {
-  // The first comparison can use an index; the second one is exact.
-  equalsAny: (stored, column, values) => {
-    const equal = inList(column, values)
-    return isText(stored) ? `(${equal} AND ${inList(exact(unpadded(stored, column)), values)})` : equal
-  },
-  equalsAnyRow: (stored, columns, rows) => {
-    const equal = inRows(columns, rows)
-    if (!stored.some(isText)) return equal
-    const exactColumns = stored.map((one, index) => {
-      const column = columns[index] ?? ''
-      return isText(one) ? exact(unpadded(one, column)) : column
-    })
-    return `(${equal} AND ${inRows(exactColumns, rows)})`
-  },
+  ...exactEquality({ isLoose, exact: (stored, column) => exact(unpadded(stored, column)), inRows }),
   // Truncates the text before the cast, because a cast may round.
   truncated: (stored, column, digits) => {
     const { type } = stored.valueColumn
@@ -117,7 +105,7 @@ export const mysql: Dialect = {
   // LOCK TABLES would end the transaction. This statement locks all rows and returns a single one.
   lockTable: (table) => `SELECT COUNT(*) FROM ${table} FOR UPDATE`,
   concatenate: (first, second) => `CONCAT(${first}, ${second})`,
-  isTextLoose: true,
+  isLoose,
   indexesReferences: true,
   spellsDefaults: false,
   hasOnUpdate: true,

@@ -90,7 +90,7 @@ export const postgres: Dialect = {
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   concatenate: (first, second) => `${first} || ${second}`,
-  isTextLoose: false,
+  isLoose: () => false,
   indexesReferences: false,
   spellsDefaults: false,
   hasOnUpdate: false,

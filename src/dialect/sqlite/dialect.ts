@@ -1,9 +1,10 @@
 import { isDate } from 'node:util/types'
 import type { ColumnType } from 'typeorm'
 import type { ColumnMetadata } from '../../schema/metadata'
+import type { StoredColumn } from '../../schema/stored-column'
 import { checkedColumns } from '../constraint'
 import type { ConstraintViolation, Dialect } from '../dialect'
-import { inList, toRows } from '../in-list'
+import { exactEquality, type InRows, toRows } from '../in-list'
 import { objectParameter } from '../object-parameter'
 import { sqliteCompared, sqliteCursor, sqliteOperand } from './cursor'
 import { globPattern } from './glob'
@@ -36,14 +37,22 @@ const shownLengths: ReadonlyMap<ColumnType, number> = new Map([
   ['time', 8],
 ])
 
+/** `NOCASE` and `RTRIM` let different texts be equal. A foreign key is compared with the collation of its target. */
+const isLoose: Dialect['isLoose'] = ({ column, valueColumn }) =>
+  [column, valueColumn].some(({ collation }) => collation !== undefined && collation.toUpperCase() !== 'BINARY')
+
+/** Expression of a column for exact comparisons, independent of its collation. */
+const exact = (_: StoredColumn, column: string): string => `${column} COLLATE BINARY`
+
+const inRows: InRows = (columns, rows) => `(${columns.join(', ')}) IN (VALUES ${toRows(rows)})`
+
 /** Messages of errors in the expression of a generated column or CHECK, of which SQLite has no codes. */
 const failedComputation = /^(SQLITE_ERROR: )?(malformed JSON|integer overflow)$/
 
 const isDateTime = ({ type }: ColumnMetadata): boolean => type === 'datetime' || type === Date
 
 export const sqlite: Dialect = {
-  equalsAny: (_, column, values) => inList(column, values),
-  equalsAnyRow: (_, columns, rows) => `(${columns.join(', ')}) IN (VALUES ${toRows(rows)})`,
+  ...exactEquality({ isLoose, exact, inRows }),
   truncated: ({ valueColumn: { type } }, column, digits) => {
     const shownLength = shownLengths.get(type)
     if (digits === 'shown' || shownLength !== undefined) return `substr(${column}, 1, ${shownLength ?? 19})`
@@ -86,7 +95,7 @@ export const sqlite: Dialect = {
   sharesConnection: true,
   lockTable: undefined,
   concatenate: (first, second) => `${first} || ${second}`,
-  isTextLoose: false,
+  isLoose,
   indexesReferences: false,
   spellsDefaults: true,
   hasOnUpdate: false,
