@@ -141,6 +141,11 @@ export interface Dialect {
   readonly areNullsLeast: boolean
   /** Whether the database supports `NULLS FIRST` and `NULLS LAST`. */
   readonly knowsNullsOrder: boolean
+  /**
+   * Whether a subquery through a to-many relation is correlated with the outer row, as `EXISTS (…)`. Otherwise it is
+   * `key IN (…)`, which the database runs once.
+   */
+  readonly correlatesSubqueries: boolean
   /** Whether TypeORM has a single connection for all requests. */
   readonly sharesConnection: boolean
   /** Statement that prevents other transactions from writing to a table; undefined if no other transaction can run. */

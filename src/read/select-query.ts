@@ -118,9 +118,8 @@ function addJoin(
 }
 
 /**
- * Predicate that a record has a related record for which a condition holds: `key IN (subquery)`. The subquery starts at
- * the record's own table, because TypeORM can join any relation from there. It is not correlated with the outer row, so
- * the database can run it once.
+ * Predicate that a record has a related record for which a condition holds. The subquery starts at the record's own
+ * table, because TypeORM can join any relation from there.
  *
  * Nested subqueries select distinct keys in a derived table, because no database merges it into the statement. Merged,
  * they become joins whose rows multiply: four relations with 20 records each took PostgreSQL more than a minute,
@@ -154,15 +153,34 @@ export function someSql(
   if (where.holdsForNulls && relation.isManyToMany) {
     // The outer join yields nulls for a row of the junction table whose record is soft-deleted or of another type. Such
     // a row means "no related record" only if the record has no other related record.
-    const withRelated = relatedQuery(dataSource, join, 'innerJoin', keyOf(startAlias)).getQuery()
-    builder.andWhere(`(${relatedId} IS NOT NULL OR (${keyOf(startAlias).join(', ')}) NOT IN (${withRelated}))`)
+    const ownerAlias = `${alias}_owner`
+    const withRelated = relatedQuery(dataSource, { ...join, from: ownerAlias }, 'innerJoin', keyOf(ownerAlias))
+    const hasRelated = hasKeySql(dataSource, withRelated, keyOf(ownerAlias), keyOf(startAlias))
+    builder.andWhere(`(${relatedId} IS NOT NULL OR NOT ${hasRelated})`)
   }
-  const keys = isNested ? `SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys` : builder.getQuery()
+  const related = isNested
+    ? `(${keyOf(from).join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
+    : hasKeySql(dataSource, builder, keyOf(startAlias), keyOf(from))
   Object.assign(parameters, builder.getParameters())
-  const related = `(${keyOf(from).join(', ')}) IN (${keys})`
   // If the record at the start of the relation is missing, the related record is missing too.
   const matchesMissingRecord = where.holdsForNulls && from !== rootAlias
   return matchesMissingRecord ? `(${keyOf(from)[0]} IS NULL OR ${related})` : related
+}
+
+/**
+ * Predicate that a subquery selects the key of a row.
+ * @param selected the key in the subquery
+ * @param key the key of the row
+ */
+function hasKeySql(
+  dataSource: DataSource,
+  subquery: Builder,
+  selected: readonly string[],
+  key: readonly string[],
+): string {
+  if (!dialectOf(dataSource).correlatesSubqueries) return `(${key.join(', ')}) IN (${subquery.getQuery()})`
+  for (const [index, column] of key.entries()) subquery.andWhere(`${selected[index]} = ${column}`)
+  return `EXISTS (${subquery.getQuery()})`
 }
 
 /** Builds a SELECT of a table's keys, joined with a relation. */

@@ -101,6 +101,7 @@ export const mysql: Dialect = {
   cursorSql: mysqlCursor,
   areNullsLeast: true,
   knowsNullsOrder: false,
+  correlatesSubqueries: false,
   sharesConnection: false,
   // LOCK TABLES would end the transaction. This statement locks all rows and returns a single one.
   lockTable: (table) => `SELECT COUNT(*) FROM ${table} FOR UPDATE`,

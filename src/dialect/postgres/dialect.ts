@@ -87,6 +87,9 @@ export const postgres: Dialect = {
   }),
   areNullsLeast: false,
   knowsNullsOrder: true,
+  // Both forms are the same semi-join, except below OR and NOT: there PostgreSQL runs the subquery of IN again for each
+  // row, without an index, if its result may exceed work_mem.
+  correlatesSubqueries: true,
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   concatenate: (first, second) => `${first} || ${second}`,

@@ -92,6 +92,7 @@ export const sqlite: Dialect = {
   cursorSql: sqliteCursor,
   areNullsLeast: true,
   knowsNullsOrder: true,
+  correlatesSubqueries: false,
   sharesConnection: true,
   lockTable: undefined,
   concatenate: (first, second) => `${first} || ${second}`,
