@@ -1,6 +1,7 @@
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, Tree, TreeChildren, TreeParent } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 const everybody = (): { id: number } => ({ id: 1 })
@@ -146,3 +147,47 @@ test('a nested set has one root', async () => {
   const reply = await post('nested', { name: 'second' })
   expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('set a parent')])
 })
+
+if (isPostgres)
+  describe.each(['repeatable read', 'serializable'])('transactions that are %s', (level) => {
+    let isolated: World
+    beforeAll(async () => {
+      const options = `-c default_transaction_isolation=${level.replace(' ', '\\ ')}`
+      isolated = await openWorld({ entities: [Closure, PathNode, Nested, Hidden], source: { extra: { options } } })
+    })
+    afterAll(async () => {
+      await isolated.close()
+      expect(isolated.faults).toEqual([])
+    })
+    const api = apiOf(() => isolated.url)
+
+    test('a nested set has one root, whoever makes one at once', async () => {
+      for (let round = 0; round < 5; round++) {
+        const made = await Promise.all([1, 2, 3, 4, 5, 6].map((index) => api.post('nested', { name: `n${index}` })))
+        expect(made.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400, 400, 400])
+        await isolated.sql('DELETE FROM "nested"')
+      }
+    })
+
+    test.each([
+      ['path', PathNode],
+      ['closure', Closure],
+    ] as const)('nodes of a tree as %s that are moved at once keep their ancestors', async (name, entity) => {
+      const chain: number[] = []
+      for (const parent of [undefined, 0, 0, 0, 0, 0, 0, 0, 0]) {
+        const parent_id = parent === undefined ? null : (chain[parent] ?? null)
+        chain.push(((await api.post(name, { name: 'n', parent_id })).json() as { id: number }).id)
+      }
+      const [root = 0, ...nodes] = chain
+      // Each node is moved below the one before it: in whatever order, they become one chain.
+      const moves = nodes.slice(1).map((id, index) => api.put(`${name}/${id}`, { parent_id: nodes[index] }))
+      expect((await Promise.all(moves)).map(({ status }) => status)).toEqual(moves.map(() => 200))
+      const repository = isolated.dataSource.getTreeRepository<Closure | PathNode>(entity)
+      for (const [index, id] of chain.entries()) {
+        const node = await repository.findOneByOrFail({ id })
+        expect((await repository.findAncestors(node)).map((ancestor) => ancestor.id).toSorted()).toEqual(
+          [root, ...nodes].slice(0, index + 1).toSorted(),
+        )
+      }
+    })
+  })

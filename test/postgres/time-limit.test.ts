@@ -41,3 +41,19 @@ describe.each([
     expect(await own()).toEqual(['5s'])
   })
 })
+
+test.each([
+  ['0', '5s'],
+  ['1200ms', '1200ms'],
+  ['3s', '3s'],
+  ['2min', '5s'],
+])('where the connection itself has the limit %s, that of this service is %s', async (own, seen) => {
+  const source = { extra: { options: `-c statement_timeout=${own}` } }
+  const limited = await openWorld({ mount: { statementTimeout: 5000 }, source })
+  const other = limited.dataSource.createQueryRunner()
+  const connection: typeof client = await other.connect()
+  expect(await connection.query(seenByOwn)).toMatchObject({ rows: [[seen]] })
+  expect(await connection.query('SHOW statement_timeout')).toMatchObject({ rows: [{ statement_timeout: own }] })
+  await other.release()
+  await limited.close()
+})

@@ -6,9 +6,8 @@ const transactionPattern = /^(?:BEGIN|START TRANSACTION|SAVEPOINT|RELEASE|COMMIT
 const endPattern = /^(?:COMMIT|END|ROLLBACK|ABORT)\b/i
 const leadingComments = /^(?:\s|--[^\n]*\n|\/\*.*?\*\/)+/s
 
-/** Sets the time limit, unless a shorter one is already set, for example for the role. */
-const setLimit = `SELECT set_config('statement_timeout', $1, false) FROM pg_settings
-  WHERE name = 'statement_timeout' AND (setting::int = 0 OR setting::int > $1::int)`
+/** Milliseconds in the units of SHOW. */
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /**
  * Returns a function to call before each statement of a connection. It sets the time limit for statements of this
@@ -16,6 +15,9 @@ const setLimit = `SELECT set_config('statement_timeout', $1, false) FROM pg_sett
  * so it is sent only before a statement that needs another limit than the previous statement. The function returns a
  * promise if the statement must wait for its limit; the promise rejects if the limit could not be set, for example
  * because of a cancellation.
+ *
+ * The limit is read by SHOW and set by SET, because a SELECT would take the snapshot of a transaction with the isolation
+ * level REPEATABLE READ. Such a transaction would not see what others have written while it waits for LOCK TABLE.
  */
 export function timeLimiter(
   query: Query,
@@ -24,17 +26,27 @@ export function timeLimiter(
   if (timeLimit === Number.POSITIVE_INFINITY) return () => undefined
   /** Whether the time limit is set; undefined if this is unknown. */
   let isLimited: boolean | undefined = false
+  /** Undefined until the limit of the connection itself is known, for example that of the role, which may be shorter. */
+  let setLimit: string | undefined
   const forgetOnError = (error: unknown): void => {
     if (error) isLimited = undefined
   }
-  const sendLimit = (): Promise<unknown> =>
+  const send = (sql: string): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      query({ text: setLimit, values: [String(timeLimit)] }, (error: unknown) => {
+      query(sql, (error: unknown, result: unknown) => {
         forgetOnError(error)
         if (error) reject(error)
-        else resolve(undefined)
+        else resolve(result)
       })
     })
+  const learnLimit = async (): Promise<void> => {
+    const { rows } = (await send('SHOW statement_timeout')) as {
+      readonly rows: readonly [{ statement_timeout: string }]
+    }
+    setLimit = `SET statement_timeout = ${Math.min(timeLimit, millisecondsOf(rows[0].statement_timeout))}`
+    // Unless a statement of the application was sent meanwhile.
+    if (isLimited) await send(setLimit)
+  }
   return (text, isOwn) => {
     const sql = sqlOf(text)
     if (transactionPattern.test(sql)) {
@@ -43,10 +55,16 @@ export function timeLimiter(
     }
     if (isLimited === isOwn) return undefined
     isLimited = isOwn
-    if (isOwn) return sendLimit()
+    if (isOwn) return setLimit === undefined ? learnLimit() : send(setLimit)
     query('RESET statement_timeout', forgetOnError)
     return undefined
   }
+}
+
+/** A time limit as SHOW returns it, such as `10s`; `0` is no limit. */
+function millisecondsOf(text: string): number {
+  const unit = text.replace(/^\d+/, '')
+  return (Number.parseInt(text, 10) || Number.POSITIVE_INFINITY) * (units[unit] ?? 1)
 }
 
 /** The SQL of a query, which is a string or an object with the member `text`, without leading comments. */
