@@ -109,6 +109,8 @@ export interface Dialect {
   readonly bound: (column: ColumnMetadata, stored: unknown) => unknown
   /** Converts a value, as prepared by TypeORM for the column, into the value that is bound in INSERT and UPDATE. */
   readonly written: (column: ColumnMetadata, stored: unknown) => unknown
+  /** Expression that INSERT and UPDATE set a column to, such as a cast of the placeholder. */
+  readonly assigned: (column: ColumnMetadata, placeholder: string) => string
   /** Converts the value of a bind parameter into one that the driver accepts. */
   readonly parameter: (value: unknown) => unknown
   /** Expression of a column in comparisons and in ORDER BY. */

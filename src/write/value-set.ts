@@ -26,14 +26,14 @@ export function toValueSet(
   statement: 'insert' | 'update',
 ): ValueSet {
   const members: [column: ColumnMetadata, member: unknown][] = []
-  const { written } = dialectOf(dataSource)
+  const { written, assigned } = dialectOf(dataSource)
   let shape: string | undefined = ''
   for (const [column, value] of values) {
     const stored = toStored(dataSource, column, value)
     if (stored === undefined && statement === 'insert' && (value !== null || !column.isNullable)) continue
     if (stored === undefined || isBindable(dataSource, column, stored)) {
       const name = bind(stored === undefined ? null : written(column, stored))
-      members.push([column, () => name])
+      members.push([column, () => assigned(column, name)])
       if (shape !== undefined) shape += `\n${column.databaseName}`
     } else {
       members.push([column, value])

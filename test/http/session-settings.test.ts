@@ -179,3 +179,59 @@ describe('sessions whose time zone changes between two pages', () => {
     },
   )
 })
+
+/** Runs tests in sessions with a setting that the server may not know, such as a locale that is not installed. */
+async function withSetting(
+  entity: EntitySchema,
+  options: string,
+  test: (world: World) => Promise<void>,
+): Promise<void> {
+  const opening = openWorld({
+    entities: [entity],
+    mount: { resources: [{ entity, auth: () => anonymous }] },
+    ...(isPostgres && { source: { extra: { options } } }),
+  })
+  const world = await opening.catch((error: Error & { code?: string }) => {
+    // invalid_parameter_value
+    if (error.code === '22023') return undefined
+    throw error
+  })
+  if (world === undefined) return
+  await test(world)
+  await world.close()
+  expect(world.faults).toEqual([])
+}
+
+if (isPostgres)
+  test.each(['C', 'de_DE.UTF-8', 'en_US.UTF-8'])(
+    'money is a decimal number where lc_monetary is %s',
+    async (locale) => {
+      const Ware = new EntitySchema<{ id: number }>({
+        name: 'ware',
+        columns: {
+          id: { type: Number, primary: true, generated: true },
+          price: { type: 'money' },
+          prices: { type: 'money', array: true },
+        } as never,
+      })
+      await withSetting(Ware, `-c lc_monetary=${locale}`, async (world) => {
+        const { get, ids, post, put } = apiOf(() => world.url)
+        const record = { price: '1234.50', prices: ['-0.05', null] }
+        const made = await post('ware', record)
+        expect([made.status, made.json()]).toEqual([201, { id: 1, ...record }])
+        expect((await put('ware/1', made.json())).json()).toEqual({ id: 1, ...record })
+        await post('ware', { price: '1234.51', prices: [] })
+        const queries = [
+          'price=1234.50',
+          'price__in=1234.50,7',
+          'price__lt=1234.51',
+          'price__lte=1234.50',
+          'price__gt=1234',
+        ]
+        const found = await Promise.all(queries.map((query) => ids(`ware?${query}&ordering=id`)))
+        expect(found).toEqual([[1], [1], [1], [1], [1, 2]])
+        const first = (await get('ware?ordering=price&limit=1&after=')).json() as { meta: { next: string } }
+        expect(await ids(first.meta.next.replace('/api/', ''))).toEqual([2])
+      })
+    },
+  )

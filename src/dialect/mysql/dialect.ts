@@ -80,6 +80,7 @@ export const mysql: Dialect = {
       : stored
   },
   written: ({ type }, stored) => (type === 'bit' && typeof stored === 'bigint' ? toBytes(stored) : stored),
+  assigned: (_, placeholder) => placeholder,
   parameter: (value) => {
     if (typeof value === 'bigint') return String(value)
     if (typeof value !== 'object' || value === null || isDate(value)) return value

@@ -1,5 +1,5 @@
-import { isComputed } from '../../schema/metadata'
-import type { ReadColumn } from '../../schema/stored-column'
+import { type ColumnMetadata, isComputed } from '../../schema/metadata'
+import { endOfReferences, type ReadColumn } from '../../schema/stored-column'
 import { checkedColumns, uniqueColumns } from '../constraint'
 import type { Dialect } from '../dialect'
 import { inList, inRows } from '../in-list'
@@ -53,9 +53,10 @@ export const postgres: Dialect = {
   equalsText: (left, right) => `${left} = ${right}`,
   bound: (_, stored) => stored,
   written: (_, stored) => stored,
+  assigned: moneySql,
   compared: (_, column) => column,
-  // PostgreSQL infers the type of a parameter from the column.
-  operand: (_, placeholder) => placeholder,
+  // PostgreSQL infers the type of a parameter from the column. That of a computed column need not be the declared one.
+  operand: ({ column }, placeholder) => (isComputed(column) ? placeholder : moneySql(column, placeholder)),
   // pg omits the seconds of a UTC offset, which local times had before standard time zones were introduced.
   parameter: (value) => {
     if (Array.isArray(value)) return value.map(postgres.parameter)
@@ -78,13 +79,16 @@ export const postgres: Dialect = {
   shown: (stored, dataSource) => (isInstant(stored) ? buildInstantReader(stored, dataSource).shown : undefined),
   // PostgreSQL's text form of a value is exact, and a parameter is parsed as the type of the column: invalid text is an
   // error.
-  cursorSql: (_, column) => ({
-    read: `${column}::text`,
-    sorted: column,
-    compared: column,
-    bound: (placeholder) => placeholder,
-    accepts: (value) => typeof value === 'string',
-  }),
+  cursorSql: (stored, column) => {
+    const isMoney = stored.valueColumn.type === 'money' && !isComputed(stored.column)
+    return {
+      read: isMoney ? `${column}::numeric::text` : `${column}::text`,
+      sorted: column,
+      compared: column,
+      bound: (placeholder) => (isMoney ? numericMoney(placeholder) : placeholder),
+      accepts: (value) => typeof value === 'string',
+    }
+  },
   areNullsLeast: false,
   knowsNullsOrder: true,
   // Both forms are the same semi-join, except below OR and NOT: there PostgreSQL runs the subquery of IN again for each
@@ -149,6 +153,18 @@ export const postgres: Dialect = {
     return isRefusal ? { kind: 'value', columns: [] } : undefined
   },
 }
+
+/**
+ * Placeholder for a value of a column. `money` is converted from a number, because the decimal separator of its text
+ * depends on `lc_monetary`. What a transformer returns is up to the application.
+ */
+function moneySql(column: ColumnMetadata, placeholder: string): string {
+  const { type, isArray, transformer } = endOfReferences(column)
+  if (type !== 'money' || transformer !== undefined) return placeholder
+  return isArray ? `CAST(${placeholder} AS numeric[])::money[]` : numericMoney(placeholder)
+}
+
+const numericMoney = (placeholder: string): string => `CAST(${placeholder} AS numeric)::money`
 
 /** Expression that reads a column without loss of precision. */
 function losslessSql(stored: ReadColumn, column: string): string {

@@ -70,6 +70,7 @@ export const sqlite: Dialect = {
   operand: sqliteOperand,
   // SQLite has neither booleans nor dates: they are bound in the format that TypeORM stores. sqlite3 would bind a
   // bigint as null.
+  assigned: (_, placeholder) => placeholder,
   parameter: (value) => {
     if (typeof value === 'boolean') return Number(value)
     if (typeof value === 'bigint') return String(value)
