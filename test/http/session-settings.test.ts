@@ -235,3 +235,21 @@ if (isPostgres)
       })
     },
   )
+
+if (isPostgres)
+  test.each(['on', 'off'])('nulls of arrays are nulls where array_nulls is %s', async (setting) => {
+    const Tagged = new EntitySchema<{ id: number }>({
+      name: 'tagged',
+      columns: {
+        id: { type: Number, primary: true, generated: true },
+        tags: { type: 'text', array: true },
+        counts: { type: 'int', array: true },
+      } as never,
+    })
+    await withSetting(Tagged, `-c array_nulls=${setting}`, async (world) => {
+      const { post } = apiOf(() => world.url)
+      const record = { tags: ['a', null, 'NULL'], counts: [1, null] }
+      const made = await post('tagged', record)
+      expect([made.status, made.json()]).toEqual([201, { id: 1, ...record }])
+    })
+  })

@@ -1,8 +1,9 @@
 import type { PoolClient } from './connection'
 
 /**
- * Output formats that pg and this service can read. A role, a database or `extra.options` may set others: pg would read
- * date-times as null, and floats would lose digits, so that a cursor would point before its own record. The settings
+ * Formats that pg and this service read and write. A role, a database or `extra.options` may set others: pg would read
+ * date-times as null, nulls in arrays would be stored as texts, and floats would lose digits, so that a cursor would
+ * point before its own record. The settings
  * are changed by one SELECT instead of SET statements; poolers that share connections between clients track these
  * changes too.
  */
@@ -11,6 +12,7 @@ const styles: Readonly<Record<string, string>> = {
   IntervalStyle: 'postgres',
   // PostgreSQL 12 and later writes floats exactly with any value from 1; earlier versions need 3.
   extra_float_digits: '3',
+  array_nulls: 'on',
 }
 
 const setStyles = `SELECT ${Object.entries(styles)
@@ -20,7 +22,7 @@ const setStyles = `SELECT ${Object.entries(styles)
 /** Connections that are prepared already: several mounts can share the connections of a data source. */
 const preparedClients = new WeakSet<PoolClient>()
 
-/** Makes a connection set these output formats before its first statement. */
+/** Makes a connection set these formats before its first statement. */
 export function useOwnStyles(client: PoolClient): void {
   if (preparedClients.has(client)) return
   preparedClients.add(client)
