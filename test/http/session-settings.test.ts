@@ -1,6 +1,6 @@
 import { type ColumnOptions, EntitySchema } from 'typeorm'
 import { anonymous } from 'typeorm-resources'
-import { apiOf } from '../client'
+import { apiOf, send } from '../client'
 import { isMariadb, isPostgres, types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
@@ -180,6 +180,12 @@ describe('sessions whose time zone changes between two pages', () => {
   )
 })
 
+/** For a server that does not know a setting, such as a locale that is not installed. */
+function unlessUnknown(error: Error & { readonly code?: string }): undefined {
+  // invalid_parameter_value
+  if (error.code !== '22023') throw error
+}
+
 /** Runs tests in sessions with a setting that the server may not know, such as a locale that is not installed. */
 async function withSetting(
   entity: EntitySchema,
@@ -191,11 +197,7 @@ async function withSetting(
     mount: { resources: [{ entity, auth: () => anonymous }] },
     ...(isPostgres && { source: { extra: { options } } }),
   })
-  const world = await opening.catch((error: Error & { code?: string }) => {
-    // invalid_parameter_value
-    if (error.code === '22023') return undefined
-    throw error
-  })
+  const world = await opening.catch(unlessUnknown)
   if (world === undefined) return
   await test(world)
   await world.close()
@@ -253,3 +255,64 @@ if (isPostgres)
       expect([made.status, made.json()]).toEqual([201, { id: 1, ...record }])
     })
   })
+
+if (isPostgres)
+  test.each(['C', 'de_DE.UTF-8'])('errors are recognised where lc_messages is %s', async (locale) => {
+    const secret = 'unit-of-measure'
+    const Item = new EntitySchema<{ id: number; size: number }>({
+      name: 'item',
+      columns: {
+        id: { type: Number, primary: true, generated: true },
+        count: { type: 'int', default: 1 },
+        unit: { type: 'text', nullable: true, select: false },
+        size: { type: 'int', virtualProperty: true, query: (alias: string) => `SELECT ${alias}.unit::int` },
+      } as never,
+    })
+    const opening = openWorld({
+      entities: [Item],
+      mount: { resources: [{ entity: Item, auth: () => anonymous, exclude: ['unit'] }] },
+      source: { extra: { max: 2, options: `-c lc_messages=${locale}` } },
+    })
+    const world = await opening.catch(unlessUnknown)
+    if (world === undefined) return
+    const { get, post } = apiOf(() => world.url)
+    await post('item', {})
+    const statuses = async (): Promise<readonly number[]> => {
+      const replies = []
+      for (let round = 0; round < 5; round++) replies.push(await get('item/'), await get('item/1/'))
+      return replies.map(({ status }) => status)
+    }
+    expect(await statuses()).toEqual(Array(10).fill(200))
+    // As a migration of another process does.
+    await world.sql('ALTER TABLE "item" ALTER COLUMN "count" TYPE bigint')
+    expect(await statuses()).toEqual(Array(10).fill(200))
+    await world.sql(`UPDATE "item" SET "unit" = '${secret}'`)
+    expect((await get('item/1/')).status).toBe(500)
+    await world.close()
+    expect(world.faults).toHaveLength(1)
+    expect(String(world.faults[0])).not.toContain(secret)
+  })
+
+if (isMariadb)
+  test.each(['en_US', 'de_DE', 'ja_JP'])(
+    'a cascade that is too deep is 409 where lc_messages is %s',
+    async (locale) => {
+      const Level = new EntitySchema<{ id: number; up: object | null }>({
+        name: 'level',
+        columns: { id: { type: Number, primary: true } },
+        relations: { up: { type: 'many-to-one', target: 'level', nullable: true, onDelete: 'CASCADE' } },
+      })
+      const world = await openWorld({
+        entities: [Level],
+        mount: { resources: [{ entity: Level, auth: () => anonymous }] },
+        source: { extra: { connectionLimit: 1 } },
+      })
+      await world.sql(`SET lc_messages = '${locale}'`)
+      for (let id = 1; id <= 20; id++) {
+        await world.dataSource.getRepository(Level).insert({ id, up: id === 1 ? null : { id: id - 1 } })
+      }
+      const reply = await send(world.url, 'DELETE /api/level/1/')
+      await world.close()
+      expect([reply.status, world.faults]).toEqual([409, []])
+    },
+  )

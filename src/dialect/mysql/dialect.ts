@@ -173,11 +173,12 @@ const signalViolation = (): ConstraintViolation => ({ kind: 'value', columns: []
 
 const depthViolation = (): ConstraintViolation => ({ kind: 'depth', columns: [] })
 /**
- * MariaDB reports any error of InnoDB with error number 1296; in the message, 193 is a cascade of more than 15 levels.
+ * MariaDB reports any error of InnoDB with error number 1296; in the message, which may be
+ * translated, 193 is a cascade of more than 15 levels.
  * MySQL has the error number 3008 for it.
  */
 const innodbViolation = (message: string): ConstraintViolation | undefined =>
-  message.startsWith('Got error 193 ') ? depthViolation() : undefined
+  /\b193\b/.test(message) ? depthViolation() : undefined
 
 /** Functions that find the constraint in an error message, by the error number of MySQL and MariaDB. */
 const violationParsers = new Map<

@@ -64,7 +64,8 @@ interface NamedStatement {
 
 interface ServerError {
   readonly code?: string
-  readonly message: string
+  /** Function in PostgreSQL's source code that reported the error. Unlike the message, it is not translated. */
+  readonly routine?: string
 }
 
 /**
@@ -74,7 +75,7 @@ interface ServerError {
 const isPoolerError = ({ code }: ServerError): boolean => code === '42P05' || code === '26000'
 
 /** Whether a table has changed since its statement was prepared. */
-const isStale = ({ code, message }: ServerError): boolean => code === '0A000' && /cached plan/i.test(message)
+const isStale = ({ code, routine }: ServerError): boolean => code === '0A000' && routine === 'RevalidateCachedQuery'
 
 /** Whether an error concerns only the prepared statement: it was not executed, and can be executed without a name. */
 export function isOfName(error: ServerError): boolean {

@@ -34,6 +34,9 @@ const refusalStates = /^(44|45|(?!5[34578]|72|XX)[5-9I-Z])/
  */
 const refusingRoutines: ReadonlySet<string> = new Set(['ExecWithCheckOptions', 'exec_stmt_raise'])
 
+/** From the first quotation mark of a message to the last, in the languages of PostgreSQL: `"…"`, `»…«`, `„…“`. */
+const quoted = /["„‚「『\p{Pi}\p{Pf}].*["」』\p{Pi}\p{Pf}]/su
+
 /** Messages of pg's errors without a code. */
 const driverMessages =
   /connection terminated|connection ended|timeout exceeded when trying to connect|query read timeout|connection error|not queryable|calling end on the pool|client was closed/i
@@ -124,12 +127,13 @@ export const postgres: Dialect = {
   prepareRunner: () => undefined,
   discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
   // Data exceptions (class 22) quote the value.
-  withoutValues: ({ code = '', message }) => (code.startsWith('22') ? message.replace(/".*"/s, '"…"') : message),
+  withoutValues: ({ code = '', message }) => (code.startsWith('22') ? message.replace(quoted, '"…"') : message),
   // Again: deadlock, serialization failure, stale prepared statement. Unavailable: connection exceptions (08),
   // insufficient resources (53), shutdown (57P0x), lock not available, idle or transaction timeout, read-only server,
   // errors of pg.
-  transientErrorOf: ({ code = '', message }) => {
-    if (code === '40P01' || code === '40001' || isOfName({ code, message })) return 'again'
+  transientErrorOf: (error) => {
+    const { code = '', message } = error
+    if (code === '40P01' || code === '40001' || isOfName(error)) return 'again'
     if (code === '57014') return 'timeout'
     const isUnavailable = /^(08...|53...|57P0.|55P03|25P0[34]|25006)$/.test(code)
     return isUnavailable || (code === '' && driverMessages.test(message)) ? 'unavailable' : undefined
