@@ -5,22 +5,38 @@ export function isHstoreObject({ valueColumn: { type, hstoreType, isArray, trans
   return type === 'hstore' && hstoreType === 'object' && !isArray && transformer === undefined
 }
 
-const pairPattern = /"((?:[^"\\]|\\.)*)"=>(?:NULL|"((?:[^"\\]|\\.)*)")/gs
-
 /**
- * Parses PostgreSQL's text form of an `hstore`. TypeORM's parser loses a key named `__proto__`, because it assigns each
- * key to an object.
+ * Parses PostgreSQL's text form of an `hstore`, such as `"a"=>"1", "b"=>NULL`. TypeORM's parser loses a key named
+ * `__proto__`, because it assigns each key to an object. A regular expression for the pairs exceeds its stack with
+ * values of 10 MB.
  */
 export function readHstore(text: unknown): unknown {
   if (typeof text !== 'string') return text
-  return Object.fromEntries(
-    [...text.matchAll(pairPattern)].map(([, key = '', value]) => [
-      withoutEscapes(key),
-      value === undefined ? null : withoutEscapes(value),
-    ]),
-  )
+  const pairs: [string, string | null][] = []
+  let start = text.indexOf('"')
+  while (start >= 0) {
+    const keyEnd = endOfQuoted(text, start)
+    const valueStart = keyEnd + '"=>'.length
+    const isNull = text[valueStart] !== '"'
+    const valueEnd = isNull ? valueStart : endOfQuoted(text, valueStart)
+    pairs.push([unquoted(text, start, keyEnd), isNull ? null : unquoted(text, valueStart, valueEnd)])
+    start = text.indexOf('"', valueEnd + 1)
+  }
+  return Object.fromEntries(pairs)
 }
 
-function withoutEscapes(text: string): string {
-  return text.replace(/\\(.)/gs, '$1')
+/** Position of the quotation mark that ends the text which starts with one at `start`. */
+function endOfQuoted(text: string, start: number): number {
+  const special = /["\\]/g
+  special.lastIndex = start + 1
+  for (let match = special.exec(text); match !== null; match = special.exec(text)) {
+    if (match[0] === '"') return match.index
+    // The character after a backslash is escaped.
+    special.lastIndex += 1
+  }
+  return text.length
+}
+
+function unquoted(text: string, start: number, end: number): string {
+  return text.slice(start + 1, end).replace(/\\(.)/gs, '$1')
 }
