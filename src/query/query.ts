@@ -127,5 +127,14 @@ export interface WriteTarget {
   readonly maxBytes?: number
 }
 
+/**
+ * Alias of a table in our statements. The prefix keeps it apart from the aliases in the SQL of virtual columns: an
+ * alias there would hide ours, and the column would be computed from the wrong row. It is constant, so that all
+ * processes send the same statements.
+ */
+export function tableAlias(name: string | number): string {
+  return `tr_${name}`
+}
+
 /** Alias of the table of the query's own resource. */
-export const rootAlias = 't0'
+export const rootAlias = tableAlias(0)

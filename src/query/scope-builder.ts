@@ -13,6 +13,7 @@ import {
   type Order,
   rootAlias,
   type Scope,
+  tableAlias,
 } from './query'
 
 /** Scope under construction. */
@@ -176,7 +177,7 @@ export class ScopeBuilder {
         `joins more tables than the ${this.limits.joins} allowed; a table of a to-many relation counts twice`,
       )
     }
-    const join = { alias: `t${++this.#aliasCount}`, from, relation }
+    const join = { alias: tableAlias(++this.#aliasCount), from, relation }
     if (!isToMany(relation)) {
       const { joins } = subquery ?? { joins: this.#joins }
       joins.push(join)

@@ -4,13 +4,14 @@ import { compile, gather, selectFrom, statementOf } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
+import { tableAlias } from '../query/query'
 import type { AccountSource } from '../schema/account-source'
 import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
 import { buildReadColumn, type ReadColumn } from '../schema/stored-column'
 import { columnSql, type Row, readerOf, selection } from './row'
 
-const accountAlias = 'u'
+const accountAlias = tableAlias('account')
 
 /**
  * Builds the lookup of accounts by username, which runs one SELECT. Some databases compare text without regard to case:
@@ -27,7 +28,7 @@ export function buildAccountLookup(source: AccountSource): AccountLookup<DbSessi
     const statement = statementOf(session, 'account', () => {
       const builder = selectFrom(dataSource, source.metadata.target, accountAlias)
       // The columns are SQL expressions because these keep their order. TypeORM 0.3 sorts properties, such as
-      // `u.admin`, into the order of the entity's columns.
+      // `admin`, into the order of the entity's columns.
       for (const [expression, position] of selection(dataSource, columns, accountAlias))
         builder.addSelect(expression, position)
       const usernameSql = columnSql(dataSource, buildReadColumn(source.username, dataSource), accountAlias)

@@ -1,7 +1,7 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { parameterPrefix, selectFrom } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
-import { type Join, type Query, rootAlias, type Some } from '../query/query'
+import { type Join, type Query, rootAlias, type Some, tableAlias } from '../query/query'
 import { mayHaveNull, sortedSql } from './keyset'
 import { measuredSelection, type ValueLimit } from './measure'
 import { columnSql, comparedSql } from './row'
@@ -14,6 +14,12 @@ export interface WrittenCondition {
 }
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
+
+/** Alias of the keys of a page in {@link deepQuery}. */
+const pageAlias = tableAlias('page')
+
+/** Name of a key column in a derived table. */
+const keyName = (index: number): string => tableAlias(`key${index}`)
 
 /** Builds the SELECT of a query, without LIMIT and OFFSET. */
 export function selectQuery(
@@ -42,15 +48,15 @@ export function deepQuery(
   const { resource } = query
   const keys = resource.key.columns.map((column) => columnSql(dataSource, column, rootAlias))
   const keyQuery = orderedQuery(dataSource, query, condition)
-  for (const [index, key] of keys.entries()) keyQuery.addSelect(key, `k${index}`)
+  for (const [index, key] of keys.entries()) keyQuery.addSelect(key, keyName(index))
   const { driver } = dataSource
-  const keysAreEqual = keys.map((key, index) => `${driver.escape('page')}.${driver.escape(`k${index}`)} = ${key}`)
+  const keysAreEqual = keys.map((key, index) => `${driver.escape(pageAlias)}.${driver.escape(keyName(index))} = ${key}`)
   // An outer join makes the database start from the keys. For an inner join, SQLite would scan all rows and look up
   // each of them among the keys.
   const builder = dataSource
     .createQueryBuilder()
     .select([])
-    .from<ObjectLiteral>(`(${keyQuery.getQuery()}${limitClause})`, 'page')
+    .from<ObjectLiteral>(`(${keyQuery.getQuery()}${limitClause})`, pageAlias)
   builder.leftJoin(resource.metadata.target, rootAlias, keysAreEqual.join(' AND '), keyQuery.getParameters())
   addColumns(dataSource, builder, query, valueLimit)
   addOrdering(dataSource, builder, query)
@@ -83,11 +89,11 @@ export function countQuery(
 ): Builder {
   const matching = matchingQuery(dataSource, query, condition)
   if (limitClause === '') return matching.addSelect('COUNT(*)', '0')
-  const rows = matching.addSelect('1', 'k0')
+  const rows = matching.addSelect('1', keyName(0))
   return dataSource
     .createQueryBuilder()
     .select('COUNT(*)', '0')
-    .from<ObjectLiteral>(`(${rows.getQuery()}${limitClause})`, 'counted')
+    .from<ObjectLiteral>(`(${rows.getQuery()}${limitClause})`, tableAlias('counted'))
     .setParameters(rows.getParameters())
 }
 
@@ -191,7 +197,7 @@ function relatedQuery(
   keys: readonly string[],
 ): Builder {
   const builder = selectFrom(dataSource, join.relation.entityMetadata.target, join.from)
-  for (const [index, key] of keys.entries()) builder.addSelect(key, `k${index}`)
+  for (const [index, key] of keys.entries()) builder.addSelect(key, keyName(index))
   addJoin(dataSource, builder, join, method)
   return builder
 }

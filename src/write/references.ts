@@ -4,7 +4,7 @@ import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
 import { dialectOf, violationOf } from '../dialect/dialect-of'
 import type { FieldErrors } from '../errors'
-import type { ChangeSet } from '../query/query'
+import { type ChangeSet, tableAlias } from '../query/query'
 import { columnSql, type Row, toParameter, toValues } from '../read/row'
 import type { Field } from '../schema/field'
 import { memoize } from '../schema/memoize'
@@ -106,6 +106,8 @@ async function referencedExists(
   return records.length > 0
 }
 
+const referencedAlias = tableAlias('referenced')
+
 /** Builds a SELECT that finds the record of a foreign key. @param placeholders of the key's values */
 function referencedQuery(
   dataSource: DataSource,
@@ -113,10 +115,10 @@ function referencedQuery(
   placeholders: readonly string[],
 ): SelectQueryBuilder<ObjectLiteral> {
   const target = relation?.inverseEntityMetadata.target ?? ''
-  const builder = selectFrom(dataSource, target, 'r').addSelect('1', '0')
+  const builder = selectFrom(dataSource, target, referencedAlias).addSelect('1', '0')
   for (const [index, stored] of columns.entries()) {
     const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
-    const column = columnSql(dataSource, referenced, 'r')
+    const column = columnSql(dataSource, referenced, referencedAlias)
     const { equalsAny, operand } = dialectOf(dataSource)
     builder.andWhere(equalsAny(referenced, column, [operand(referenced, placeholders[index] ?? '')]))
   }

@@ -1,7 +1,17 @@
-import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, VersionColumn, VirtualColumn } from 'typeorm'
-import { Resource } from 'typeorm-resources'
+import {
+  Column,
+  Entity,
+  ManyToOne,
+  OneToMany,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+  VersionColumn,
+  VirtualColumn,
+} from 'typeorm'
+import { adminRule, Resource, UserAccount } from 'typeorm-resources'
 import { apiOf, send } from '../client'
-import { isMariadb, isPostgres, isSqlite } from '../world/leg'
+import { isMariadb, isPostgres, isSqlite, sqlOf } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 const everybody = (): { id: number } => ({ id: 1 })
@@ -40,6 +50,57 @@ class Retried {
   @VirtualColumn({ type: 'int', query: () => (isSqlite ? '1' : 'once()') }) once!: number
 }
 
+/** Number of a writer's pieces, in SQL that uses an alias of its own. */
+const countPieces =
+  (inner: string) =>
+  (alias: string): string =>
+    sqlOf(`SELECT COUNT(*) FROM "piece" ${inner} WHERE ${inner}."writerId" = ${alias}."id"`)
+
+/** Its virtual columns use short aliases, as people write them. */
+@Entity()
+@UserAccount({ admin: 'editor', hash: (password) => password, verify: (password, hash) => password === hash })
+@Resource({ auth: everybody, exclude: ['password'] })
+class Writer {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() username!: string
+  @Column() password!: string
+  @OneToMany(
+    () => Piece,
+    (piece) => piece.writer,
+  )
+  pieces!: Piece[]
+  @VirtualColumn({ type: 'int', query: countPieces('t0') }) t0!: number
+  @VirtualColumn({ type: 'int', query: countPieces('t1') }) t1!: number
+  @VirtualColumn({ type: 'int', query: countPieces('t1_of') }) start!: number
+  @VirtualColumn({
+    type: 'boolean',
+    query: (alias) => sqlOf(`SELECT COUNT(*) > 1 FROM "piece" u WHERE u."writerId" = ${alias}."id"`),
+  })
+  editor!: boolean
+}
+
+@Entity()
+@Resource({ auth: everybody })
+class Piece {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(
+    () => Writer,
+    (writer) => writer.pieces,
+  )
+  writer!: Relation<Writer>
+  @VirtualColumn({
+    type: 'int',
+    query: (alias) => sqlOf(`SELECT COUNT(*) FROM "piece" t1 WHERE t1."id" < ${alias}."id"`),
+  })
+  before!: number
+}
+
+@Entity()
+@Resource({ auth: adminRule() })
+class Desk {
+  @PrimaryGeneratedColumn() id!: number
+}
+
 const setUp = isPostgres
   ? [
       'CREATE SEQUENCE reads',
@@ -61,9 +122,13 @@ const setUp = isPostgres
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Risky, RiskyText, Retried],
+    entities: [Risky, RiskyText, Retried, Writer, Piece, Desk],
     seed: async (dataSource) => {
       for (const sql of setUp) await dataSource.query(sql)
+      for (const username of ['ann', 'bob', 'eve']) {
+        await dataSource.getRepository(Writer).insert({ username, password: username })
+      }
+      for (const id of [1, 2, 2, 2]) await dataSource.getRepository(Piece).insert({ writer: { id } })
     },
   })
 })
@@ -124,4 +189,21 @@ test('records of two resources that cannot be computed are faults of each, whate
     expect([path, (await get(`${path}/`)).status]).toEqual([path, 500])
     expect([path, (await put(path, { n: 0 })).status]).toEqual([path, 500])
   }
+})
+
+test.each(['t0', 't1', 'start'])('SQL of a virtual column may use any short alias: %s', async (count) => {
+  const writers = (await get('writer/?ordering=id')).json() as { objects: Record<string, unknown>[] }
+  expect(writers.objects.map((writer) => Number(writer[count]))).toEqual([1, 3, 0])
+  expect((await get('writer/2/')).json()).toMatchObject({ [count]: 3 })
+  expect(await ids(`writer?${count}__gte=1&ordering=-${count}`)).toEqual([2, 1])
+  expect(await ids(`piece?writer__${count}__gte=3`)).toEqual([2, 3, 4])
+  expect(await ids(`piece?ordering=-writer__${count},id`)).toEqual([2, 3, 4, 1])
+  expect(await ids(`writer?pieces__writer__${count}=3&pieces__before__gte=3`)).toEqual([2])
+  expect(await ids(`writer?not=(pieces__before__gte:1)&${count}=0`)).toEqual([3])
+})
+
+test('the SQL of a virtual column that makes users administrators may use any short alias', async () => {
+  expect((await send(world.url, 'GET /api/desk/', { as: 'bob' })).status).toBe(200)
+  expect((await send(world.url, 'GET /api/desk/', { as: 'ann' })).status).toBe(401)
+  expect((await send(world.url, 'GET /api/desk/', { as: 'eve' })).status).toBe(401)
 })

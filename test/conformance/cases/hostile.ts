@@ -82,7 +82,7 @@ export const hostileScenarios: readonly Scenario[] = [
     { request: 'GET /api/note/?title=:p0', status: 200, ids: [] },
     { request: 'GET /api/note/?title=%3Ap1&score=5', status: 200, ids: [] },
     { request: 'GET /api/note/?title=$1&score=5', status: 200, ids: [] },
-    { request: 'GET /api/note/?title=t0.title', status: 200, ids: [] },
+    { request: 'GET /api/note/?title=tr_0.title', status: 200, ids: [] },
     query('ordering=id;DROP TABLE note'.replaceAll(' ', '%20'), 'not a field'),
     query('ordering=(SELECT%20password)', 'not a field'),
     query('title;--=1', 'not a field'),
