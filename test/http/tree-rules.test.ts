@@ -2,6 +2,7 @@ import {
   BeforeUpdate,
   Column,
   Entity,
+  JoinColumn,
   PrimaryColumn,
   PrimaryGeneratedColumn,
   Tree,
@@ -60,9 +61,41 @@ class TreeCased {
   @TreeChildren() children!: TreeCased[]
 }
 
+interface Coded {
+  id: number
+  code: string
+}
+
+/** A tree whose parent keys refer to a column that can be written. */
+function declareCoded(type: 'closure-table' | 'materialized-path' | 'nested-set', cascades = false): new () => Coded {
+  const name = `${type.replace(/-.*/, '')}${cascades ? 'cascade' : ''}`
+  @Entity(`tree_coded_${name}`)
+  @Tree(type)
+  @Resource({ auth, name })
+  class TreeCoded {
+    @PrimaryGeneratedColumn() id!: number
+    @Column({ type: 'varchar', length: 20, unique: true, nullable: true }) code!: string
+    @TreeParent((cascades ? { onUpdate: 'CASCADE' } : {}) as object)
+    @JoinColumn({ name: 'parentCode', referencedColumnName: 'code' })
+    parent!: TreeCoded | null
+    @TreeChildren() children!: TreeCoded[]
+  }
+  Object.defineProperty(TreeCoded, 'name', { value: `TreeCoded${name}` })
+  return TreeCoded
+}
+
+const coded = {
+  closure: declareCoded('closure-table'),
+  materialized: declareCoded('materialized-path'),
+  nested: declareCoded('nested-set'),
+}
+const materializedCascade = declareCoded('materialized-path', true)
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [TreeWord, TreeDated, TreeHeard, TreeCased] })
+  world = await openWorld({
+    entities: [TreeWord, TreeDated, TreeHeard, TreeCased, ...Object.values(coded), materializedCascade],
+  })
 })
 afterAll(async () => {
   await world.close()
@@ -148,4 +181,52 @@ test('below nodes that are their own ancestors already nothing is moved, and no 
   expect((await post('heard', { parent_id: 1 })).status).toBe(201)
   const refused = await put('heard/5', { parent_id: 3 })
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('more than 1000')])
+})
+
+const codesBelow = async (type: new () => Coded, code: string): Promise<readonly string[]> => {
+  const repository = world.dataSource.getTreeRepository(type)
+  const found = await repository.findDescendants(await repository.findOneByOrFail({ code }))
+  return found.map((node) => node.code).toSorted()
+}
+
+test.each(Object.entries(coded))(
+  'positions stay right when the column changes that parent keys refer to: %s',
+  async (name, type) => {
+    expect((await post(name, { code: 'root' })).status).toBe(201)
+    const { id } = (await post(name, { code: 'a', parent_id: 'root' })).json() as Coded
+    expect((await put(`${name}/${id}`, { code: 'b' })).json()).toMatchObject({ code: 'b', parent_id: 'root' })
+    expect((await post(name, { code: 'leaf', parent_id: 'b' })).status).toBe(201)
+    expect((await post(name, { code: 'a', parent_id: 'root' })).status).toBe(201)
+    expect(await codesBelow(type, 'root')).toEqual(['a', 'b', 'leaf', 'root'])
+    expect(await codesBelow(type, 'b')).toEqual(['b', 'leaf'])
+    expect(await codesBelow(type, 'a')).toEqual(['a'])
+    // The foreign key of its child restricts it.
+    expect((await put(`${name}/${id}`, { code: 'c' })).status).toBe(409)
+    expect(await codesBelow(type, 'b')).toEqual(['b', 'leaf'])
+  },
+)
+
+test('paths follow a foreign key that the database updates', async () => {
+  const name = 'materializedcascade'
+  expect((await post(name, { code: 'root' })).status).toBe(201)
+  const { id } = (await post(name, { code: 'a', parent_id: 'root' })).json() as Coded
+  for (const code of ['x', 'y']) expect((await post(name, { code, parent_id: 'a' })).status).toBe(201)
+  const reply = await put(`${name}/${id}`, { code: 'b' })
+  // MySQL and MariaDB restrict such a foreign key within one table.
+  expect(reply.status).toBe(isMariadb ? 409 : 200)
+  expect(await codesBelow(materializedCascade, isMariadb ? 'a' : 'b')).toEqual([isMariadb ? 'a' : 'b', 'x', 'y'])
+})
+
+test.each(Object.keys(coded))('a node cannot refer to itself by a new code: %s', async (name) => {
+  const { objects } = (await get(`${name}?code=leaf`)).json() as { objects: Coded[] }
+  const self = { code: 'self', parent_id: 'self' }
+  expect((await post(name, self)).status).toBe(400)
+  expect((await put(`${name}/${objects[0]?.id}`, self)).status).toBe(400)
+  expect((await get(`${name}?code=leaf`)).json()).toMatchObject({ objects })
+})
+
+test('a node of a materialized path without the column that parent keys refer to is refused', async () => {
+  const reply = await post('materialized', { parent_id: 'root' })
+  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('materialized path')])
+  expect((await post('closure', { parent_id: 'root' })).status).toBe(201)
 })

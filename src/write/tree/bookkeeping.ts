@@ -6,11 +6,13 @@ import type { TreeNode, TreeTable } from './table'
  * Every method runs in the transaction of the write.
  */
 export interface Bookkeeping {
+  /** Whether positions contain the columns to which parent keys refer: they change if these do. */
+  readonly containsReference?: boolean
   /** Sets the position of a new node. @param node the stored node, without a position */
   readonly insert: (session: DbSession, table: TreeTable, node: TreeNode, parent: TreeNode | undefined) => Promise<void>
   /**
    * Moves a node with its descendants.
-   * @param node the node before the move
+   * @param node the stored node, with its position before the move
    * @param parent the new parent, which is not one of the node's descendants; undefined for a node that becomes a root
    */
   readonly move: (session: DbSession, table: TreeTable, node: TreeNode, parent: TreeNode | undefined) => Promise<void>

@@ -11,6 +11,7 @@ import { equalSql, runSql, type TreeNode, type TreeTable, updateSql } from './ta
  * middle.
  */
 export const materializedPath: Bookkeeping = {
+  containsReference: true,
   insert: (session, table, node, parent) => setPath(session, table, node, pathBelow(table, node, parent)),
   move: async (session, table, node, parent) => {
     const { dataSource } = session
@@ -38,12 +39,14 @@ function pathOf({ position }: TreeNode): string {
 
 /**
  * Path of a node below a parent.
- * @throws {ApiError} `bad-values` if the key has a character that would make TypeORM's LIKE on paths match other nodes
+ * @throws {ApiError} `bad-values` if the key is null or has a character with which TypeORM's LIKE on paths would match other
+ * nodes
  */
 function pathBelow({ metadata }: TreeTable, { reference }: TreeNode, parent: TreeNode | undefined): string {
   const keyParts = reference.map(String)
-  if (keyParts.some((part) => /[.%_\\]/.test(part))) {
-    const rule = `the key of a ${metadata.name.toLowerCase()} must not contain ".", "%", "_" or "\\"`
+  const isPart = (part: string, index: number): boolean => reference[index] !== null && !/[.%_\\]/.test(part)
+  if (!keyParts.every(isPart)) {
+    const rule = `the key of a ${metadata.name.toLowerCase()} must not be null or contain ".", "%", "_" or "\\"`
     throw new ApiError('bad-values', `${rule}: it is a part of the materialized path`)
   }
   return `${parent === undefined ? '' : pathOf(parent)}${keyParts.join('_')}.`

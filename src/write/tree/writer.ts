@@ -43,10 +43,10 @@ export const treeWriter: Writer = {
       if (!isSame(before.parent, newParent)) await requireValidParent(inner, resource, table, before, newParent)
       const written = await listenerWriter.update(inner, resource, target, changes)
       const after = written && (await readNode(inner, resource, table, target.key))
-      if (after === undefined || isSame(before.parent, after.parent)) return written
+      if (after === undefined || !hasMoved(bookkeeping, before, after)) return written
       // A listener may have set another parent.
-      if (!isSame(after.parent, newParent)) await requireValidParent(inner, resource, table, before, after.parent)
-      await bookkeeping.move(inner, table, before, await readParent(inner, table, after))
+      if (!isSame(after.parent, newParent)) await requireValidParent(inner, resource, table, after, after.parent)
+      await bookkeeping.move(inner, table, after, await readParent(inner, table, after))
       return written
     }),
   remove: (session, resource, target) =>
@@ -136,6 +136,12 @@ async function readParent(
   if (node === undefined)
     throw new ApiError('conflict', `the parent of this ${table.metadata.name.toLowerCase()} was deleted meanwhile`)
   return node
+}
+
+/** Whether an update has changed what the position of a node depends on. */
+function hasMoved({ containsReference }: Bookkeeping, before: TreeNode, after: TreeNode): boolean {
+  if (!isSame(before.parent, after.parent)) return true
+  return containsReference === true && !isSame(before.reference, after.reference)
 }
 
 function isSame(one: TreeNode['parent'], other: TreeNode['parent']): boolean {
