@@ -1,6 +1,8 @@
 import {
   BeforeUpdate,
   Column,
+  type DataSource,
+  type Driver,
   Entity,
   JoinColumn,
   PrimaryColumn,
@@ -229,4 +231,41 @@ test('a node of a materialized path without the column that parent keys refer to
   const reply = await post('materialized', { parent_id: 'root' })
   expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('materialized path')])
   expect((await post('closure', { parent_id: 'root' })).status).toBe(201)
+})
+
+/** Sets an isolation level at which MySQL and MariaDB lock nothing in an empty table. */
+async function readCommitted({ driver }: DataSource): Promise<void> {
+  if (!isMariadb) return
+  const sql = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
+  interface Connection {
+    query(sql: string, done: (error: unknown) => void): void
+  }
+  const { pool } = driver as Driver & {
+    pool: {
+      on(event: 'connection', listener: (connection: Connection) => void): void
+      getConnection(done: (error: unknown, connection: Connection & { release(): void }) => void): void
+    }
+  }
+  pool.on('connection', (connection) => connection.query(sql, () => {}))
+  // The connection that has created the tables stays in the pool.
+  await new Promise<void>((resolve) => {
+    pool.getConnection((_, connection) => {
+      connection.query(sql, () => {
+        connection.release()
+        resolve()
+      })
+    })
+  })
+}
+
+test('requests at the same time make one root of an empty nested set', async () => {
+  const empty = await openWorld({ entities: [TreeDated], seed: readCommitted })
+  for (let round = 0; round < 10; round += 1) {
+    const made = await Promise.all(Array.from({ length: 6 }, () => send(empty.url, 'POST /api/dated/', { body: {} })))
+    expect(made.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400, 400, 400])
+    expect(await empty.sql('SELECT "nsleft", "nsright" FROM "tree_dated"')).toEqual([{ nsleft: 1, nsright: 2 }])
+    await empty.sql('DELETE FROM "tree_dated"')
+  }
+  await empty.close()
+  expect(empty.faults).toEqual([])
 })

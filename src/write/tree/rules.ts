@@ -3,7 +3,7 @@ import type { DbTransaction } from '../../connection/db-session'
 import { ApiError } from '../../errors'
 import type { Resource } from '../../schema/registry'
 import { countLineage } from './closure-table'
-import { readNodes, type TreeNode, type TreeTable } from './table'
+import { lockTree, readNodes, type TreeNode, type TreeTable } from './table'
 
 /**
  * Maximum number of ancestors of a node. A move runs one SELECT for each of them, and a closure table has one row for
@@ -62,6 +62,23 @@ export async function requireOneRoot(
   const roots = await readNodes(session, table, table.parent, undefined)
   if (roots.every(({ key }) => isDeepStrictEqual(key, node?.key))) return
   throw new ApiError('bad-values', `${name} already has a root, and a nested set can have only one: set a parent`)
+}
+
+/**
+ * Checks again that a nested set has one root, after a root has been inserted. MySQL locks the rows of a table: on an
+ * empty one, at the isolation level READ COMMITTED, several transactions hold the lock and insert a root. The root that
+ * each has inserted makes the lock exclusive.
+ * @throws {ApiError} `bad-values`
+ */
+export async function requireStillOneRoot(
+  session: DbTransaction,
+  resource: Resource,
+  table: TreeTable,
+  node: TreeNode,
+): Promise<void> {
+  if (resource.metadata.treeType !== 'nested-set') return
+  await lockTree(session, table)
+  await requireOneRoot(session, resource, table, node)
 }
 
 /**

@@ -2,6 +2,7 @@ import type { DataSource, EntityMetadata } from 'typeorm'
 import type { Bind } from '../../connection/compile'
 import type { DbSession } from '../../connection/db-session'
 import { executeWrite, type RawRow } from '../../connection/statement'
+import { dialectOf } from '../../dialect/dialect-of'
 import { withComment } from '../../dialect/statement-comment'
 import { columnSql, type Row, readerOf, selection, toParameter } from '../../read/row'
 import { memoize } from '../../schema/memoize'
@@ -71,6 +72,12 @@ export async function runSql(session: DbSession, write: (bind: Bind) => string):
   const sources = values.map((_, index) => ({ index, constant: undefined }))
   const { records } = await executeWrite(session, { sql, sources }, values)
   return records
+}
+
+/** Prevents other transactions from writing to a tree until this one ends. */
+export async function lockTree(session: DbSession, { name }: TreeTable): Promise<void> {
+  const lock = dialectOf(session.dataSource).lockTable?.(name)
+  if (lock !== undefined) await runSql(session, () => lock)
 }
 
 /**

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DbTransaction } from '../../connection/db-session'
 import { transact } from '../../connection/statement'
-import { dialectOf } from '../../dialect/dialect-of'
 import { ApiError } from '../../errors'
 import type { ChangeSet } from '../../query/query'
 import { fieldValue, readerOf, toValues } from '../../read/row'
@@ -12,8 +11,8 @@ import type { Bookkeeping } from './bookkeeping'
 import { closureTable } from './closure-table'
 import { materializedPath } from './materialized-path'
 import { nestedSet } from './nested-set'
-import { requireAcyclic, requireDepth, requireNoChildren, requireOneRoot } from './rules'
-import { readNodes, runSql, type TreeNode, type TreeTable, treeTableOf } from './table'
+import { requireAcyclic, requireDepth, requireNoChildren, requireOneRoot, requireStillOneRoot } from './rules'
+import { lockTree, readNodes, type TreeNode, type TreeTable, treeTableOf } from './table'
 
 /**
  * Writes nodes of a tree: first the record, as for other entities, and then the position that TypeORM stores for it,
@@ -28,8 +27,9 @@ export const treeWriter: Writer = {
       const row = readerOf(resource.columns, inner.dataSource)(written.raw)
       const node = await readNode(inner, resource, table, fieldValue(resource, row, resource.key))
       if (node === undefined) throw new Error(`${table.name} has no row after INSERT`)
+      if (node.parent === undefined) await requireStillOneRoot(inner, resource, table, node)
       // A listener may have set another parent.
-      if (!isSame(node.parent, newParent)) await requireValidParent(inner, resource, table, node, node.parent)
+      else if (!isSame(node.parent, newParent)) await requireValidParent(inner, resource, table, node, node.parent)
       const parent = await readParent(inner, table, node)
       await requireDepth(inner, resource, table, parent)
       await bookkeeping.insert(inner, table, node, parent)
@@ -85,9 +85,8 @@ function inTree<T>(session: Parameters<Writer['insert']>[0], { metadata }: Resou
   const bookkeeping = bookkeepings[metadata.treeType ?? '']
   if (bookkeeping === undefined) throw new Error(`${metadata.name} is a tree of an unknown type, ${metadata.treeType}`)
   const table = treeTableOf(metadata, dataSource)
-  const lock = dialectOf(dataSource).lockTable?.(table.name)
   return transact(session, async (inner) => {
-    if (lock !== undefined) await runSql(inner, () => lock)
+    await lockTree(inner, table)
     return work(inner, table, bookkeeping)
   })
 }
