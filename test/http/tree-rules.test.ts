@@ -269,3 +269,40 @@ test('requests at the same time make one root of an empty nested set', async () 
   await empty.close()
   expect(empty.faults).toEqual([])
 })
+
+/** Inserts a chain of nodes into a closure table, the first one as a root. @returns the keys of the first and the last */
+async function insertChain(first: number, length: number): Promise<readonly [first: number, last: number]> {
+  const { ancestorColumns, descendantColumns, tableName } = world.dataSource.getMetadata(TreeHeard).closureJunctionTable
+  const columns = [...ancestorColumns, ...descendantColumns].map(({ databaseName }) => `"${databaseName}"`).join(', ')
+  const ids = Array.from({ length }, (_, index) => first + index)
+  const rows = ids.map((id) => `(${id}, ${id === first ? 'NULL' : id - 1})`)
+  await world.sql(`INSERT INTO "tree_heard" ("id", "parentId") VALUES ${rows.join(', ')}`)
+  await world.sql(
+    `INSERT INTO "${tableName}" (${columns}) SELECT above.id, below.id FROM "tree_heard" above
+     JOIN "tree_heard" below ON above.id <= below.id WHERE above.id >= ${first} AND below.id >= ${first}`,
+  )
+  return [first, first + length - 1]
+}
+
+test('descendants of a moved node get at most 1000 ancestors, and a move changes at most 100000 rows', async () => {
+  const [, deep] = await insertChain(10_000, 940)
+  const [top, bottom] = await insertChain(20_000, 60)
+  expect((await put(`heard/${top}`, { parent_id: deep })).status).toBe(200)
+  expect(await descendants(TreeHeard, deep)).toHaveLength(61)
+  expect((await put(`heard/${top}`, { parent_id: null })).status).toBe(200)
+  expect((await post('heard', { parent_id: bottom })).status).toBe(201)
+  const { id } = (await post('heard', { parent_id: bottom })).json() as { id: number }
+  expect((await post('heard', { parent_id: id })).status).toBe(201)
+  const refused = (await put(`heard/${top}`, { parent_id: deep })).json()
+  expect(refused).toMatchObject({
+    status: 400,
+    errors: [{ field: 'parent_id', message: 'would give this heard or its descendants more than 1000 ancestors' }],
+  })
+  expect((await get(`heard/${top}`)).json()).toMatchObject({ parent_id: null })
+  expect(await descendants(TreeHeard, deep)).toEqual([deep])
+  const [wide] = await insertChain(30_000, 120)
+  expect((await put(`heard/${wide}`, { parent_id: deep })).json()).toMatchObject({
+    errors: [{ field: 'parent_id', message: 'would change more than 100000 rows of the closure table' }],
+  })
+  expect(await descendants(TreeHeard, deep)).toEqual([deep])
+})

@@ -73,12 +73,39 @@ export const closureTable: Bookkeeping = {
 }
 
 /** Number of a node's ancestors, including the node itself. */
-export async function countLineage(session: DbSession, table: TreeTable, node: TreeNode): Promise<number> {
+export function countLineage(session: DbSession, table: TreeTable, node: TreeNode): Promise<number> {
+  return countRows(session, table, 'descendant', node)
+}
+
+/** Number of a node's descendants, including the node itself. */
+export function countSubtree(session: DbSession, table: TreeTable, node: TreeNode): Promise<number> {
+  return countRows(session, table, 'ancestor', node)
+}
+
+async function countRows(
+  session: DbSession,
+  table: TreeTable,
+  side: 'ancestor' | 'descendant',
+  node: TreeNode,
+): Promise<number> {
+  const { dataSource } = session
+  const { name, [side]: columns } = closureColumnsOf(dataSource, table)
+  const [row] = await runSql(session, (bind) => {
+    const ofNode = equal(columns, bindKey(dataSource, table, node.key, bind))
+    return `SELECT COUNT(*) AS ${dataSource.driver.escape('0')} FROM ${name} WHERE ${ofNode}`
+  })
+  return Number(row?.[0])
+}
+
+/** Greatest {@link countLineage} of a node and its descendants. */
+export async function maxLineage(session: DbSession, table: TreeTable, node: TreeNode): Promise<number> {
   const { dataSource } = session
   const { name, descendant } = closureColumnsOf(dataSource, table)
+  const columns = descendant.join(', ')
   const [row] = await runSql(session, (bind) => {
-    const ofNode = equal(descendant, bindKey(dataSource, table, node.key, bind))
-    return `SELECT COUNT(*) AS ${dataSource.driver.escape('0')} FROM ${name} WHERE ${ofNode}`
+    const inside = `(${columns}) IN ${subtreeSql(dataSource, table, node, bind)}`
+    const lineages = `SELECT COUNT(*) AS lineage FROM ${name} WHERE ${inside} GROUP BY ${columns}`
+    return `SELECT MAX(lineage) AS ${dataSource.driver.escape('0')} FROM (${lineages}) lineages`
   })
   return Number(row?.[0])
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { DbTransaction } from '../../connection/db-session'
 import { ApiError } from '../../errors'
 import type { Resource } from '../../schema/registry'
-import { countLineage } from './closure-table'
+import { countLineage, countSubtree, maxLineage } from './closure-table'
 import { lockTree, readNodes, type TreeNode, type TreeTable } from './table'
 
 /**
@@ -10,6 +10,12 @@ import { lockTree, readNodes, type TreeNode, type TreeTable } from './table'
  * each.
  */
 const maxDepth = 1000
+
+/**
+ * Maximum number of rows that a move deletes from a closure table and inserts into it: one for each pair of a moved
+ * node and one of its ancestors outside of the subtree. Three million rows took SQLite 12 seconds.
+ */
+const maxMovedRows = 100_000
 
 /**
  * Checks that a node does not become its own ancestor, by following the parent keys from its new parent to the root.
@@ -45,6 +51,31 @@ export async function requireDepth(
 ): Promise<void> {
   if (parent === undefined || resource.metadata.treeType !== 'closure-table') return
   if ((await countLineage(session, table, parent)) > maxDepth) throw tooDeep(resource)
+}
+
+/**
+ * Limits the work of a move in a closure table, and the depth that the node's descendants get by it.
+ * @param node the node before its position changes
+ * @throws {ApiError} `bad-values`
+ */
+export async function requireBoundedMove(
+  session: DbTransaction,
+  resource: Resource,
+  table: TreeTable,
+  node: TreeNode,
+  parent: TreeNode | undefined,
+): Promise<void> {
+  if (resource.metadata.treeType !== 'closure-table') return
+  const lineage = await countLineage(session, table, node)
+  const newAncestors = parent === undefined ? 0 : await countLineage(session, table, parent)
+  const size = await countSubtree(session, table, node)
+  if (size * (lineage - 1 + newAncestors) > maxMovedRows) {
+    throw refusal(resource, `would change more than ${maxMovedRows} rows of the closure table`)
+  }
+  // A subtree of few nodes cannot be too high.
+  if (newAncestors + size - 1 <= maxDepth) return
+  const height = (await maxLineage(session, table, node)) - lineage
+  if (newAncestors + height > maxDepth) throw tooDeep(resource, height > 0 ? ' or its descendants' : '')
 }
 
 /**
@@ -98,8 +129,8 @@ export async function requireNoChildren(
     throw new ApiError('conflict', `this ${name} cannot be deleted because it has children: move them first`)
 }
 
-function tooDeep(resource: Resource): ApiError {
-  return refusal(resource, `would give this ${resource.name} more than ${maxDepth} ancestors`)
+function tooDeep(resource: Resource, others = ''): ApiError {
+  return refusal(resource, `would give this ${resource.name}${others} more than ${maxDepth} ancestors`)
 }
 
 function refusal(resource: Resource, message: string): ApiError {

@@ -11,7 +11,14 @@ import type { Bookkeeping } from './bookkeeping'
 import { closureTable } from './closure-table'
 import { materializedPath } from './materialized-path'
 import { nestedSet } from './nested-set'
-import { requireAcyclic, requireDepth, requireNoChildren, requireOneRoot, requireStillOneRoot } from './rules'
+import {
+  requireAcyclic,
+  requireBoundedMove,
+  requireDepth,
+  requireNoChildren,
+  requireOneRoot,
+  requireStillOneRoot,
+} from './rules'
 import { lockTree, readNodes, type TreeNode, type TreeTable, treeTableOf } from './table'
 
 /**
@@ -46,7 +53,9 @@ export const treeWriter: Writer = {
       if (after === undefined || !hasMoved(bookkeeping, before, after)) return written
       // A listener may have set another parent.
       if (!isSame(after.parent, newParent)) await requireValidParent(inner, resource, table, after, after.parent)
-      await bookkeeping.move(inner, table, after, await readParent(inner, table, after))
+      const parent = await readParent(inner, table, after)
+      await requireBoundedMove(inner, resource, table, after, parent)
+      await bookkeeping.move(inner, table, after, parent)
       return written
     }),
   remove: (session, resource, target) =>
