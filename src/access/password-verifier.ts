@@ -12,8 +12,11 @@ export function buildPasswordVerifier(hashing: PasswordHashing): PasswordVerifie
   return hashing === argon2id ? buildArgon2Verifier() : buildCustomVerifier(hashing)
 }
 
-/** Matches the cost of an argon2 hash: algorithm, version and parameters, at the beginning of its PHC string. */
-const costPattern = /^\$argon2(?:id|i|d)\$v=\d+\$m=\d+,t=\d+,p=\d+(?=\$)/
+/**
+ * Matches the cost of an argon2 hash: algorithm, version and parameters, at the beginning of its PHC string. Hashes of
+ * version 16 may have no version.
+ */
+const costPattern = /^\$argon2(?:id|i|d)(?:\$v=\d+)?\$m=\d+,t=\d+,p=\d+(?=\$)/
 
 /** Greatest number of different costs that are compensated: that of `hashPassword`, and three others. */
 const maxCosts = 4
