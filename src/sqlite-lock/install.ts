@@ -8,6 +8,7 @@
 import type { DataSource, Driver, QueryRunner } from 'typeorm'
 import { keepStatements } from '../dialect/prepared-statements'
 import type { PreparedStatement } from '../dialect/sqlite/connection'
+import { timeAlone } from '../dialect/sqlite/time-limit'
 import { isOurs } from '../dialect/statement-comment'
 import { newTurns, type SqliteLock, takeAll } from './lock'
 import { lockRunner, type SqliteDriver, type SqliteRunner } from './runner'
@@ -92,7 +93,7 @@ class PreparedStatements extends Map<string, PreparedStatement> {
   }
 
   override set(sql: string, statement: PreparedStatement): this {
-    const prepared = statement.reader && isOurs(sql) ? statement.raw() : statement
+    const prepared = statement.reader && isOurs(sql) ? timeAlone(statement.raw(), sql) : statement
     this.#cache.set(sql, prepared)
     return this.#cache.has(sql) ? super.set(sql, prepared) : this
   }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import {
   Column,
   type DataSource,
@@ -88,6 +88,27 @@ describe('a time limit', () => {
       }
     })
 })
+
+if (isSqlite)
+  test('a statement has its own time, however many requests arrive at once', async () => {
+    const statementTimeout = 400
+    const world = await openWorld({ entities: [Sleeper, Person], seed, mount: { statementTimeout } })
+    const get = (agent?: Agent): ReturnType<typeof send> =>
+      send(world.url, 'GET /api/person/?friends__name__ne=z&limit=1', { agent })
+    await get()
+    const start = performance.now()
+    expect((await get()).status).toBe(200)
+    // Together they take three times as long as one may.
+    const count = Math.min(100, Math.ceil((3 * statementTimeout) / (performance.now() - start)))
+    const agent = new Agent({ keepAlive: true })
+    // Connections that are open already deliver their requests in one turn of the event loop.
+    await Promise.all(Array.from({ length: count }, () => send(world.url, 'GET /api/sleeper/', { agent })))
+    const replies = await Promise.all(Array.from({ length: count }, () => get(agent)))
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+    agent.destroy()
+    await world.close()
+    expect(world.faults).toEqual([])
+  }, 20_000)
 
 test('none is set with 0', async () => {
   const world = await openWorld({ entities: [Sleeper, Person], seed, mount: { statementTimeout: 0 } })

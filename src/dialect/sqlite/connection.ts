@@ -15,6 +15,8 @@ export interface PreparedStatement {
   readonly reader: boolean
   /** Makes the statement return rows as arrays. @returns the statement itself */
   readonly raw: () => PreparedStatement
+  /** Runs the statement. @returns all rows */
+  all: (...values: readonly unknown[]) => unknown
 }
 
 /**

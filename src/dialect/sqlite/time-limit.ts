@@ -1,5 +1,5 @@
 import type { Driver } from 'typeorm'
-import type { Connection } from './connection'
+import type { Connection, PreparedStatement } from './connection'
 
 /** Name of the SQL function that aborts a statement of better-sqlite3 after its time limit. */
 const functionName = 'typeorm_resources_in_time'
@@ -26,25 +26,44 @@ export function whileInTime(column: string): string {
 /**
  * Defines the SQL function on a connection. better-sqlite3 runs a statement synchronously and cannot interrupt it; only
  * a function that the statement itself calls can abort it. The time is measured from the first call in a turn of the
- * event loop.
+ * event loop, or in a statement of {@link timeAlone}.
  */
 export function addTimeLimit(driver: Driver, milliseconds: number): void {
   const { databaseConnection } = driver as Driver & { readonly databaseConnection?: Connection }
-  let start: number | undefined
   let calls = 0
-  const resetStart = (): void => {
-    start = undefined
-  }
   databaseConnection?.function?.(functionName, { varargs: true }, () => {
     calls += 1
     if (start === undefined) {
       start = performance.now()
-      setImmediate(resetStart)
+      if (!willReset) setImmediate(resetStart)
+      willReset = true
     } else if (calls % callsPerCheck === 0 && performance.now() - start > milliseconds) {
       throw new TimeLimitError(`the statement took longer than ${milliseconds} ms`)
     }
     return 1
   })
+}
+
+/** Time of the first call; undefined before it. One for the process, because better-sqlite3 runs one statement at a time. */
+let start: number | undefined
+let willReset = false
+const resetStart = (): void => {
+  start = undefined
+  willReset = false
+}
+
+/**
+ * Makes a prepared statement of better-sqlite3 measure its own time, without that of the statements that have run before
+ * it in the same turn of the event loop. Only statements that call the SQL function are changed.
+ */
+export function timeAlone(statement: PreparedStatement, sql: string): PreparedStatement {
+  if (!sql.includes(functionName)) return statement
+  const all = statement.all.bind(statement)
+  statement.all = (...values) => {
+    start = undefined
+    return all(...values)
+  }
+  return statement
 }
 
 /**
