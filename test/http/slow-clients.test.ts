@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import type { Middleware } from 'koa'
+import bodyParser from 'koa-bodyparser'
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { anonymous, type MountOptions, Resource } from 'typeorm-resources'
 import { send } from '../client'
@@ -174,3 +176,37 @@ test('a connection may have some requests waiting, and those beyond are 503, in 
     ...[200, 200, 200, 200, 503, 503, 503],
   ])
 })
+
+/** Awaits longer for the first request of the application than for those behind it. */
+const slowAtFirst = (): Middleware => {
+  let requests = 0
+  return async (_, next) => {
+    requests += 1
+    await pause(requests === 1 ? 300 : 0)
+    return next()
+  }
+}
+
+const before: Readonly<Record<string, () => Middleware>> = {
+  'middleware that awaits longer for the first': slowAtFirst,
+  'koa-bodyparser': bodyParser,
+}
+
+test.each(Object.entries(before))(
+  'requests in one packet are answered in their order behind %s',
+  async (_, middleware) => {
+    world = await openWorld({ entities: [Story, Plain], before: (app) => app.use(middleware()) })
+    const body = '{"rank":1,"title":"new"}'
+    const post = `POST /api/plain/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    const get = 'GET /api/plain/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    const socket = await silent(world.url, post + get)
+    let text = ''
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      text += part
+    })
+    socket.resume()
+    await once(socket, 'end')
+    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))).toEqual([201, 200])
+    expect(text.slice(text.lastIndexOf('HTTP/1.1'))).toContain('"title":"new"')
+  },
+)
