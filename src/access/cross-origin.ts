@@ -1,7 +1,7 @@
 import { ApiError } from '../errors'
 
 /** Information about the origin of a request, sent by browsers. */
-export interface Provenance {
+export interface OriginHeaders {
   /** The header `Origin`. */
   readonly origin: string | undefined
   /** The header `Sec-Fetch-Site`. */
@@ -17,7 +17,7 @@ export interface Provenance {
  * @param allowed origins whose pages may write, for example `https://admin.example.org`
  * @throws {ApiError} `cross-origin`
  */
-export function requireSameOrigin({ origin, fetchSite, host }: Provenance, allowed: readonly string[]): void {
+export function requireSameOrigin({ origin, fetchSite, host }: OriginHeaders, allowed: readonly string[]): void {
   if (origin !== undefined && allowed.includes(origin)) return
   const isCrossOrigin = fetchSite === 'cross-site' || (origin !== undefined && !isSameHost(origin, host))
   if (!isCrossOrigin) return

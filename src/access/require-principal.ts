@@ -4,7 +4,7 @@ import type { AccessRequest, Principal, Rule } from './rule'
 const readingMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /** Whether a method only reads: the safe methods of RFC 9110 except TRACE. */
-export function isReading(method: string): boolean {
+export function isReadMethod(method: string): boolean {
   return readingMethods.includes(method)
 }
 

@@ -31,7 +31,7 @@ function placeholderOf(index: number): string {
  * Returns the statement of a cache key, from the cache or compiled.
  * @param key contains everything that the SQL depends on; undefined for a statement that is compiled each time
  */
-export function statementOf(
+export function cachedStatement(
   { statements }: DbSession,
   key: string | undefined,
   compileStatement: () => Statement,
@@ -95,7 +95,11 @@ function toSource(constant: unknown): Source | readonly Source[] {
 }
 
 /** The values for the placeholders of a statement, as the driver accepts them. */
-export function parametersOf(dataSource: DataSource, { sources }: Statement, values: readonly unknown[]): unknown[] {
+export function toDriverParameters(
+  dataSource: DataSource,
+  { sources }: Statement,
+  values: readonly unknown[],
+): unknown[] {
   const { parameter } = dialectOf(dataSource)
   return sources.map(({ index, constant }) => parameter(index === undefined ? constant : values[index]))
 }

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { DriverError, TransientError } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
-import { isQueryFailure, isReleasedRunner } from '../dialect/typeorm-error'
+import { isQueryFailure, isReleasedRunnerError } from '../dialect/typeorm-error'
 import { SqliteLockError } from '../sqlite-lock/lock'
 import { ConnectionError } from './connection-queue'
 
@@ -45,7 +45,7 @@ const networkCode = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOU
 export function transientErrorOf(error: unknown, dataSource: DataSource): TransientError | undefined {
   // When a connection breaks, its driver releases the query runner.
   const hasNoConnection =
-    error instanceof SqliteLockError || error instanceof ConnectionError || isReleasedRunner(error)
+    error instanceof SqliteLockError || error instanceof ConnectionError || isReleasedRunnerError(error)
   if (hasNoConnection || !dataSource.isInitialized) return 'unavailable'
   const driverError = driverErrorOf(error)
   if (driverError === undefined) return undefined

@@ -48,7 +48,7 @@ export interface WaitingClient {
 export type DbTransaction = DbSession & { readonly runner: QueryRunner }
 
 /** Does work in the session's connection, or in one of its own that is given back afterwards. */
-export async function withRunner<T>(session: DbSession, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
+export async function withQueryRunner<T>(session: DbSession, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
   if (session.runner !== undefined) return work(session.runner)
   // Where all share one connection, it is the lock that they wait for.
   const runner = dialectOf(session.dataSource).sharesConnection
@@ -62,8 +62,8 @@ export async function withRunner<T>(session: DbSession, work: (runner: QueryRunn
 }
 
 /** Runs a statement in a connection that the next statement may have from this one. */
-export async function withNextRunner<T>(session: DbSession, ask: (runner: QueryRunner) => Promise<T>): Promise<T> {
-  if (dialectOf(session.dataSource).sharesConnection) return withRunner(session, ask)
+export async function withPooledRunner<T>(session: DbSession, ask: (runner: QueryRunner) => Promise<T>): Promise<T> {
+  if (dialectOf(session.dataSource).sharesConnection) return withQueryRunner(session, ask)
   const handover = connectionQueueOf(session)
   const runner = await handover.take(limitOf(session))
   try {

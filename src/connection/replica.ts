@@ -14,7 +14,7 @@ export function hasReplicas(dataSource: DataSource): boolean {
  * need not see the latest writes. If the replica cannot be reached, or has cancelled the statement because of a
  * conflict (as with the changes that it replays), `read` runs again on the primary; after a timeout it does not.
  */
-export function readReplica<T>(session: DbSession, read: (session: DbSession) => Promise<T>): Promise<T> {
+export function readFromReplica<T>(session: DbSession, read: (session: DbSession) => Promise<T>): Promise<T> {
   return hasReplicas(session.dataSource) ? readWithFallback(session, read) : read(session)
 }
 

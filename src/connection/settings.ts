@@ -1,8 +1,8 @@
 import { dialectOf } from '../dialect/dialect-of'
-import { type DbSession, withRunner } from './db-session'
+import { type DbSession, withQueryRunner } from './db-session'
 
 /** Logs warnings, through the data source's logger, about settings that can lose writes or block requests. */
-export async function warnOfSettings(session: DbSession): Promise<void> {
+export async function warnAboutSettings(session: DbSession): Promise<void> {
   const { options, logger } = session.dataSource
   const synchronizes = options.synchronize === true && process.env['NODE_ENV'] === 'production'
   const dangers = [
@@ -10,7 +10,7 @@ export async function warnOfSettings(session: DbSession): Promise<void> {
       ? ['synchronize is on in production: it changes tables, and can drop columns together with their data']
       : []),
     ...(await dialectOf(session.dataSource).dangersOf(options, (sql) =>
-      withRunner(session, (runner) => runner.query(sql)),
+      withQueryRunner(session, (runner) => runner.query(sql)),
     )),
   ]
   for (const danger of dangers) logger.log('warn', `typeorm-resources: ${danger}`)

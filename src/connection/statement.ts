@@ -4,10 +4,10 @@ import { traced } from '../diagnostics'
 import { dialectOf } from '../dialect/dialect-of'
 import { isQueryFailure } from '../dialect/typeorm-error'
 import { type ApiError, unavailable } from '../errors'
-import { standingRunner } from '../sqlite-lock/install'
-import { parametersOf } from './compile'
+import { sharedRunner } from '../sqlite-lock/install'
+import { toDriverParameters } from './compile'
 import { toLoggable } from './database-error'
-import { type DbSession, type DbTransaction, rollBack, withNextRunner, withRunner } from './db-session'
+import { type DbSession, type DbTransaction, rollBack, withPooledRunner, withQueryRunner } from './db-session'
 import type { Statement } from './statement-cache'
 
 /** A row as the driver hands it out: an object, or an array, whose columns are named by their position. */
@@ -20,11 +20,11 @@ export function execute(
   values: readonly unknown[],
 ): Promise<QueryResult<RawRow>> {
   const { dataSource, trace } = session
-  const parameters = parametersOf(dataSource, statement, values)
+  const parameters = toDriverParameters(dataSource, statement, values)
   const ask = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
-  const runner = session.runner ?? standingRunner(dataSource)
+  const runner = session.runner ?? sharedRunner(dataSource)
   const asked = (): Promise<QueryResult> =>
-    runner === undefined ? withNextRunner(session, (own) => whileAwaited(session, own, ask)) : ask(runner)
+    runner === undefined ? withPooledRunner(session, (own) => whileAwaited(session, own, ask)) : ask(runner)
   return trace === undefined ? asked() : traced(trace, asked)
 }
 
@@ -74,7 +74,7 @@ function clientGone(): ApiError {
 
 /** Does work in one transaction: the session's own, or a new one that is rolled back when the work throws. */
 export function transact<T>(session: DbSession, work: (session: DbTransaction) => Promise<T>): Promise<T> {
-  return withRunner(session, async (runner) => {
+  return withQueryRunner(session, async (runner) => {
     const transaction = { ...session, runner }
     if (session.runner !== undefined) return work(transaction)
     try {

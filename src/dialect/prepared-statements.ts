@@ -10,12 +10,12 @@ const maxLength = 16 * 1024
 const maxPlaceholders = 256
 
 /** A cache of the prepared statements of one connection by SQL. The least recently used ones are evicted first. */
-export type KeptStatements<Prepared extends object> = LRUCache<string, Prepared>
+export type PreparedStatementCache<Prepared extends object> = LRUCache<string, Prepared>
 
 /** @param onEvict releases the resources of a prepared statement in the database */
-export function keepStatements<Prepared extends object>(
+export function newPreparedStatementCache<Prepared extends object>(
   onEvict: (prepared: Prepared, sql: string) => void,
-): KeptStatements<Prepared> {
+): PreparedStatementCache<Prepared> {
   return new LRUCache({
     max: maxStatements,
     maxSize: maxCharacters,

@@ -7,6 +7,6 @@ export function withComment(sql: string): string {
 }
 
 /** Whether a statement is one of this service, not of the application. */
-export function isOurs(sql: string): boolean {
+export function isServiceStatement(sql: string): boolean {
   return sql.endsWith(comment)
 }

@@ -6,7 +6,7 @@
 import type { DriverError } from './dialect'
 
 /** TypeORM's `QueryFailedError`: the database has rejected a statement. */
-export interface QueryFailure extends Error {
+export interface QueryFailedErrorLike extends Error {
   /** The SQL of the statement. */
   readonly query: string
   /** The values of the bind parameters. */
@@ -15,8 +15,8 @@ export interface QueryFailure extends Error {
 }
 
 /** Whether an error is TypeORM's `QueryFailedError`. */
-export function isQueryFailure(error: unknown): error is QueryFailure {
-  const { query, driverError } = Object(error) as Partial<QueryFailure>
+export function isQueryFailure(error: unknown): error is QueryFailedErrorLike {
+  const { query, driverError } = Object(error) as Partial<QueryFailedErrorLike>
   return typeof query === 'string' && typeof driverError === 'object' && driverError !== null
 }
 
@@ -24,7 +24,7 @@ export function isQueryFailure(error: unknown): error is QueryFailure {
  * Whether an error is TypeORM's for the use of a released query runner. Drivers release a query runner when its
  * connection breaks.
  */
-export function isReleasedRunner(error: unknown): boolean {
+export function isReleasedRunnerError(error: unknown): boolean {
   return messageOf(error).startsWith('Query runner already released')
 }
 

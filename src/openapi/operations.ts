@@ -92,8 +92,8 @@ function deleteOperation(resource: Resource): JsonSchema {
 const required = ({ requireIfMatch }: Resource): readonly ErrorStatus[] => (requireIfMatch ? [428] : [])
 
 function operation({ name, rule }: Resource, id: string, summary: string, rest: JsonSchema): JsonSchema {
-  const isReading = id === 'list' || id === 'read'
-  const security = securityOf(rule, isReading)
+  const isReadMethod = id === 'list' || id === 'read'
+  const security = securityOf(rule, isReadMethod)
   const isForAdmins = rule.needs === 'admins' && security.length > 0
   return {
     operationId: `${name}.${id}`,
@@ -109,8 +109,8 @@ function operation({ name, rule }: Resource, id: string, summary: string, rest: 
  * Security Requirement Objects. Credentials are optional for a rule of the application that does not declare what it
  * needs.
  */
-function securityOf(rule: Rule, isReading: boolean): readonly JsonSchema[] {
-  if (isReading && rule.read === 'public') return []
+function securityOf(rule: Rule, isReadMethod: boolean): readonly JsonSchema[] {
+  if (isReadMethod && rule.read === 'public') return []
   return rule.needs === undefined ? [{}, { basic: [] }] : [{ basic: [] }]
 }
 

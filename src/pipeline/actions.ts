@@ -1,34 +1,34 @@
 import type { Principal } from '../access/rule'
-import { readReplica } from '../connection/replica'
+import { readFromReplica } from '../connection/replica'
 import { retryOnce } from '../connection/retry'
 import { ApiError, FieldErrors } from '../errors'
-import { planInsert } from '../query/change-set'
-import { parseListQuery, wrongCursor } from '../query/list-query'
+import { parseInsert } from '../query/change-set'
+import { invalidCursorMessage, parseListQuery } from '../query/list-query'
 import { ownerKey } from '../query/owner'
 import { afterLoad } from '../read/after-load'
-import { preconditionFailed, recordStoredRaw } from '../read/entity-tag'
-import { jsonReaderOf } from '../read/json-value'
+import { preconditionFailed, renderStoredRaw } from '../read/entity-tag'
+import { jsonRendererOf } from '../read/json-value'
 import { areCursorValues } from '../read/keyset'
 import { bytesOf } from '../read/measure'
-import { recordOfRow } from '../read/record'
-import { readerOf } from '../read/row'
-import { isUnreadable } from '../read/unreadable'
+import { recordRenderer } from '../read/record'
+import { rowReaderOf } from '../read/row'
+import { isCausedByQueryValue } from '../read/unreadable'
 import { type Body, parseBody } from '../request/body'
 import { parseListRequest } from '../request/list-request'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import { renderEnvelope } from '../response/envelope'
-import { countedLength } from '../response/held-bytes'
+import { minCountedLength } from '../response/held-bytes'
 import { emptyResponse, type HttpResponse, jsonResponse, notModifiedResponse } from '../response/http-response'
 import { requireReferences } from '../write/references'
 import { validateChanges } from '../write/validate'
 import { deleteRow, insertRow } from '../write/write'
 import type { WrittenRecord } from '../write/writer'
 import { readItem } from './budget'
-import { notFound, requireTarget } from './found'
+import { notFound, requireWriteTarget } from './found'
 import { hashPasswords } from './hash-passwords'
 import { fetchPage } from './page'
 import type { ResourceRequest, Service } from './service'
-import { updateAtOnce, updateFound } from './update'
+import { readAndUpdate, updateInOneStatement } from './update'
 
 /** What one method does; the access rule has let it pass. */
 export type Action = (service: Service, request: ResourceRequest, principal: Principal) => Promise<HttpResponse>
@@ -38,13 +38,14 @@ export const list: Action = async (service, { resource, session, querystring, co
   const request = parseListRequest(querystring, resource.optionalParameters, service.limits, errors)
   const plan = parseListQuery(resource, request, service, errors)
   const { values } = plan.cursor ?? {}
-  if (values !== undefined && !areCursorValues(session.dataSource, plan, values)) errors.add('after', wrongCursor)
+  if (values !== undefined && !areCursorValues(session.dataSource, plan, values))
+    errors.add('after', invalidCursorMessage)
   errors.raise('bad-query')
   try {
-    const page = await readReplica(session, (from) => fetchPage(service, from, plan, request, held))
+    const page = await readFromReplica(session, (from) => fetchPage(service, from, plan, request, held))
     return jsonResponse(200, renderEnvelope(resource, request, page, collection))
   } catch (error) {
-    if (!(await isUnreadable(error, session, plan))) throw error
+    if (!(await isCausedByQueryValue(error, session, plan))) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter, or of "after"')
   }
 }
@@ -54,13 +55,13 @@ export const create: Action = async (service, request, principal) => {
   const body = await readBody(service, request)
   const saved = await retryOnce(session, async () => {
     const errors = new FieldErrors()
-    const changes = planInsert(resource, body, ownerKey(resource, principal), errors)
+    const changes = parseInsert(resource, body, ownerKey(resource, principal), errors)
     await validateChanges(resource, undefined, changes, errors)
     await requireReferences(session, resource, { changes, stored: undefined }, errors)
     return insertRow(session, resource, await hashPasswords(service, request, principal, changes))
   })
   // A comma, between the values of a key of several, may stand in a path.
-  const key = jsonReaderOf(resource.key, resource, session.dataSource)(saved.raw)
+  const key = jsonRendererOf(resource.key, resource, session.dataSource)(saved.raw)
   const segment = encodeURIComponent(String(key)).replaceAll('%2C', ',')
   return answerSaved(201, saved, { Location: `${collection}${segment}/` })
 }
@@ -68,17 +69,17 @@ export const create: Action = async (service, request, principal) => {
 export const read: Action = async ({ limits }, request) => {
   const { resource, session, headers, held } = request
   const { dataSource } = session
-  const raw = await readReplica(session, (from) => readItem(from, request, limits))
-  const { json, tag } = recordStoredRaw(resource, dataSource, raw)
+  const raw = await readFromReplica(session, (from) => readItem(from, request, limits))
+  const { json, tag } = renderStoredRaw(resource, dataSource, raw)
   if (!holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(resource)
   if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return notModifiedResponse(tag)
   if (!resource.lifecycle.load) return jsonResponse(200, json, { ETag: tag })
   // Listeners may take their time.
   const bytes = bytesOf(raw)
-  if (bytes >= countedLength) held().reserve(bytes)
-  const row = readerOf(resource.columns, dataSource)(raw)
+  if (bytes >= minCountedLength) held().reserve(bytes)
+  const row = rowReaderOf(resource.columns, dataSource)(raw)
   const [shown = row] = await afterLoad(session, resource, [row])
-  return jsonResponse(200, JSON.stringify(recordOfRow(resource)(shown)), { ETag: tag })
+  return jsonResponse(200, JSON.stringify(recordRenderer(resource)(shown)), { ETag: tag })
 }
 
 export const update: Action = async (service, request, principal) => {
@@ -86,7 +87,8 @@ export const update: Action = async (service, request, principal) => {
   const body = await readBody(service, request)
   const updated = await retryOnce(
     session,
-    async () => (await updateAtOnce(request, principal, body)) ?? updateFound(service, request, principal, body),
+    async () =>
+      (await updateInOneStatement(request, principal, body)) ?? readAndUpdate(service, request, principal, body),
   )
   if (updated === undefined) throw notFound(request)
   return answerSaved(200, updated)
@@ -95,7 +97,7 @@ export const update: Action = async (service, request, principal) => {
 export const remove: Action = async (_, request, principal) => {
   const { resource, session } = request
   const isRemoved = await retryOnce(session, async () => {
-    const { target } = await requireTarget(request, principal)
+    const { target } = await requireWriteTarget(request, principal)
     return deleteRow(session, resource, target)
   })
   if (!isRemoved) throw notFound(request)
@@ -112,7 +114,7 @@ async function readBody({ limits }: Service, request: ResourceRequest): Promise<
   const declared = Number(request.headers['content-length'] ?? limits.body)
   const size = 'bytes' in payload ? payload.bytes.length : declared
   // Most bodies are small, and are not worth counting.
-  if (size >= countedLength) request.held().reserve(size)
+  if (size >= minCountedLength) request.held().reserve(size)
   return parseBody(payload, limits)
 }
 

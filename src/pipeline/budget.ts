@@ -1,16 +1,16 @@
 import type { DbSession } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import { ApiError, unavailable } from '../errors'
-import { byKeyset } from '../query/list-query'
+import { withKeysetPaging } from '../query/list-query'
 import type { ListQuery } from '../query/query'
-import { jsonReaderOf } from '../read/json-value'
+import { jsonRendererOf } from '../read/json-value'
 import { sortsAsKeyset } from '../read/keyset'
 import { areShort, measureOf, type RowMeasure, type ValueLimit, valueLimitFor, valueLimitOf } from '../read/measure'
 import { readRaw } from '../read/select'
 import { type Limits, maxRecordBytes } from '../request/limits'
-import type { HeldBytes } from '../response/held-bytes'
+import type { ResponseMemory } from '../response/held-bytes'
 import type { Resource } from '../schema/registry'
-import { requireRaw } from './found'
+import { requireRow } from './found'
 import type { ResourceRequest } from './service'
 
 /** Rows of a page, in the order of their plan. */
@@ -42,7 +42,7 @@ export async function readPage(
   session: DbSession,
   plan: ListQuery,
   limits: Limits,
-  held: () => HeldBytes,
+  held: () => ResponseMemory,
 ): Promise<PageRows> {
   const limit = plan.limit - 1
   const room = valueLimitFor(session.dataSource, plan, plan.limit, limits.pageBytes)
@@ -61,7 +61,7 @@ async function readLong(
   plan: ListQuery,
   first: MeasuredRows,
   limits: Limits,
-  held: () => HeldBytes,
+  held: () => ResponseMemory,
 ): Promise<PageRows> {
   let page = first
   for (let attempt = 0; attempt < readAttempts; attempt++) {
@@ -97,7 +97,7 @@ function countWithin(sizes: readonly number[], { pageBytes, itemBytes }: Limits)
 
 /** The links of a page that is cut are tokens, where they can be: a page of a number is found by counting whole pages. */
 function continued({ dataSource }: DbSession, plan: ListQuery): ListQuery {
-  return plan.cursor === undefined && sortsAsKeyset(dataSource, plan) ? byKeyset(plan) : plan
+  return plan.cursor === undefined && sortsAsKeyset(dataSource, plan) ? withKeysetPaging(plan) : plan
 }
 
 /** Reads the row of an item. @throws {ApiError} `not-found`, `record-too-large`, `unavailable` */
@@ -106,7 +106,7 @@ export async function readItem(session: DbSession, request: ResourceRequest, lim
   const plan = { resource, select: 'columns', cursor: undefined, ordering: [] } as const
   let room = valueLimitFor(session.dataSource, plan, 1, limits.pageBytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
-    const { raw } = await requireRaw(request, session, 'columns', room)
+    const { raw } = await requireRow(request, session, 'columns', room)
     if (room === undefined || areShort(plan, [raw], Math.min(room, limits.itemBytes))) return raw
     const measure = measureOf(session.dataSource, plan, room)
     requireShowable(session, resource, raw, showableSize(measure, raw), limits)
@@ -133,7 +133,7 @@ function requireShowable(
   { itemBytes }: Limits,
 ): void {
   if (raw === undefined || size <= itemBytes) return
-  const key = resource.lifecycle.load ? undefined : jsonReaderOf(resource.key, resource, dataSource)(raw)
+  const key = resource.lifecycle.load ? undefined : jsonRendererOf(resource.key, resource, dataSource)(raw)
   const which = key === undefined ? `a ${resource.name}` : `the ${resource.name} of id ${String(key)}`
   const how = key === undefined ? '' : `; id__ne=${String(key)} leaves it out of a list`
   const what = Number.isFinite(size)

@@ -5,11 +5,11 @@ import { ApiError } from '../errors'
 import { itemQuery, parseKey } from '../query/list-query'
 import { requireOwner } from '../query/owner'
 import type { Query, WriteTarget } from '../query/query'
-import { preconditionFailed, recordStored, requireState } from '../read/entity-tag'
+import { preconditionFailed, renderStored, requireIfMatchHolds } from '../read/entity-tag'
 import { bytesOf, type ValueLimit } from '../read/measure'
-import { fieldValue, type Row, readerOf } from '../read/row'
+import { fieldValue, type Row, rowReaderOf } from '../read/row'
 import { readRawItem } from '../read/select'
-import { isUnreadable } from '../read/unreadable'
+import { isCausedByQueryValue } from '../read/unreadable'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import type { ResourceRequest } from './service'
 
@@ -18,7 +18,7 @@ import type { ResourceRequest } from './service'
  * @param room maximum size of the values to read
  * @throws {ApiError} `not-found`
  */
-export async function requireRaw(
+export async function requireRow(
   request: ResourceRequest,
   session: DbSession,
   select?: Query['select'],
@@ -32,7 +32,7 @@ export async function requireRaw(
     if (raw !== undefined) return { raw, key }
   } catch (error) {
     // There is no record with an id that the database cannot read.
-    if (!(await isUnreadable(error, session, itemQuery(resource, key)))) throw error
+    if (!(await isCausedByQueryValue(error, session, itemQuery(resource, key)))) throw error
   }
   throw notFound(request)
 }
@@ -42,14 +42,14 @@ export async function requireRaw(
  * whole record is reserved here, because the response must be sent once the write is done.
  * @throws {ApiError} `not-found`, `not-owner`, `precondition-failed`, `precondition-required`, `unavailable`
  */
-export async function requireTarget(
+export async function requireWriteTarget(
   request: ResourceRequest,
   principal: Principal,
   select: Query['select'] = 'columns',
 ): Promise<{ raw: RawRow; row: Row; target: WriteTarget }> {
   const { resource, headers, session } = request
-  const { raw, key } = await requireRaw(request, session, select)
-  const row = readerOf(resource[select], session.dataSource)(raw)
+  const { raw, key } = await requireRow(request, session, select)
+  const row = rowReaderOf(resource[select], session.dataSource)(raw)
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
   const owner = resource.owner === undefined ? undefined : fieldValue(resource, row, resource.owner)
   const target = { key, owner, ifMatch }
@@ -60,8 +60,8 @@ export async function requireTarget(
       `send If-Match with the ETag of the ${resource.name} that you have read`,
     )
   }
-  requireState(resource, row, target)
-  if (ifNoneMatch !== undefined && !holdsIfNoneMatch(ifNoneMatch, recordStored(resource, row).tag)) {
+  requireIfMatchHolds(resource, row, target)
+  if (ifNoneMatch !== undefined && !holdsIfNoneMatch(ifNoneMatch, renderStored(resource, row).tag)) {
     throw preconditionFailed(resource)
   }
   request.held().reserve(bytesOf(raw))

@@ -1,6 +1,6 @@
 import { parseCredentials } from '../access/credentials'
 import { requireSameOrigin } from '../access/cross-origin'
-import { isReading, requirePrincipal } from '../access/require-principal'
+import { isReadMethod, requirePrincipal } from '../access/require-principal'
 import type { AccessRequest } from '../access/rule'
 import { ApiError } from '../errors'
 import { emptyResponse, type HttpResponse, withCaching } from '../response/http-response'
@@ -21,7 +21,7 @@ function methodsOf(table: Readonly<Record<string, Action>>): { readonly all: Met
     allow: { Allow: entries.map(([method]) => method).join(', ') },
   })
   const all = Object.entries(table)
-  return { all: toMethods(all), reading: toMethods(all.filter(([method]) => isReading(method))) }
+  return { all: toMethods(all), reading: toMethods(all.filter(([method]) => isReadMethod(method))) }
 }
 
 const collectionMethods = methodsOf({ GET: list, HEAD: list, OPTIONS: list, POST: create })
@@ -35,7 +35,7 @@ const itemMethods = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: updat
 export async function handle(service: Service, request: ResourceRequest): Promise<HttpResponse> {
   const { resource, method, segment, headers, context } = request
   const principal = await requirePrincipal(resource.rule, accessRequest(service, request), resource.owner !== undefined)
-  if (!isReading(method)) {
+  if (!isReadMethod(method)) {
     const { origin, 'sec-fetch-site': fetchSite } = headers
     requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
   }
@@ -53,7 +53,7 @@ function accessRequest({ authenticate }: Service, request: ResourceRequest): Acc
   const credentials = parseCredentials(headers.authorization)
   return {
     method,
-    reads: isReading(method),
+    reads: isReadMethod(method),
     credentials,
     authenticate: () => authenticate(session, credentials, context.ip),
     context,

@@ -3,11 +3,11 @@ import type { RawRow } from '../connection/statement'
 import type { ListQuery } from '../query/query'
 import { afterLoad } from '../read/after-load'
 import { bytesOf, measureOf, type RowMeasure, valueLimitOf } from '../read/measure'
-import { type JsonRecord, recordOfRow } from '../read/record'
-import { readerOf } from '../read/row'
+import { type JsonRecord, recordRenderer } from '../read/record'
+import { rowReaderOf } from '../read/row'
 import { readRaw } from '../read/select'
 import type { Limits } from '../request/limits'
-import { countedLength, type HeldBytes } from '../response/held-bytes'
+import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
 import { growing, type PageRows, readAttempts } from './budget'
 
 /**
@@ -17,11 +17,11 @@ import { growing, type PageRows, readAttempts } from './budget'
  * `limits.pageBytes` bytes, or one row.
  * @throws {ApiError} `unavailable`
  */
-export async function renderLoaded(
+export async function renderAfterLoad(
   session: DbSession,
   page: PageRows,
   limits: Limits,
-  held: () => HeldBytes,
+  held: () => ResponseMemory,
 ): Promise<readonly JsonRecord[]> {
   const { resource } = page.plan
   const measure = measureOfPage(session, page)
@@ -31,8 +31,8 @@ export async function renderLoaded(
   for (const { start, rows, bytes } of pieces) {
     const query = { ...page.plan, offset: page.plan.offset + start, limit: rows.length }
     const wholeRows = rows.every(measure.isWhole) ? rows : await readPiece(session, query, bytes)
-    const loaded = wholeRows.map(readerOf(resource.columns, session.dataSource))
-    records.push(...(await afterLoad(session, resource, loaded)).map(recordOfRow(resource)))
+    const loaded = wholeRows.map(rowReaderOf(resource.columns, session.dataSource))
+    records.push(...(await afterLoad(session, resource, loaded)).map(recordRenderer(resource)))
   }
   return records
 }
@@ -75,14 +75,14 @@ function newPiece(pieces: Piece[], start: number): Piece {
  * Reserves the memory that is in use while listeners run: a piece, and the records that were rendered before it.
  * @throws {ApiError} `unavailable`
  */
-function reserve(pieces: readonly Piece[], held: () => HeldBytes): void {
+function reserve(pieces: readonly Piece[], held: () => ResponseMemory): void {
   let maxBytes = 0
   let renderedBytes = 0
   for (const { bytes, shownBytes } of pieces) {
     maxBytes = Math.max(maxBytes, renderedBytes + bytes)
     renderedBytes += shownBytes
   }
-  if (maxBytes >= countedLength) held().reserve(maxBytes)
+  if (maxBytes >= minCountedLength) held().reserve(maxBytes)
 }
 
 /**

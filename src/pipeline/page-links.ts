@@ -24,7 +24,7 @@ export interface LinkedRows extends PageRows {
  * Reduces a page that the limit of bytes has ended early. A link by number can only start at a multiple of its `limit`,
  * so without a token the page keeps as many rows as allow this.
  */
-export function rowsOfCut(page: PageRows): LinkedRows {
+export function toLinkableRows(page: PageRows): LinkedRows {
   const { plan, rows } = page
   if (plan.cursor !== undefined) return page
   const limit = pageLength(plan.offset, rows.length)

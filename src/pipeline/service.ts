@@ -7,7 +7,7 @@ import type { QueryShapeCache } from '../query/query-shape'
 import type { Payload } from '../request/body'
 import type { CursorTokens } from '../request/cursor'
 import type { Limits } from '../request/limits'
-import type { HeldBytes } from '../response/held-bytes'
+import type { ResponseMemory } from '../response/held-bytes'
 import type { Registry, Resource } from '../schema/registry'
 
 /** Everything that the requests of a mount share. It is built at mount. */
@@ -47,5 +47,5 @@ export interface ResourceRequest {
   /** Reads the body. @param limit maximum size of the body, in bytes */
   readonly readPayload: (limit: number) => Promise<Payload>
   /** Memory of the response. It is created by the first call, because small responses are not counted. */
-  readonly held: () => HeldBytes
+  readonly held: () => ResponseMemory
 }

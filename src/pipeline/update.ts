@@ -1,11 +1,11 @@
 import type { Principal } from '../access/rule'
 import { FieldErrors } from '../errors'
-import { planUpdate, type ShownValue } from '../query/change-set'
+import { parseUpdate, type ShownValue } from '../query/change-set'
 import { parseKey } from '../query/list-query'
 import { ownerKey } from '../query/owner'
 import type { WriteTarget } from '../query/query'
 import { afterLoad } from '../read/after-load'
-import { recordStored } from '../read/entity-tag'
+import { renderStored } from '../read/entity-tag'
 import { renderField } from '../read/record'
 import type { Row } from '../read/row'
 import type { Body } from '../request/body'
@@ -13,9 +13,9 @@ import type { Resource } from '../schema/registry'
 import { requireReferences } from '../write/references'
 import { fieldsWithoutRead, updateWithoutRead } from '../write/update-without-read'
 import { validateChanges } from '../write/validate'
-import { renderLoaded, updateRow } from '../write/write'
+import { renderAfterLoad, updateRow } from '../write/write'
 import type { WrittenRecord } from '../write/writer'
-import { requireTarget } from './found'
+import { requireWriteTarget } from './found'
 import { hashPasswords } from './hash-passwords'
 import type { ResourceRequest, Service } from './service'
 
@@ -28,9 +28,9 @@ const maxUnreadBytes = 64 * 1024
 /**
  * Updates a record with one statement, without reading it first, if all fields of the body allow this and all values
  * are valid.
- * @returns undefined if nothing was updated: then {@link updateFound} updates the record, or throws the refusal
+ * @returns undefined if nothing was updated: then {@link readAndUpdate} updates the record, or throws the refusal
  */
-export async function updateAtOnce(
+export async function updateInOneStatement(
   request: ResourceRequest,
   principal: Principal,
   body: Body,
@@ -42,7 +42,7 @@ export async function updateAtOnce(
   const target = targetOf(request, principal)
   if (target === undefined) return undefined
   const errors = new FieldErrors()
-  const changes = planUpdate(resource, body, () => undefined, errors)
+  const changes = parseUpdate(resource, body, () => undefined, errors)
   return errors.isEmpty ? updateWithoutRead(session, resource, target, changes) : undefined
 }
 
@@ -53,7 +53,7 @@ function targetOf({ resource, segment = '' }: ResourceRequest, principal: Princi
   try {
     return { key, owner: ownerKey(resource, principal), ifMatch: undefined, maxBytes: maxUnreadBytes }
   } catch {
-    // The id of the principal is not a key of a user. `updateFound` reports this mistake of the application, but only
+    // The id of the principal is not a key of a user. `readAndUpdate` reports this mistake of the application, but only
     // if the record exists.
     return undefined
   }
@@ -64,21 +64,21 @@ function targetOf({ resource, segment = '' }: ResourceRequest, principal: Princi
  * @returns undefined if the record was deleted in the meantime
  * @throws {ApiError} for every refusal
  */
-export async function updateFound(
+export async function readAndUpdate(
   service: Service,
   request: ResourceRequest,
   principal: Principal,
   body: Body,
 ): Promise<WrittenRecord | undefined> {
   const { resource, session } = request
-  const found = await requireTarget(request, principal, 'entityColumns')
+  const found = await requireWriteTarget(request, principal, 'entityColumns')
   const [row = found.row] = await afterLoad(session, resource, [found.row])
   const errors = new FieldErrors()
-  const changes = planUpdate(resource, body, shownIn(resource, row), errors)
+  const changes = parseUpdate(resource, body, shownIn(resource, row), errors)
   await validateChanges(resource, row, changes, errors)
   await requireReferences(session, resource, { changes, stored: row }, errors)
   if (changes.size === 0) {
-    return renderLoaded(resource, { raw: found.raw, ...recordStored(resource, found.row) }, row)
+    return renderAfterLoad(resource, { raw: found.raw, ...renderStored(resource, found.row) }, row)
   }
   return updateRow(session, resource, found.target, await hashPasswords(service, request, principal, changes), row)
 }

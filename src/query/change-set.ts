@@ -17,7 +17,7 @@ export type ShownValue = (field: Field) => Json | undefined
  * @param owner key of the user who will own the record, whatever the body contains
  * @param errors receives every error in the body
  */
-export function planInsert(resource: Resource, body: Body, owner: unknown, errors: FieldErrors): ChangeSet {
+export function parseInsert(resource: Resource, body: Body, owner: unknown, errors: FieldErrors): ChangeSet {
   const flatBody = flatten(resource, body, errors)
   const changes = new Map(
     planChanges(resource, flatBody, errors, (field, json) => {
@@ -27,13 +27,17 @@ export function planInsert(resource: Resource, body: Body, owner: unknown, error
   )
   const isInBody = ({ name }: Field): boolean => flatBody.has(name)
   // Listeners may fill in missing fields: `write/listener-writer.ts` checks the fields after they have run.
-  if (!resource.lifecycle.beforeInsert) addMissing(resource, isInBody, errors)
+  if (!resource.lifecycle.beforeInsert) addMissingFieldErrors(resource, isInBody, errors)
   if (resource.owner !== undefined) changes.set(resource.owner, owner)
   return changes
 }
 
 /** Adds an error for each required field without a value (specification: Required fields). */
-export function addMissing(resource: Resource, hasValue: (field: Field) => boolean, errors: FieldErrors): void {
+export function addMissingFieldErrors(
+  resource: Resource,
+  hasValue: (field: Field) => boolean,
+  errors: FieldErrors,
+): void {
   for (const field of resource.writableFields.values()) {
     if (field.required && field !== resource.owner && !hasValue(field)) errors.add(field.name, 'is required')
   }
@@ -45,7 +49,7 @@ export function addMissing(resource: Resource, hasValue: (field: Field) => boole
  * (specification: Sending back what was read).
  * @param errors receives every error in the body
  */
-export function planUpdate(resource: Resource, body: Body, shownValue: ShownValue, errors: FieldErrors): ChangeSet {
+export function parseUpdate(resource: Resource, body: Body, shownValue: ShownValue, errors: FieldErrors): ChangeSet {
   return planChanges(resource, flatten(resource, body, errors), errors, (field, json) => {
     const shown = shownValue(field)
     if (isDeepStrictEqual(json, shown)) return unchanged

@@ -11,7 +11,7 @@ import type { QueryShape } from './query-shape'
  * (specification: Repeated parameters).
  * @param errors receives every value that is invalid or exceeds a limit
  */
-export function filterValues(
+export function parseFilterValues(
   shape: QueryShape,
   filters: readonly Filter[],
   limits: Limits,

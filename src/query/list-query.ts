@@ -3,7 +3,7 @@ import type { CursorTokens } from '../request/cursor'
 import type { ListRequest } from '../request/list-request'
 import { memoize } from '../schema/memoize'
 import type { Resource } from '../schema/registry'
-import { filterValues } from './filters'
+import { parseFilterValues } from './filters'
 import { type KeysetCursor, type ListQuery, type Order, type Query, rootAlias, type Scope } from './query'
 import { type QueryContext, queryShapeOf } from './query-shape'
 
@@ -24,7 +24,7 @@ export function parseListQuery(
   return {
     resource,
     scope,
-    values: filterValues(shape, request.filters, paging.limits, errors),
+    values: parseFilterValues(shape, request.filters, paging.limits, errors),
     select: 'columns',
     cacheKey,
     ordering: cursor?.direction === 'before' ? ordering.map(reversed) : ordering,
@@ -60,16 +60,16 @@ function cursorOf(
     )
     return undefined
   }
-  errors.add('after', wrongCursor)
+  errors.add('after', invalidCursorMessage)
   return undefined
 }
 
 /** Error message for an invalid token; continues the sentence that starts with the parameter's name. */
-export const wrongCursor =
+export const invalidCursorMessage =
   'is not a token of this list and its ordering; take it from "next" or "previous", or leave it empty'
 
 /** Returns the same list paged by keyset, or the list itself if it cannot have cursors. */
-export function byKeyset(query: ListQuery): ListQuery {
+export function withKeysetPaging(query: ListQuery): ListQuery {
   const { resource, ordering } = query
   if (!resource.optionalParameters.has('after') || !ordering.every(({ isShown }) => isShown)) return query
   return { ...query, cursor: { direction: 'after', values: undefined, skip: 0, order: orderName(resource, ordering) } }

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import type { Account, AccountLookup } from '../access/account'
-import { compile, gather, selectFrom, statementOf } from '../connection/compile'
+import { cachedStatement, compile, gather, selectFrom } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
@@ -9,7 +9,7 @@ import type { AccountSource } from '../schema/account-source'
 import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
 import { buildReadColumn, type ReadColumn } from '../schema/stored-column'
-import { columnSql, type Row, readerOf, selection } from './row'
+import { columnSql, type Row, rowReaderOf, selection } from './row'
 
 const accountAlias = tableAlias('account')
 
@@ -25,7 +25,7 @@ export function buildAccountLookup(source: AccountSource): AccountLookup<DbSessi
     const parameter = usernameParameter(source, dataSource, username)
     if (parameter === undefined) return []
     const name = bind(parameter.value)
-    const statement = statementOf(session, 'account', () => {
+    const statement = cachedStatement(session, 'account', () => {
       const builder = selectFrom(dataSource, source.metadata.target, accountAlias)
       // The columns are SQL expressions because these keep their order. TypeORM 0.3 sorts properties, such as
       // `admin`, into the order of the entity's columns.
@@ -39,7 +39,7 @@ export function buildAccountLookup(source: AccountSource): AccountLookup<DbSessi
       if (violationOf(error, dataSource, source.metadata) === undefined) throw error
       return { records: [] }
     })
-    return records.map((raw) => readAccount(properties, readerOf(columns, dataSource)(raw)))
+    return records.map((raw) => readAccount(properties, rowReaderOf(columns, dataSource)(raw)))
   }
 }
 

@@ -6,7 +6,7 @@ import { inList, padList } from '../dialect/in-list'
 import type { StoredColumn } from '../schema/stored-column'
 import { resolution } from '../value/date-time'
 import type { OperatorName } from '../value/value-type'
-import { toParameter } from './row'
+import { toBindParameter } from './row'
 
 /** Left side of a comparison: a column as SQL, its type, and how values are bound. */
 export interface Side {
@@ -26,7 +26,7 @@ export function compareColumn(side: Side, operator: OperatorName, values: readon
 }
 
 /** Whether the SQL depends only on the number of values, and each value is bound once, in order. */
-export function bindsEach({ valueType }: StoredColumn, operator: OperatorName): boolean {
+export function bindsEachValue({ valueType }: StoredColumn, operator: OperatorName): boolean {
   return valueType.upperBound === undefined && !bindsOtherValues.has(operator)
 }
 
@@ -35,7 +35,7 @@ const bindsOtherValues: ReadonlySet<OperatorName> = new Set(['is', 'like', 'ilik
 
 /** Binds a value as the database stores it. @returns the SQL to compare the column with */
 function bindStored({ dataSource, stored, bind }: Side, value: unknown): string {
-  return dialectOf(dataSource).operand(stored, bind(toParameter(dataSource, stored, value)))
+  return dialectOf(dataSource).operand(stored, bind(toBindParameter(dataSource, stored, value)))
 }
 
 /** Maximum number of conditions in one chain of ORs. For SQLite each OR of a chain is a further level of depth. */
@@ -74,7 +74,7 @@ const matchAny =
   ({ column, stored, dataSource, bind }, values) =>
     any(
       values.map((value) => {
-        const pattern = String(toParameter(dataSource, stored, value))
+        const pattern = String(toBindParameter(dataSource, stored, value))
         return dialectOf(dataSource).matches(stored, column, pattern, ignoreCase, bind)
       }),
     )
@@ -101,7 +101,7 @@ const exactComparisons: Readonly<Record<OperatorName, ToSql>> = {
 function isSingle({ dataSource, stored }: Side, value: unknown): boolean {
   if (stored.valueColumn.transformer === undefined) return false
   const upperBound = stored.valueType.upperBound?.(value)
-  const toStored = (bound: unknown) => toParameter(dataSource, stored, bound) as number | string | Date
+  const toStored = (bound: unknown) => toBindParameter(dataSource, stored, bound) as number | string | Date
   return upperBound !== undefined && !(toStored(value) < toStored(upperBound))
 }
 
@@ -111,7 +111,7 @@ function bindUpperBound(side: Side, value: unknown): string | undefined {
   return upperBound === undefined ? undefined : bindStored(side, upperBound)
 }
 
-function isWithin(side: Side, value: unknown): string {
+function isInScope(side: Side, value: unknown): string {
   const from = `${side.column} >= ${bindStored(side, value)}`
   const upperBound = bindUpperBound(side, value)
   return upperBound === undefined ? from : `(${from} AND ${side.column} < ${upperBound})`
@@ -152,7 +152,7 @@ function isOneOfRanges(side: Side, values: readonly unknown[]): string {
   const ranges = values.filter((value) => !singles.has(value))
   return any([
     ...(singles.size > 0 ? [equalsAny(side, [...singles])] : []),
-    ...ranges.map((value) => isWithin(side, value)),
+    ...ranges.map((value) => isInScope(side, value)),
   ])
 }
 
@@ -165,7 +165,7 @@ const truncated = ({ dataSource, stored, column }: Side, digits: Digits): string
   dialectOf(dataSource).truncated(stored, column, digits)
 
 /** Predicate that several columns are, together, equal to one of the rows of values. */
-export function isAnyRow(sides: readonly Side[], rows: readonly (readonly unknown[])[]): string {
+export function equalsAnyOf(sides: readonly Side[], rows: readonly (readonly unknown[])[]): string {
   const [{ dataSource } = {}] = sides
   const isExact = rows.flat().some(isToMillisecond)
   if (dataSource === undefined || rows.length <= maxAlternatives || isExact) {
@@ -196,7 +196,7 @@ const rangeComparisons: Readonly<Record<OperatorName, ToSql>> = {
   ...exactComparisons,
   eq: isWithinAny,
   in: isWithinAny,
-  ne: compareRanges('ne', (side, value) => `NOT (${isWithin(side, value)})`),
+  ne: compareRanges('ne', (side, value) => `NOT (${isInScope(side, value)})`),
   lte: compareRanges('lte', beforeUpperBound),
   gt: compareRanges('gt', atOrAfterUpperBound),
 }

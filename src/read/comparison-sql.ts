@@ -3,8 +3,8 @@ import type { Bind } from '../connection/compile'
 import { padList } from '../dialect/in-list'
 import type { Comparison } from '../query/query'
 import type { OperatorName } from '../value/value-type'
-import { all, any, bindsEach, compareColumn, isAnyRow, type Side } from './column-predicate'
-import { comparedSql, toParameter } from './row'
+import { all, any, bindsEachValue, compareColumn, equalsAnyOf, type Side } from './column-predicate'
+import { comparedSql, toBindParameter } from './row'
 
 /** Whether the operator compares with a list: the comparison holds for any of its values. */
 const isList = (operator: OperatorName): boolean => operator === 'eq' || operator === 'in'
@@ -31,7 +31,7 @@ export function comparisonSql(
  * @returns a key that determines the SQL: the number of values if the SQL depends only on that, otherwise the SQL
  * itself
  */
-export function bindComparison(
+export function bindComparisonValues(
   comparison: Comparison,
   operands: readonly unknown[],
   dataSource: DataSource,
@@ -39,17 +39,17 @@ export function bindComparison(
 ): string {
   const { on, operator } = comparison
   const [column, ...others] = on.field.columns
-  if (column === undefined || others.length > 0 || !bindsEach(column, operator)) {
+  if (column === undefined || others.length > 0 || !bindsEachValue(column, operator)) {
     return comparisonSql(comparison, operands, dataSource, bind)
   }
   const values = isList(operator) ? padList(operands) : operands
-  for (const value of values) bind(toParameter(dataSource, column, value))
+  for (const value of values) bind(toBindParameter(dataSource, column, value))
   return String(values.length)
 }
 
 /** Compares several columns with rows of values. A row is equal if all its columns are, and null if one of them is. */
 function compareRows(sides: readonly Side[], operator: OperatorName, values: readonly (readonly unknown[])[]): string {
-  const equal = isAnyRow(sides, values)
+  const equal = equalsAnyOf(sides, values)
   // In parentheses, because NOT may bind more strongly than IN: MySQL's `sql_mode` HIGH_NOT_PRECEDENCE.
   return operator === 'ne' ? `(NOT (${equal}) AND ${isNotNull(sides)})` : equal
 }

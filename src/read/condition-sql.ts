@@ -2,10 +2,10 @@ import type { DataSource, ObjectLiteral } from 'typeorm'
 import { type Bind, gather } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
 import { type Combination, type Comparison, type Condition, type Query, rootAlias, type Some } from '../query/query'
-import { bindComparison, comparisonSql } from './comparison-sql'
+import { bindComparisonValues, comparisonSql } from './comparison-sql'
 import { keysetSql } from './keyset'
 import { columnSql } from './row'
-import { someSql, type WrittenCondition } from './select-query'
+import { type ConditionSql, existsRelatedSql } from './select-query'
 
 /** Turns each part of a condition into a string: SQL, or a cache key. */
 interface ConditionVisitor {
@@ -36,10 +36,10 @@ function visitCondition(
  * @returns the part of the cache key that depends on the values, such as their number. It is cheaper than writing the
  * SQL, which happens only for a new cache key
  */
-export function bindCondition(dataSource: DataSource, query: Query, bind: Bind): string {
+export function bindConditionValues(dataSource: DataSource, query: Query, bind: Bind): string {
   const { scope, values } = query
   const key = visitCondition(scope.where, values, {
-    compare: (comparison, operands) => bindComparison(comparison, operands, dataSource, bind),
+    compare: (comparison, operands) => bindComparisonValues(comparison, operands, dataSource, bind),
     some: (_, where) => where,
     combine: (_, parts) => parts.join('\n'),
   })
@@ -47,8 +47,8 @@ export function bindCondition(dataSource: DataSource, query: Query, bind: Bind):
   return keysetPredicate === undefined ? key : `${key}\n${keysetPredicate}`
 }
 
-/** Writes the condition and the cursor of a query as SQL. Its placeholders are numbered as in {@link bindCondition}. */
-export function conditionSql(dataSource: DataSource, query: Query): WrittenCondition {
+/** Writes the condition and the cursor of a query as SQL. Its placeholders are numbered as in {@link bindConditionValues}. */
+export function conditionSql(dataSource: DataSource, query: Query): ConditionSql {
   const { scope, values } = query
   const { values: boundValues, bind } = gather()
   const parameters: ObjectLiteral = {}
@@ -57,7 +57,7 @@ export function conditionSql(dataSource: DataSource, query: Query): WrittenCondi
     some: (some, where, isNested) => {
       const holdsForNulls = holdsForNull(some.where, values)
       const isNestedSubquery = isNested || hasMember(some.where, ({ type }) => type === 'some')
-      return someSql(dataSource, some, { sql: where, holdsForNulls }, isNestedSubquery, parameters)
+      return existsRelatedSql(dataSource, some, { sql: where, holdsForNulls }, isNestedSubquery, parameters)
     },
     combine: combineSql,
   })

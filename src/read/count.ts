@@ -1,8 +1,8 @@
-import { compile, gather, statementOf } from '../connection/compile'
+import { cachedStatement, compile, gather } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
 import type { ListQuery } from '../query/query'
-import { bindCondition, conditionSql } from './condition-sql'
+import { bindConditionValues, conditionSql } from './condition-sql'
 import { countQuery } from './select-query'
 
 /**
@@ -14,9 +14,9 @@ export async function countRows(session: DbSession, query: ListQuery, maxRows: n
   const { values, bind } = gather()
   // The count does not depend on the cursor: it includes the records before it.
   const allPages = { ...query, cursor: undefined }
-  const key = `count ${maxRows === undefined} ${query.cacheKey} ${bindCondition(dataSource, allPages, bind)}`
+  const key = `count ${maxRows === undefined} ${query.cacheKey} ${bindConditionValues(dataSource, allPages, bind)}`
   const tail = maxRows === undefined ? '' : ` LIMIT ${bind(maxRows)}`
-  const statement = statementOf(session, key, () =>
+  const statement = cachedStatement(session, key, () =>
     compile(dataSource, countQuery(dataSource, allPages, conditionSql(dataSource, allPages), tail), values.length),
   )
   const { records } = await execute(session, statement, values)

@@ -8,7 +8,7 @@ import type { Field } from '../schema/field'
 import { memoize } from '../schema/memoize'
 import type { Resource } from '../schema/registry'
 import { storedValueReader } from './json-value'
-import { recordOfRaw, recordOfRow } from './record'
+import { rawRecordRenderer, recordRenderer } from './record'
 import { fieldValue, type Row } from './row'
 
 /** JSON of a stored record, and its strong validator (RFC 9110, ETag). */
@@ -18,8 +18,8 @@ export interface StoredRecord {
 }
 
 /** Renders a row of values, as entities hold them, and computes its ETag. */
-export function recordStored(resource: Resource, row: Row): StoredRecord {
-  const json = JSON.stringify(recordOfRow(resource)(row))
+export function renderStored(resource: Resource, row: Row): StoredRecord {
+  const json = JSON.stringify(recordRenderer(resource)(row))
   return {
     json,
     tag: tagOf(
@@ -29,9 +29,9 @@ export function recordStored(resource: Resource, row: Row): StoredRecord {
   }
 }
 
-/** Same as {@link recordStored}, for a raw row of the driver. */
-export function recordStoredRaw(resource: Resource, dataSource: DataSource, raw: RawRow): StoredRecord {
-  const json = JSON.stringify(recordOfRaw(resource, dataSource)(raw))
+/** Same as {@link renderStored}, for a raw row of the driver. */
+export function renderStoredRaw(resource: Resource, dataSource: DataSource, raw: RawRow): StoredRecord {
+  const json = JSON.stringify(rawRecordRenderer(resource, dataSource)(raw))
   return {
     json,
     tag: tagOf(
@@ -69,8 +69,8 @@ const hiddenPrecisionReaders = memoize((resource: Resource, dataSource: DataSour
  * Compares `If-Match` with the ETag of a row. The row must be locked until the write.
  * @throws {ApiError} `precondition-failed`
  */
-export function requireState(resource: Resource, row: Row, { ifMatch }: WriteTarget): void {
-  if (ifMatch !== undefined && !holdsIfMatch(ifMatch, recordStored(resource, row).tag))
+export function requireIfMatchHolds(resource: Resource, row: Row, { ifMatch }: WriteTarget): void {
+  if (ifMatch !== undefined && !holdsIfMatch(ifMatch, renderStored(resource, row).tag))
     throw preconditionFailed(resource)
 }
 

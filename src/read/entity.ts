@@ -3,7 +3,7 @@ import type { ChangeSet } from '../query/query'
 import type { Field } from '../schema/field'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
-import { type Row, toValues } from './row'
+import { type Row, splitColumnValues } from './row'
 
 /** Value for one column of an INSERT or UPDATE, as an entity holds it. */
 export type ColumnValue = readonly [column: ColumnMetadata, value: unknown]
@@ -18,12 +18,12 @@ export function newEntity({ metadata }: Resource, changes: ChangeSet): ObjectLit
 /** Creates the entity that TypeORM's repository would return for a row, with the columns that were read. */
 export function toEntity(resource: Resource, row: Row): ObjectLiteral {
   const entity = metadataOf(resource, row).create()
-  putRow(entity, resource, row)
+  setColumns(entity, resource, row)
   return entity
 }
 
 /** Sets the columns of an entity to the values of a row. Other properties are left unchanged. */
-export function putRow(entity: ObjectLiteral, { entityColumns }: Resource, row: Row): void {
+export function setColumns(entity: ObjectLiteral, { entityColumns }: Resource, row: Row): void {
   for (const [index, { column }] of entityColumns.slice(0, row.length).entries()) {
     if (hasProperty(column)) column.setEntityValue(entity, cloneValue(row[index]))
   }
@@ -43,7 +43,7 @@ function cloneValue(value: unknown): unknown {
 /** Sets properties of an entity. A foreign key also sets the relation, to an entity that has only its key. */
 export function assign(entity: ObjectLiteral, changes: ChangeSet): void {
   for (const [field, value] of changes) {
-    const values = toValues(field, value)
+    const values = splitColumnValues(field, value)
     for (const [index, { column }] of field.columns.entries()) {
       if (hasProperty(column)) column.setEntityValue(entity, values[index])
     }

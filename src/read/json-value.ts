@@ -6,12 +6,12 @@ import { memoize } from '../schema/memoize'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 import type { Json } from '../value/value-type'
-import { fromValues, positionsOf, valueReader } from './row'
+import { joinColumnValues, positionsOf, valueReader } from './row'
 
 /**
  * Renders a field of a raw row as JSON. Where possible, it skips the conversion to the value that an entity would hold.
  */
-export const jsonReaderOf = memoize(
+export const jsonRendererOf = memoize(
   (field: Field, resource: Resource, dataSource: DataSource): ((raw: RawRow) => Json) => {
     const [column, ...others] = field.columns
     const [position = -1] = positionsOf(field, resource)
@@ -37,7 +37,7 @@ export const storedValueReader = memoize(
     if (read !== undefined && readers.length === 1) return (raw) => read(raw[position]) ?? null
     return (raw) => {
       const values = readers.map((read, index) => read(raw[positions[index] ?? -1]) ?? null)
-      return values.includes(null) ? null : fromValues(values)
+      return values.includes(null) ? null : joinColumnValues(values)
     }
   },
 )

@@ -2,14 +2,14 @@ import type { DataSource, EntityMetadata } from 'typeorm'
 import { dialectOf } from '../dialect/dialect-of'
 import type { Field } from '../schema/field'
 import type { ColumnMetadata } from '../schema/metadata'
-import { isColumnNamed } from '../schema/property'
+import { listsColumn } from '../schema/property'
 import type { Resource } from '../schema/registry'
 
 /**
  * Logs the foreign keys that are not the first column of an index, through the data source's logger. The default order
  * of lists needs no check: it is the primary key, which always has an index.
  */
-export function noteMissingIndexes(dataSource: DataSource, resources: Iterable<Resource>): void {
+export function logMissingIndexes(dataSource: DataSource, resources: Iterable<Resource>): void {
   for (const resource of resources) {
     for (const note of notesOf(resource, dataSource)) dataSource.logger.log('info', `typeorm-resources: ${note}`)
   }
@@ -52,5 +52,5 @@ function namedColumns(
   { givenColumnNames: indexColumns }: EntityMetadata['indices'][number],
 ): readonly ColumnMetadata[] {
   const names = Array.isArray(indexColumns) ? indexColumns : []
-  return names.flatMap((name) => columns.filter((column) => isColumnNamed(column, [name])))
+  return names.flatMap((name) => columns.filter((column) => listsColumn(column, [name])))
 }

@@ -5,8 +5,8 @@ import { memoize } from '../schema/memoize'
 import type { Resource } from '../schema/registry'
 import type { Json } from '../value/value-type'
 import { setPath } from './entity'
-import { jsonReaderOf } from './json-value'
-import { fieldValue, positionsOf, type Row, valueAt } from './row'
+import { jsonRendererOf } from './json-value'
+import { fieldValue, positionsOf, type Row, valueAtPositions } from './row'
 
 /** JSON object of one record. Embedded entities are nested objects (specification: Record representation). */
 export interface JsonRecord {
@@ -23,16 +23,16 @@ function toJson({ valueType }: Field, value: unknown): Json {
 }
 
 /** Renderer of records from rows of values, which load listeners may have changed. */
-export const recordOfRow = memoize((resource: Resource): ((row: Row) => JsonRecord) =>
+export const recordRenderer = memoize((resource: Resource): ((row: Row) => JsonRecord) =>
   buildRecordRenderer(resource, (field) => {
     const positions = positionsOf(field, resource)
-    return (row) => toJson(field, valueAt(row, positions))
+    return (row) => toJson(field, valueAtPositions(row, positions))
   }),
 )
 
 /** Renderer of records from raw rows of the driver. The result is the same, with fewer conversions. */
-export const recordOfRaw = memoize((resource: Resource, dataSource: DataSource): ((raw: RawRow) => JsonRecord) =>
-  buildRecordRenderer(resource, (field) => jsonReaderOf(field, resource, dataSource)),
+export const rawRecordRenderer = memoize((resource: Resource, dataSource: DataSource): ((raw: RawRow) => JsonRecord) =>
+  buildRecordRenderer(resource, (field) => jsonRendererOf(field, resource, dataSource)),
 )
 
 type Renderer<From> = (from: From) => Json

@@ -14,11 +14,11 @@ export type Row = readonly unknown[]
 
 /** Value of a field in a row. For a field of several columns it is an array; it is null if one of them is null. */
 export function fieldValue(resource: Resource, row: Row, field: Field): unknown {
-  return valueAt(row, positionsOf(field, resource))
+  return valueAtPositions(row, positionsOf(field, resource))
 }
 
 /** Same as {@link fieldValue}, with the positions of the field's columns in the row. */
-export function valueAt(row: Row, positions: readonly number[]): unknown {
+export function valueAtPositions(row: Row, positions: readonly number[]): unknown {
   if (positions.length === 1) return row[positions[0] ?? -1] ?? null
   const values = positions.map((position) => row[position] ?? null)
   return values.includes(null) ? null : values
@@ -30,13 +30,13 @@ export const positionsOf = memoize((field: Field, { columns }: Resource): readon
 )
 
 /** Splits the value of a field into the values of its columns. */
-export function toValues({ columns }: Field, value: unknown): readonly unknown[] {
+export function splitColumnValues({ columns }: Field, value: unknown): readonly unknown[] {
   if (columns.length === 1) return [value]
   return value === null ? columns.map(() => null) : (value as readonly unknown[])
 }
 
 /** Joins the values of a field's columns into the value of the field. */
-export function fromValues(values: readonly unknown[]): unknown {
+export function joinColumnValues(values: readonly unknown[]): unknown {
   return values.length === 1 ? values[0] : values
 }
 
@@ -72,7 +72,7 @@ export function mayBeNull({ column }: ReadColumn): boolean {
  * Bind parameter for a value of a column: with its transformer applied, dates and booleans in the form that the driver
  * stores.
  */
-export function toParameter(dataSource: DataSource, { valueColumn }: ReadColumn, value: unknown): unknown {
+export function toBindParameter(dataSource: DataSource, { valueColumn }: ReadColumn, value: unknown): unknown {
   return dialectOf(dataSource).bound(valueColumn, dataSource.driver.preparePersistentValue(value, valueColumn))
 }
 
@@ -100,7 +100,7 @@ export class UnreadableError extends Error {
 }
 
 /** Reader of rows that were selected with {@link selection}. The reader throws {@link UnreadableError}. */
-export const readerOf = memoize((columns: readonly ReadColumn[], dataSource: DataSource): ((raw: RawRow) => Row) => {
+export const rowReaderOf = memoize((columns: readonly ReadColumn[], dataSource: DataSource): ((raw: RawRow) => Row) => {
   const readers = columns.map((column) => valueReader(column, dataSource))
   return (raw) => readers.map((read, index) => read(raw[index]))
 })

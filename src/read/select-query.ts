@@ -7,7 +7,7 @@ import { measuredSelection, type ValueLimit } from './measure'
 import { columnSql, comparedSql } from './row'
 
 /** Condition of a query as SQL, and the constant parameters in it. */
-export interface WrittenCondition {
+export interface ConditionSql {
   /** Empty if there is no condition. */
   readonly sql: string
   readonly parameters: ObjectLiteral
@@ -15,7 +15,7 @@ export interface WrittenCondition {
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
-/** Alias of the keys of a page in {@link deepQuery}. */
+/** Alias of the keys of a page in {@link deepOffsetQuery}. */
 const pageAlias = tableAlias('page')
 
 /** Name of a key column in a derived table. */
@@ -25,7 +25,7 @@ const keyName = (index: number): string => tableAlias(`key${index}`)
 export function selectQuery(
   dataSource: DataSource,
   query: Query,
-  condition: WrittenCondition,
+  condition: ConditionSql,
   valueLimit?: ValueLimit,
 ): Builder {
   const builder = orderedQuery(dataSource, query, condition)
@@ -38,10 +38,10 @@ export function selectQuery(
  * their rows: the database then sorts and skips only keys, not whole rows.
  * @param limitClause LIMIT and OFFSET of the page, as ` LIMIT :tr…_0 OFFSET :tr…_1`
  */
-export function deepQuery(
+export function deepOffsetQuery(
   dataSource: DataSource,
   query: Query,
-  condition: WrittenCondition,
+  condition: ConditionSql,
   limitClause: string,
   valueLimit: ValueLimit,
 ): Builder {
@@ -64,14 +64,14 @@ export function deepQuery(
 }
 
 /** Builds the joins, the condition and the ORDER BY of a query, without columns. */
-function orderedQuery(dataSource: DataSource, query: Query, condition: WrittenCondition): Builder {
+function orderedQuery(dataSource: DataSource, query: Query, condition: ConditionSql): Builder {
   const builder = matchingQuery(dataSource, query, condition)
   addOrdering(dataSource, builder, query)
   return builder
 }
 
 /** Builds the joins and the condition of a query, without columns and ORDER BY. */
-function matchingQuery(dataSource: DataSource, query: Query, { sql, parameters }: WrittenCondition): Builder {
+function matchingQuery(dataSource: DataSource, query: Query, { sql, parameters }: ConditionSql): Builder {
   const builder = selectFrom(dataSource, query.resource.metadata.target, rootAlias)
   for (const join of query.scope.joins) addJoin(dataSource, builder, join)
   return sql === '' ? builder : builder.andWhere(sql, parameters)
@@ -84,7 +84,7 @@ function matchingQuery(dataSource: DataSource, query: Query, { sql, parameters }
 export function countQuery(
   dataSource: DataSource,
   query: Query,
-  condition: WrittenCondition,
+  condition: ConditionSql,
   limitClause: string,
 ): Builder {
   const matching = matchingQuery(dataSource, query, condition)
@@ -134,7 +134,7 @@ function addJoin(
  * @param isNested whether the subquery is inside another such subquery, or contains one
  * @param parameters receives the constant parameters of the subquery
  */
-export function someSql(
+export function existsRelatedSql(
   dataSource: DataSource,
   { first, joins }: Some,
   where: { readonly sql: string; readonly holdsForNulls: boolean },

@@ -1,13 +1,13 @@
-import { compile, gather, statementOf } from '../connection/compile'
+import { cachedStatement, compile, gather } from '../connection/compile'
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import { execute, type RawRow } from '../connection/statement'
 import { dialectOf } from '../dialect/dialect-of'
 import { itemQuery } from '../query/list-query'
 import { type ListQuery, type Query, rootAlias } from '../query/query'
 import type { Resource } from '../schema/registry'
-import { bindCondition, conditionSql } from './condition-sql'
+import { bindConditionValues, conditionSql } from './condition-sql'
 import type { ValueLimit } from './measure'
-import { deepQuery, selectQuery } from './select-query'
+import { deepOffsetQuery, selectQuery } from './select-query'
 
 /** Runs the plan as one statement. Rows come as the driver hands them out. */
 export async function readRaw(session: DbSession, plan: ListQuery, room?: ValueLimit): Promise<readonly RawRow[]> {
@@ -15,12 +15,12 @@ export async function readRaw(session: DbSession, plan: ListQuery, room?: ValueL
   const { values, bind } = gather()
   // Sort columns of other tables would have to be joined twice.
   const isDeep = plan.offset >= deepOffset && plan.ordering.every(({ alias }) => alias === rootAlias)
-  const key = `list ${plan.cursor?.direction} ${isDeep} ${room} ${plan.cacheKey} ${bindCondition(dataSource, plan, bind)}`
+  const key = `list ${plan.cursor?.direction} ${isDeep} ${room} ${plan.cacheKey} ${bindConditionValues(dataSource, plan, bind)}`
   const tail = ` LIMIT ${bind(plan.limit)} OFFSET ${bind(plan.offset)}`
-  const statement = statementOf(session, key, () => {
+  const statement = cachedStatement(session, key, () => {
     const condition = conditionSql(dataSource, plan)
     return isDeep
-      ? compile(dataSource, deepQuery(dataSource, plan, condition, tail, room), values.length)
+      ? compile(dataSource, deepOffsetQuery(dataSource, plan, condition, tail, room), values.length)
       : compile(dataSource, selectQuery(dataSource, plan, condition, room), values.length, tail)
   })
   return (await execute(session, statement, values)).records
@@ -55,8 +55,8 @@ export async function readRawItem(
   const { dataSource } = session
   const { values, bind } = gather()
   const plan = itemQuery(resource, key, select)
-  const cacheKey = `${locks ? 'lock' : 'read'} ${resource.name} ${select} ${room} ${bindCondition(dataSource, plan, bind)}`
-  const statement = statementOf(session, cacheKey, () => {
+  const cacheKey = `${locks ? 'lock' : 'read'} ${resource.name} ${select} ${room} ${bindConditionValues(dataSource, plan, bind)}`
+  const statement = cachedStatement(session, cacheKey, () => {
     const builder = selectQuery(dataSource, plan, conditionSql(dataSource, plan), room)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })

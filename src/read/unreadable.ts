@@ -8,7 +8,7 @@ import { readRaw } from './select'
  * network address. To find out, the SELECT runs again with LIMIT 0. If it fails again, the cause is a value of the
  * query; otherwise the cause is a stored row, for example a virtual column that divides by zero.
  */
-export async function isUnreadable(error: unknown, session: DbSession, query: Query): Promise<boolean> {
+export async function isCausedByQueryValue(error: unknown, session: DbSession, query: Query): Promise<boolean> {
   const { dataSource } = session
   const { metadata } = query.resource
   if (violationOf(error, dataSource, metadata) === undefined) return false

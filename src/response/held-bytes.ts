@@ -4,7 +4,7 @@ import { unavailable } from '../errors'
  * Minimum length of a counted response body, in characters. Shorter ones fit into the buffer that Node.js has for each
  * socket.
  */
-export const countedLength = 16 * 1024
+export const minCountedLength = 16 * 1024
 
 /**
  * Time that a client has to receive a response, in milliseconds. After it, the connection is closed if another request
@@ -13,9 +13,9 @@ export const countedLength = 16 * 1024
 const receivingTime = 10_000
 
 /** Memory of one response: the bytes read and rendered for it, until the client has received it. */
-export interface HeldBytes {
+export interface ResponseMemory {
   /**
-   * Counts at least this many bytes, unless they are fewer than {@link countedLength}.
+   * Counts at least this many bytes, unless they are fewer than {@link minCountedLength}.
    * @throws {ApiError} `unavailable` if the responses of the process would exceed the limit and this is not the only
    * one
    */
@@ -47,7 +47,7 @@ const holders = new Set<Holder>()
 let heldByAll = 0
 
 /** @param limit maximum number of bytes for all responses of the process together; a single response may exceed it */
-export function buildHeldBytes(limit: number, { whenClosed, cutOff }: Connection): HeldBytes {
+export function buildResponseMemory(limit: number, { whenClosed, cutOff }: Connection): ResponseMemory {
   const holder: Holder = { bytes: 0, sentAt: undefined, cutOff }
   const count = (bytes: number): void => {
     heldByAll += bytes - holder.bytes
@@ -64,7 +64,7 @@ export function buildHeldBytes(limit: number, { whenClosed, cutOff }: Connection
       if (excess() > 0 && !isAlone) {
         throw unavailable(`the responses in memory have reached ${limit} bytes (limits.responseBytes); try again`)
       }
-      if (bytes >= countedLength) count(Math.max(bytes, holder.bytes))
+      if (bytes >= minCountedLength) count(Math.max(bytes, holder.bytes))
     },
     count,
     noteSent: () => {

@@ -1,9 +1,9 @@
 import type { Report } from '../errors'
 import type { MountContext } from './context'
-import { buildField, buildIdField, type Field, relationOf, valueTypeOfAll } from './field'
+import { buildField, buildIdField, type Field, relationOf, valueTypeOfColumns } from './field'
 import { hiddenReference, isHidden } from './hidden'
 import type { ColumnMetadata } from './metadata'
-import { fieldColumns, isColumnNamed, isNamed, isSameColumn, propertyOf } from './property'
+import { fieldColumns, isNamed, isSameColumn, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 import { isToMany } from './relations'
 import { buildStoredColumn, type StoredColumn } from './stored-column'
@@ -80,14 +80,14 @@ function checkReferences({ property, columns }: Field, context: MountContext, re
  * The fields of a JSON record: the key as `id`, then the other visible fields (specification: Record representation).
  * @returns an empty array if the entity has no usable key
  */
-export function fieldsOfRecord(
+export function buildOutputFields(
   { metadata, options }: Registration,
   shown: readonly Field[],
   report: Report,
 ): readonly Field[] {
   const keys = metadata.primaryColumns
   if (keys.length === 0) report('the entity needs a primary key, which identifies its records')
-  for (const column of keys.filter((key) => isColumnNamed(key, options.exclude) || !key.isSelect)) {
+  for (const column of keys.filter((key) => listsColumn(key, options.exclude) || !key.isSelect)) {
     report(`"${propertyOf(column)}" is part of the key, which cannot be hidden: every record shows it as "id"`)
   }
   const keyColumns = keys.flatMap((key) =>
@@ -96,7 +96,7 @@ export function fieldsOfRecord(
   const columns = [...new Set(keyColumns)]
   const [first] = columns
   if (first === undefined || columns.length < keys.length) return []
-  const valueType = valueTypeOfAll(columns, first)
+  const valueType = valueTypeOfColumns(columns, first)
   if (valueType.inPath === undefined) {
     const names = keys.map(propertyOf).join(' and ')
     report(`the key ${names} has a type that cannot be used in a path: each value is ${valueType.description}`)

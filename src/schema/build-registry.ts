@@ -2,7 +2,7 @@ import type { DataSource, EntityMetadata } from 'typeorm'
 import type { Rule } from '../access/rule'
 import { ConfigError } from '../errors'
 import { buildResource } from './build-resource'
-import { checkNeeds, checkRule } from './build-rule'
+import { checkRule, checkUserEntity } from './build-rule'
 import { supportedDatabases } from './column-value-type'
 import { collectAccounts, collectRegistrations, type ResourceRegistration, type UserRegistration } from './registration'
 import type { Registry, Resource } from './registry'
@@ -34,7 +34,7 @@ export function buildRegistry(
   const accounts = collectAccounts(dataSource, users, report)
   const hasUsers = accounts !== undefined || allMistakes.length > mistakesBefore
   if (openapi !== false && checkRule('openapi', openapi, report)) {
-    checkNeeds(openapi, { accounts, hasUsers }, (mistake) => report(`"openapi": ${mistake}`))
+    checkUserEntity(openapi, { accounts, hasUsers }, (mistake) => report(`"openapi": ${mistake}`))
   }
   if (registrations.length === 0 && allMistakes.length === 0) {
     report('no entity of the data source is a resource: put @Resource() on one')

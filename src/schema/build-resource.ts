@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import type { ResourceOptions } from '../resource'
-import { buildFields, fieldsOfRecord } from './build-fields'
+import { buildFields, buildOutputFields } from './build-fields'
 import { buildRule } from './build-rule'
 import type { MountContext } from './context'
 import type { Field } from './field'
@@ -9,7 +9,7 @@ import { type Lifecycle, lifecycleOf } from './lifecycle'
 import { optionalNames } from './list-parameters'
 import type { ColumnMetadata } from './metadata'
 import { findOwner } from './owner'
-import { fieldColumns, isColumnNamed, isNamed, propertyOf } from './property'
+import { fieldColumns, isNamed, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 import type { Resource } from './registry'
 import { buildRelations, isHiddenBy } from './relations'
@@ -38,7 +38,7 @@ export function buildResource(registration: Registration, context: MountContext,
   const { shown, hidden } = buildFields(registration, context, report)
   const rule = buildRule(registration, context, report)
   const owner = findOwner(registration, [...shown, ...hidden], context, report)
-  const outputFields = fieldsOfRecord(registration, shown, report)
+  const outputFields = buildOutputFields(registration, shown, report)
   const lifecycle = lifecycleOf(metadata, context.dataSource)
   const validate = buildValidate(metadata)
   const shownColumns = [
@@ -114,7 +114,7 @@ function addEntityColumns(
 /** Reports properties in options that the entity does not have. */
 function checkProperties({ metadata, options }: Registration, { dataSource }: MountContext, report: Report): void {
   const isKnown = (property: string): boolean =>
-    metadata.columns.some((column) => isColumnNamed(column, [property])) ||
+    metadata.columns.some((column) => listsColumn(column, [property])) ||
     metadata.relations.some(({ propertyPath }) => isNamed(propertyPath, [property]))
   const lists = { exclude: options.exclude, readOnly: options.readOnly, rename: Object.keys(options.rename ?? {}) }
   for (const [option, names = []] of Object.entries(lists)) {

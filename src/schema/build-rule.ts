@@ -13,7 +13,7 @@ export function buildRule({ options }: Registration, context: MountContext, repo
   if ('auth' in options && !options.auth) report(`"auth" is ${options.auth}; check for a circular import`)
   const rule = options.auth ?? (options.ownerField === undefined ? context.defaultAuth : userRule())
   if (options.auth !== undefined && !checkRule('auth', rule, report)) return undefined
-  checkNeeds(rule, context, report)
+  checkUserEntity(rule, context, report)
   return rule
 }
 
@@ -29,7 +29,7 @@ export function checkRule(option: 'auth' | 'defaultAuth' | 'openapi', rule: Rule
 }
 
 /** Reports a rule that needs users or administrators that are not configured. */
-export function checkNeeds(
+export function checkUserEntity(
   rule: Rule,
   { accounts, hasUsers }: Pick<MountContext, 'accounts' | 'hasUsers'>,
   report: Report,

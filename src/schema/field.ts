@@ -2,7 +2,7 @@ import { compositeType } from '../value/composite'
 import { textType } from '../value/text'
 import type { ValueType } from '../value/value-type'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
-import { isColumnNamed, jsonPath, propertyOf, type Renaming } from './property'
+import { jsonPath, listsColumn, propertyOf, type Renaming } from './property'
 import type { StoredColumn } from './stored-column'
 
 /** A field of a resource: a value with a name in requests and records. */
@@ -67,7 +67,7 @@ export function buildField(
   const relation = columns.length > 1 ? first.column.relationMetadata : relationOf(first.column)
   const property = relation?.propertyPath ?? propertyOf(first.column)
   const path = jsonPath(property, relation, rename)
-  const insertable = !declared && columns.every((column) => isInsertable(column) && !isColumnNamed(column, readOnly))
+  const insertable = !declared && columns.every((column) => isInsertable(column) && !listsColumn(column, readOnly))
   const nullable = columns.some((column) => column.isNullable)
   return {
     name: path.join('__'),
@@ -75,7 +75,7 @@ export function buildField(
     property,
     columns: stored,
     relation,
-    valueType: password ? textType(maxPasswordLength, 1) : valueTypeOfAll(stored, first),
+    valueType: password ? textType(maxPasswordLength, 1) : valueTypeOfColumns(stored, first),
     nullable,
     // A root has no parent, so the parent of a tree node is never required.
     required: insertable && !nullable && !relation?.isTreeParent && !columns.every(hasDefault),
@@ -87,7 +87,7 @@ export function buildField(
 }
 
 /** The value type of a field with these columns. @param first the first of them */
-export function valueTypeOfAll(columns: readonly StoredColumn[], first: StoredColumn): ValueType {
+export function valueTypeOfColumns(columns: readonly StoredColumn[], first: StoredColumn): ValueType {
   return columns.length === 1 ? first.valueType : compositeType(columns.map((column) => column.valueType))
 }
 

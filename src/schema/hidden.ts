@@ -1,6 +1,6 @@
 import type { MountContext } from './context'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
-import { isColumnNamed, isSameColumn, propertyOf } from './property'
+import { isSameColumn, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 
 /** The part of the context that exists before any resource is built. */
@@ -13,7 +13,7 @@ function isHiddenEverywhere(column: ColumnMetadata, { accounts }: HiddenContext)
 
 /** Whether a resource hides a column of its entity. */
 export function isHidden(column: ColumnMetadata, { options }: Registration, context: HiddenContext): boolean {
-  return isColumnNamed(column, options.exclude) || isHiddenEverywhere(column, context)
+  return listsColumn(column, options.exclude) || isHiddenEverywhere(column, context)
 }
 
 /**
@@ -67,6 +67,6 @@ function isExcluded(
   const own = registrations.filter(({ metadata }) => metadata === inverseEntityMetadata)
   const sharing = registrations.filter(({ metadata }) => metadata.tablePath === inverseEntityMetadata.tablePath)
   return (own.length > 0 ? own : sharing).some(({ metadata, options }) =>
-    metadata.columns.some((other) => isSameColumn(other, column) && isColumnNamed(other, options.exclude)),
+    metadata.columns.some((other) => isSameColumn(other, column) && listsColumn(other, options.exclude)),
   )
 }

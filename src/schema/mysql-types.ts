@@ -1,8 +1,8 @@
 import { packedBitsType } from '../value/bits'
 import { booleanType } from '../value/boolean'
-import { dateTimeTypeWithin, dateTypeFrom, lastInstant, timeType } from '../value/date-time'
+import { dateTypeFromYear, lastInstant, rangedDateTimeType, timeType } from '../value/date-time'
 import { jsonType, setType, simpleArrayType } from '../value/json'
-import { decimalType, floatType, integerRange, integerType, singleType } from '../value/number'
+import { decimalType, floatType, integerRange, integerType, singleFloatType } from '../value/number'
 import { addressType } from '../value/spelled'
 import { uuidType } from '../value/text'
 import { isComputed } from './metadata'
@@ -48,7 +48,7 @@ export const mysqlTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['bigint', integer(64)],
   ['bool', booleanType],
   ['boolean', booleanType],
-  ['float', singleType],
+  ['float', singleFloatType],
   ['double', floatType],
   ['double precision', floatType],
   ['real', floatType],
@@ -56,11 +56,11 @@ export const mysqlTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['dec', decimal],
   ['numeric', decimal],
   ['fixed', decimal],
-  ['date', dateTypeFrom(firstYear)],
-  ['datetime', dateTimeTypeWithin({ first: new Date(`${firstYear}-01-01`), last: lastLocalInstant })],
+  ['date', dateTypeFromYear(firstYear)],
+  ['datetime', rangedDateTimeType({ first: new Date(`${firstYear}-01-01`), last: lastLocalInstant })],
   [
     'timestamp',
-    dateTimeTypeWithin({ first: new Date('1970-01-01T00:00:01Z'), last: new Date('2038-01-19T03:14:07Z') }),
+    rangedDateTimeType({ first: new Date('1970-01-01T00:00:01Z'), last: new Date('2038-01-19T03:14:07Z') }),
   ],
   ['time', timeType],
   ['year', integerType({ min: 1901n, max: 2155n })],

@@ -1,8 +1,8 @@
 import { bitType } from '../value/bits'
 import { booleanType } from '../value/boolean'
 import { dateTimeType, dateType, timeType } from '../value/date-time'
-import { hstoreType, jsonType, numbersType, simpleArrayType } from '../value/json'
-import { decimalType, floatType, integerRange, integerType, singleType } from '../value/number'
+import { cubeType, hstoreType, jsonType, simpleArrayType } from '../value/json'
+import { decimalType, floatType, integerRange, integerType, singleFloatType } from '../value/number'
 import {
   geometricType,
   hstoreTextType,
@@ -10,8 +10,8 @@ import {
   macAddressType,
   networkType,
   offsetTimeType,
-  opaqueType,
   rangeType,
+  uncheckedTextType,
 } from '../value/spelled'
 import { textType, uuidType } from '../value/text'
 import { members, text } from './text-types'
@@ -51,8 +51,8 @@ export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['decimal', decimal],
   ['numeric', decimal],
   ['money', decimalType({ whole: 17, fraction: 2, significant: 19 })],
-  ['real', singleType],
-  ['float4', singleType],
+  ['real', singleFloatType],
+  ['float4', singleFloatType],
   ['float', floatType],
   ['float8', floatType],
   ['double precision', floatType],
@@ -96,10 +96,10 @@ export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['path', geometricType('((0,0),(1,1))')],
   ['polygon', geometricType('((0,0),(1,1),(1,0))')],
   ['circle', geometricType('<(0,0),1>')],
-  ['tsvector', opaqueType('tsvector', "'fat' 'cat'")],
-  ['tsquery', opaqueType('tsquery', "'fat' & 'cat'")],
-  ['xml', opaqueType('XML', '<a/>')],
-  ['jsonpath', opaqueType('jsonpath', '$."a"')],
+  ['tsvector', uncheckedTextType('tsvector', "'fat' 'cat'")],
+  ['tsquery', uncheckedTextType('tsquery', "'fat' & 'cat'")],
+  ['xml', uncheckedTextType('XML', '<a/>')],
+  ['jsonpath', uncheckedTextType('jsonpath', '$."a"')],
   ['int4range', rangeType('[1,5)')],
   ['int8range', rangeType('[1,5)')],
   ['numrange', rangeType('[1.5,2.5)')],
@@ -112,7 +112,7 @@ export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['tsmultirange', rangeType('{["2024-01-01 00:00:00","2024-02-01 00:00:00")}')],
   ['tstzmultirange', rangeType('{["2024-01-01 00:00:00+00","2024-02-01 00:00:00+00")}')],
   ['datemultirange', rangeType('{[2024-01-01,2024-02-01)}')],
-  ['cube', numbersType],
-  ['ltree', opaqueType('ltree', 'Top.Science')],
+  ['cube', cubeType],
+  ['ltree', uncheckedTextType('ltree', 'Top.Science')],
   ['bytea', 'binary'],
 ])

@@ -1,7 +1,7 @@
 import { type DataSource, type EntityMetadata, getMetadataArgsStorage } from 'typeorm'
 import { isBinary } from './column-value-type'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
-import { endOfReferences } from './stored-column'
+import { referencedValueColumn } from './stored-column'
 
 /** The property path of a column. For a foreign key it is that of the relation. */
 export function propertyOf(column: ColumnMetadata): string {
@@ -32,7 +32,7 @@ export function isNamed(path: string, names: readonly string[] = []): boolean {
 }
 
 /** Whether an option contains this column, by its own property or by that of its relation. */
-export function isColumnNamed(column: ColumnMetadata, names?: readonly string[]): boolean {
+export function listsColumn(column: ColumnMetadata, names?: readonly string[]): boolean {
   return isNamed(column.propertyPath, names) || isNamed(propertyOf(column), names)
 }
 
@@ -47,7 +47,8 @@ export function isSameColumn(one: ColumnMetadata, other: ColumnMetadata | undefi
 /** The columns of an entity that can be fields: declared by it, not internal to TypeORM and not binary. */
 export function fieldColumns(metadata: EntityMetadata, dataSource: DataSource): readonly ColumnMetadata[] {
   return metadata.columns.filter(
-    (column) => isDeclared(column, metadata) && !isInternal(column) && !isBinary(endOfReferences(column), dataSource),
+    (column) =>
+      isDeclared(column, metadata) && !isInternal(column) && !isBinary(referencedValueColumn(column), dataSource),
   )
 }
 

@@ -23,7 +23,7 @@ export interface StoredColumn extends ReadColumn {
 }
 
 export function buildReadColumn(column: ColumnMetadata, dataSource: DataSource): ReadColumn {
-  const valueColumn = endOfReferences(column)
+  const valueColumn = referencedValueColumn(column)
   return { column, valueColumn, valueType: valueTypeOf(valueColumn, dataSource) }
 }
 
@@ -34,6 +34,6 @@ export function buildStoredColumn(column: ColumnMetadata, dataSource: DataSource
 }
 
 /** The column that a foreign key refers to, through any keys that are foreign keys too; other columns unchanged. */
-export function endOfReferences(column: ColumnMetadata): ColumnMetadata {
-  return column.referencedColumn === undefined ? column : endOfReferences(column.referencedColumn)
+export function referencedValueColumn(column: ColumnMetadata): ColumnMetadata {
+  return column.referencedColumn === undefined ? column : referencedValueColumn(column.referencedColumn)
 }

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { ColumnMetadata } from './metadata'
 import { jsonPath, type Renaming } from './property'
-import { buildStoredColumn, endOfReferences } from './stored-column'
+import { buildStoredColumn, referencedValueColumn } from './stored-column'
 
 /**
  * The reason why a column cannot be a field, as a predicate that follows the column's name; undefined if it can be one.
@@ -22,7 +22,7 @@ export function unsupportedReason(
     return 'has two underscores in a row or one at its end, which filters use as separators: rename or exclude it'
   }
   if (buildStoredColumn(column, dataSource) !== undefined) return undefined
-  const end = endOfReferences(column)
+  const end = referencedValueColumn(column)
   if (!end.type) return 'has no column type: add @Column({ type: … }) next to @ViewColumn, or exclude it'
   const type = `${dataSource.driver.normalizeType(end)}${column.isArray ? '[]' : ''}`
   return `has the column type ${type}, which has no JSON form here: exclude it`

@@ -4,7 +4,7 @@ import { renderOpenApi } from '../openapi/document'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
 import { checkOptions } from './check-options'
 import { type MountOptions, withDefaults } from './mount-options'
-import { requireFreeNames } from './pages'
+import { requireNoPageNames } from './pages'
 
 /**
  * Renders the OpenAPI document that a mount with these options would serve. It uses only the metadata of the data
@@ -18,7 +18,7 @@ export async function describeDataSource(dataSource: DataSource, options: MountO
   if (!dataSource.isInitialized) await buildMetadata(dataSource)
   const settings = withDefaults(usable)
   const { resources } = buildRegistry(dataSource, settings, mistakes)
-  requireFreeNames(settings, resources)
+  requireNoPageNames(settings, resources)
   return renderOpenApi({ ...settings, resources: resources.values() })(settings.base)
 }
 

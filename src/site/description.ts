@@ -32,10 +32,10 @@ interface Document {
 }
 
 /** Serves the OpenAPI document of a mount to clients that the rule permits. */
-export function buildDescription({ info, ...access }: DescriptionOptions): PageHandler {
+export function openApiPage({ info, ...access }: DescriptionOptions): PageHandler {
   const documentOf = memoize((service: Service) => buildDocument(service, info))
   return async (request) => {
-    const { service } = await requireReader(access, request)
+    const { service } = await requirePageReader(access, request)
     return respondDocument(request, documentOf(service))
   }
 }
@@ -50,7 +50,7 @@ interface Reader {
  * Checks the access rule of the pages that show the names of resources and fields.
  * @throws {ApiError} `unauthorized`, `unavailable`
  */
-export async function requireReader(
+export async function requirePageReader(
   { rule, session }: ReaderAccess,
   { service, context }: PageRequest,
 ): Promise<Reader> {

@@ -2,7 +2,7 @@ import { adminRule, type Rule, userRule } from '../access/rule'
 import type { Service } from '../pipeline/service'
 import { jsonResponse, withCaching } from '../response/http-response'
 import { assetPage, htmlPage } from './asset'
-import { type ReaderAccess, requireReader } from './description'
+import { type ReaderAccess, requirePageReader } from './description'
 import type { PageHandler, Pages } from './page'
 
 /** Files of the explorer, the page to view and change records, and its session. No resource can have the name `-`. */
@@ -21,8 +21,8 @@ export function explorerPages(access: ReaderAccess): Pages {
  */
 function sessionPage(access: ReaderAccess): PageHandler {
   return async (request) => {
-    const { service } = await requireReader(access, request)
-    const { principal } = await requireReader({ ...access, rule: loginRule(service) }, request)
+    const { service } = await requirePageReader(access, request)
+    const { principal } = await requirePageReader({ ...access, rule: loginRule(service) }, request)
     const { id, admin = false } = principal
     return withCaching(jsonResponse(200, JSON.stringify({ id, admin })), false)
   }
@@ -61,7 +61,7 @@ const explorer = htmlPage(
  */
 export function rootPage(access: ReaderAccess, hasExplorer: boolean): PageHandler {
   const list: PageHandler = async (request) => {
-    const { service } = await requireReader(access, request)
+    const { service } = await requirePageReader(access, request)
     const { root } = request
     const resources = [...service.resources.values()].map(({ name, description }) => ({
       name,

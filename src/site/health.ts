@@ -1,4 +1,4 @@
-import { type DbSession, withRunner } from '../connection/db-session'
+import { type DbSession, withQueryRunner } from '../connection/db-session'
 import { hasReplicas } from '../connection/replica'
 import { dialectOf } from '../dialect/dialect-of'
 import { unavailable } from '../errors'
@@ -37,7 +37,7 @@ function buildServerCheck(session: DbSession): () => Promise<boolean> {
 async function isResponding(session: DbSession): Promise<boolean> {
   // SQLite runs in this process. A check would have to wait for the running transaction, which is not a fault.
   if (dialectOf(session.dataSource).sharesConnection) return true
-  return withRunner(session, (runner) => runner.query('SELECT 1')).then(
+  return withQueryRunner(session, (runner) => runner.query('SELECT 1')).then(
     () => true,
     () => false,
   )

@@ -1,22 +1,22 @@
 import type { Context } from 'koa'
-import { buildHeldBytes, type HeldBytes } from '../response/held-bytes'
+import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes'
 
 /**
  * Memory that the response to a request holds, until it is sent or its connection is closed. It is created by the first
  * call of the returned function.
  * @param limit maximum number of bytes for all responses of the process
  */
-export function heldBytesOf(context: Context, limit: number): () => HeldBytes {
-  let held: HeldBytes | undefined
+export function responseMemoryOf(context: Context, limit: number): () => ResponseMemory {
+  let held: ResponseMemory | undefined
   return () => {
     held ??= newHeldBytes(context, limit)
     return held
   }
 }
 
-function newHeldBytes({ req, res }: Context, limit: number): HeldBytes {
+function newHeldBytes({ req, res }: Context, limit: number): ResponseMemory {
   const { socket } = req
-  return buildHeldBytes(limit, {
+  return buildResponseMemory(limit, {
     // With HTTP/2 one socket carries many responses, so only the stream is closed.
     cutOff: () => (req.httpVersionMajor < 2 ? socket : res).destroy(),
     whenClosed: (release) => {

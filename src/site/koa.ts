@@ -5,7 +5,7 @@ import { unavailable } from '../errors'
 import type { ResourceRequest, Service } from '../pipeline/service'
 import type { Limits } from '../request/limits'
 import { problemResponse } from '../response/http-response'
-import { heldBytesOf } from './held-bytes'
+import { responseMemoryOf } from './held-bytes'
 import type { Pages } from './page'
 import { readPayload } from './payload'
 import { waitForPrevious } from './pipelining'
@@ -53,7 +53,7 @@ export function buildMiddleware(site: Site): Middleware {
       headers: context.req.headers,
       context,
       readPayload: (limit) => readPayload(context, limit),
-      held: heldBytesOf(context, limits.responseBytes),
+      held: responseMemoryOf(context, limits.responseBytes),
     }
     await respond(service, request, site.serverTiming)
   }
@@ -68,7 +68,7 @@ async function answerOther(site: Site, context: Context, path: string, next: () 
     const turn = waitForPrevious(context, limits.pipelined)
     if (turn !== undefined && !(await turn)) return
     const asked = { context, service, root: `${mountPoint(context)}${base}` }
-    const held = heldBytesOf(context, limits.responseBytes)
+    const held = responseMemoryOf(context, limits.responseBytes)
     return respondPage(page, asked, { context, session, resource: path.slice(1) }, held)
   }
   if (path === '' || service !== undefined) return void (await next())

@@ -5,14 +5,14 @@ import { argon2id } from '../access/password'
 import { buildPasswordChecks } from '../access/password-checks'
 import { ruleTitle } from '../access/require-principal'
 import { openSession, renewConnectionQueues } from '../connection/db-session'
-import { warnOfSettings } from '../connection/settings'
+import { warnAboutSettings } from '../connection/settings'
 import { newStatementCache } from '../connection/statement-cache'
 import { dialectOf } from '../dialect/dialect-of'
 import { ConfigError } from '../errors'
 import type { Service } from '../pipeline/service'
 import { newQueryShapeCache } from '../query/query-shape'
 import { buildAccountLookup } from '../read/account-lookup'
-import { noteMissingIndexes } from '../read/missing-indexes'
+import { logMissingIndexes } from '../read/missing-indexes'
 import { buildCursorTokens } from '../request/cursor'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
 import type { Resource } from '../schema/registry'
@@ -20,7 +20,7 @@ import { lockSqlite } from '../sqlite-lock/install'
 import { checkOptions } from './check-options'
 import { buildMiddleware } from './koa'
 import { type MountOptions, type MountSettings, withDefaults } from './mount-options'
-import { buildPages, requireFreeNames } from './pages'
+import { buildPages, requireNoPageNames } from './pages'
 
 /** Description of a mounted resource. */
 export interface MountedResource {
@@ -75,9 +75,9 @@ export function mountResources<State, Custom>(
     service = buildService(dataSource, settings, mistakes)
     dialectOf(dataSource).prepareConnections(dataSource.driver, timeLimit)
     renewConnectionQueues(session)
-    noteMissingIndexes(dataSource, service.resources.values())
+    logMissingIndexes(dataSource, service.resources.values())
     // Only writes warnings to the log: the mount works without it.
-    warnOfSettings(session).catch(() => undefined)
+    warnAboutSettings(session).catch(() => undefined)
   })
   const pages = buildPages(settings, session)
   const currentService = (): typeof service => (dataSource.isInitialized ? service : undefined)
@@ -128,7 +128,7 @@ function whenInitialized(dataSource: DataSource, discard: () => void, build: () 
 function buildService(dataSource: DataSource, settings: MountSettings, mistakes: readonly string[]): Service {
   const { limits, allowedOrigins, pagingSecret } = settings
   const { resources, accounts } = buildRegistry(dataSource, settings, mistakes)
-  requireFreeNames(settings, resources)
+  requireNoPageNames(settings, resources)
   const { concurrentPasswords, queuedPasswords } = limits
   const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, concurrentPasswords, queuedPasswords)
   const authenticate = buildAuthenticate(passwords, accounts && buildAccountLookup(accounts))

@@ -1,7 +1,7 @@
 import type { DbSession } from '../connection/db-session'
 import { ConfigError } from '../errors'
 import type { Registry } from '../schema/registry'
-import { buildDescription } from './description'
+import { openApiPage } from './description'
 import { docsPages } from './docs'
 import { explorerPages, rootPage } from './explorer'
 import { healthPage } from './health'
@@ -14,12 +14,12 @@ export function buildPages({ health, openapi, explorer, info }: MountSettings, s
   if (health) pages.set('/health', healthPage(session))
   if (openapi === false) return pages
   const access = { rule: openapi, session }
-  pages.set('/openapi.json', buildDescription({ ...access, info })).set('', rootPage(access, explorer))
+  pages.set('/openapi.json', openApiPage({ ...access, info })).set('', rootPage(access, explorer))
   return explorer ? new Map([...pages, ...docsPages(), ...explorerPages(access)]) : pages
 }
 
 /** @throws {ConfigError} if a resource has the name of a page */
-export function requireFreeNames(
+export function requireNoPageNames(
   { base, health, openapi, explorer }: MountSettings,
   resources: Registry['resources'],
 ): void {

@@ -1,12 +1,12 @@
 import type { Context } from 'koa'
-import { isReading } from '../access/require-principal'
+import { isReadMethod } from '../access/require-principal'
 import { toLoggable, transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
 import { publish, type Trace } from '../diagnostics'
 import { ApiError, refusals, unavailable } from '../errors'
 import { handle } from '../pipeline/handle'
 import type { ResourceRequest, Service } from '../pipeline/service'
-import { countedLength, type HeldBytes } from '../response/held-bytes'
+import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
 import { faultResponse, type HttpResponse, problemResponse } from '../response/http-response'
 import type { PageHandler, PageRequest } from './page'
 
@@ -18,7 +18,7 @@ export async function respond(service: Service, request: ResourceRequest, server
   let answered: HttpResponse
   try {
     answered = await handle(service, request)
-    holdBody(request.held, isReading(request.method), answered.body)
+    holdBody(request.held, isReadMethod(request.method), answered.body)
   } catch (error) {
     answered = errorResponse({ context, session, resource: request.resource.name }, error)
   }
@@ -33,15 +33,15 @@ export async function respond(service: Service, request: ResourceRequest, server
 }
 
 /** Counts the memory of a large body. @param mayBeRefused not for a write, which is done by now */
-function holdBody(held: () => HeldBytes, mayBeRefused: boolean, body: string): void {
-  if (body.length < countedLength) return
+function holdBody(held: () => ResponseMemory, mayBeRefused: boolean, body: string): void {
+  if (body.length < minCountedLength) return
   const bytes = Buffer.byteLength(body)
   if (mayBeRefused) held().reserve(bytes)
   held().count(bytes)
 }
 
-function noteSent(held: () => HeldBytes, { body }: HttpResponse): void {
-  if (body.length >= countedLength) held().noteSent()
+function noteSent(held: () => ResponseMemory, { body }: HttpResponse): void {
+  if (body.length >= minCountedLength) held().noteSent()
 }
 
 /** Answers one request for what is no resource. */
@@ -49,7 +49,7 @@ export async function respondPage(
   page: PageHandler,
   request: PageRequest,
   failing: Failing,
-  held: () => HeldBytes,
+  held: () => ResponseMemory,
 ): Promise<void> {
   const answered = await page(request)
     .then((answer) => {

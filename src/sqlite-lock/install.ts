@@ -6,11 +6,11 @@
  * a program that reproduces the problem, and the report to TypeORM.
  */
 import type { DataSource, Driver, QueryRunner } from 'typeorm'
-import { keepStatements } from '../dialect/prepared-statements'
+import { newPreparedStatementCache } from '../dialect/prepared-statements'
 import type { PreparedStatement } from '../dialect/sqlite/connection'
 import { timeAlone } from '../dialect/sqlite/time-limit'
-import { isOurs } from '../dialect/statement-comment'
-import { newTurns, type SqliteLock, takeAll } from './lock'
+import { isServiceStatement } from '../dialect/statement-comment'
+import { acquireAll, newLockState, type SqliteLock } from './lock'
 import { lockRunner, type SqliteDriver, type SqliteRunner } from './runner'
 import { scopeTransactions } from './transaction-scope'
 
@@ -26,7 +26,7 @@ const sharedRunners = new WeakMap<Driver, QueryRunner>()
  * The query runner that all statements outside of transactions share on SQLite, which is never released; undefined if
  * the data source has no lock, as on other databases.
  */
-export function standingRunner({ driver }: DataSource): QueryRunner | undefined {
+export function sharedRunner({ driver }: DataSource): QueryRunner | undefined {
   return sharedRunners.get(driver)
 }
 
@@ -53,7 +53,7 @@ export function lockSqlite(
   const driver: SqliteDriver = dataSource.driver
   if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || sharedRunners.has(driver)) return
   const permits = dataSource.options.type === 'better-sqlite3' ? parallelStatements : 1
-  const lock: SqliteLock = { waitLimit, timeLimit, turns: newTurns(permits), holder: undefined }
+  const lock: SqliteLock = { waitLimit, timeLimit, turns: newLockState(permits), holder: undefined }
   const statements = new PreparedStatements()
   const preinstalledRunner = driver.queryRunner
   const createQueryRunner = driver.createQueryRunner.bind(driver)
@@ -71,13 +71,13 @@ export function lockSqlite(
     await disconnect()
     // Transactions and prepared statements end with their connection.
     statements.clear()
-    Object.assign(lock, { turns: newTurns(permits), holder: undefined })
+    Object.assign(lock, { turns: newLockState(permits), holder: undefined })
   }
   scopeTransactions(dataSource.manager)
   if (preinstalledRunner === undefined) return
   driver.queryRunner = preinstalledRunner
   // The application may already use this query runner, even in a transaction.
-  const release = preinstalledRunner.isTransactionActive ? takeAll(lock) : undefined
+  const release = preinstalledRunner.isTransactionActive ? acquireAll(lock) : undefined
   lockRunner(preinstalledRunner, driver, lock, { release })
 }
 
@@ -86,14 +86,14 @@ export function lockSqlite(
  * number. Statements of this service return rows as arrays, which better-sqlite3 creates faster than objects.
  */
 class PreparedStatements extends Map<string, PreparedStatement> {
-  readonly #cache = keepStatements<PreparedStatement>((_, sql) => super.delete(sql))
+  readonly #cache = newPreparedStatementCache<PreparedStatement>((_, sql) => super.delete(sql))
 
   override get(sql: string): PreparedStatement | undefined {
     return this.#cache.get(sql)
   }
 
   override set(sql: string, statement: PreparedStatement): this {
-    const prepared = statement.reader && isOurs(sql) ? timeAlone(statement.raw(), sql) : statement
+    const prepared = statement.reader && isServiceStatement(sql) ? timeAlone(statement.raw(), sql) : statement
     this.#cache.set(sql, prepared)
     return this.#cache.has(sql) ? super.set(sql, prepared) : this
   }

@@ -1,6 +1,6 @@
 import { Semaphore } from 'async-mutex'
 import { within } from '../timers'
-import { isWithin, type TransactionScope } from './transaction-scope'
+import { isInScope, type TransactionScope } from './transaction-scope'
 
 /** Thrown when the connection of a SQLite data source is not free in time, or cannot run this statement. */
 export class SqliteLockError extends Error {
@@ -38,7 +38,7 @@ export interface SqliteLock {
 }
 
 /** State of a lock that is free. */
-export function newTurns(permits: number): LockState {
+export function newLockState(permits: number): LockState {
   const semaphore = new Semaphore(permits)
   return { permits, semaphore, releaseOne: () => semaphore.release(), waiting: 0 }
 }
@@ -47,13 +47,13 @@ export function newTurns(permits: number): LockState {
  * Takes all permits immediately, even if some are in use: for a transaction that had begun before the lock was
  * installed.
  */
-export function takeAll({ turns: { permits, semaphore } }: SqliteLock): Release {
+export function acquireAll({ turns: { permits, semaphore } }: SqliteLock): Release {
   semaphore.setValue(0)
   return () => semaphore.release(permits)
 }
 
 /** Fast path for a statement: takes a permit without a promise. Returns undefined if there is contention. */
-export function takeOne({ turns: { semaphore, releaseOne, waiting } }: SqliteLock): Release | undefined {
+export function tryAcquireOne({ turns: { semaphore, releaseOne, waiting } }: SqliteLock): Release | undefined {
   const free = semaphore.getValue()
   if (waiting > 0 || free < 1) return undefined
   semaphore.setValue(free - 1)
@@ -75,7 +75,7 @@ export async function acquire(lock: SqliteLock, purpose: 'statement' | 'transact
   if (turns.waiting >= maxWaiting) {
     throw new SqliteLockError(`${maxWaiting} statements and transactions are already waiting for the only connection`)
   }
-  const isInner = holder !== undefined && isWithin(holder)
+  const isInner = holder !== undefined && isInScope(holder)
   const limit = isInner ? Math.min(innerWaitLimit, waitLimit) : waitLimit
   turns.waiting += 1
   const acquired = turns.semaphore.acquire(weight).then(([, release]): Release => {

@@ -1,9 +1,9 @@
 import type { Driver, QueryRunner } from 'typeorm'
-import { type Connection, hasEnded, type PreparedStatement, rollBackPast } from '../dialect/sqlite/connection'
+import { type Connection, type PreparedStatement, rollBackDirectly, wasRolledBack } from '../dialect/sqlite/connection'
 import { interruptAfter } from '../dialect/sqlite/time-limit'
-import { isOurs } from '../dialect/statement-comment'
-import { acquire, type Release, type SqliteLock, SqliteLockError, takeOne } from './lock'
-import { currentScope, inScope } from './transaction-scope'
+import { isServiceStatement } from '../dialect/statement-comment'
+import { acquire, type Release, type SqliteLock, SqliteLockError, tryAcquireOne } from './lock'
+import { bindToScope, currentScope } from './transaction-scope'
 
 /** TypeORM's driver for SQLite with the members that its interface `Driver` does not declare. */
 export type SqliteDriver = Driver & { queryRunner?: SqliteRunner | undefined; readonly databaseConnection?: Connection }
@@ -57,7 +57,7 @@ export function lockRunner(
     }
     releaseHeldLock = releaseAcquired
     lock.holder = scope
-    runner.broadcaster = inScope(broadcaster, scope)
+    runner.broadcaster = bindToScope(broadcaster, scope)
   }
   const releaseLock = (): void => {
     lock.holder = undefined
@@ -67,7 +67,7 @@ export function lockRunner(
     releaseHeldLock = undefined
   }
   const abort = async (): Promise<void> => {
-    await rollBackPast(driver.databaseConnection)
+    await rollBackDirectly(driver.databaseConnection)
     // TypeORM does not call afterMigration if a migration has failed: foreign keys would stay unchecked on this
     // connection.
     if (isMigrating) await afterMigration().catch(() => undefined)
@@ -102,14 +102,14 @@ export function lockRunner(
     }
   }
   runner.query = (async (sql: string, ...parameters: never[]) => {
-    const isOwn = isOurs(sql)
+    const isOwn = isServiceStatement(sql)
     const run = (): Promise<unknown> =>
       isOwn
         ? interruptAfter(driver.databaseConnection, lock.timeLimit, () => query(sql, ...parameters))
         : query(sql, ...parameters)
     if (releaseHeldLock !== undefined) {
       if (isEnd(sql)) return runEnd(sql, run)
-      if (hasEnded(driver.databaseConnection) && !isMigrating)
+      if (wasRolledBack(driver.databaseConnection) && !isMigrating)
         throw new SqliteLockError(
           'SQLite itself has rolled back this transaction, for example because the disk is full',
         )
@@ -125,7 +125,7 @@ export function lockRunner(
             'use dataSource.transaction',
         )
     }
-    const releaseStatement = takeOne(lock) ?? (await acquire(lock, 'statement'))
+    const releaseStatement = tryAcquireOne(lock) ?? (await acquire(lock, 'statement'))
     try {
       return await run()
     } finally {

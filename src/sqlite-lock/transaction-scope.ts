@@ -16,7 +16,7 @@ export function currentScope(): TransactionScope {
 }
 
 /** Whether the caller is inside a scope, directly or in a nested scope. */
-export function isWithin(scope: TransactionScope): boolean {
+export function isInScope(scope: TransactionScope): boolean {
   for (let current = scopes.getStore(); current !== undefined; current = current.outer) {
     if (current === scope) return true
   }
@@ -33,7 +33,7 @@ export function scopeTransactions(manager: EntityManager): void {
 /**
  * Wraps a broadcaster so that listeners and subscribers run in the scope, also if the transaction was begun elsewhere.
  */
-export function inScope<T extends object>(broadcaster: T, scope: TransactionScope): T {
+export function bindToScope<T extends object>(broadcaster: T, scope: TransactionScope): T {
   return new Proxy(broadcaster, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name)

@@ -1,4 +1,4 @@
-import { equalityOperators, refuse, textualType, type ValueType } from './value-type'
+import { equalityOperators, refuse, stringJsonType, type ValueType } from './value-type'
 
 /**
  * Value type of bit strings, as text: `"101"`.
@@ -8,7 +8,7 @@ import { equalityOperators, refuse, textualType, type ValueType } from './value-
 export function bitType(minimum: number, maximum: number): ValueType {
   const bitCount = minimum === maximum ? `${maximum}` : `up to ${maximum}`
   const description = maximum === Number.POSITIVE_INFINITY ? 'bits, as "101"' : `${bitCount} bits, as "101"`
-  return textualType({
+  return stringJsonType({
     name: 'other',
     description,
     schema: { type: 'string', pattern: '^[01]*$', examples: ['101'] },
@@ -26,7 +26,7 @@ const maxMysqlBits = 64
  * Value type of MySQL's `BIT`. The driver accepts a number and returns bytes, and does not know the column's number of
  * bits.
  */
-export const packedBitsType: ValueType = textualType({
+export const packedBitsType: ValueType = stringJsonType({
   ...bitType(1, maxMysqlBits),
   fromText: (text) => BigInt(`0b${bitType(1, maxMysqlBits).fromText(text)}`),
   toJson: (value) => (Buffer.isBuffer(value) ? numberOfBytes(value) : BigInt(value as bigint)).toString(2),

@@ -1,4 +1,4 @@
-import { equalityOperators, type JsonSchema, refuse, textualType, type ValueType } from './value-type'
+import { equalityOperators, type JsonSchema, refuse, stringJsonType, type ValueType } from './value-type'
 
 /**
  * Value type of a key of several columns. Its text joins the texts of the parts with commas: `a,b`, with `\,` for a
@@ -17,7 +17,7 @@ export function compositeType(parts: readonly ValueType[]): ValueType {
     return render(values) === text ? values : refuse(description)
   }
   const isKey = parts.every((part) => part.inPath !== undefined)
-  return textualType({
+  return stringJsonType({
     name: 'other',
     description,
     schema: { type: 'string', examples: [parts.map(({ schema }) => escapePart(exampleOf(schema))).join(',')] },

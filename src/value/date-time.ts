@@ -1,4 +1,4 @@
-import { orderOperators, refuse, textualType, type ValueType } from './value-type'
+import { orderOperators, refuse, stringJsonType, type ValueType } from './value-type'
 
 const dateTimePattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i
 
@@ -56,7 +56,7 @@ function temporalType(
   parse: (text: string) => unknown,
 ): ValueType {
   const fromText = (text: string): unknown => parse(text) ?? refuse(valueType.description)
-  return textualType({ ...valueType, operators: orderOperators, fromText })
+  return stringJsonType({ ...valueType, operators: orderOperators, fromText })
 }
 
 /** The first and the last instant that a column can store, both included. */
@@ -66,7 +66,7 @@ export interface InstantRange {
 }
 
 /** Value type of date-time columns that can store only a part of the years 1 to 9999. */
-export function dateTimeTypeWithin({ first, last }: InstantRange): ValueType {
+export function rangedDateTimeType({ first, last }: InstantRange): ValueType {
   const bounds = `from ${renderDateTime(first)} to ${renderDateTime(last)}`
   return buildDateTimeType(
     `a date and time in UTC ${bounds}, as "2024-02-29 10:20:30" or ISO 8601`,
@@ -119,7 +119,7 @@ export const dateTimeType = buildDateTimeType(
 )
 
 /** Value type of date columns, which can be keys. @param firstYear first year that the column can store */
-export function dateTypeFrom(firstYear: number): ValueType {
+export function dateTypeFromYear(firstYear: number): ValueType {
   const from = firstYear > 1 ? ` from the year ${firstYear} on` : ''
   return temporalType(
     {
@@ -142,7 +142,7 @@ export function dateTypeFrom(firstYear: number): ValueType {
 }
 
 /** Value type of date columns that can store the years 1 to 9999. */
-export const dateType = dateTypeFrom(1)
+export const dateType = dateTypeFromYear(1)
 
 /** Value type of times of day without an offset. */
 export const timeType = temporalType(

@@ -1,5 +1,5 @@
 import { enumSchema } from './schema'
-import { isStorable } from './text'
+import { isStorableText } from './text'
 import { type Json, nullOperators, refuse, type ValueType } from './value-type'
 
 /** For value types that can only be tested for null: a filter never contains a value of them. */
@@ -10,13 +10,13 @@ const maxJsonDepth = 64
 
 /** Whether databases store this JSON without changing it. Does not copy parts of the value, which may be large. */
 function isStorableJson(json: unknown, depth: number): boolean {
-  if (typeof json === 'string') return isStorable(json)
+  if (typeof json === 'string') return isStorableText(json)
   if (typeof json === 'number') return isExact(Math.abs(json))
   if (typeof json !== 'object' || json === null) return true
   if (depth === 0) return false
   if (Array.isArray(json)) return json.every((member) => isStorableJson(member, depth - 1))
   return Object.keys(json).every(
-    (name) => isStorable(name) && isStorableJson(json[name as keyof typeof json], depth - 1),
+    (name) => isStorableText(name) && isStorableJson(json[name as keyof typeof json], depth - 1),
   )
 }
 
@@ -58,7 +58,7 @@ export const simpleArrayType: ValueType = {
 }
 
 function isSimpleArrayMember(member: unknown): boolean {
-  return typeof member === 'string' && member !== '' && !member.includes(',') && isStorable(member)
+  return typeof member === 'string' && member !== '' && !member.includes(',') && isStorableText(member)
 }
 
 /** Value type of an array that contains each of the members at most once, such as MySQL's `SET`. */
@@ -97,7 +97,7 @@ export const hstoreType: ValueType = {
 }
 
 /** Value type of PostgreSQL's `cube`: the coordinates of a point. */
-export const numbersType: ValueType = {
+export const cubeType: ValueType = {
   name: 'array',
   description: 'an array of numbers',
   schema: { type: 'array', items: { type: 'number' }, examples: [[1, 2.5]] },
@@ -105,7 +105,7 @@ export const numbersType: ValueType = {
   fromText,
   fromJson: (json) => {
     const isPoint = Array.isArray(json) && json.length > 0 && json.every((coordinate) => Number.isFinite(coordinate))
-    return isPoint ? json : refuse(numbersType.description)
+    return isPoint ? json : refuse(cubeType.description)
   },
   toJson: (value) => (typeof value === 'string' ? value.replace(/[()]/g, '').split(',').map(Number) : (value as Json)),
 }

@@ -1,4 +1,4 @@
-import { type Json, type JsonSchema, orderOperators, refuse, textualType, type ValueType } from './value-type'
+import { type Json, type JsonSchema, orderOperators, refuse, stringJsonType, type ValueType } from './value-type'
 
 /** The least and the greatest value that a column can store, both included. */
 export interface IntegerRange {
@@ -78,7 +78,7 @@ export const floatType: ValueType = {
  * Value type of numbers of single precision (32 bits). A value is the double that equals the stored number, so that
  * comparisons are exact. The JSON form has the fewest digits that identify the number among those of single precision.
  */
-export const singleType: ValueType = {
+export const singleFloatType: ValueType = {
   ...floatType,
   description: 'a number up to 3.4e38',
   fromText: (text) => toSingle(floatType.fromText(text)),
@@ -88,7 +88,7 @@ export const singleType: ValueType = {
 
 function toSingle(value: unknown): number {
   const single = Math.fround(Number(value))
-  return Number.isFinite(single) ? single : refuse(singleType.description)
+  return Number.isFinite(single) ? single : refuse(singleFloatType.description)
 }
 
 /** The number with the fewest digits that identifies a number among those of single precision. */
@@ -127,7 +127,7 @@ export function decimalType({ whole, fraction, significant }: DecimalShape): Val
     const fits = leading.length <= whole && after.length <= fraction && digits.length <= significant
     return fits ? text : refuse(description)
   }
-  return textualType({
+  return stringJsonType({
     name: 'decimal',
     description,
     schema: { type: 'string', format: 'decimal', examples: ['12.5'] },

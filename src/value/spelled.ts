@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
-import { isStorable } from './text'
+import { isStorableText } from './text'
 import {
   equalityOperators,
   type JsonSchema,
   nullOperators,
   orderOperators,
   refuse,
-  textualType,
+  stringJsonType,
   type ValueType,
 } from './value-type'
 
@@ -17,8 +17,8 @@ function spelledType(
   operators = orderOperators,
   schema: JsonSchema = { type: 'string' },
 ): ValueType {
-  const fromText = (text: string): string => (isStorable(text) && hasSyntax(text) ? text : refuse(description))
-  return textualType({ name: 'other', description, schema, operators, fromText, toJson: String })
+  const fromText = (text: string): string => (isStorableText(text) && hasSyntax(text) ? text : refuse(description))
+  return stringJsonType({ name: 'other', description, schema, operators, fromText, toJson: String })
 }
 
 /** Value type of PostgreSQL's `inet` and `cidr`. */
@@ -66,7 +66,7 @@ export function geometricType(example: string): ValueType {
 }
 
 /** Value type whose syntax only the database can check. @param name name of the column type */
-export function opaqueType(name: string, example: string): ValueType {
+export function uncheckedTextType(name: string, example: string): ValueType {
   const operators = name === 'ltree' ? equalityOperators : nullOperators
   return spelledType(`${name}, as ${JSON.stringify(example)}`, () => true, operators)
 }

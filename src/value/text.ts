@@ -1,8 +1,8 @@
 import { enumSchema } from './schema'
-import { equalityOperators, refuse, textOperators, textualType, type ValueType } from './value-type'
+import { equalityOperators, refuse, stringJsonType, textOperators, type ValueType } from './value-type'
 
 /** Whether every database can store the text: it has no NUL, which PostgreSQL rejects, and no lone surrogate. */
-export function isStorable(text: string): boolean {
+export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
@@ -19,7 +19,7 @@ export function textType(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0)
   const description = `text${minimum > 0 ? ' that is not empty,' : ''}${limit}`
   // A filter may contain a longer text than the column can store: it is valid, and equals no stored value.
   const fromText = (text: string): string =>
-    isStorable(text) ? text : refuse('text without NUL characters and lone surrogates')
+    isStorableText(text) ? text : refuse('text without NUL characters and lone surrogates')
   const isTooLong = (text: string): boolean => text.length > maximum && [...text].length > maximum
   return {
     name: 'text',
@@ -44,7 +44,7 @@ export function textType(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0)
 const uuidPattern = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** Value type of UUIDs in the form of RFC 9562. The case is kept: as text it may be significant in comparisons. */
-export const uuidType: ValueType = textualType({
+export const uuidType: ValueType = stringJsonType({
   name: 'other',
   description: 'a UUID, as 01890a5d-ac96-774b-bcce-b302099a8057',
   schema: { type: 'string', format: 'uuid', examples: ['01890a5d-ac96-774b-bcce-b302099a8057'] },

@@ -93,7 +93,7 @@ export function refuse(description: string): never {
 }
 
 /** Builds a value type whose JSON form is a string that is parsed in the same way as text. */
-export function textualType(valueType: Omit<ValueType, 'fromJson'>): ValueType {
+export function stringJsonType(valueType: Omit<ValueType, 'fromJson'>): ValueType {
   return {
     ...valueType,
     fromJson: (json) =>

@@ -3,7 +3,7 @@ import { transact } from '../connection/statement'
 import { dialectOf } from '../dialect/dialect-of'
 import type { ChangeSet, WriteTarget } from '../query/query'
 import { type ColumnValue, newEntity } from '../read/entity'
-import { toValues } from '../read/row'
+import { splitColumnValues } from '../read/row'
 import type { Resource } from '../schema/registry'
 import { lockTarget } from './lock-target'
 import { deleteValues, insertValues, isTable, updateValues } from './values'
@@ -63,7 +63,7 @@ export function mayFailToRead({ columns }: Resource): boolean {
 /** Converts values by field into values by column. */
 function changedValues(changes: ChangeSet): readonly ColumnValue[] {
   return [...changes].flatMap(([field, value]) => {
-    const values = toValues(field, value)
+    const values = splitColumnValues(field, value)
     return field.columns.map(({ column }, index): ColumnValue => [column, values[index]])
   })
 }

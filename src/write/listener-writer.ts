@@ -4,10 +4,10 @@ import { callListeners } from '../connection/call-listeners'
 import type { DbTransaction } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import { FieldErrors } from '../errors'
-import { addMissing } from '../query/change-set'
+import { addMissingFieldErrors } from '../query/change-set'
 import type { ChangeSet, WriteTarget } from '../query/query'
-import { assign, columnValues, isIn, newEntity, putRow } from '../read/entity'
-import { fieldValue, readerOf } from '../read/row'
+import { assign, columnValues, isIn, newEntity, setColumns } from '../read/entity'
+import { fieldValue, rowReaderOf } from '../read/row'
 import { readRawItem } from '../read/select'
 import type { Resource } from '../schema/registry'
 import { lockTarget } from './lock-target'
@@ -26,8 +26,8 @@ async function insert(session: DbTransaction, resource: Resource, changes: Chang
   })
   requireFilled(resource, entity)
   const raw = await insertValues(session, resource, entity)
-  const row = readerOf(resource.columns, session.dataSource)(raw)
-  putRow(entity, resource, row)
+  const row = rowReaderOf(resource.columns, session.dataSource)(raw)
+  setColumns(entity, resource, row)
   await callListeners(session.runner, 'AfterInsert', resource.metadata, entity)
   return (await readRawItem(session, resource, fieldValue(resource, row, resource.key))) ?? raw
 }
@@ -35,7 +35,7 @@ async function insert(session: DbTransaction, resource: Resource, changes: Chang
 /** @throws {ApiError} `bad-values` for required fields that neither the request nor a listener has set */
 function requireFilled(resource: Resource, entity: ObjectLiteral): void {
   const errors = new FieldErrors()
-  addMissing(resource, (field) => isIn(entity, field), errors)
+  addMissingFieldErrors(resource, (field) => isIn(entity, field), errors)
   errors.raise('bad-values')
 }
 
@@ -64,7 +64,7 @@ async function update(
   const isUnchanged = values.length === 0
   const raw = isUnchanged ? locked.raw : await updateValues(session, resource, target, values)
   if (raw === undefined) return undefined
-  putRow(entity, resource, isUnchanged ? locked.row : readerOf(resource.columns, session.dataSource)(raw))
+  setColumns(entity, resource, isUnchanged ? locked.row : rowReaderOf(resource.columns, session.dataSource)(raw))
   await callListeners(session.runner, 'AfterUpdate', metadata, entity, stored, columns, relations)
   return (await readRawItem(session, resource, target.key)) ?? raw
 }

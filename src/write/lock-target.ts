@@ -3,9 +3,9 @@ import { callListeners } from '../connection/call-listeners'
 import type { DbTransaction } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import type { WriteTarget } from '../query/query'
-import { metadataOf, putRow, toEntity } from '../read/entity'
-import { requireState } from '../read/entity-tag'
-import { type Row, readerOf } from '../read/row'
+import { metadataOf, setColumns, toEntity } from '../read/entity'
+import { requireIfMatchHolds } from '../read/entity-tag'
+import { type Row, rowReaderOf } from '../read/row'
 import { lockItem } from '../read/select'
 import type { Resource } from '../schema/registry'
 import { isTarget } from './target-condition'
@@ -38,18 +38,18 @@ export async function lockTarget(
   if (raw === undefined) return undefined
   // Read once for each entity: otherwise the entities would share objects that a transformer has created, and a
   // listener may change these in place.
-  const read = readerOf(entityColumns, session.dataSource)
+  const read = rowReaderOf(entityColumns, session.dataSource)
   const readRow = (): Row => read(raw)
   const row = readRow()
   if (!isTarget(resource, row, target)) return undefined
-  requireState(resource, row, target)
+  requireIfMatchHolds(resource, row, target)
   const metadata = metadataOf(resource, row)
   const [entity, stored] = [toEntity(resource, readRow()), toEntity(resource, readRow())]
   if (resource.lifecycle.load) {
     // Keep properties that load listeners set outside of columns, but reset the columns to the stored values, which
     // would otherwise be overwritten by what listeners show.
     await callListeners(session.runner, 'Load', metadata, [entity, stored])
-    for (const loaded of [entity, stored]) putRow(loaded, resource, readRow())
+    for (const loaded of [entity, stored]) setColumns(loaded, resource, readRow())
   }
   return { raw, row, metadata, entity, stored }
 }

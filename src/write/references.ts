@@ -1,18 +1,18 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { compile, gather, selectFrom, statementOf } from '../connection/compile'
+import { cachedStatement, compile, gather, selectFrom } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
 import { dialectOf, violationOf } from '../dialect/dialect-of'
 import type { FieldErrors } from '../errors'
 import { type ChangeSet, tableAlias } from '../query/query'
-import { columnSql, type Row, toParameter, toValues } from '../read/row'
+import { columnSql, type Row, splitColumnValues, toBindParameter } from '../read/row'
 import type { Field } from '../schema/field'
 import { memoize } from '../schema/memoize'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 
 /** Values that a request writes, and the stored record. */
-export interface WrittenFields {
+export interface PendingWrite {
   readonly changes: ChangeSet
   /** The record before the write; undefined for a new one. */
   readonly stored: Row | undefined
@@ -26,10 +26,10 @@ export interface WrittenFields {
 export async function requireReferences(
   session: DbSession,
   resource: Resource,
-  written: WrittenFields,
+  written: PendingWrite,
   errors: FieldErrors,
 ): Promise<void> {
-  const unconstrained = unwatchedReferences(resource, session.dataSource)
+  const unconstrained = uncheckedReferences(resource, session.dataSource)
   const isUnconstrained = (field: Field): boolean => unconstrained.has(field)
   if (unconstrained.size > 0) await checkReferences(session, resource, written, errors, isUnconstrained)
   if (!errors.isEmpty) await checkReferences(session, resource, written, errors, (field) => !isUnconstrained(field))
@@ -40,7 +40,7 @@ export async function requireReferences(
  * Foreign keys that the database does not check exactly: they have no constraint, or are text columns whose collation
  * lets different texts be equal.
  */
-export const unwatchedReferences = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<Field> => {
+export const uncheckedReferences = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<Field> => {
   const { isLoose } = dialectOf(dataSource)
   const isConstrained = ({ constrained, columns }: Field): boolean => constrained && !columns.some(isLoose)
   const all = [...resource.outputFields, ...resource.writableFields.values()].filter(
@@ -56,7 +56,7 @@ export const unwatchedReferences = memoize((resource: Resource, dataSource: Data
 export async function checkReferences(
   session: DbSession,
   resource: Resource,
-  written: WrittenFields,
+  written: PendingWrite,
   errors: FieldErrors,
   matches: (field: Field) => boolean = () => true,
 ): Promise<void> {
@@ -79,7 +79,7 @@ export async function checkReferences(
 function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {
   return new Map(
     [...changes].flatMap(([field, value]) => {
-      const values = toValues(field, value)
+      const values = splitColumnValues(field, value)
       return field.columns.map((column, index) => [column, values[index]] as const)
     }),
   )
@@ -93,8 +93,8 @@ async function referencedExists(
 ): Promise<boolean> {
   const { dataSource } = session
   const { values, bind } = gather()
-  const placeholders = field.columns.map((column, index) => bind(toParameter(dataSource, column, key[index])))
-  const statement = statementOf(session, `reference ${name}.${field.property}`, () =>
+  const placeholders = field.columns.map((column, index) => bind(toBindParameter(dataSource, column, key[index])))
+  const statement = cachedStatement(session, `reference ${name}.${field.property}`, () =>
     compile(dataSource, referencedQuery(dataSource, field, placeholders), values.length),
   )
   const { records } = await execute(session, statement, values).catch((error: unknown) => {

@@ -7,7 +7,7 @@ import { ApiError, FieldErrors } from '../errors'
 import type { ChangeSet } from '../query/query'
 import { UnreadableError } from '../read/row'
 import type { Resource } from '../schema/registry'
-import { checkReferences, type WrittenFields } from './references'
+import { checkReferences, type PendingWrite } from './references'
 
 /**
  * Converts the error of an INSERT or UPDATE into a refusal (specification: Error documents, Foreign keys).
@@ -18,7 +18,7 @@ export async function refuseWrite(
   error: unknown,
   session: DbSession,
   resource: Resource,
-  written: WrittenFields,
+  written: PendingWrite,
 ): Promise<never> {
   if (error instanceof UnreadableError) throw unreadable(error, written.changes)
   if (!(error instanceof WriteError)) throw error

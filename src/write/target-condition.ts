@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm'
 import type { Bind } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
 import type { WriteTarget } from '../query/query'
-import { columnSql, fieldValue, type Row, toParameter, toValues } from '../read/row'
+import { columnSql, fieldValue, type Row, splitColumnValues, toBindParameter } from '../read/row'
 import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
 
@@ -14,8 +14,8 @@ export function bindTarget(
   bind: Bind,
 ): readonly string[] {
   const bindColumns = (columns: readonly StoredColumn[], values: readonly unknown[]): readonly string[] =>
-    columns.map((stored, index) => bind(toParameter(dataSource, stored, values[index])))
-  const keyPlaceholders = bindColumns(key.columns, toValues(key, target.key))
+    columns.map((stored, index) => bind(toBindParameter(dataSource, stored, values[index])))
+  const keyPlaceholders = bindColumns(key.columns, splitColumnValues(key, target.key))
   return owner === undefined ? keyPlaceholders : [...keyPlaceholders, ...bindColumns(owner.columns, [target.owner])]
 }
 

@@ -8,7 +8,7 @@ import type { Field } from '../schema/field'
 import { memoize } from '../schema/memoize'
 import type { Resource } from '../schema/registry'
 import { directWriter, mayFailToRead } from './direct-writer'
-import { unwatchedReferences } from './references'
+import { uncheckedReferences } from './references'
 import type { WrittenRecord } from './writer'
 
 /**
@@ -19,7 +19,7 @@ import type { WrittenRecord } from './writer'
 export const fieldsWithoutRead = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<string> => {
   if (!canUpdateDirectly(resource) || !isReturnedByUpdate(resource, dataSource)) return new Set()
   const { writableFields, key, owner } = resource
-  const excludedFields = [key, ...(owner ? [owner] : []), ...unwatchedReferences(resource, dataSource)]
+  const excludedFields = [key, ...(owner ? [owner] : []), ...uncheckedReferences(resource, dataSource)]
   const excludedColumns = new Set(excludedFields.flatMap(({ columns }) => columns))
   const isWritableWithoutRead = ({ updatable, password, path, valueType, columns }: Field): boolean =>
     updatable &&

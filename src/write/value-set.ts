@@ -4,7 +4,7 @@ import { dialectOf } from '../dialect/dialect-of'
 import { type ColumnValue, setPath } from '../read/entity'
 import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
-import { endOfReferences } from '../schema/stored-column'
+import { referencedValueColumn } from '../schema/stored-column'
 
 /** Argument of TypeORM's `values()` and `set()`, and the part of the statement's cache key for it. */
 export interface ValueSet {
@@ -51,7 +51,7 @@ export function toValueSet(
 /** Converts the value of an entity into the one that the database stores. */
 function toStored({ driver }: DataSource, column: ColumnMetadata, value: unknown): unknown {
   if (typeof value === 'function') return value
-  const keyColumn = endOfReferences(column)
+  const keyColumn = referencedValueColumn(column)
   // TypeORM does not apply the transformer of the key to a foreign key. The transformer need not accept null: keys are
   // never null.
   const usesKeyTransformer =
@@ -80,7 +80,7 @@ function pathOf(column: ColumnMetadata): string {
  * Column defaults that are functions, as SQL for an INSERT on SQLite, which has no keyword DEFAULT for a value. They
  * are evaluated for each INSERT, because the function may return different SQL each time.
  */
-export function spelledDefaults(
+export function explicitDefaults(
   dataSource: DataSource,
   metadata: EntityMetadata,
   entity: ObjectLiteral,
@@ -100,7 +100,7 @@ const functionDefaults = memoize(({ columns }: EntityMetadata): readonly ColumnM
  * the row, and their SQL. Every UPDATE sets them explicitly: otherwise an unchanged column would reveal that a hidden
  * value has been guessed.
  */
-export function spelledUpdates(
+export function explicitOnUpdates(
   dataSource: DataSource,
   { columns, updateDateColumn }: EntityMetadata,
   changed: readonly ColumnValue[],

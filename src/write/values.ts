@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
-import { compile, gather, statementOf } from '../connection/compile'
+import { cachedStatement, compile, gather } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { executeWrite, type RawRow } from '../connection/statement'
 import { dialectOf } from '../dialect/dialect-of'
 import type { WriteTarget } from '../query/query'
 import { type ColumnValue, columnValues, setPath } from '../read/entity'
 import { sizeCondition } from '../read/measure'
-import { fromValues, readerOf, selection } from '../read/row'
+import { joinColumnValues, rowReaderOf, selection } from '../read/row'
 import { readRawItem } from '../read/select'
 import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { Resource } from '../schema/registry'
 import type { ReadColumn } from '../schema/stored-column'
 import { bindTarget, isTarget, whereTarget } from './target-condition'
-import { spelledDefaults, spelledUpdates, toValueSet } from './value-set'
+import { explicitDefaults, explicitOnUpdates, toValueSet } from './value-set'
 
 /**
  * Inserts one record.
@@ -28,10 +28,10 @@ export async function insertValues(session: DbSession, resource: Resource, entit
   const returnedColumns = !canReturn ? [] : isTable(columns) ? columns : key.columns
   const { values, bind } = gather()
   const { toSet, shape } = toValueSet(dataSource, insertedValues(metadata, entity), bind, 'insert')
-  const defaults = spelledDefaults(dataSource, metadata, entity)
+  const defaults = explicitDefaults(dataSource, metadata, entity)
   const defaultsKey = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
   const cacheKey = shape === undefined ? undefined : `INSERT ${resource.name}${shape}${defaultsKey.join('')}`
-  const statement = statementOf(session, cacheKey, () => {
+  const statement = cachedStatement(session, cacheKey, () => {
     const set = toSet()
     for (const [column, text] of defaults) setPath(set, column.propertyPath, () => text)
     const inserted = insertedColumns(metadata.columns)
@@ -44,8 +44,8 @@ export async function insertValues(session: DbSession, resource: Resource, entit
   const keyValues =
     returnedRow === undefined
       ? insertedKey(resource, entity, result.raw)
-      : readerOf(key.columns, dataSource)(returnedRow)
-  const stored = await readRawItem(session, resource, fromValues(keyValues))
+      : rowReaderOf(key.columns, dataSource)(returnedRow)
+  const stored = await readRawItem(session, resource, joinColumnValues(keyValues))
   if (stored === undefined) throw new Error(`INSERT into ${metadata.tableName} returned no row`)
   return stored
 }
@@ -65,9 +65,9 @@ export async function updateValues(
   const placeholders = bindTarget(dataSource, resource, target, bind)
   const { maxBytes } = target
   const cacheKey = shape === undefined ? undefined : `UPDATE ${resource.name} ${maxBytes}${shape}`
-  const statement = statementOf(session, cacheKey, () => {
+  const statement = cachedStatement(session, cacheKey, () => {
     const set = toSet()
-    for (const [column, text] of spelledUpdates(dataSource, metadata, changed))
+    for (const [column, text] of explicitOnUpdates(dataSource, metadata, changed))
       setPath(set, column.propertyPath, () => text)
     const builder = dataSource
       .createQueryBuilder()
@@ -85,7 +85,7 @@ export async function updateValues(
   // A driver may count only rows whose values have changed. With 0 affected rows, the record itself shows whether it
   // matched the target.
   if (stored === undefined) return undefined
-  return affected > 0 || isTarget(resource, readerOf(columns, dataSource)(stored), target) ? stored : undefined
+  return affected > 0 || isTarget(resource, rowReaderOf(columns, dataSource)(stored), target) ? stored : undefined
 }
 
 /**
@@ -99,7 +99,7 @@ export async function deleteValues(session: DbSession, resource: Resource, targe
   const canReturn = dialectOf(dataSource).returning(dataSource, isSoft ? 'update' : 'delete')
   const { values, bind } = gather()
   const placeholders = bindTarget(dataSource, resource, target, bind)
-  const statement = statementOf(session, `DELETE ${resource.name}`, () => {
+  const statement = cachedStatement(session, `DELETE ${resource.name}`, () => {
     const builder = dataSource.createQueryBuilder()
     const deletion = isSoft ? builder.softDelete().from(metadata.target) : builder.delete().from(metadata.target)
     return compile(

@@ -2,8 +2,8 @@ import type { DbSession } from '../connection/db-session'
 import { transact } from '../connection/statement'
 import type { ChangeSet, WriteTarget } from '../query/query'
 import { afterLoad } from '../read/after-load'
-import { recordOfRow } from '../read/record'
-import { type Row, readerOf } from '../read/row'
+import { recordRenderer } from '../read/record'
+import { type Row, rowReaderOf } from '../read/row'
 import type { Resource } from '../schema/registry'
 import { directWriter } from './direct-writer'
 import { listenerWriter } from './listener-writer'
@@ -67,14 +67,14 @@ function transactIfLoaded<T>(
 
 async function loadSaved(session: DbSession, resource: Resource, written: WrittenRecord): Promise<WrittenRecord> {
   if (!resource.lifecycle.load) return written
-  const row = readerOf(resource.columns, session.dataSource)(written.raw)
+  const row = rowReaderOf(resource.columns, session.dataSource)(written.raw)
   const [shown = row] = await afterLoad(session, resource, [row])
-  return renderLoaded(resource, written, shown)
+  return renderAfterLoad(resource, written, shown)
 }
 
 /** Replaces the JSON of a record by that of the row that load listeners show. The ETag remains that of the stored row. */
-export function renderLoaded(resource: Resource, written: WrittenRecord, shown: Row): WrittenRecord {
-  return { ...written, json: JSON.stringify(recordOfRow(resource)(shown)) }
+export function renderAfterLoad(resource: Resource, written: WrittenRecord, shown: Row): WrittenRecord {
+  return { ...written, json: JSON.stringify(recordRenderer(resource)(shown)) }
 }
 
 function writerOf({ metadata, lifecycle }: Resource): Writer {

@@ -1,7 +1,7 @@
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import { type RawRow, transact } from '../connection/statement'
 import type { ChangeSet, WriteTarget } from '../query/query'
-import { recordStoredRaw, type StoredRecord } from '../read/entity-tag'
+import { renderStoredRaw, type StoredRecord } from '../read/entity-tag'
 import type { Resource } from '../schema/registry'
 
 /** A written record, as a raw row of the driver and as the JSON to respond with. The ETag is that of the stored row. */
@@ -42,5 +42,5 @@ export function inTransaction({ insert, update, remove }: Writer<DbTransaction, 
 
 /** Renders a written row as JSON and computes its ETag. */
 export function renderWritten({ dataSource }: DbSession, resource: Resource, raw: RawRow): WrittenRecord {
-  return { raw, ...recordStoredRaw(resource, dataSource, raw) }
+  return { raw, ...renderStoredRaw(resource, dataSource, raw) }
 }

@@ -2,8 +2,8 @@ import { isDate } from 'node:util/types'
 import type { Driver, QueryRunner } from 'typeorm'
 import { memoize } from '../../schema/memoize'
 import { toBuffer } from '../object-parameter'
-import { keepStatements } from '../prepared-statements'
-import { isOurs } from '../statement-comment'
+import { newPreparedStatementCache } from '../prepared-statements'
+import { isServiceStatement } from '../statement-comment'
 
 type Callback = (error: Error | null, rows?: unknown, fields?: unknown) => void
 
@@ -52,7 +52,7 @@ function prepareConnection(connection: MysqlConnection, timeLimit: number): Runn
   const statements = statementsOf(connection)
   const query: MysqlConnection['query'] = (payload, values, done) => {
     const { sql, ...options } = typeof payload === 'string' ? { sql: payload } : payload
-    const isOwn = isOurs(sql)
+    const isOwn = isServiceStatement(sql)
     if (!hasValues(values) || !(isOwn || values.every(isBindable))) {
       return connection.query({ ...options, sql: isOwn ? limitTime(sql, timeLimit) : sql }, values, done)
     }
@@ -110,7 +110,7 @@ interface SentStatement {
 }
 
 const statementsOf = memoize((connection: MysqlConnection) =>
-  keepStatements<SentStatement>(({ sent }) => connection.unprepare(sent)),
+  newPreparedStatementCache<SentStatement>(({ sent }) => connection.unprepare(sent)),
 )
 
 /** TypeORM's driver with the member `mysql`, the module mysql2, which its interface `Driver` does not declare. */

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import type { Driver } from 'typeorm'
-import { type KeptStatements, keepStatements } from '../prepared-statements'
-import { isOurs } from '../statement-comment'
+import { newPreparedStatementCache, type PreparedStatementCache } from '../prepared-statements'
+import { isServiceStatement } from '../statement-comment'
 import { timeLimiter } from './time-limit'
 
 /** TypeORM's driver for PostgreSQL with the members that its interface `Driver` does not declare. */
@@ -78,7 +78,7 @@ const isPoolerError = ({ code }: ServerError): boolean => code === '42P05' || co
 const isStale = ({ code, routine }: ServerError): boolean => code === '0A000' && routine === 'RevalidateCachedQuery'
 
 /** Whether an error concerns only the prepared statement: it was not executed, and can be executed without a name. */
-export function isOfName(error: ServerError): boolean {
+export function isPreparedStatementError(error: ServerError): boolean {
   return isPoolerError(error) || isStale(error)
 }
 
@@ -94,12 +94,12 @@ export function usePreparedStatements(client: PoolClient, state: PoolState): voi
   if (preparedClients.has(client)) return
   preparedClients.add(client)
   const query = client.query.bind(client)
-  const statements = keepStatements<NamedStatement>(({ name }) => closeStatement(client, name))
+  const statements = newPreparedStatementCache<NamedStatement>(({ name }) => closeStatement(client, name))
   const run = (name: string | undefined, text: string, values: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
       query({ name, text, values, rowMode: 'array' }, (error: ServerError | null, result: unknown) => {
         if (!error) resolve(result)
-        else if (name === undefined || !isOfName(error)) reject(error)
+        else if (name === undefined || !isPreparedStatementError(error)) reject(error)
         else resolve(runUnnamed(error, text, values))
       })
     })
@@ -117,7 +117,7 @@ export function usePreparedStatements(client: PoolClient, state: PoolState): voi
   const setTimeLimit = timeLimiter(query, state.timeLimit)
   client.query = (text, ...parameters) => {
     const [values, callback] = parameters
-    const isOwn = typeof text === 'string' && callback === undefined && isOurs(text)
+    const isOwn = typeof text === 'string' && callback === undefined && isServiceStatement(text)
     const limited = setTimeLimit(text, isOwn)
     if (!isOwn) return query(text, ...parameters)
     if (limited !== undefined) return limited.then(() => runOwn(text, values))
@@ -126,7 +126,7 @@ export function usePreparedStatements(client: PoolClient, state: PoolState): voi
 }
 
 /** Name of the prepared statement for a text; undefined if it is not prepared because of its size. */
-function nameOf(statements: KeptStatements<NamedStatement>, text: string): string | undefined {
+function nameOf(statements: PreparedStatementCache<NamedStatement>, text: string): string | undefined {
   const cached = statements.get(text)
   if (cached !== undefined) return cached.name
   // The name is a digest of the text, because a pooler may share the connection with another process that has prepared

@@ -1,13 +1,13 @@
 import { type ColumnMetadata, isComputed } from '../../schema/metadata'
-import { endOfReferences, type ReadColumn } from '../../schema/stored-column'
+import { type ReadColumn, referencedValueColumn } from '../../schema/stored-column'
 import { checkedColumns, uniqueColumns } from '../constraint'
 import type { Dialect } from '../dialect'
 import { inList, inRows } from '../in-list'
 import { cancelStatement } from './cancel'
-import { isOfName, type PoolClient, type Pools } from './connection'
+import { isPreparedStatementError, type PoolClient, type Pools } from './connection'
 import { isHstoreObject, readHstore } from './hstore'
-import { buildInstantReader, isInstant } from './instants'
-import { arrayTypes, parsedReader, parsedType } from './parsed'
+import { buildDateTimeReader, isInstantColumn } from './instants'
+import { arrayTypes, buildParser, parserOidOf } from './parsed'
 import { preparePools } from './pools'
 
 /** Types that are read as PostgreSQL's text: pg would parse them into objects, and a date into a local date-time. */
@@ -67,7 +67,7 @@ export const postgres: Dialect = {
   },
   read: (stored, column) => {
     const lossless = losslessSql(stored, column)
-    return parsedType(stored) === undefined ? lossless : `${lossless}::text`
+    return parserOidOf(stored) === undefined ? lossless : `${lossless}::text`
   },
   // For text and binary values octet_length does not decompress the value. As float8, because a sum may exceed an
   // integer.
@@ -75,11 +75,11 @@ export const postgres: Dialect = {
     `octet_length(${octetLengthTypes.has(String(type)) && !isArray ? column : `${column}::text`})::float8`,
   readBack: (stored, dataSource) => {
     if (isHstoreObject(stored)) return readHstore
-    const parsed = parsedType(stored)
-    if (parsed !== undefined) return parsedReader(parsed, dataSource)
-    return isInstant(stored) ? buildInstantReader(stored, dataSource).read : undefined
+    const parsed = parserOidOf(stored)
+    if (parsed !== undefined) return buildParser(parsed, dataSource)
+    return isInstantColumn(stored) ? buildDateTimeReader(stored, dataSource).read : undefined
   },
-  shown: (stored, dataSource) => (isInstant(stored) ? buildInstantReader(stored, dataSource).shown : undefined),
+  shown: (stored, dataSource) => (isInstantColumn(stored) ? buildDateTimeReader(stored, dataSource).shown : undefined),
   // PostgreSQL's text form of a value is exact, and a parameter is parsed as the type of the column: invalid text is an
   // error.
   cursorSql: (stored, column) => {
@@ -133,7 +133,7 @@ export const postgres: Dialect = {
   // errors of pg.
   transientErrorOf: (error) => {
     const { code = '', message } = error
-    if (code === '40P01' || code === '40001' || isOfName(error)) return 'again'
+    if (code === '40P01' || code === '40001' || isPreparedStatementError(error)) return 'again'
     if (code === '57014') return 'timeout'
     const isUnavailable = /^(08...|53...|57P0.|55P03|25P0[34]|25006)$/.test(code)
     return isUnavailable || (code === '' && driverMessages.test(message)) ? 'unavailable' : undefined
@@ -163,7 +163,7 @@ export const postgres: Dialect = {
  * depends on `lc_monetary`. What a transformer returns is up to the application.
  */
 function moneySql(column: ColumnMetadata, placeholder: string): string {
-  const { type, isArray, transformer } = endOfReferences(column)
+  const { type, isArray, transformer } = referencedValueColumn(column)
   if (type !== 'money' || transformer !== undefined) return placeholder
   return isArray ? `CAST(${placeholder} AS numeric[])::money[]` : numericMoney(placeholder)
 }
@@ -176,7 +176,7 @@ function losslessSql(stored: ReadColumn, column: string): string {
   if (transformer !== undefined) return column
   if (type === 'money') return isArray ? `${column}::numeric[]::text[]` : `${column}::numeric::text`
   if (isArray) return typeof type === 'function' || arrayTypes.has(type) ? column : `${column}::text[]`
-  return readAsText.has(String(type)) || isInstant(stored) ? `${column}::text` : column
+  return readAsText.has(String(type)) || isInstantColumn(stored) ? `${column}::text` : column
 }
 
 /**

@@ -19,7 +19,7 @@ const dateTimeTypes: ReadonlyMap<unknown, number> = new Map<unknown, number>([
  * Whether a column is a date-time that is read as text. Most date-times are only rendered as JSON: pg would parse the
  * text into a `Date`, which would then be formatted as text again.
  */
-export function isInstant({ column, valueColumn: { type, isArray, transformer } }: ReadColumn): boolean {
+export function isInstantColumn({ column, valueColumn: { type, isArray, transformer } }: ReadColumn): boolean {
   return dateTimeTypes.has(type) && !isArray && transformer === undefined && !isComputed(column)
 }
 
@@ -30,7 +30,7 @@ export function isInstant({ column, valueColumn: { type, isArray, transformer } 
 const dateTimePattern = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?$/
 
 /** Converts the text of a date-time column. */
-export interface InstantReader {
+export interface DateTimeReader {
   /** Converts a text into the value that pg would return, by pg's own parser or that of the application. */
   readonly read: (value: unknown) => unknown
   /**
@@ -39,7 +39,7 @@ export interface InstantReader {
   readonly shown: (value: unknown) => string | undefined
 }
 
-export function buildInstantReader({ valueColumn: { type } }: ReadColumn, { driver }: DataSource): InstantReader {
+export function buildDateTimeReader({ valueColumn: { type } }: ReadColumn, { driver }: DataSource): DateTimeReader {
   const typeId = dateTimeTypes.get(type) ?? 0
   const parser = (): TypeParser => typeParserOf(driver as Pools, typeId)
   const offset = typeId === timestamptz ? '+00' : ''

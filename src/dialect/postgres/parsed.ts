@@ -35,7 +35,7 @@ export const arrayTypes: ReadonlyMap<unknown, number> = new Map<unknown, number>
  * selected as text and parsed when their record is rendered: pg would parse all rows of all connections when they
  * arrive, and parsed JSON can take more than ten times as much memory as its text.
  */
-export function parsedType({ column, valueColumn: { type, isArray, transformer } }: ReadColumn): number | undefined {
+export function parserOidOf({ column, valueColumn: { type, isArray, transformer } }: ReadColumn): number | undefined {
   // The values of a computed column may have another type than the declared one.
   if (isComputed(column)) return undefined
   if (!isArray) return jsonTypes.get(type)
@@ -43,6 +43,6 @@ export function parsedType({ column, valueColumn: { type, isArray, transformer }
 }
 
 /** Returns a function that parses the text of a value like pg, by the OID of the type. */
-export function parsedReader(typeId: number, { driver }: DataSource): (value: unknown) => unknown {
+export function buildParser(typeId: number, { driver }: DataSource): (value: unknown) => unknown {
   return (value) => (typeof value === 'string' ? typeParserOf(driver as Pools, typeId)(value) : value)
 }

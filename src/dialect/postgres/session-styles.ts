@@ -23,7 +23,7 @@ const setStyles = `SELECT ${Object.entries(styles)
 const preparedClients = new WeakSet<PoolClient>()
 
 /** Makes a connection set these formats before its first statement. */
-export function useOwnStyles(client: PoolClient): void {
+export function setOutputFormats(client: PoolClient): void {
   if (preparedClients.has(client)) return
   preparedClients.add(client)
   const query = client.query.bind(client)

@@ -23,12 +23,12 @@ export interface PreparedStatement {
  * Whether SQLite itself has rolled back the transaction, as when the disk is full. Always false with sqlite3, which
  * does not report it.
  */
-export function hasEnded(connection: Connection | undefined): boolean {
+export function wasRolledBack(connection: Connection | undefined): boolean {
   return connection?.inTransaction === false
 }
 
 /** Rolls back an open transaction directly on the connection: without TypeORM, so that no subscriber is called. */
-export function rollBackPast(connection: Connection | undefined): Promise<void> {
+export function rollBackDirectly(connection: Connection | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (connection === undefined) resolve()
     // An error means that no transaction was open.

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { Bind } from '../../connection/compile'
 import type { DbSession } from '../../connection/db-session'
-import { toParameter } from '../../read/row'
+import { toBindParameter } from '../../read/row'
 import type { ColumnMetadata } from '../../schema/metadata'
 import type { Bookkeeping } from './bookkeeping'
 import { runSql, type TreeNode, type TreeTable, tableSql } from './table'
@@ -144,7 +144,7 @@ function bindKey(
   values: readonly unknown[],
   bind: Bind,
 ): readonly string[] {
-  return key.map((column, index) => bind(toParameter(dataSource, column, values[index])))
+  return key.map((column, index) => bind(toBindParameter(dataSource, column, values[index])))
 }
 
 function equal(columns: readonly string[], placeholders: readonly string[]): string {

@@ -4,7 +4,7 @@ import type { DbSession } from '../../connection/db-session'
 import { executeWrite, type RawRow } from '../../connection/statement'
 import { dialectOf } from '../../dialect/dialect-of'
 import { withComment } from '../../dialect/statement-comment'
-import { columnSql, type Row, readerOf, selection, toParameter } from '../../read/row'
+import { columnSql, type Row, rowReaderOf, selection, toBindParameter } from '../../read/row'
 import { memoize } from '../../schema/memoize'
 import type { ColumnMetadata, RelationMetadata } from '../../schema/metadata'
 import { buildReadColumn, type ReadColumn } from '../../schema/stored-column'
@@ -99,7 +99,7 @@ export function equalSql(
   bind: Bind,
 ): string {
   const equal = (column: ReadColumn, index: number): string =>
-    `${columnSql(dataSource, column)} = ${bind(toParameter(dataSource, column, values[index]))}`
+    `${columnSql(dataSource, column)} = ${bind(toBindParameter(dataSource, column, values[index]))}`
   return columns.map(equal).join(' AND ')
 }
 
@@ -121,7 +121,7 @@ export async function readNodes(
     const condition = values === undefined ? isNull : equalSql(dataSource, where, values, bind)
     return `SELECT ${selected.join(', ')} FROM ${table.name} WHERE ${condition} LIMIT 2`
   })
-  return rows.map((raw) => toNode(table, readerOf(table.columns, dataSource)(raw)))
+  return rows.map((raw) => toNode(table, rowReaderOf(table.columns, dataSource)(raw)))
 }
 
 function toNode({ key, parent, reference, position }: TreeTable, row: Row): TreeNode {

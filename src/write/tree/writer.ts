@@ -3,7 +3,7 @@ import type { DbTransaction } from '../../connection/db-session'
 import { transact } from '../../connection/statement'
 import { ApiError } from '../../errors'
 import type { ChangeSet } from '../../query/query'
-import { fieldValue, readerOf, toValues } from '../../read/row'
+import { fieldValue, rowReaderOf, splitColumnValues } from '../../read/row'
 import type { Resource } from '../../schema/registry'
 import { listenerWriter } from '../listener-writer'
 import type { Writer } from '../writer'
@@ -31,7 +31,7 @@ export const treeWriter: Writer = {
       const newParent = parentIn(changes)
       await requireValidParent(inner, resource, table, undefined, newParent)
       const written = await listenerWriter.insert(inner, resource, changes)
-      const row = readerOf(resource.columns, inner.dataSource)(written.raw)
+      const row = rowReaderOf(resource.columns, inner.dataSource)(written.raw)
       const node = await readNode(inner, resource, table, fieldValue(resource, row, resource.key))
       if (node === undefined) throw new Error(`${table.name} has no row after INSERT`)
       if (node.parent === undefined) await requireStillOneRoot(inner, resource, table, node)
@@ -119,7 +119,7 @@ async function requireValidParent(
 /** The parent key that a request sets. @param otherwise the result if it does not set one */
 function parentIn(changes: ChangeSet, otherwise?: TreeNode['parent']): TreeNode['parent'] {
   for (const [field, value] of changes) {
-    if (field.relation?.isTreeParent) return value === null ? undefined : toValues(field, value)
+    if (field.relation?.isTreeParent) return value === null ? undefined : splitColumnValues(field, value)
   }
   return otherwise
 }
@@ -130,7 +130,7 @@ async function readNode(
   table: TreeTable,
   value: unknown,
 ): Promise<TreeNode | undefined> {
-  const [node] = await readNodes(session, table, key.columns, toValues(key, value))
+  const [node] = await readNodes(session, table, key.columns, splitColumnValues(key, value))
   return node
 }
 
