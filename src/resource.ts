@@ -74,6 +74,7 @@ const userAccounts = new WeakMap<object, UserAccountOptions>()
 export function Resource<const Property extends string = never, const Renamed extends string = never>(
   options: ResourceOptions<Property, Renamed> = {},
 ): EntityDecorator<Property | Renamed> {
+  requireCalled(options, '@Resource')
   return (entity) => {
     resources.set(entity, options)
   }
@@ -83,9 +84,17 @@ export function Resource<const Property extends string = never, const Renamed ex
 export function UserAccount<const Property extends string = never>(
   options: UserAccountOptions<Property> = {},
 ): EntityDecorator<Property> {
+  requireCalled(options, '@UserAccount')
   return (entity) => {
     userAccounts.set(entity, options)
   }
+}
+
+/** @throws {TypeError} if a decorator without parentheses gets the class instead of its options */
+function requireCalled(options: object, decorator: string): void {
+  if (typeof options !== 'function') return
+  const { name } = options as { readonly name: string }
+  throw new TypeError(`${decorator} on ${name} must be called: write ${decorator}()`)
 }
 
 /** The options of `@Resource` on this class; undefined without the decorator. Subclasses do not inherit it. */

@@ -534,3 +534,11 @@ test('all mounts of a data source have the same statementTimeout', async () => {
   expect(mount(0, '/three')).toThrow('"statementTimeout" must be the same for all mounts of a data source')
   await dataSource.destroy()
 })
+
+test.each([
+  ['@Resource', Resource],
+  ['@UserAccount', UserAccount],
+])('%s without parentheses says what to write', (name, decorator) => {
+  const decorate = decorator as unknown as (entity: object) => unknown
+  expect(() => decorate(Tag)).toThrow(new TypeError(`${name} on Tag must be called: write ${name}()`))
+})

@@ -58,7 +58,7 @@ async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   const loader = typescriptLoaders.find((name) => canResolve(requireFrom, name))
   if (loader === undefined) {
     throw new CommandError(
-      `${file} is TypeScript, and no loader for it is installed: npm install --save-dev ${typescriptLoaders[0]}`,
+      `${file} is TypeScript: compile it with tsc and name the compiled file, or install a loader (${typescriptLoaders[0]} or ts-node)`,
       1,
     )
   }
