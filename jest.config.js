@@ -7,10 +7,10 @@ if (process.env.TEST_ALL === '1' && leftOut.lines.length > 0) {
   throw new Error(`not all tests can run here:\n${leftOut.lines.join('\n')}`)
 }
 
-/** Suites whose programs are not installed: test/leg-reporter.js names them at the end. */
+/** Patterns of test files that need programs that are not installed. test/leg-reporter.js lists them after the run. */
 const withoutPrograms = leftOut.suites.map(({ suite }) => `/${suite.replaceAll('.', '\\.')}$`)
 
-/** What test data is varied by: `TEST_SEED`, at night another one each time, else one for each leg. */
+/** Seed of the test data: `TEST_SEED` if set, a random one in the nightly run, otherwise the index of the leg. */
 const { TEST_SEED, TEST_NIGHTLY } = process.env
 const given = TEST_NIGHTLY === '1' ? (TEST_SEED ?? randomInt(1, 2 ** 31)) : TEST_SEED
 const seedOf = (index) => Number(given ?? index)
@@ -40,7 +40,7 @@ const common = {
   },
 }
 
-/** What touches TypeORM's classes, errors and metadata in every way: reads, joins, writes, trees, listeners, transactions, the lock. */
+/** Suites that cover every use of TypeORM's classes, errors and metadata, for runs with two copies of TypeORM. */
 const withTwoCopies = [
   ...['accounts', 'embedded', 'entities', 'faults', 'keyset', 'lifecycle', 'listeners-late', 'models', 'mounting'],
   ...['relations', 'trees', 'updates', 'validation'],
@@ -48,7 +48,7 @@ const withTwoCopies = [
 
 /** @type {import('jest').Config} */
 module.exports = {
-  // Much of a leg's time is its server's, and tests of faults wait.
+  // More workers than cores: tests wait for database servers and for timeouts.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
   testTimeout: 30_000,
   reporters: ['default', '<rootDir>/test/leg-reporter.js'],
@@ -58,7 +58,7 @@ module.exports = {
       displayName: 'unit',
       testMatch: ['', 'cli/', 'unit/'].map((folder) => `<rootDir>/test/${folder}*.test.ts`),
     },
-    // What people see, in Chromium.
+    // User interfaces, in Chromium.
     {
       ...common,
       displayName: 'browser',
@@ -66,7 +66,7 @@ module.exports = {
       testPathIgnorePatterns: withoutPrograms,
       globals: { testLeg: { name: 'browser', driver: 'better-sqlite3', seed: 0 } },
     },
-    // What goes wrong, on servers of its own. SQLite's one connection is a matter of TypeORM's drivers.
+    // Failures of databases and processes; the tests start their own servers.
     {
       ...common,
       displayName: 'faults',
@@ -80,7 +80,7 @@ module.exports = {
       moduleNameMapper: { ...common.moduleNameMapper, '^typeorm$': '<rootDir>/node_modules/typeorm-0.3' },
       globals: { faultDatabases: ['better-sqlite3', 'sqlite'] },
     },
-    // An application with another copy of TypeORM than ours.
+    // The application and the library use different copies of TypeORM.
     ...[
       ['1.1', '0.3'],
       ['0.3', '1.1'],

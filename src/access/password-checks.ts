@@ -6,7 +6,7 @@ import { buildFairQueue, type Parties, partiesOf } from './fair-queue'
 import type { PasswordHashing } from './password'
 import { buildPasswordVerifier } from './password-verifier'
 
-/** Greatest number of correct credentials that are remembered. */
+/** Maximum number of correct credentials in the cache. */
 const maxRemembered = 1000
 
 /**
@@ -17,9 +17,9 @@ export interface PasswordChecks {
   /** Hashes a password. @throws {ApiError} `unavailable`, if too many jobs wait */
   readonly hash: (plain: string, parties: Parties) => Promise<string>
   /**
-   * Whether a password matches a stored hash. Correct credentials are remembered and not hashed again while the stored
-   * hash is the same.
-   * @param stored undefined if there is no such user: the check takes as long, and the result is false
+   * Whether a password matches a stored hash. Correct credentials are cached, and not hashed again until the stored
+   * hash changes.
+   * @param stored undefined if there is no such user: the check takes the same time, and the result is false
    * @param address IP address of the client
    * @throws {ApiError} `unavailable`, if too many jobs wait
    */
@@ -27,18 +27,18 @@ export interface PasswordChecks {
 }
 
 /**
- * Builds the password checks of a mount. Neither passwords nor hashes are kept in memory: correct credentials are
- * remembered as a digest of both, with a random secret.
- * @param maxRunning greatest number of concurrent hashes. Hashing takes most of a core, and occupies the threads of
- * libuv's pool, which file access and the `sqlite3` driver need too
- * @param maxWaiting greatest number of waiting hashes
+ * Builds the password checks of a mount. Neither passwords nor hashes are kept in memory: the cache contains a digest
+ * of user name, password and stored hash, keyed with a random secret.
+ * @param maxRunning maximum number of passwords that are hashed concurrently. Hashing is CPU-bound, and occupies
+ * threads of libuv's pool, which file access and the `sqlite3` driver need too
+ * @param maxWaiting maximum number of passwords in the queue
  */
 export function buildPasswordChecks(hashing: PasswordHashing, maxRunning: number, maxWaiting: number): PasswordChecks {
   const queue = buildFairQueue(maxRunning, maxWaiting, () => unavailable('too many passwords are being checked'))
   const verify = buildPasswordVerifier(hashing)
   const secret = randomBytes(32).toString('base64')
   const correct = new LRUCache<string, true>({ max: maxRemembered })
-  /** Concurrent requests with the same credentials share one check. */
+  /** Running checks by digest: concurrent requests with the same credentials share one check. */
   const checking = new Map<string, Promise<boolean>>()
   const digest = ({ username, password }: Credentials, stored: string): string => {
     const texts = [secret, username, password, stored].map((text) => `${text.length}:${text}`)

@@ -3,7 +3,7 @@ import type { CursorValue } from '../request/cursor'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 
-/** A violation of a constraint of the database by a failed statement. */
+/** Constraint violation that made a statement fail. */
 export type ConstraintViolation =
   | { readonly kind: 'unique'; readonly columns: readonly string[] }
   | {
@@ -22,7 +22,7 @@ export type ConstraintViolation =
       /** A value is out of range, too long, null or otherwise rejected. */
       readonly kind: 'value'
       readonly columns: readonly string[]
-      /** If the database reports no column: whether the error may concern a given value. */
+      /** Set if the database reports no column. Returns whether a given value may have caused the error. */
       readonly isAbout?: (value: unknown) => boolean
     }
 
@@ -42,7 +42,7 @@ export interface DriverError extends Error {
 }
 
 /**
- * Kind of transient failure: a valid statement was not executed.
+ * Kind of transient error: the statement failed for a reason that does not lie in its SQL or values.
  * - `unavailable`: the database cannot be reached or lacks resources.
  * - `again`: the database has cancelled the statement because of a conflict, such as a deadlock; a retry may succeed.
  * - `timeout`: the statement has exceeded its time limit.
@@ -64,7 +64,7 @@ export interface CursorSql {
   readonly bound: (placeholder: string) => string
   /**
    * Condition that holds for all rows before (`<`) or after (`>`) a cursor and for those equal to it, and maybe for a few
-   * more. Only if the database cannot use an index for `compared`, but can for this condition.
+   * more. Defined only if the database cannot use an index for `compared`, but can for this condition.
    */
   readonly seek?: (operator: '<' | '>', bound: string) => string
   /** Whether the column can contain a value of a cursor, so that a comparison does not fail. */
@@ -72,8 +72,8 @@ export interface CursorSql {
 }
 
 /**
- * Precision to which dates, times and date-times are truncated: that of JSON (`shown`), or milliseconds for a
- * date-time.
+ * Precision to which dates, times and date-times are truncated. `shown` is the precision in responses: whole seconds
+ * for times and date-times. `milliseconds` is used for date-times only.
  */
 export type Digits = 'shown' | 'milliseconds'
 
@@ -84,7 +84,7 @@ export type Digits = 'shown' | 'milliseconds'
 export interface Dialect {
   /** Predicate that a column equals one of the values; texts are compared character by character. */
   readonly equalsAny: (stored: StoredColumn, column: string, values: readonly string[]) => string
-  /** Predicate that the columns together equal one of the rows of values. */
+  /** Row comparison: predicate that the tuple of columns equals one of the tuples of values. */
   readonly equalsAnyRow: (
     stored: readonly StoredColumn[],
     columns: readonly string[],
@@ -103,7 +103,7 @@ export interface Dialect {
     ignoreCase: boolean,
     bind: (pattern: string) => string,
   ) => string
-  /** Predicate that two texts are equal character by character, whatever the collation treats as equal. */
+  /** Predicate that two texts are equal character by character, independent of the collation. */
   readonly equalsText: (left: string, right: string) => string
   /** Converts a value, as prepared by TypeORM for the column, into the value that is bound in comparisons. */
   readonly bound: (column: ColumnMetadata, stored: unknown) => unknown
@@ -155,14 +155,14 @@ export interface Dialect {
   /** Expression that concatenates two texts. */
   readonly concatenate: (first: string, second: string) => string
   /**
-   * Whether the collation of a column lets different texts be equal, for example in case. A foreign key constraint then
-   * accepts a text that differs from the referenced one.
+   * Whether the collation of a column treats different texts as equal, for example texts that differ only in case. A
+   * foreign key constraint then accepts a text that differs from the referenced one.
    */
   readonly isLoose: (stored: StoredColumn) => boolean
   /** Whether the database creates an index for each foreign key constraint. */
   readonly indexesReferences: boolean
   /**
-   * Whether INSERT must contain the defaults of columns: the database does not accept the keyword `DEFAULT` as a value.
+   * Whether INSERT must contain the default expressions of columns: the database does not accept `DEFAULT` in VALUES.
    */
   readonly spellsDefaults: boolean
   /** Whether columns can have `ON UPDATE`, which the database applies only if an UPDATE changes the row. */
@@ -180,12 +180,12 @@ export interface Dialect {
   /**
    * Predicate that is always true, and that aborts the statement when its time limit is exceeded; undefined if the
    * database enforces the limit by itself.
-   * @param column a column of the table for whose rows the time is checked
+   * @param column a column; the time is checked for each row of its table that the database evaluates
    */
   readonly whileInTime: (dataSource: DataSource, column: string) => string | undefined
   /**
-   * Cancels the statement that a connection is running; undefined if the database does not support this. The promise
-   * resolves when a later statement of the connection can no longer be cancelled by mistake.
+   * Cancels the statement that is running on a connection; undefined if the database does not support this. The promise
+   * resolves as soon as the request can no longer cancel a later statement of the same connection.
    */
   readonly cancel: ((driver: Driver, connection: unknown) => Promise<void>) | undefined
   /**
@@ -197,7 +197,7 @@ export interface Dialect {
   readonly discard: (connection: unknown) => void
   /** Kind of transient failure; undefined if the statement itself is the cause. */
   readonly transientErrorOf: (error: DriverError) => TransientError | undefined
-  /** Message of an error without the values of its statement. */
+  /** Error message from which the values of the statement have been removed. */
   readonly withoutValues: (error: DriverError) => string
   /** The constraint that was violated; undefined for other errors. */
   readonly violationOf: (error: DriverError, metadata: EntityMetadata) => ConstraintViolation | undefined

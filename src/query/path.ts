@@ -14,7 +14,7 @@ export interface FilterPath extends FieldPath {
 
 /** Parsed name in an ordering: to-one relations to follow, a field and the position of nulls. */
 export interface SortPath extends FieldPath {
-  /** Undefined for the default, in which nulls are the least. */
+  /** Undefined for the default: nulls sort as the lowest values. */
   readonly nulls: 'first' | 'last' | undefined
 }
 
@@ -77,11 +77,11 @@ interface ParsedPath<Suffix> extends FieldPath {
 }
 
 /**
- * Parses a path of fields. Its last part is a suffix only if it is not the name of a field
- * (specification: Names of filters). A hidden field is in no map of its resource, so that it is refused in the same way
- * as a field that does not exist (specification: Hidden fields).
- * @param subject start of the error messages
- * @param describeUnknown error message for an unknown suffix of a field; continues `subject`
+ * Parses a path of relations, a field and an optional suffix, separated by `__`. The last part is a suffix only if it
+ * is not the name of a field (specification: Names of filters). `resource.fields` has no hidden fields, so that these
+ * are rejected like fields that do not exist (specification: Hidden fields).
+ * @param subject text before each error message: empty for a filter, `names "title", which ` for an ordering
+ * @param describeUnknown returns the error message for an unknown suffix of a field, without `subject`
  * @throws {ValueError}
  */
 function parsePath<Suffix extends string>(
@@ -120,7 +120,11 @@ function parsePath<Suffix extends string>(
   }
 }
 
-/** Splits the first name off the parts. A field of an embedded entity has several parts: `profile__city`. */
+/**
+ * Takes the first field or relation name from the parts. A field of an embedded entity has several parts:
+ * `profile__city`.
+ * @returns the name and the remaining parts
+ */
 function takeName({ embedded }: Resource, parts: readonly string[]): [string, readonly string[]] {
   let end = 1
   while (end < parts.length && embedded.has(parts.slice(0, end).join('__'))) end++

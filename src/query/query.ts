@@ -40,16 +40,19 @@ export interface Combination {
   readonly conditions: readonly Condition[]
 }
 
-/** Exact complement of a condition: holds if the condition is false, or unknown because of nulls. */
+/** Negation in two-valued logic (`IS NOT TRUE`): true if the condition is false or unknown (null). */
 export interface Negation {
   readonly type: 'not'
   readonly condition: Condition
 }
 
-/** Condition that a to-many relation has at least one record for which the scope holds. */
+/**
+ * Condition that a to-many relation has at least one record that matches `where`. If `where` is only `is=null`, a
+ * record without related records matches too.
+ */
 export interface Some extends Scope {
   readonly type: 'some'
-  /** Join along the relation, from an alias outside of the subquery. */
+  /** Join along the to-many relation. Its `from` is an alias of the outer statement. */
   readonly first: Join
 }
 
@@ -65,7 +68,7 @@ export type IsValue = 'null' | 'not_null' | boolean
 
 /** Sort column of the resource, or of a record that to-one relations lead to. */
 export interface Order {
-  /** Identifies the column in cursors: its property path after those of the relations, as in `assignee/name`. */
+  /** Identifies the column in cursors: property paths of the relations and of the column, as in `assignee/name`. */
   readonly name: string
   /** Alias of the column's table: `rootAlias`, or the alias of a join. */
   readonly alias: string
@@ -80,7 +83,7 @@ export interface Order {
   readonly isShown: boolean
 }
 
-/** Everything that one SELECT needs. It contains no text of the request except values to bind. */
+/** Everything that one SELECT needs. Text of the request occurs only in `values` and `cursor`, which are bound. */
 export interface Query {
   readonly resource: Resource
   readonly scope: Scope
@@ -93,13 +96,13 @@ export interface Query {
   readonly select: 'columns' | 'entityColumns'
   readonly ordering: readonly Order[]
   /**
-   * Start of the rows in keyset paging; the statement then also reads the exact values of the sort columns. Undefined
-   * for paging by number.
+   * Position before the first row in keyset paging; the statement then also reads the exact values of the sort columns.
+   * Undefined for paging by page number.
    */
   readonly cursor: KeysetCursor | undefined
 }
 
-/** Cursor, and the order that it is a position in. */
+/** Cursor and the ordering to which its position belongs. */
 export interface KeysetCursor extends Cursor {
   /** Identifies the resource and its ordering in tokens. */
   readonly order: string
@@ -107,19 +110,22 @@ export interface KeysetCursor extends Cursor {
 
 /** Query for a page of a list. */
 export interface ListQuery extends Query {
-  /** Queries with the same key have the same joins, comparisons and, except for the direction, ordering. */
+  /**
+   * Key of cached SQL. Queries with the same key have the same joins, comparisons and sort columns; the sort direction
+   * may be reversed.
+   */
   readonly cacheKey: string
   readonly limit: number
   readonly offset: number
 }
 
-/** Checked values by field, as an INSERT or UPDATE sets them. */
+/** Validated values by field, for an INSERT or UPDATE. */
 export type ChangeSet = ReadonlyMap<Field, unknown>
 
-/** Record that a PUT or DELETE changes, with the conditions that must still hold when the statement runs. */
+/** Record that PUT, PATCH or DELETE writes, with the conditions that must be true when the statement runs. */
 export interface WriteTarget {
   readonly key: unknown
-  /** Owner that the record must have, as its foreign key holds it; undefined if the resource has no owners. */
+  /** Required value of the foreign key to the owner; undefined without the option `ownerField`. */
   readonly owner: unknown
   /** Header `If-Match`; undefined if it was not sent. */
   readonly ifMatch: string | undefined
@@ -128,9 +134,9 @@ export interface WriteTarget {
 }
 
 /**
- * Alias of a table in our statements. The prefix keeps it apart from the aliases in the SQL of virtual columns: an
- * alias there would hide ours, and the column would be computed from the wrong row. It is constant, so that all
- * processes send the same statements.
+ * Alias of a table in the statements of this library. The prefix avoids collisions with aliases in the SQL of virtual
+ * columns: such an alias would shadow this one, and the column would be computed from the wrong row. The prefix is
+ * constant, so that all processes send the same SQL.
  */
 export function tableAlias(name: string | number): string {
   return `tr_${name}`

@@ -27,7 +27,7 @@ interface PathEnd {
   /** Alias of the table that the path leads to. */
   readonly alias: string
   /**
-   * Subquery of the last to-many relation; undefined for a path of to-one relations, which the statement itself joins.
+   * Subquery that contains the table; undefined if the path has only to-one relations, which the outer SELECT joins.
    */
   readonly subquery: DraftScope | undefined
 }
@@ -36,13 +36,13 @@ interface PathEnd {
 interface Conjunction {
   readonly conditions: Condition[]
   /**
-   * Ends of paths with to-many relations, by path. Filters of one conjunction through the same to-many relation share a
+   * Path ends inside subqueries, by path. Filters of one conjunction through the same to-many relation share a
    * subquery, so that they test the same related record (specification: Filters through relations).
    */
   readonly ends: Map<string, PathEnd>
 }
 
-/** Conjunction of an ordering. Nothing is added to it, because an ordering follows only to-one relations. */
+/** Unused argument of `#follow` for orderings: they follow only to-one relations, so nothing is added to it. */
 const noConjunction: Conjunction = { conditions: [], ends: new Map() }
 
 /** Resolves the names in filters and orderings, and collects the joins that they need. */
@@ -50,11 +50,11 @@ export class ScopeBuilder {
   /** Comparison of each filter, by its index in `filters`; undefined for a filter with an error. */
   readonly comparisons: (Comparison | undefined)[] = []
   readonly #joins: Join[] = []
-  /** Ends of paths of to-one relations, by path. */
+  /** Path ends in the outer SELECT (only to-one relations), by path. */
   readonly #ends = new Map<string, PathEnd>()
   #slotCount = 0
   #aliasCount = 0
-  /** Number of joined tables, as `limits.joins` counts them. */
+  /** Number of joined tables; a table of a to-many relation counts twice. At most `limits.joins`. */
   #joinCount = 0
 
   constructor(
@@ -65,7 +65,7 @@ export class ScopeBuilder {
   ) {}
 
   /**
-   * Builds the scope in which all nodes hold. Outside of groups, filters with the same name become one comparison with
+   * Builds the joins and the AND of all nodes. Outside of groups, filters with the same name become one comparison with
    * several values (specification: Repeated parameters).
    */
   build(nodes: readonly FilterNode[]): Scope {
@@ -83,8 +83,8 @@ export class ScopeBuilder {
   }
 
   /**
-   * Sort columns of the names in `ordering`. The key is the last one, so that the order is total, and pages neither
-   * repeat nor skip records (specification: Ordering).
+   * Resolves the names in `ordering` to sort columns and appends the key. The order is then total, so that pages
+   * neither repeat nor skip records (specification: Ordering).
    */
   order(names: readonly string[]): readonly Order[] {
     const orders = new Map<string, Order>()
@@ -165,12 +165,13 @@ export class ScopeBuilder {
   }
 
   /**
-   * Joins the table of a relation. A to-many relation starts a subquery, so that no row is repeated, and the cost of a
-   * chain of to-many relations is the sum of the costs of its relations, not their product.
+   * Joins the table of a relation. A to-many relation becomes a subquery: a join would return a record once for each
+   * related record, and its cost would be the product of the costs of a chain's relations instead of their sum.
    * @throws {ValueError} for more joins than `limits.joins`
    */
   #join({ alias: from, subquery }: PathEnd, relation: RelationMetadata, conjunction: Conjunction): PathEnd {
-    // A subquery counts twice: it reads all rows of its tables, even if the other conditions select few records.
+    // A subquery counts twice: as `key IN (…)` (SQLite, MySQL, MariaDB) it is evaluated for all rows of its tables,
+    // even if the other conditions select few records.
     this.#joinCount += isToMany(relation) ? 2 : 1
     if (this.#joinCount > this.limits.joins) {
       throw new ValueError(
@@ -194,14 +195,14 @@ export class ScopeBuilder {
   }
 }
 
-/** Name of a filter by a text field of the related record, as a suggestion for a filter by a foreign key. */
+/** Suggests a filter on a text field of the related record instead of the foreign key: `country__name`. */
 function suggestFilter(name: string, { target, field: { relation }, operator }: FilterPath): string | undefined {
   const related = relation && target.related(relation)
   const textField = related?.outputFields.find(({ valueType }) => valueType.operators.includes('like'))
   return textField && operator === 'eq' ? `${name.replace(/_id$/, '')}__${textField.name}` : undefined
 }
 
-/** Adds a condition, comparisons before all others: they cost less, and SQLite evaluates conditions in their order. */
+/** Adds a condition; comparisons come first, because they are cheap and SQLite evaluates an AND from left to right. */
 function addTo({ conditions }: Pick<Conjunction, 'conditions'>, condition: Condition): void {
   const firstOther = condition.type === 'compare' ? conditions.findIndex(({ type }) => type !== 'compare') : -1
   conditions.splice(firstOther < 0 ? conditions.length : firstOther, 0, condition)

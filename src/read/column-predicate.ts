@@ -19,7 +19,7 @@ export interface Side {
 
 type ToSql = (side: Side, values: readonly unknown[]) => string
 
-/** Writes a comparison of one column with values as SQL. All values are bound. */
+/** Returns the SQL of a comparison of one column with values. All values are bind parameters. */
 export function compareColumn(side: Side, operator: OperatorName, values: readonly unknown[]): string {
   const comparisons = side.stored.valueType.upperBound === undefined ? exactComparisons : rangeComparisons
   return comparisons[operator](side, values)
@@ -30,7 +30,7 @@ export function bindsEachValue({ valueType }: StoredColumn, operator: OperatorNa
   return valueType.upperBound === undefined && !bindsOtherValues.has(operator)
 }
 
-/** Operators whose SQL depends on the values (`is`), or that bind another text in place of the value (patterns). */
+/** Operators whose SQL depends on the values (`is`), or that bind a converted value (`like`, `ilike`). */
 const bindsOtherValues: ReadonlySet<OperatorName> = new Set(['is', 'like', 'ilike'])
 
 /** Binds a value as the database stores it. @returns the SQL to compare the column with */
@@ -41,7 +41,7 @@ function bindStored({ dataSource, stored, bind }: Side, value: unknown): string 
 /** Maximum number of conditions in one chain of ORs. For SQLite each OR of a chain is a further level of depth. */
 const maxChainLength = 64
 
-/** Predicate that one of the conditions holds. Many become a tree, because SQLite limits the depth of expressions. */
+/** Combines conditions with OR. Many become a balanced tree, because SQLite limits the depth of expressions. */
 export function any(conditions: readonly string[]): string {
   if (conditions.length <= maxChainLength) return `(${conditions.join(' OR ')})`
   const middle = conditions.length >> 1
@@ -94,8 +94,8 @@ const exactComparisons: Readonly<Record<OperatorName, ToSql>> = {
 }
 
 /**
- * Whether a value stands for a single stored value, and not for a range of them. A transformer may store less than
- * records show, such as only the day, or in another order: then a range from the stored value to the stored upper bound
+ * Whether a value must be compared exactly and not as a range. A transformer may store only a part of the value, such
+ * as the day, or reverse the order. The stored upper bound is then not greater than the stored value, so that the range
  * would be empty.
  */
 function isSingle({ dataSource, stored }: Side, value: unknown): boolean {
@@ -111,7 +111,7 @@ function bindUpperBound(side: Side, value: unknown): string | undefined {
   return upperBound === undefined ? undefined : bindStored(side, upperBound)
 }
 
-function isInScope(side: Side, value: unknown): string {
+function isInRange(side: Side, value: unknown): string {
   const from = `${side.column} >= ${bindStored(side, value)}`
   const upperBound = bindUpperBound(side, value)
   return upperBound === undefined ? from : `(${from} AND ${side.column} < ${upperBound})`
@@ -152,7 +152,7 @@ function isOneOfRanges(side: Side, values: readonly unknown[]): string {
   const ranges = values.filter((value) => !singles.has(value))
   return any([
     ...(singles.size > 0 ? [equalsAny(side, [...singles])] : []),
-    ...ranges.map((value) => isInScope(side, value)),
+    ...ranges.map((value) => isInRange(side, value)),
   ])
 }
 
@@ -164,11 +164,11 @@ function truncatedIn(side: Side, digits: Digits, values: readonly unknown[]): st
 const truncated = ({ dataSource, stored, column }: Side, digits: Digits): string =>
   dialectOf(dataSource).truncated(stored, column, digits)
 
-/** Predicate that several columns are, together, equal to one of the rows of values. */
+/** Row comparison: predicate that the tuple of columns equals one of the tuples of values. */
 export function equalsAnyOf(sides: readonly Side[], rows: readonly (readonly unknown[])[]): string {
   const [{ dataSource } = {}] = sides
-  const isExact = rows.flat().some(isToMillisecond)
-  if (dataSource === undefined || rows.length <= maxAlternatives || isExact) {
+  const hasMilliseconds = rows.flat().some(isToMillisecond)
+  if (dataSource === undefined || rows.length <= maxAlternatives || hasMilliseconds) {
     return any(rows.map((row) => all(sides.map((side, index) => compareColumn(side, 'eq', [row[index]])))))
   }
   return dialectOf(dataSource).equalsAnyRow(
@@ -178,7 +178,7 @@ export function equalsAnyOf(sides: readonly Side[], rows: readonly (readonly unk
   )
 }
 
-/** Comparison with all values, of which those that stand for a single stored value are compared exactly. */
+/** Comparison that must be true for all values. Values for which {@link isSingle} is true are compared exactly. */
 const compareRanges =
   (operator: OperatorName, compareRange: (side: Side, value: unknown) => string): ToSql =>
   (side, values) =>
@@ -196,7 +196,7 @@ const rangeComparisons: Readonly<Record<OperatorName, ToSql>> = {
   ...exactComparisons,
   eq: isWithinAny,
   in: isWithinAny,
-  ne: compareRanges('ne', (side, value) => `NOT (${isInScope(side, value)})`),
+  ne: compareRanges('ne', (side, value) => `NOT (${isInRange(side, value)})`),
   lte: compareRanges('lte', beforeUpperBound),
   gt: compareRanges('gt', atOrAfterUpperBound),
 }

@@ -14,7 +14,10 @@ interface ConditionVisitor {
   readonly combine: (type: Combination['type'] | 'not', parts: readonly string[]) => string
 }
 
-/** Visits all parts of a condition in a fixed order, in which their values are bound. */
+/**
+ * Visits all parts of a condition, always in the same order, so that the values are bound in the same order.
+ * @param isNested whether the condition is inside a subquery
+ */
 function visitCondition(
   condition: Condition,
   values: Query['values'],
@@ -33,8 +36,8 @@ function visitCondition(
 
 /**
  * Binds the values of a query's condition and cursor.
- * @returns the part of the cache key that depends on the values, such as their number. It is cheaper than writing the
- * SQL, which happens only for a new cache key
+ * @returns the part of the cache key that depends on the values, such as their number. This is cheaper than building
+ * the SQL, which is built only for a new cache key
  */
 export function bindConditionValues(dataSource: DataSource, query: Query, bind: Bind): string {
   const { scope, values } = query
@@ -47,7 +50,7 @@ export function bindConditionValues(dataSource: DataSource, query: Query, bind: 
   return keysetPredicate === undefined ? key : `${key}\n${keysetPredicate}`
 }
 
-/** Writes the condition and the cursor of a query as SQL. Its placeholders are numbered as in {@link bindConditionValues}. */
+/** Builds the SQL of a query's condition and cursor. It binds the same values as {@link bindConditionValues}. */
 export function conditionSql(dataSource: DataSource, query: Query): ConditionSql {
   const { scope, values } = query
   const { values: boundValues, bind } = gather()
@@ -63,13 +66,14 @@ export function conditionSql(dataSource: DataSource, query: Query): ConditionSql
   })
   const keysetPredicate = keysetSql(dataSource, query, bind)
   const timeLimitSql = boundValues.length > maxUncheckedValues ? timeLimitCondition(dataSource, query) : undefined
-  // The time limit comes first because SQLite does not evaluate the conditions after one that is false.
+  // The time limit is the first condition, so that it is evaluated for every row: SQLite stops at the first condition
+  // of an AND that is false.
   return { sql: combineSql('and', [timeLimitSql, sql, keysetPredicate].filter(Boolean) as string[]), parameters }
 }
 
 /**
- * Maximum number of bound values without a time-limit condition: with at most this many, SQLite takes less than a
- * second for 100,000 rows.
+ * Maximum number of bound values for which the statement needs no time limit: with so few values, SQLite takes less
+ * than a second for 100,000 rows.
  */
 const maxUncheckedValues = 64
 
@@ -79,15 +83,14 @@ function timeLimitCondition(dataSource: DataSource, { resource }: Query): string
 }
 
 /**
- * Joins the SQL of conditions. `not` is `IS NOT TRUE`, which also holds where the condition is unknown because of
- * nulls.
+ * Combines the SQL of conditions. `not` is `IS NOT TRUE`, which is also true if the condition is unknown (null).
  */
 const combineSql: ConditionVisitor['combine'] = (type, parts) => {
   if (type === 'not') return `(${parts.join()}) IS NOT TRUE`
   return parts.length > 1 ? `(${parts.join(type === 'and' ? ' AND ' : ' OR ')})` : parts.join()
 }
 
-/** Whether a condition of a subquery holds for a missing record, whose columns are all null, as `is=null` does. */
+/** Whether a condition of a subquery is true if there is no related record (all columns null), as `is=null` is. */
 function holdsForNull(condition: Condition, values: Query['values']): boolean {
   if (condition.type === 'compare') {
     return condition.operator === 'is' && (values[condition.slot] ?? []).includes('null')

@@ -6,7 +6,7 @@ import { mayHaveNull, sortedSql } from './keyset'
 import { measuredSelection, type ValueLimit } from './measure'
 import { columnSql, comparedSql } from './row'
 
-/** Condition of a query as SQL, and the constant parameters in it. */
+/** Condition of a query as SQL, with the parameters that do not depend on the request (discriminator values). */
 export interface ConditionSql {
   /** Empty if there is no condition. */
   readonly sql: string
@@ -124,13 +124,13 @@ function addJoin(
 }
 
 /**
- * Predicate that a record has a related record for which a condition holds. The subquery starts at the record's own
- * table, because TypeORM can join any relation from there.
+ * Predicate that a record has a related record that matches a condition. The subquery selects from the table of the
+ * entity that has the relation, and joins the relation: TypeORM can join every kind of relation from that side.
  *
- * Nested subqueries select distinct keys in a derived table, because no database merges it into the statement. Merged,
- * they become joins whose rows multiply: four relations with 20 records each took PostgreSQL more than a minute,
- * MariaDB three minutes.
- * @param where condition for the related record
+ * A nested subquery is a derived table with SELECT DISTINCT, which no database merges into the outer statement. Merged
+ * subqueries would become joins whose row counts multiply: four relations with 20 records each took PostgreSQL more
+ * than a minute, MariaDB three minutes.
+ * @param where condition on the related record; `holdsForNulls`: it is true if there is no related record
  * @param isNested whether the subquery is inside another such subquery, or contains one
  * @param parameters receives the constant parameters of the subquery
  */
@@ -150,7 +150,8 @@ export function existsRelatedSql(
   const join = { alias, from: startAlias, relation }
   const builder = relatedQuery(dataSource, join, 'leftJoin', keyOf(startAlias))
   for (const nestedJoin of joins) addJoin(dataSource, builder, nestedJoin)
-  // The time limit comes first because SQLite does not evaluate the conditions after one that is false.
+  // The time limit is the first condition, so that it is evaluated for every row: SQLite stops at the first condition
+  // of an AND that is false.
   const [column] = relation.inverseEntityMetadata.primaryColumns
   const relatedId = column && `${driver.escape(alias)}.${driver.escape(column.databaseName)}`
   const timeLimitSql = relatedId && dialectOf(dataSource).whileInTime(dataSource, relatedId)
@@ -174,9 +175,9 @@ export function existsRelatedSql(
 }
 
 /**
- * Predicate that a subquery selects the key of a row.
- * @param selected the key in the subquery
- * @param key the key of the row
+ * Predicate that a subquery selects the key of an outer row.
+ * @param selected key columns in the subquery
+ * @param key key columns of the outer row
  */
 function hasKeySql(
   dataSource: DataSource,

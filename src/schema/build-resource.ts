@@ -20,7 +20,7 @@ const namePattern = /^[a-z0-9][a-z0-9_-]*$/
 
 /**
  * Builds the resource of an entity from its metadata and options.
- * @returns undefined if the key or the rule has a mistake
+ * @returns undefined if the key or the access rule is invalid, which has been reported
  */
 export function buildResource(registration: Registration, context: MountContext, report: Report): Resource | undefined {
   const { metadata, options } = registration
@@ -94,12 +94,14 @@ function buildPaging(
     report('"paging" is "keyset", but a field has the name of its parameter "after": set another name with "rename"')
   }
   if (paging === 'keyset' && lifecycle.load) {
-    report('"paging" must not be "keyset" with listeners of afterLoad: cursors would reveal values that they may hide')
+    report(
+      '"paging" must not be "keyset" if the entity has afterLoad listeners: cursors would reveal values that they may hide',
+    )
   }
   return { paging, optionalParameters }
 }
 
-/** Adds the columns of a complete entity: the others that TypeORM selects by default, and the parent of a tree node. */
+/** Adds the remaining columns of an entity: those that TypeORM selects by default, and the parent of a tree node. */
 function addEntityColumns(
   columns: readonly ReadColumn[],
   metadata: EntityMetadata,
@@ -133,14 +135,14 @@ function checkProperties({ metadata, options }: Registration, { dataSource }: Mo
  */
 function namesOf(record: readonly Field[]): ReadonlyMap<string, Field> {
   const references = record.filter((field) => field.relation !== undefined)
-  // If a field has the same name as a foreign key without `_id`, the name is that of the field: it is set last.
+  // A field takes precedence over a foreign key whose name without `_id` is the same: fields are added last.
   return new Map([
     ...references.map((field) => [field.name.replace(/_id$/, ''), field] as const),
     ...record.map((field) => [field.name, field] as const),
   ])
 }
 
-/** The names of the embedded entities around a field: `a` and `a__b` for the path `['a', 'b', 'c']`. */
+/** Names of the embedded entities that contain a field: `a` and `a__b` for the path `['a', 'b', 'c']`. */
 function prefixesOf(path: readonly string[]): readonly string[] {
   return path.slice(0, -1).map((_, index) => path.slice(0, index + 1).join('__'))
 }

@@ -28,8 +28,9 @@ const propertyClasses: ReadonlyMap<unknown, PropertyClass> = new Map<unknown, Pr
 
 /**
  * Value type of a column with transformers. It describes the values of the entity's property, not the stored values.
- * They are of the only class whose sample is unchanged after a round trip through the transformers; otherwise of the
- * class that the compiler recorded for the property; otherwise they are any JSON that the transformers accept.
+ * The class of the property is found by passing a sample of each class through the transformers and back. If exactly
+ * one sample is unchanged, its class is used; otherwise the class that the compiler recorded for the property;
+ * without one, the values are any JSON that the transformers accept.
  * @param type value type of the column type; undefined for a column type that is not supported
  * @param designType class of the property, if the compiler recorded it (`emitDecoratorMetadata`)
  */
@@ -49,7 +50,8 @@ export function transformedType(
       stored,
       () => keepsFraction(to, from, stored),
     ) ?? anyType(designType, stored)
-  // A filter compares bytes with those that the transformer returns for a value. Transformers cannot convert patterns.
+  // `like` and `ilike` need a column that stores text. For a binary column, the other operators compare the stored
+  // bytes with the bytes that the transformer returns for the value.
   const isText = type !== 'binary' && (stored === undefined || stored.name === 'text')
   const check = <T>(value: T): T => {
     const storedAs = stored === undefined ? '' : ` and converts to ${stored.description}`
@@ -73,7 +75,7 @@ export function transformedType(
   }
 }
 
-/** The class of the values of a property: see {@link transformedType}. @param roundTrip to the stored form and back */
+/** Finds the class of a property; see {@link transformedType}. @param roundTrip converts to the stored form and back */
 function classOf(designType: unknown, roundTrip: (value: unknown) => unknown): unknown {
   const isUnchanged = (sample: unknown): boolean => {
     try {
@@ -95,7 +97,7 @@ function typeOfClass(type: unknown, stored: ValueType | undefined, hasFractions:
   return propertyClasses.get(type)?.valueType
 }
 
-/** Whether transformers store a fraction as a value of the column and read it back, such as an amount of money as cents. */
+/** Whether the transformers convert a fraction to a storable value and back, such as an amount of money in cents. */
 function keepsFraction(
   to: (value: unknown) => unknown,
   from: (value: unknown) => unknown,
@@ -111,8 +113,8 @@ function keepsFraction(
 }
 
 /**
- * Whether the database can store the result of a transformer. A driver could expand an array into the values of other
- * columns.
+ * Whether the database can store the result of a transformer. An array is accepted only for an array column: a driver
+ * could expand it into the values of several placeholders.
  */
 function isStorableValue(value: unknown, stored: ValueType | undefined): boolean {
   if (value === null) return true
@@ -134,7 +136,7 @@ function matches(stored: ValueType, value: string | number): boolean {
   return true
 }
 
-/** Value type of any JSON. @param column value type of the column type, which parses the values of filters */
+/** Value type of a property of unknown class: any JSON. @param column value type of the column, which parses filters */
 function anyType(designType: unknown, column: ValueType | undefined): ValueType {
   const stored = designType === undefined || designType === Object ? column : undefined
   return {

@@ -19,8 +19,8 @@ export interface PendingWrite {
 }
 
 /**
- * Checks the foreign keys that have no constraint in the database. The others are looked up only if the request has
- * other errors, in order to report all errors together.
+ * Checks the foreign keys that the database does not check exactly. The others are checked here only if the request has
+ * other errors, so that one response reports all errors.
  * @throws {ApiError} `bad-values` with all errors
  */
 export async function requireReferences(
@@ -37,8 +37,8 @@ export async function requireReferences(
 }
 
 /**
- * Foreign keys that the database does not check exactly: they have no constraint, or are text columns whose collation
- * lets different texts be equal.
+ * Foreign keys that the database does not check exactly: the constraint is missing or not sufficient, or the collation
+ * of a column treats different texts as equal.
  */
 export const uncheckedReferences = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<Field> => {
   const { isLoose } = dialectOf(dataSource)
@@ -50,7 +50,7 @@ export const uncheckedReferences = memoize((resource: Resource, dataSource: Data
 })
 
 /**
- * Adds an error for each foreign key that is written, fully or partly, and refers to no record
+ * Adds an error for each foreign key that refers to no record and of which at least one column is written
  * (specification: Foreign keys).
  */
 export async function checkReferences(
@@ -98,7 +98,7 @@ async function referencedExists(
     compile(dataSource, referencedQuery(dataSource, field, placeholders), values.length),
   )
   const { records } = await execute(session, statement, values).catch((error: unknown) => {
-    // If the database cannot compare the value with the key, it is the key of no record.
+    // If the database rejects the value, such as a number out of range, no record has it as its key.
     if (field.relation === undefined) throw error
     if (violationOf(error, dataSource, field.relation.inverseEntityMetadata) === undefined) throw error
     return { records: [] }

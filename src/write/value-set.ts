@@ -6,17 +6,18 @@ import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
 import { referencedValueColumn } from '../schema/stored-column'
 
-/** Argument of TypeORM's `values()` and `set()`, and the part of the statement's cache key for it. */
+/** Argument of TypeORM's `values()` or `set()`, and its part of the statement's cache key. */
 export interface ValueSet {
   readonly toSet: () => ObjectLiteral
-  /** Names of the columns; undefined if the SQL depends on the values, so that the statement cannot be cached. */
+  /** Cache key: the column names. Undefined if the SQL depends on the values and cannot be cached. */
   readonly shape: string | undefined
 }
 
 /**
- * Binds values by column and returns them by property. A foreign key is set as the value of its relation.
- * @param statement decides about values that a transformer converts to `undefined`: an UPDATE sets NULL, as TypeORM's
- * does. An INSERT sets NULL only if the value is `null` and the column accepts it; otherwise the column's default
+ * Binds values that are given by column, and returns them by property path. A foreign key is set through the property
+ * of its relation.
+ * @param statement determines what happens if a transformer returns `undefined`. UPDATE sets NULL, like TypeORM. INSERT
+ * sets NULL only if the value is `null` and the column is nullable; otherwise it omits the column, so that its default
  * applies
  */
 export function toValueSet(
@@ -52,8 +53,8 @@ export function toValueSet(
 function toStored({ driver }: DataSource, column: ColumnMetadata, value: unknown): unknown {
   if (typeof value === 'function') return value
   const keyColumn = referencedValueColumn(column)
-  // TypeORM does not apply the transformer of the key to a foreign key. The transformer need not accept null: keys are
-  // never null.
+  // TypeORM does not apply the transformer of a referenced key to the foreign key. It is not called for null, because
+  // it is written for a key, which is never null.
   const usesKeyTransformer =
     keyColumn !== column && keyColumn.transformer !== undefined && column.transformer === undefined && value !== null
   return driver.preparePersistentValue(
@@ -63,8 +64,8 @@ function toStored({ driver }: DataSource, column: ColumnMetadata, value: unknown
 }
 
 /**
- * Whether SQL has only a placeholder for the value. TypeORM wraps some types in functions, and a listener may set a
- * function that returns SQL.
+ * Whether the SQL of the value is a plain placeholder. It is not if TypeORM wraps it in an SQL function, or if a
+ * listener has set a function that returns SQL.
  */
 function isBindable({ driver }: DataSource, { type }: ColumnMetadata, value: unknown): boolean {
   return typeof value !== 'function' && type !== 'jsonb' && !driver.spatialTypes.includes(type)
@@ -77,8 +78,8 @@ function pathOf(column: ColumnMetadata): string {
 }
 
 /**
- * Column defaults that are functions, as SQL for an INSERT on SQLite, which has no keyword DEFAULT for a value. They
- * are evaluated for each INSERT, because the function may return different SQL each time.
+ * SQL of column defaults that are functions, for an INSERT on SQLite, which does not support `DEFAULT` in VALUES. The
+ * functions are called for each INSERT, because they may return different SQL each time.
  */
 export function explicitDefaults(
   dataSource: DataSource,
@@ -96,8 +97,8 @@ const functionDefaults = memoize(({ columns }: EntityMetadata): readonly ColumnM
 )
 
 /**
- * Columns with `ON UPDATE` (such as `ON UPDATE CURRENT_TIMESTAMP`), which the database sets only if an UPDATE changes
- * the row, and their SQL. Every UPDATE sets them explicitly: otherwise an unchanged column would reveal that a hidden
+ * Columns with `ON UPDATE` and its SQL, such as `CURRENT_TIMESTAMP`. The database applies it only if an UPDATE changes
+ * the row, so every UPDATE sets these columns explicitly: otherwise an unchanged column would reveal that a hidden
  * value has been guessed.
  */
 export function explicitOnUpdates(

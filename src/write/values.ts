@@ -82,8 +82,8 @@ export async function updateValues(
   const { records, affected = 0 } = await executeWrite(session, statement, values)
   if (canReturn) return records[0]
   const stored = await readRawItem(session, resource, target.key)
-  // A driver may count only rows whose values have changed. With 0 affected rows, the record itself shows whether it
-  // matched the target.
+  // A driver may count only rows whose values have changed. If it reports 0 affected rows, the owner of the stored
+  // record decides whether it matched the target.
   if (stored === undefined) return undefined
   return affected > 0 || isTarget(resource, rowReaderOf(columns, dataSource)(stored), target) ? stored : undefined
 }
@@ -135,9 +135,9 @@ function insertedColumns(columns: readonly ColumnMetadata[]): string[] | undefin
 }
 
 /**
- * The values of an entity by column, and `undefined` for properties without a value whose column has a transformer.
- * TypeORM would call the transformer when the statement is compiled, and the cached statement would store the same
- * result in each record.
+ * The values of an entity by column, with `undefined` for each column with a transformer whose property is not set.
+ * Without this entry TypeORM would call the transformer when the statement is compiled, and the cached statement would
+ * store the same result in each record.
  */
 function insertedValues(metadata: EntityMetadata, entity: ObjectLiteral): readonly ColumnValue[] {
   const absent = transformedColumns(metadata).filter((column) => column.getEntityValue(entity) === undefined)
@@ -152,9 +152,9 @@ const transformedColumns = memoize(({ columns }: EntityMetadata): readonly Colum
 )
 
 /**
- * Generates UUIDs in the application where the database cannot, as TypeORM does.
- * @throws {Error} if the database generates a key that is not returned after the INSERT. Without RETURNING, only an
- * auto-increment key is
+ * Generates UUIDs in the application if the database cannot, as TypeORM does.
+ * @throws {Error} if the database generates a key that cannot be read after the INSERT. Without RETURNING, the driver
+ * reports only auto-increment keys
  */
 function generateKey({ driver }: DataSource, { metadata }: Resource, entity: ObjectLiteral, canReturn: boolean): void {
   for (const column of metadata.generatedColumns.filter((one) => one.getEntityValue(entity) === undefined)) {

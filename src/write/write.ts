@@ -54,8 +54,8 @@ export async function deleteRow(session: DbSession, resource: Resource, target: 
 }
 
 /**
- * Runs the write, its load listeners and the rendering of their result in one transaction: an error in `@AfterLoad`, or a
- * value that cannot be rendered, rolls the write back.
+ * Runs a write. If the entity has `@AfterLoad` listeners, the write, the listeners and the rendering of the response
+ * run in one transaction, so that an error in one of them rolls the write back.
  */
 function transactIfLoaded<T>(
   session: DbSession,
@@ -72,7 +72,7 @@ async function loadSaved(session: DbSession, resource: Resource, written: Writte
   return renderAfterLoad(resource, written, shown)
 }
 
-/** Replaces the JSON of a record by that of the row that load listeners show. The ETag remains that of the stored row. */
+/** Replaces the JSON of a record by that of the row after `@AfterLoad`. The ETag remains that of the stored row. */
 export function renderAfterLoad(resource: Resource, written: WrittenRecord, shown: Row): WrittenRecord {
   return { ...written, json: JSON.stringify(recordRenderer(resource)(shown)) }
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { type ColumnOptions, DataSource, type DataSourceOptions, type Logger, type LogLevel } from 'typeorm'
 
-/** What the tests run on; jest.config.js says it of each of its projects. */
+/** Database and driver that the tests run on. jest.config.js sets it for each project as the global `testLeg`. */
 export interface Leg {
   readonly name: string
   readonly driver: 'better-sqlite3' | 'sqlite' | 'postgres' | 'mariadb' | 'mysql'
-  /** Decides in which order entities declare their columns: `vary.ts`. 0: as it stands in their classes. */
+  /** Seed for the order in which columns are declared (`vary.ts`); 0 keeps the order of the classes. */
   readonly seed: number
 }
 
@@ -19,22 +19,22 @@ export const isPostgres = leg.driver === 'postgres'
 export const isMariadb = leg.driver === 'mariadb' || leg.driver === 'mysql'
 export const isSqlite = !isPostgres && !isMariadb
 
-/** Column types of the same meaning. */
+/** Equivalent column types of the databases. */
 export const types: Readonly<Record<'instant' | 'binary', ColumnOptions>> = {
-  /** To the millisecond. */
+  /** Date-time with milliseconds. */
   instant: isPostgres ? { type: 'timestamptz' } : isMariadb ? { type: 'datetime', precision: 3 } : { type: 'datetime' },
   binary: { type: isPostgres ? 'bytea' : 'blob' },
 }
 
 type Options = Partial<DataSourceOptions> & Pick<DataSourceOptions, 'entities'>
 
-/** A data source on an empty database of its own, not yet initialized. */
+/** Creates a new empty database and a data source for it, which is not yet initialized. */
 export async function createDataSource(options: Options): Promise<DataSource> {
   const name = `${process.env['TEST_RUN']}_${randomBytes(4).toString('hex')}`
   if (isPostgres) {
     const url = process.env['TEST_POSTGRES_RUN_URL'] ?? ''
     await once({ type: 'postgres', url }, `CREATE SCHEMA ${name}`)
-    // So that a test's own SQL needs not name the schema.
+    // So that SQL of a test does not need to name the schema.
     const { options: own = '', max = 4 } = Object(Object(options).extra) as {
       readonly options?: string
       readonly max?: number
@@ -58,12 +58,12 @@ async function once(options: DataSourceOptions, sql: string): Promise<void> {
   await dataSource.destroy()
 }
 
-/** A test's own SQL, in which names are quoted as the standard has it. */
+/** Converts SQL of a test, whose identifiers are in double quotes (standard SQL), to the database's syntax. */
 export function sqlOf(text: string): string {
   return isMariadb ? text.replaceAll('"', '`') : text
 }
 
-/** Hands statements and lines of the log on, and prints nothing. */
+/** Logger that passes statements and log lines to the callbacks and prints nothing. */
 export function recorder(onQuery: (sql: string) => void, onLog: (line: string) => void = () => {}): Logger {
   return {
     logQuery: onQuery,

@@ -9,15 +9,15 @@ import { createDataSource, leg, recorder, sqlOf } from './leg'
 import { canariesIn, languages, messages, notes, users, vaults } from './seed'
 import { shuffleColumns } from './vary'
 
-/** A running service over a database of its own. */
+/** A running service with its own database. */
 export interface World {
   readonly url: string
   readonly app: Koa
   readonly dataSource: DataSource
   readonly mounted: Mounted
-  /** Runs a test's own SQL, its names in double quotes. */
+  /** Runs SQL of a test. Identifiers are in double quotes. */
   readonly sql: (text: string) => Promise<readonly Record<string, unknown>[]>
-  /** SQL statements since the last call. */
+  /** Returns the SQL statements that were logged since the last call. */
   readonly statements: () => readonly string[]
   /** Errors that reached Koa's `error` event. */
   readonly faults: readonly unknown[]
@@ -31,19 +31,19 @@ export interface WorldOptions {
   readonly source?: Partial<DataSourceOptions>
   /** Fills the database before the service is mounted. */
   readonly seed?: (dataSource: DataSource) => Promise<void>
-  /** Declares the columns of all entities in another order: `vary.ts`. Default: the leg's. */
+  /** Seed for the order in which the columns of all entities are declared: `vary.ts`. Default: `leg.seed`. */
   readonly columnOrder?: number
-  /** Middleware of the application, before ours. */
+  /** Adds middleware before the mount. */
   readonly before?: (app: Koa) => void
-  /** Mounts in another way than `mountResources(app, dataSource, mount)`. */
+  /** Mounts the resources. Default: `mountResources(app, dataSource, mount)`. */
   readonly mountOn?: (app: Koa, dataSource: DataSource) => Mounted
 }
 
-/** Opens a world on the leg's database, by default the one of `seed.ts`, and serves it on a free port. */
+/** Creates and fills a database (by default with the rows of `seed.ts`) and serves it on a free port. */
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const statements: string[] = []
   const logged: string[] = []
-  // A mount looks at its settings in its own time.
+  // The mount reads the database settings asynchronously, at an unpredictable time: these statements are not recorded.
   const record = (sql: string): void => void (isAboutSettings(sql) || statements.push(sql))
   const log = (line: string): void => void logged.push(line)
   shuffleColumns(options.columnOrder ?? leg.seed)
@@ -53,13 +53,13 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const faults: unknown[] = []
   app.on('error', (error) => faults.push(error))
   const requireNoCanary = (): void => {
-    const told = canariesIn(inspect([faults, logged], { depth: 8, maxStringLength: null }))
-    if (told !== '') throw new Error(`an error event or a log line tells ${told}`)
+    const found = canariesIn(inspect([faults, logged], { depth: 8, maxStringLength: null }))
+    if (found !== '') throw new Error(`an error event or a log line contains the hidden value ${found}`)
   }
   options.before?.(app)
   const mounted = options.mountOn?.(app, dataSource) ?? mountResources(app, dataSource, options.mount)
   const server = createServer(app.callback())
-  // Longer than a test thinks between two requests: a connection that is closed just when it is used again is no answer.
+  // Longer than any pause of a test: a request on a connection that the server is closing would fail.
   server.keepAliveTimeout = 60_000
   return {
     url: await listen(server),
@@ -77,7 +77,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   }
 }
 
-/** An initialized data source on an empty database of its own. */
+/** Creates and initializes a data source with a new empty database. */
 export async function openDataSource(
   given: DataSourceOptions['entities'],
   onQuery: (sql: string) => void = () => {},
@@ -98,7 +98,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** @param toRow writes a row of a resource for a world whose keys are others */
+/** Inserts the rows of `seed.ts`. @param toRow converts a row, for entities with another key type */
 export async function seedWorld(
   dataSource: DataSource,
   toRow: (resource: string, row: object) => unknown = (_, row) => row,

@@ -10,9 +10,9 @@ import { buildDateTimeReader, isInstantColumn } from './instants'
 import { arrayTypes, buildParser, parserOidOf } from './parsed'
 import { preparePools } from './pools'
 
-/** Types that are read as PostgreSQL's text: pg would parse them into objects, and a date into a local date-time. */
+/** Types that are read as text (`::text`): pg would parse them into objects, and a date into a local date-time. */
 const readAsText: ReadonlySet<string> = new Set(['date', 'interval', 'point', 'circle'])
-/** Statement that tells whether the default collation converts the case of letters beyond ASCII. */
+/** Query for whether the default collation converts the case of non-ASCII letters. */
 const collationQuery = `SELECT lower('É') = 'é' AS "folds"`
 /** Types for which `octet_length` works without a cast. */
 const octetLengthTypes: ReadonlySet<string> = new Set([
@@ -23,14 +23,14 @@ const octetLengthTypes: ReadonlySet<string> = new Set([
 const tsqueryStackRoutine = 'pushOpStack'
 
 /**
- * SQLSTATEs of rules that the application has made: WITH CHECK OPTION (44), and what triggers raise: class 45 and the
- * classes that the SQL standard leaves to implementations. Of these PostgreSQL uses P0 for PL/pgSQL, which is included,
- * and the excluded ones for faults of its own.
+ * SQLSTATEs of rules that the application defines in the database: WITH CHECK OPTION (class 44), and errors that
+ * triggers raise: class 45 and the implementation-defined classes. Of the latter, PostgreSQL itself uses P0 for errors
+ * of PL/pgSQL, which is included, and 53, 54, 55, 57, 58, 72 and XX for its own errors, which are excluded.
  */
 const refusalStates = /^(44|45|(?!5[34578]|72|XX)[5-9I-Z])/
 /**
- * Functions that report a missing privilege (42501) because of the values: of row level security, and of RAISE in
- * PL/pgSQL. Other functions report what the role itself may not do, which is a fault.
+ * Functions of PostgreSQL that report insufficient privilege (42501) because of the values: row-level security, and
+ * RAISE in PL/pgSQL. If another function reports it, the role lacks a privilege, which is a server error (500).
  */
 const refusingRoutines: ReadonlySet<string> = new Set(['ExecWithCheckOptions', 'exec_stmt_raise'])
 
@@ -44,7 +44,7 @@ const driverMessages =
 export const postgres: Dialect = {
   equalsAny: (_, column, values) => inList(column, values),
   equalsAnyRow: (_, columns, rows) => inRows(columns, rows),
-  // A date column needs no truncation, but the values of a computed one may have a time.
+  // A date column needs no truncation, but the expression of a computed column may return a timestamp.
   truncated: (stored, column, digits) => {
     const { type } = stored.valueColumn
     if (type === 'date') return isComputed(stored.column) ? `CAST(${column} AS date)` : column
@@ -58,9 +58,10 @@ export const postgres: Dialect = {
   written: (_, stored) => stored,
   assigned: moneySql,
   compared: (_, column) => column,
-  // PostgreSQL infers the type of a parameter from the column. That of a computed column need not be the declared one.
+  // PostgreSQL infers the type of a parameter from the column. A computed column may have another type than the entity
+  // declares, so its placeholder has no cast.
   operand: ({ column }, placeholder) => (isComputed(column) ? placeholder : moneySql(column, placeholder)),
-  // pg omits the seconds of a UTC offset, which local times had before standard time zones were introduced.
+  // pg omits the seconds of a UTC offset. Local times before the introduction of standard time zones have such offsets.
   parameter: (value) => {
     if (Array.isArray(value)) return value.map(postgres.parameter)
     return value instanceof Date ? localText(value) : value
@@ -69,8 +70,8 @@ export const postgres: Dialect = {
     const lossless = losslessSql(stored, column)
     return parserOidOf(stored) === undefined ? lossless : `${lossless}::text`
   },
-  // For text and binary values octet_length does not decompress the value. As float8, because a sum may exceed an
-  // integer.
+  // For text and binary values, octet_length does not decompress the value. The result is cast to float8, because the
+  // sum of several may exceed the type integer.
   bytes: ({ valueColumn: { type, isArray } }, column) =>
     `octet_length(${octetLengthTypes.has(String(type)) && !isArray ? column : `${column}::text`})::float8`,
   readBack: (stored, dataSource) => {
@@ -80,8 +81,8 @@ export const postgres: Dialect = {
     return isInstantColumn(stored) ? buildDateTimeReader(stored, dataSource).read : undefined
   },
   shown: (stored, dataSource) => (isInstantColumn(stored) ? buildDateTimeReader(stored, dataSource).shown : undefined),
-  // PostgreSQL's text form of a value is exact, and a parameter is parsed as the type of the column: invalid text is an
-  // error.
+  // The text form of a value in PostgreSQL is exact. A parameter is parsed as the type of the column, so that an
+  // invalid text in a cursor raises an error.
   cursorSql: (stored, column) => {
     const isMoney = stored.valueColumn.type === 'money' && !isComputed(stored.column)
     return {
@@ -114,7 +115,7 @@ export const postgres: Dialect = {
         ? ['query_timeout gives up on writes that PostgreSQL may still commit: set statement_timeout instead']
         : []),
       ...(setting?.['statement_timeout'] === '0'
-        ? ['no statement_timeout is set: a statement of the application may hold its connection for ever']
+        ? ['no statement_timeout is set: statements of the application may hold their connections forever']
         : []),
       ...(collation?.['folds'] === false
         ? ["the database's collation is C: ilike ignores the case of ASCII letters only"]
@@ -128,9 +129,9 @@ export const postgres: Dialect = {
   discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
   // Data exceptions (class 22) quote the value.
   withoutValues: ({ code = '', message }) => (code.startsWith('22') ? message.replace(quoted, '"…"') : message),
-  // Again: deadlock, serialization failure, stale prepared statement. Unavailable: connection exceptions (08),
-  // insufficient resources (53), shutdown (57P0x), lock not available, idle or transaction timeout, read-only server,
-  // errors of pg.
+  // `again`: deadlock (40P01), serialization failure (40001), outdated prepared statement. `unavailable`: connection
+  // exceptions (08), insufficient resources (53), shutdown (57P0x), lock not available (55P03), idle or transaction
+  // timeout (25P03, 25P04), read-only server (25006), errors of pg without a code.
   transientErrorOf: (error) => {
     const { code = '', message } = error
     if (code === '40P01' || code === '40001' || isPreparedStatementError(error)) return 'again'
@@ -159,8 +160,8 @@ export const postgres: Dialect = {
 }
 
 /**
- * Placeholder for a value of a column. `money` is converted from a number, because the decimal separator of its text
- * depends on `lc_monetary`. What a transformer returns is up to the application.
+ * Expression for a value of a column: the placeholder, for `money` with a cast from a number, because the decimal
+ * separator of its text form depends on `lc_monetary`. The result of a transformer is bound without a cast.
  */
 function moneySql(column: ColumnMetadata, placeholder: string): string {
   const { type, isArray, transformer } = referencedValueColumn(column)
@@ -195,8 +196,8 @@ function matcherOf(message: string, detail: string): (value: unknown) => boolean
 }
 
 /**
- * Text of local time and UTC offset. A column without time zone stores the local time, one with time zone also uses the
- * offset.
+ * Local time with its UTC offset, as text. A column of type `timestamp` ignores the offset and stores the local time; a
+ * `timestamptz` column uses both.
  */
 function localText(instant: Date): string {
   const behindUtc = millisecondsBehindUtc(instant)

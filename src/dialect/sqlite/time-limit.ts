@@ -17,7 +17,7 @@ export class TimeLimitError extends Error {
 
 /**
  * Predicate that is always true, and that aborts the statement when its time limit is exceeded.
- * @param column a column of the table for whose rows the time is checked
+ * @param column a column; the time is checked for each row of its table that SQLite evaluates
  */
 export function whileInTime(column: string): string {
   return `${functionName}(${column})`
@@ -25,8 +25,8 @@ export function whileInTime(column: string): string {
 
 /**
  * Defines the SQL function on a connection. better-sqlite3 runs a statement synchronously and cannot interrupt it; only
- * a function that the statement itself calls can abort it. The time is measured from the first call in a turn of the
- * event loop, or in a statement of {@link timeAlone}.
+ * a function that the statement itself calls can abort it. The time is measured from the first call of the function in
+ * the current iteration of the event loop; for a statement that {@link timeAlone} wraps, from its own first call.
  */
 export function addTimeLimit(driver: Driver, milliseconds: number): void {
   const { databaseConnection } = driver as Driver & { readonly databaseConnection?: Connection }
@@ -44,7 +44,7 @@ export function addTimeLimit(driver: Driver, milliseconds: number): void {
   })
 }
 
-/** Time of the first call; undefined before it. One for the process, because better-sqlite3 runs one statement at a time. */
+/** Time of the first call; undefined before it. Global, because better-sqlite3 runs one statement at a time. */
 let start: number | undefined
 let willReset = false
 const resetStart = (): void => {
@@ -53,8 +53,9 @@ const resetStart = (): void => {
 }
 
 /**
- * Makes a prepared statement of better-sqlite3 measure its own time, without that of the statements that have run before
- * it in the same turn of the event loop. Only statements that call the SQL function are changed.
+ * Restarts the time measurement whenever a prepared statement of better-sqlite3 runs, so that statements that ran
+ * before it in the same iteration of the event loop do not count. Other statements than those with the SQL
+ * function are not changed.
  */
 export function timeAlone(statement: PreparedStatement, sql: string): PreparedStatement {
   if (!sql.includes(functionName)) return statement

@@ -54,7 +54,7 @@ export async function requireDepth(
 }
 
 /**
- * Limits the work of a move in a closure table, and the depth that the node's descendants get by it.
+ * Limits the number of rows that a move changes in a closure table, and the new depth of the moved nodes.
  * @param node the node before its position changes
  * @throws {ApiError} `bad-values`
  */
@@ -72,7 +72,7 @@ export async function requireBoundedMove(
   if (size * (lineage - 1 + newAncestors) > maxMovedRows) {
     throw refusal(resource, `would change more than ${maxMovedRows} rows of the closure table`)
   }
-  // A subtree of few nodes cannot be too high.
+  // A subtree of `size` nodes has at most `size - 1` levels below its root: no query is needed if these are allowed.
   if (newAncestors + size - 1 <= maxDepth) return
   const height = (await maxLineage(session, table, node)) - lineage
   if (newAncestors + height > maxDepth) throw tooDeep(resource, height > 0 ? ' or its descendants' : '')
@@ -80,7 +80,7 @@ export async function requireBoundedMove(
 
 /**
  * Checks that a nested set has no other root: TypeORM supports only one.
- * @param node the node without a parent; undefined for a new one
+ * @param node the node that is or becomes the root; undefined for one that is not inserted yet
  * @throws {ApiError} `bad-values`
  */
 export async function requireOneRoot(
@@ -96,9 +96,9 @@ export async function requireOneRoot(
 }
 
 /**
- * Checks again that a nested set has one root, after a root has been inserted. MySQL locks the rows of a table: on an
- * empty one, at the isolation level READ COMMITTED, several transactions hold the lock and insert a root. The root that
- * each has inserted makes the lock exclusive.
+ * Checks again, after the INSERT of a root, that a nested set has only one. MySQL locks existing rows, not the table:
+ * on an empty table, at the isolation level READ COMMITTED, several transactions can take the lock and insert a root.
+ * The second lock waits for the rows that the other transactions have inserted.
  * @throws {ApiError} `bad-values`
  */
 export async function requireStillOneRoot(

@@ -22,8 +22,9 @@ import {
 import { lockTree, readNodes, type TreeNode, type TreeTable, treeTableOf } from './table'
 
 /**
- * Writes nodes of a tree: first the record, as for other entities, and then the position that TypeORM stores for it,
- * computed from the parent keys in the database. TypeORM's own `save` stores wrong positions for some moves.
+ * Writes nodes of a tree: first the record, as for other entities, then its position (nested set, materialized path or
+ * closure table), which is computed from the parent keys in the database. TypeORM's own `save` stores wrong positions
+ * for some moves.
  */
 export const treeWriter: Writer = {
   insert: (session, resource, changes) =>
@@ -87,12 +88,12 @@ type Work<T> = (session: DbTransaction, table: TreeTable, bookkeeping: Bookkeepi
 
 /**
  * Runs `work` in a transaction in which no other request can write to the tree, because the position of a node depends
- * on those of other nodes. Databases with several connections lock the table.
+ * on those of other nodes. The table is locked, unless the data source has a single connection (SQLite).
  */
 function inTree<T>(session: Parameters<Writer['insert']>[0], { metadata }: Resource, work: Work<T>): Promise<T> {
   const { dataSource } = session
   const bookkeeping = bookkeepings[metadata.treeType ?? '']
-  if (bookkeeping === undefined) throw new Error(`${metadata.name} is a tree of an unknown type, ${metadata.treeType}`)
+  if (bookkeeping === undefined) throw new Error(`${metadata.name} has the unsupported tree type ${metadata.treeType}`)
   const table = treeTableOf(metadata, dataSource)
   return transact(session, async (inner) => {
     await lockTree(inner, table)
@@ -142,11 +143,14 @@ async function readParent(
   if (parent === undefined) return undefined
   const [node] = await readNodes(session, table, table.reference, parent)
   if (node === undefined)
-    throw new ApiError('conflict', `the parent of this ${table.metadata.name.toLowerCase()} was deleted meanwhile`)
+    throw new ApiError(
+      'conflict',
+      `the parent of this ${table.metadata.name.toLowerCase()} was deleted in the meantime`,
+    )
   return node
 }
 
-/** Whether an update has changed what the position of a node depends on. */
+/** Whether an update has changed a column on which the position of the node depends. */
 function hasMoved({ containsReference }: Bookkeeping, before: TreeNode, after: TreeNode): boolean {
   if (!isSame(before.parent, after.parent)) return true
   return containsReference === true && !isSame(before.reference, after.reference)
