@@ -5,30 +5,33 @@ import { maxTimerMs } from '../timers'
 import { ConnectionQueue } from './connection-queue'
 import type { StatementCache } from './statement-cache'
 
-/** What all sessions of a mount share. */
+/** Settings that all sessions of a mount share. */
 export interface SessionSettings {
   readonly dataSource: DataSource
-  /** How long a request waits for a connection, in milliseconds. */
+  /** Maximum time that a request waits for a connection, in milliseconds. */
   readonly waitLimit: number
-  /** How long a statement of this service may take, in milliseconds; Infinity for no limit. */
+  /** Maximum time that a statement of this service may take, in milliseconds; Infinity for no limit. */
   readonly timeLimit: number
-  /** Compiled statements. */
+  /** Cache of compiled statements. */
   readonly statements: StatementCache
 }
 
-/** Where the statements of a request run: on any connection of the data source, or on the connection of a transaction. */
+/** Context in which statements run: any connection of the data source, or the connection of a transaction. */
 export interface DbSession extends SessionSettings {
-  /** The connection of a transaction. */
+  /** Connection of the transaction; undefined outside of transactions. */
   readonly runner: QueryRunner | undefined
   /** Whether statements may run on a replica, which may lack the latest writes. */
   readonly replica: boolean
-  /** The client that waits for the result of reading; undefined if the work is done even if the client disconnects. */
+  /** Client of a read, which is cancelled when it disconnects; undefined for work that is completed in any case. */
   readonly client: WaitingClient | undefined
-  /** What the statements of a request have cost; undefined if nothing is measured. */
+  /** Costs of the request's statements so far; undefined if they are not measured. */
   readonly trace: Trace | undefined
 }
 
-/** Creates a session outside of transactions. All have the same properties in the same order, which V8 reads fastest. */
+/**
+ * Creates a session outside of transactions. All sessions have the same properties in the same order, because V8 reads
+ * such objects fastest.
+ */
 export function openSession(
   { dataSource, waitLimit, timeLimit, statements }: SessionSettings,
   client?: WaitingClient,
@@ -37,20 +40,20 @@ export function openSession(
   return { dataSource, waitLimit, timeLimit, statements, runner: undefined, replica: false, client, trace }
 }
 
-/** The HTTP response that a client waits for. It is closed when the client closes its connection. */
+/** HTTP response that a client waits for. It is closed when the client closes its connection. */
 export interface WaitingClient {
   readonly destroyed: boolean
   readonly once: (event: 'close', listener: () => void) => unknown
   readonly off: (event: 'close', listener: () => void) => unknown
 }
 
-/** A session inside a transaction. */
+/** Session inside a transaction. */
 export type DbTransaction = DbSession & { readonly runner: QueryRunner }
 
-/** Does work in the session's connection, or in one of its own that is given back afterwards. */
+/** Runs `work` on the connection of the session's transaction, or else on a new one, which is released afterwards. */
 export async function withQueryRunner<T>(session: DbSession, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
   if (session.runner !== undefined) return work(session.runner)
-  // Where all share one connection, it is the lock that they wait for.
+  // If all requests share one connection, they wait for its lock, and need no queue.
   const runner = dialectOf(session.dataSource).sharesConnection
     ? newRunner(session)
     : await connectionQueueOf(session).take(limitOf(session))
@@ -61,17 +64,20 @@ export async function withQueryRunner<T>(session: DbSession, work: (runner: Quer
   }
 }
 
-/** Runs a statement in a connection that the next statement may have from this one. */
-export async function withPooledRunner<T>(session: DbSession, ask: (runner: QueryRunner) => Promise<T>): Promise<T> {
-  if (dialectOf(session.dataSource).sharesConnection) return withQueryRunner(session, ask)
-  const handover = connectionQueueOf(session)
-  const runner = await handover.take(limitOf(session))
+/** Runs a statement on a pooled connection, and passes the connection to the next waiting statement. */
+export async function withPooledRunner<T>(
+  session: DbSession,
+  runQuery: (runner: QueryRunner) => Promise<T>,
+): Promise<T> {
+  if (dialectOf(session.dataSource).sharesConnection) return withQueryRunner(session, runQuery)
+  const queue = connectionQueueOf(session)
+  const runner = await queue.take(limitOf(session))
   try {
-    const result = await ask(runner)
-    handover.give(runner)
+    const result = await runQuery(runner)
+    queue.give(runner)
     return result
   } catch (error) {
-    // It may be the connection that is broken.
+    // The connection may be broken, so it is not passed to the next statement.
     await runner.release()
     throw error
   }
@@ -89,7 +95,7 @@ function newRunner({
   return runner
 }
 
-/** Those who wait for a replica take no place from those who wait for the primary. */
+/** Separate queues, so that statements waiting for a replica do not delay statements waiting for the primary. */
 interface ConnectionQueues {
   readonly primary: ConnectionQueue
   readonly replica: ConnectionQueue
@@ -97,7 +103,10 @@ interface ConnectionQueues {
 
 const connectionQueues = new WeakMap<DataSource, ConnectionQueues>()
 
-/** Those who wait for the pools that a data source has from now on: what was asked of those of before may never come. */
+/**
+ * Creates new queues for the pools that a data source has now. Connections requested from earlier pools, which are
+ * destroyed, may never arrive.
+ */
 export function renewConnectionQueues({
   dataSource,
   timeLimit,
@@ -107,20 +116,23 @@ export function renewConnectionQueues({
     await runner.connect()
     return runner
   }
-  const renewed = {
+  const queues = {
     primary: new ConnectionQueue(() => connect(false)),
     replica: new ConnectionQueue(() => connect(true)),
   }
-  connectionQueues.set(dataSource, renewed)
-  return renewed
+  connectionQueues.set(dataSource, queues)
+  return queues
 }
 
 function connectionQueueOf(session: DbSession): ConnectionQueue {
-  const { primary, replica: ofReplica } = connectionQueues.get(session.dataSource) ?? renewConnectionQueues(session)
-  return session.replica ? ofReplica : primary
+  const { primary, replica: replicaQueue } = connectionQueues.get(session.dataSource) ?? renewConnectionQueues(session)
+  return session.replica ? replicaQueue : primary
 }
 
-/** Takes back what a transaction has done. A connection that cannot would do it in the name of who has it next: it is closed. */
+/**
+ * Rolls a transaction back. If this fails, closes the connection, because its open transaction would leak into the next
+ * request.
+ */
 export async function rollBack({ dataSource }: DbSession, runner: QueryRunner): Promise<void> {
   try {
     await runner.rollbackTransaction()

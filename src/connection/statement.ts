@@ -10,10 +10,10 @@ import { toLoggable } from './database-error'
 import { type DbSession, type DbTransaction, rollBack, withPooledRunner, withQueryRunner } from './db-session'
 import type { Statement } from './statement-cache'
 
-/** A row as the driver hands it out: an object, or an array, whose columns are named by their position. */
+/** A row as the driver returns it: an object or an array. The key of each column is its position in the SELECT. */
 export type RawRow = Readonly<Record<number, unknown>>
 
-/** Runs a statement: without entities, events and transactions. */
+/** Runs a statement, without building entities, firing events or starting a transaction. */
 export function execute(
   session: DbSession,
   statement: Statement,
@@ -21,58 +21,64 @@ export function execute(
 ): Promise<QueryResult<RawRow>> {
   const { dataSource, trace } = session
   const parameters = toDriverParameters(dataSource, statement, values)
-  const ask = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
+  const runQuery = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
   const runner = session.runner ?? sharedRunner(dataSource)
-  const asked = (): Promise<QueryResult> =>
-    runner === undefined ? withPooledRunner(session, (own) => whileAwaited(session, own, ask)) : ask(runner)
-  return trace === undefined ? asked() : traced(trace, asked)
+  const run = (): Promise<QueryResult> =>
+    runner === undefined
+      ? withPooledRunner(session, (pooledRunner) => runForClient(session, pooledRunner, runQuery))
+      : runQuery(runner)
+  return trace === undefined ? run() : traced(trace, run)
 }
 
-/** Runs a statement for a client, and has the database end it when the client closes its connection. */
-async function whileAwaited<T>(
+/**
+ * Runs a statement, and lets the database cancel it when the client closes its connection.
+ * @throws {ApiError} `unavailable` if the client has closed its connection
+ */
+async function runForClient<T>(
   { dataSource, client }: DbSession,
   runner: QueryRunner,
-  ask: (runner: QueryRunner) => Promise<T>,
+  runQuery: (runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
   const { cancel } = dialectOf(dataSource)
-  if (client === undefined || cancel === undefined) return ask(runner)
+  if (client === undefined || cancel === undefined) return runQuery(runner)
   if (client.destroyed) throw clientGone()
   let isDone = false
-  let cancelled: Promise<void> | undefined
+  let cancellation: Promise<void> | undefined
   const cancelUntilDone = async (): Promise<void> => {
     const connection: unknown = await runner.connect()
-    // One may come between two statements that are sent for this one.
+    // A cancellation has no effect if it arrives between two statements that the driver sends for this one, so it is
+    // repeated.
     while (!isDone) {
       await cancel(dataSource.driver, connection)
       if (!isDone) await setTimeout(cancelIntervalMs)
     }
   }
   const onClose = (): void => {
-    // Without a cancellation the statement ends at its time limit.
-    cancelled = cancelUntilDone().catch(() => undefined)
+    // If the cancellation fails, the statement ends at its time limit.
+    cancellation = cancelUntilDone().catch(() => undefined)
   }
   client.once('close', onClose)
   try {
-    return await ask(runner)
+    return await runQuery(runner)
   } catch (error) {
-    throw cancelled === undefined ? error : clientGone()
+    throw cancellation === undefined ? error : clientGone()
   } finally {
     isDone = true
     client.off('close', onClose)
-    // Else the next statement on this connection could be the one that is ended.
-    await cancelled
+    // Otherwise a late cancellation could end the next statement on this connection.
+    await cancellation
   }
 }
 
-/** Time between two cancellations of one statement. */
+/** Time between two cancellations of the same statement, in milliseconds. */
 const cancelIntervalMs = 50
 
-/** Nobody receives it. */
+/** Creates the error that ends a request whose client has disconnected. Its response is never received. */
 function clientGone(): ApiError {
   return unavailable('the client has closed its connection')
 }
 
-/** Does work in one transaction: the session's own, or a new one that is rolled back when the work throws. */
+/** Runs `work` in the transaction of the session, or else in a new one, which is rolled back if `work` throws. */
 export function transact<T>(session: DbSession, work: (session: DbTransaction) => Promise<T>): Promise<T> {
   return withQueryRunner(session, async (runner) => {
     const transaction = { ...session, runner }
@@ -91,19 +97,19 @@ export function transact<T>(session: DbSession, work: (session: DbTransaction) =
 
 async function commit({ dataSource, runner }: DbTransaction): Promise<void> {
   await runner.commitTransaction().catch((error: unknown) => {
-    // A deferred constraint speaks at the end.
+    // The transaction was not committed: for example, COMMIT checks deferred constraints.
     if (runner.isTransactionActive) throwWriteError(error)
-    // It is committed: nothing may be answered that says otherwise, nor may it be done again.
-    throw new Error('a subscriber has thrown after the commit', { cause: toLoggable(error, dataSource) })
+    // The transaction was committed. The error must not be one that refuses the write or makes it run again.
+    throw new Error('a subscriber has thrown an error after the commit', { cause: toLoggable(error, dataSource) })
   })
 }
 
-/** A statement that writes has failed, and nothing is written. */
+/** Error of the database for an INSERT, UPDATE, DELETE or COMMIT. Nothing was written. */
 export class WriteError extends Error {
   override readonly name = 'WriteError'
 }
 
-/** As {@link execute}, for INSERT, UPDATE and DELETE. @throws {WriteError} for what the database says against it */
+/** Runs an INSERT, UPDATE or DELETE like {@link execute}. @throws {WriteError} if the database rejects it */
 export async function executeWrite(
   session: DbSession,
   statement: Statement,
@@ -112,7 +118,7 @@ export async function executeWrite(
   return execute(session, statement, values).catch(throwWriteError)
 }
 
-/** @throws {WriteError} */
+/** Throws an error of the database as a `WriteError`, and any other error unchanged. @throws {WriteError} */
 export function throwWriteError(cause: unknown): never {
   throw isQueryFailure(cause) ? new WriteError(cause.message, { cause }) : cause
 }

@@ -30,22 +30,24 @@ import { fetchPage } from './page'
 import type { ResourceRequest, Service } from './service'
 import { readAndUpdate, updateInOneStatement } from './update'
 
-/** What one method does; the access rule has let it pass. */
+/** Handles one HTTP method. It runs after the checks of the access rule. */
 export type Action = (service: Service, request: ResourceRequest, principal: Principal) => Promise<HttpResponse>
 
-export const list: Action = async (service, { resource, session, querystring, collection, held }) => {
+export const list: Action = async (service, { resource, session, querystring, collection, held: responseMemory }) => {
   const errors = new FieldErrors()
   const request = parseListRequest(querystring, resource.optionalParameters, service.limits, errors)
-  const plan = parseListQuery(resource, request, service, errors)
-  const { values } = plan.cursor ?? {}
-  if (values !== undefined && !areCursorValues(session.dataSource, plan, values))
+  const query = parseListQuery(resource, request, service, errors)
+  const { values } = query.cursor ?? {}
+  if (values !== undefined && !areCursorValues(session.dataSource, query, values))
     errors.add('after', invalidCursorMessage)
   errors.raise('bad-query')
   try {
-    const page = await readFromReplica(session, (from) => fetchPage(service, from, plan, request, held))
+    const page = await readFromReplica(session, (readSession) =>
+      fetchPage(service, readSession, query, request, responseMemory),
+    )
     return jsonResponse(200, renderEnvelope(resource, request, page, collection))
   } catch (error) {
-    if (!(await isCausedByQueryValue(error, session, plan))) throw error
+    if (!(await isCausedByQueryValue(error, session, query))) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter, or of "after"')
   }
 }
@@ -60,26 +62,26 @@ export const create: Action = async (service, request, principal) => {
     await requireReferences(session, resource, { changes, stored: undefined }, errors)
     return insertRow(session, resource, await hashPasswords(service, request, principal, changes))
   })
-  // A comma, between the values of a key of several, may stand in a path.
+  // A comma separates the values of a composite key. It need not be encoded in a path.
   const key = jsonRendererOf(resource.key, resource, session.dataSource)(saved.raw)
   const segment = encodeURIComponent(String(key)).replaceAll('%2C', ',')
-  return answerSaved(201, saved, { Location: `${collection}${segment}/` })
+  return savedResponse(201, saved, { Location: `${collection}${segment}/` })
 }
 
 export const read: Action = async ({ limits }, request) => {
-  const { resource, session, headers, held } = request
+  const { resource, session, headers, held: responseMemory } = request
   const { dataSource } = session
-  const raw = await readFromReplica(session, (from) => readItem(from, request, limits))
+  const raw = await readFromReplica(session, (readSession) => readItem(readSession, request, limits))
   const { json, tag } = renderStoredRaw(resource, dataSource, raw)
   if (!holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(resource)
   if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return notModifiedResponse(tag)
   if (!resource.lifecycle.load) return jsonResponse(200, json, { ETag: tag })
-  // Listeners may take their time.
+  // Listeners may be slow: the memory of a long row is counted while they run.
   const bytes = bytesOf(raw)
-  if (bytes >= minCountedLength) held().reserve(bytes)
+  if (bytes >= minCountedLength) responseMemory().reserve(bytes)
   const row = rowReaderOf(resource.columns, dataSource)(raw)
-  const [shown = row] = await afterLoad(session, resource, [row])
-  return jsonResponse(200, JSON.stringify(recordRenderer(resource)(shown)), { ETag: tag })
+  const [loaded = row] = await afterLoad(session, resource, [row])
+  return jsonResponse(200, JSON.stringify(recordRenderer(resource)(loaded)), { ETag: tag })
 }
 
 export const update: Action = async (service, request, principal) => {
@@ -91,7 +93,7 @@ export const update: Action = async (service, request, principal) => {
       (await updateInOneStatement(request, principal, body)) ?? readAndUpdate(service, request, principal, body),
   )
   if (updated === undefined) throw notFound(request)
-  return answerSaved(200, updated)
+  return savedResponse(200, updated)
 }
 
 export const remove: Action = async (_, request, principal) => {
@@ -105,21 +107,23 @@ export const remove: Action = async (_, request, principal) => {
 }
 
 /**
- * Reads the body of a write, and reserves memory for a response that shows all of it: once the write is done, its response must be sent.
- * @throws {ApiError} for a body that cannot be read, and `unavailable`
+ * Reads and parses the body of a write. Memory for a response with all of its values is reserved here, because the
+ * response must be sent once the write is done.
+ * @throws {ApiError} `unavailable`, and the errors of a body that cannot be read
  */
 async function readBody({ limits }: Service, request: ResourceRequest): Promise<Body> {
   const payload = await request.readPayload(limits.body)
-  // What the application's own body parser has read without a declared length is counted as the most that this service reads.
-  const declared = Number(request.headers['content-length'] ?? limits.body)
-  const size = 'bytes' in payload ? payload.bytes.length : declared
-  // Most bodies are small, and are not worth counting.
+  // The size of a body that the application's own body parser has read is known only from its `Content-Length`. Without
+  // this header, the body counts as the maximum, `limits.body`.
+  const declaredSize = Number(request.headers['content-length'] ?? limits.body)
+  const size = 'bytes' in payload ? payload.bytes.length : declaredSize
+  // Most bodies are too small to be counted.
   if (size >= minCountedLength) request.held().reserve(size)
   return parseBody(payload, limits)
 }
 
-/** Answers with a record, and the tag of what is stored. */
-function answerSaved(
+/** Builds the response to a write: the record, and the ETag of the stored values. */
+function savedResponse(
   status: 200 | 201,
   { json, tag }: WrittenRecord,
   headers: HttpResponse['headers'] = {},

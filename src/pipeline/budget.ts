@@ -13,80 +13,90 @@ import type { Resource } from '../schema/registry'
 import { requireRow } from './found'
 import type { ResourceRequest } from './service'
 
-/** Rows of a page, in the order of their plan. */
+/** Rows of a page, in the order of the query that read them. */
 export interface PageRows {
-  /** By which they were read. */
-  readonly plan: ListQuery
-  /** Of the statement that has read them. Longer values are missing where listeners are to see the rows: they are read piece by piece. */
-  readonly room: ValueLimit
+  /** Query that read the rows. */
+  readonly query: ListQuery
+  /**
+   * Value limit of the statement that read the rows. If the resource has `@AfterLoad` listeners, longer values are
+   * still missing: `renderAfterLoad` reads them in pieces.
+   */
+  readonly valueLimit: ValueLimit
   readonly rows: readonly RawRow[]
   readonly hasMore: boolean
-  /** Whether it is the budget of bytes that has ended the page. */
+  /** Whether the limit of bytes has ended the page early. */
   readonly isCut: boolean
 }
 
-/** Rows whose sizes are known. */
+/** Rows of a page that were read together with their sizes. */
 interface MeasuredRows extends PageRows {
-  readonly room: number
+  readonly valueLimit: number
 }
 
-/** How often rows are read again that have grown while they were read. */
+/** Maximum number of attempts to read long rows, because rows can grow between two attempts. */
 export const readAttempts = 3
 
 /**
- * Reads the rows of a page, one more than it may have, within the budget of bytes. The first statement leaves out long values, and
- * says how long they are; only where there are any does a second one read as many rows as the budget has room for.
+ * Reads the rows of a page, within the limits of bytes. The first statement leaves out long values and returns their
+ * sizes. Only if it has left out any, a second statement reads as many rows as `limits.pageBytes` allows.
+ * @param query reads one row more than the page may have
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
 export async function readPage(
   session: DbSession,
-  plan: ListQuery,
+  query: ListQuery,
   limits: Limits,
-  held: () => ResponseMemory,
+  responseMemory: () => ResponseMemory,
 ): Promise<PageRows> {
-  const limit = plan.limit - 1
-  const room = valueLimitFor(session.dataSource, plan, plan.limit, limits.pageBytes)
-  const found = await readRaw(session, plan, room)
-  const hasMore = found.length > limit
-  const rows = hasMore ? found.slice(0, limit) : found
-  if (room === undefined || areShort(plan, rows, Math.min(room, limits.itemBytes))) {
-    return { plan, room, rows, hasMore, isCut: false }
+  const pageLength = query.limit - 1
+  const valueLimit = valueLimitFor(session.dataSource, query, query.limit, limits.pageBytes)
+  const readRows = await readRaw(session, query, valueLimit)
+  const hasMore = readRows.length > pageLength
+  const rows = hasMore ? readRows.slice(0, pageLength) : readRows
+  if (valueLimit === undefined || areShort(query, rows, Math.min(valueLimit, limits.itemBytes))) {
+    return { query, valueLimit, rows, hasMore, isCut: false }
   }
-  return readLong(session, plan, { plan, room, rows, hasMore, isCut: false }, limits, held)
+  return readLongRows(session, query, { query, valueLimit, rows, hasMore, isCut: false }, limits, responseMemory)
 }
 
-/** @param first what the first statement has read, long values left out */
-async function readLong(
+/**
+ * Reads as many rows of a page as the limits of bytes allow, with their long values.
+ * @param query the query of the request
+ * @param firstRead rows of the first statement, without their long values
+ * @throws {ApiError} `record-too-large`, `unavailable`
+ */
+async function readLongRows(
   session: DbSession,
-  plan: ListQuery,
-  first: MeasuredRows,
+  query: ListQuery,
+  firstRead: MeasuredRows,
   limits: Limits,
-  held: () => ResponseMemory,
+  responseMemory: () => ResponseMemory,
 ): Promise<PageRows> {
-  let page = first
+  let page = firstRead
   for (let attempt = 0; attempt < readAttempts; attempt++) {
-    const measure = measureOf(session.dataSource, page.plan, page.room)
-    const shown = page.rows.map((raw) => showableSize(measure, raw))
-    requireShowable(session, plan.resource, page.rows[0], shown[0], limits)
-    const rows = page.rows.slice(0, countWithin(shown, limits))
+    const measure = measureOf(session.dataSource, page.query, page.valueLimit)
+    const responseSizes = page.rows.map((raw) => responseSizeOf(measure, raw))
+    requireRecordSize(session, query.resource, page.rows[0], responseSizes[0], limits)
+    const rows = page.rows.slice(0, countRowsWithin(responseSizes, limits))
     const isCut = page.isCut || rows.length < page.rows.length
-    const next = isCut ? continued(session, plan) : plan
-    const hasPlaces = (next.cursor === undefined) === (page.plan.cursor === undefined)
+    const wantedQuery = isCut ? withTokenLinks(session, query) : query
+    // Links with tokens need cursor values, which only a query with a cursor reads.
+    const hasCursorValues = (wantedQuery.cursor === undefined) === (page.query.cursor === undefined)
     const hasMore = page.hasMore || isCut
-    if (plan.resource.lifecycle.load || (hasPlaces && rows.every(measure.isWhole))) {
-      return { plan: page.plan, room: page.room, rows, hasMore, isCut }
+    if (query.resource.lifecycle.load || (hasCursorValues && rows.every(measure.isWhole))) {
+      return { query: page.query, valueLimit: page.valueLimit, rows, hasMore, isCut }
     }
     const sizes = rows.map(measure.sizeOf)
-    held().reserve(sizes.reduce((sum, size) => sum + size, 0))
-    const again = { ...next, limit: sizes.length }
-    const room = valueLimitOf(Math.max(...sizes))
-    page = { plan: again, room, rows: await readRaw(session, again, room), hasMore, isCut }
+    responseMemory().reserve(sizes.reduce((sum, size) => sum + size, 0))
+    const nextQuery = { ...wantedQuery, limit: sizes.length }
+    const valueLimit = valueLimitOf(Math.max(...sizes))
+    page = { query: nextQuery, valueLimit, rows: await readRaw(session, nextQuery, valueLimit), hasMore, isCut }
   }
   throw growing()
 }
 
-/** Rows of which the budget has room, at least one. */
-function countWithin(sizes: readonly number[], { pageBytes, itemBytes }: Limits): number {
+/** Number of rows from the start of the page that fit into the limits of bytes; at least one. */
+function countRowsWithin(sizes: readonly number[], { pageBytes, itemBytes }: Limits): number {
   let sum = 0
   const end = sizes.findIndex((size, index) => {
     sum += size
@@ -95,37 +105,51 @@ function countWithin(sizes: readonly number[], { pageBytes, itemBytes }: Limits)
   return end < 0 ? sizes.length : end
 }
 
-/** The links of a page that is cut are tokens, where they can be: a page of a number is found by counting whole pages. */
-function continued({ dataSource }: DbSession, plan: ListQuery): ListQuery {
-  return plan.cursor === undefined && sortsAsKeyset(dataSource, plan) ? withKeysetPaging(plan) : plan
+/**
+ * Query for a page that was ended early. It uses keyset paging if possible, so that the links have tokens: a link by
+ * page number can only start at a multiple of the page length.
+ */
+function withTokenLinks({ dataSource }: DbSession, query: ListQuery): ListQuery {
+  return query.cursor === undefined && sortsAsKeyset(dataSource, query) ? withKeysetPaging(query) : query
 }
 
-/** Reads the row of an item. @throws {ApiError} `not-found`, `record-too-large`, `unavailable` */
+/**
+ * Reads the row of an item path, within the limits of bytes.
+ * @throws {ApiError} `not-found`, `record-too-large`, `unavailable`
+ */
 export async function readItem(session: DbSession, request: ResourceRequest, limits: Limits): Promise<RawRow> {
-  const { resource, held } = request
-  const plan = { resource, select: 'columns', cursor: undefined, ordering: [] } as const
-  let room = valueLimitFor(session.dataSource, plan, 1, limits.pageBytes)
+  const { resource, held: responseMemory } = request
+  const query = { resource, select: 'columns', cursor: undefined, ordering: [] } as const
+  let valueLimit = valueLimitFor(session.dataSource, query, 1, limits.pageBytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
-    const { raw } = await requireRow(request, session, 'columns', room)
-    if (room === undefined || areShort(plan, [raw], Math.min(room, limits.itemBytes))) return raw
-    const measure = measureOf(session.dataSource, plan, room)
-    requireShowable(session, resource, raw, showableSize(measure, raw), limits)
+    const { raw } = await requireRow(request, session, 'columns', valueLimit)
+    if (valueLimit === undefined || areShort(query, [raw], Math.min(valueLimit, limits.itemBytes))) return raw
+    const measure = measureOf(session.dataSource, query, valueLimit)
+    requireRecordSize(session, resource, raw, responseSizeOf(measure, raw), limits)
     if (measure.isWhole(raw)) return raw
     const size = measure.sizeOf(raw)
-    held().reserve(size)
-    room = valueLimitOf(size)
+    responseMemory().reserve(size)
+    valueLimit = valueLimitOf(size)
   }
   throw growing()
 }
 
-/** Bytes of a row's shown columns; infinite where its hidden ones, which answers do not depend on otherwise, are too long to be read. */
-function showableSize({ sizeOf, shownSizeOf }: RowMeasure, raw: RawRow): number {
-  const shown = shownSizeOf(raw)
-  return sizeOf(raw) - shown > maxRecordBytes ? Number.POSITIVE_INFINITY : shown
+/**
+ * Size of a row's shown long columns, in bytes. It is Infinity if the hidden columns exceed `maxRecordBytes`, because
+ * such a row cannot be read. Apart from this, the size of hidden columns does not affect responses.
+ */
+function responseSizeOf({ sizeOf, shownSizeOf }: RowMeasure, raw: RawRow): number {
+  const shownSize = shownSizeOf(raw)
+  return sizeOf(raw) - shownSize > maxRecordBytes ? Number.POSITIVE_INFINITY : shownSize
 }
 
-/** @throws {ApiError} `record-too-large` */
-function requireShowable(
+/**
+ * Checks the size of a record against `limits.itemBytes`. The error names the key of the record, unless `@AfterLoad`
+ * listeners may change the key.
+ * @param raw undefined for a page without rows
+ * @throws {ApiError} `record-too-large`
+ */
+function requireRecordSize(
   { dataSource }: DbSession,
   resource: Resource,
   raw: RawRow | undefined,
@@ -134,16 +158,15 @@ function requireShowable(
 ): void {
   if (raw === undefined || size <= itemBytes) return
   const key = resource.lifecycle.load ? undefined : jsonRendererOf(resource.key, resource, dataSource)(raw)
-  const which = key === undefined ? `a ${resource.name}` : `the ${resource.name} of id ${String(key)}`
-  const how = key === undefined ? '' : `; id__ne=${String(key)} leaves it out of a list`
-  const what = Number.isFinite(size)
-    ? `has ${size} bytes, more than the ${itemBytes} that a record may have to be shown`
+  const record = key === undefined ? `a ${resource.name}` : `the ${resource.name} with id ${String(key)}`
+  const problem = Number.isFinite(size)
+    ? `has ${size} bytes; a record in a response may have at most ${itemBytes}`
     : 'has more bytes than can be read'
-  const detail = `${which} ${what}${how}`
-  throw new ApiError('record-too-large', detail)
+  const advice = key === undefined ? '' : `; to leave it out of a list, add id__ne=${String(key)}`
+  throw new ApiError('record-too-large', `${record} ${problem}${advice}`)
 }
 
-/** Refuses a request whose rows are changed each time that they are read. */
+/** Creates the 503 for rows that were changed during each attempt to read them. */
 export function growing(): ApiError {
   return unavailable('the records were changed while they were read; try again')
 }

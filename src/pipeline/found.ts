@@ -15,20 +15,20 @@ import type { ResourceRequest } from './service'
 
 /**
  * Reads the record of an item path, as a row of the driver.
- * @param room maximum size of the values to read
+ * @param valueLimit maximum size of the values to read
  * @throws {ApiError} `not-found`
  */
 export async function requireRow(
   request: ResourceRequest,
   session: DbSession,
   select?: Query['select'],
-  room?: ValueLimit,
+  valueLimit?: ValueLimit,
 ): Promise<{ key: unknown; raw: RawRow }> {
   const { resource, segment = '' } = request
   const key = parseKey(resource, segment)
   if (key === undefined) throw notFound(request)
   try {
-    const raw = await readRawItem(session, resource, key, select, { room })
+    const raw = await readRawItem(session, resource, key, select, { valueLimit })
     if (raw !== undefined) return { raw, key }
   } catch (error) {
     // There is no record with an id that the database cannot read.

@@ -21,15 +21,15 @@ export async function renderAfterLoad(
   session: DbSession,
   page: PageRows,
   limits: Limits,
-  held: () => ResponseMemory,
+  responseMemory: () => ResponseMemory,
 ): Promise<readonly JsonRecord[]> {
-  const { resource } = page.plan
+  const { resource } = page.query
   const measure = measureOfPage(session, page)
   const pieces = piecesOf(page.rows, measure, limits.pageBytes)
-  reserve(pieces, held)
+  reserve(pieces, responseMemory)
   const records: JsonRecord[] = []
   for (const { start, rows, bytes } of pieces) {
-    const query = { ...page.plan, offset: page.plan.offset + start, limit: rows.length }
+    const query = { ...page.query, offset: page.query.offset + start, limit: rows.length }
     const wholeRows = rows.every(measure.isWhole) ? rows : await readPiece(session, query, bytes)
     const loaded = wholeRows.map(rowReaderOf(resource.columns, session.dataSource))
     records.push(...(await afterLoad(session, resource, loaded)).map(recordRenderer(resource)))
@@ -47,8 +47,8 @@ interface Piece {
   shownBytes: number
 }
 
-function measureOfPage({ dataSource }: DbSession, { plan, room }: PageRows): RowMeasure {
-  if (room !== undefined) return measureOf(dataSource, plan, room)
+function measureOfPage({ dataSource }: DbSession, { query, valueLimit }: PageRows): RowMeasure {
+  if (valueLimit !== undefined) return measureOf(dataSource, query, valueLimit)
   return { sizeOf: bytesOf, shownSizeOf: bytesOf, isWhole: () => true }
 }
 
@@ -75,27 +75,27 @@ function newPiece(pieces: Piece[], start: number): Piece {
  * Reserves the memory that is in use while listeners run: a piece, and the records that were rendered before it.
  * @throws {ApiError} `unavailable`
  */
-function reserve(pieces: readonly Piece[], held: () => ResponseMemory): void {
+function reserve(pieces: readonly Piece[], responseMemory: () => ResponseMemory): void {
   let maxBytes = 0
   let renderedBytes = 0
   for (const { bytes, shownBytes } of pieces) {
     maxBytes = Math.max(maxBytes, renderedBytes + bytes)
     renderedBytes += shownBytes
   }
-  if (maxBytes >= minCountedLength) held().reserve(maxBytes)
+  if (maxBytes >= minCountedLength) responseMemory().reserve(maxBytes)
 }
 
 /**
- * Reads rows again whose long values were left out.
+ * Reads rows of a piece again, with the long values that were left out.
  * @throws {ApiError} `unavailable` if the rows grow each time that they are read
  */
 async function readPiece(session: DbSession, query: ListQuery, bytes: number): Promise<readonly RawRow[]> {
-  let room = valueLimitOf(bytes)
+  let valueLimit = valueLimitOf(bytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
-    const rows = await readRaw(session, query, room)
-    const { isWhole, sizeOf } = measureOf(session.dataSource, query, room)
+    const rows = await readRaw(session, query, valueLimit)
+    const { isWhole, sizeOf } = measureOf(session.dataSource, query, valueLimit)
     if (rows.every(isWhole)) return rows
-    room = valueLimitOf(Math.max(...rows.map(sizeOf)))
+    valueLimit = valueLimitOf(Math.max(...rows.map(sizeOf)))
   }
   throw growing()
 }

@@ -25,10 +25,10 @@ export interface LinkedRows extends PageRows {
  * so without a token the page keeps as many rows as allow this.
  */
 export function toLinkableRows(page: PageRows): LinkedRows {
-  const { plan, rows } = page
-  if (plan.cursor !== undefined) return page
-  const limit = pageLength(plan.offset, rows.length)
-  return { ...page, rows: rows.slice(0, limit), numbered: { page: plan.offset / limit + 2, after: undefined, limit } }
+  const { query, rows } = page
+  if (query.cursor !== undefined) return page
+  const limit = pageLength(query.offset, rows.length)
+  return { ...page, rows: rows.slice(0, limit), numbered: { page: query.offset / limit + 2, after: undefined, limit } }
 }
 
 /** Largest page size, up to `maxLength`, that divides the offset. */
@@ -42,14 +42,14 @@ export function linksOf(
   service: Service,
   { dataSource }: DbSession,
   request: ListRequest,
-  { plan, hasMore, numbered }: LinkedRows,
+  { query, hasMore, numbered }: LinkedRows,
   inOrder: readonly RawRow[],
 ): Links {
-  const { cursor } = plan
+  const { cursor } = query
   const links =
     cursor === undefined
       ? numberLinks(request, hasMore)
-      : keysetLinks(service, dataSource, plan, cursor, request, inOrder, hasMore)
+      : keysetLinks(service, dataSource, query, cursor, request, inOrder, hasMore)
   return numbered === undefined ? links : { ...links, next: numbered }
 }
 
@@ -64,7 +64,7 @@ function numberLinks({ page }: ListRequest, hasMore: boolean): Links {
 function keysetLinks(
   service: Service,
   dataSource: DataSource,
-  plan: ListQuery,
+  query: ListQuery,
   cursor: KeysetCursor,
   { page }: ListRequest,
   rows: readonly RawRow[],
@@ -74,9 +74,9 @@ function keysetLinks(
   const isBackwards = direction === 'before'
   const hasPosition = values !== undefined || skip > 0
   // If no token can hold the position of a row, the link skips rows from the position that this page started at.
-  const skipping = { direction, values, skip: plan.offset + rows.length }
+  const skipping = { direction, values, skip: query.offset + rows.length }
   const linkTo = (to: Cursor['direction'], row: RawRow | undefined): PageLink => {
-    const token = tokenOf(service, dataSource, plan, cursor.order, to, row)
+    const token = tokenOf(service, dataSource, query, cursor.order, to, row)
     const skippingToken = to === direction ? service.cursorTokens.write(skipping, cursor.order) : undefined
     return { page: to === 'after' ? page + 1 : Math.max(page - 1, 1), after: token ?? skippingToken }
   }
@@ -97,12 +97,12 @@ function keysetLinks(
 function tokenOf(
   { cursorTokens, limits }: Service,
   dataSource: DataSource,
-  plan: ListQuery,
+  query: ListQuery,
   order: string,
   direction: Cursor['direction'],
   row: RawRow | undefined,
 ): string | undefined {
-  const values = row && cursorValuesOf(dataSource, plan, row)
+  const values = row && cursorValuesOf(dataSource, query, row)
   if (row !== undefined && values === undefined) return undefined
   const token = cursorTokens.write({ direction, values, skip: 0 }, order)
   return token.length <= limits.parameterValue ? token : undefined

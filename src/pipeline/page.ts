@@ -11,30 +11,33 @@ import { renderAfterLoad } from './loaded-page'
 import { linksOf, toLinkableRows } from './page-links'
 import type { Service } from './service'
 
-/** The page that a plan asks for, which asks for one row more (specification: Links). */
+/**
+ * Reads the page of a list request, and builds its links and total.
+ * @param query reads one row more than the page may have (specification: Links)
+ */
 export async function fetchPage(
   service: Service,
   session: DbSession,
-  plan: ListQuery,
+  query: ListQuery,
   request: ListRequest,
-  held: () => ResponseMemory,
+  responseMemory: () => ResponseMemory,
 ): Promise<ListPage> {
-  const total = request.count && (await countTotal(session, plan, request.count, service.limits))
+  const total = request.count && (await countTotal(session, query, request.count, service.limits))
   if (request.limit === 0) return { records: [], next: undefined, previous: undefined, total }
-  const read = await readPage(session, plan, service.limits, held)
-  const page = read.isCut ? toLinkableRows(read) : read
+  const pageRows = await readPage(session, query, service.limits, responseMemory)
+  const page = pageRows.isCut ? toLinkableRows(pageRows) : pageRows
   const { rows } = page
-  const inOrder = page.plan.cursor?.direction === 'before' ? rows.toReversed() : rows
-  const { resource } = plan
-  // Pages that listeners see have no cursors, so they are never read backwards.
+  const inOrder = page.query.cursor?.direction === 'before' ? rows.toReversed() : rows
+  const { resource } = query
+  // Pages of a resource with `@AfterLoad` listeners have no cursors, so they are never read in reverse order.
   const records = resource.lifecycle.load
-    ? await renderAfterLoad(session, page, service.limits, held)
+    ? await renderAfterLoad(session, page, service.limits, responseMemory)
     : inOrder.map(rawRecordRenderer(resource, session.dataSource))
   return { records, ...linksOf(service, session, request, page, inOrder), total }
 }
 
-async function countTotal(session: DbSession, plan: ListQuery, count: Counting, limits: Limits): Promise<Total> {
-  if (count === 'exact') return { total: await countRows(session, plan, undefined) }
-  const counted = await countRows(session, plan, limits.count + 1)
+async function countTotal(session: DbSession, query: ListQuery, count: Counting, limits: Limits): Promise<Total> {
+  if (count === 'exact') return { total: await countRows(session, query, undefined) }
+  const counted = await countRows(session, query, limits.count + 1)
   return { total: Math.min(counted, limits.count), total_capped: counted > limits.count }
 }

@@ -7,97 +7,117 @@ import { cursorSelection } from './keyset'
 import { longBytes, longColumnsOf } from './long-columns'
 import { columnSql, mayBeNull, selection } from './row'
 
-type Rows = Pick<Query, 'resource' | 'select' | 'cursor' | 'ordering'>
+/** The parts of a query that determine which values its statement reads. */
+type ReadQuery = Pick<Query, 'resource' | 'select' | 'cursor' | 'ordering'>
 
 /**
- * Bytes that a value may have to be read. A longer one is read as null, and how many bytes all long columns of a row have is read
- * behind its columns; where some of them are hidden, how many the others have too. Undefined where everything is read. It is no property of a plan: a copy of one for each request takes as long
- * as the rest of its measuring.
+ * Maximum size of a value that a statement reads, in bytes; undefined to read all values. A statement with a limit
+ * reads longer values as null. After its other columns it returns the size of the row: the total size of all long
+ * columns and, if some of them are hidden, the total size of the shown ones too.
+ *
+ * The limit is not a property of {@link Query}, because copying the query for each request takes as long as all other
+ * work for these sizes.
  */
 export type ValueLimit = number | undefined
 
 /**
- * The room of each value of a list, so that all rows together stay within a budget: a power of two, since it stands in the text of the
- * statement, of which there are to be few.
- * @param rows how many rows are read
- * @returns undefined where the declared lengths of the columns keep them within it
+ * Value limit for which all rows of a statement together have at most `maxBytes` bytes. It is a power of two, which
+ * keeps the number of different statements small: the limit is part of the SQL text.
+ * @param rowCount number of rows that the statement reads
+ * @param maxBytes in total, for all rows
+ * @returns undefined if the declared lengths of the columns guarantee that the rows are small enough
  */
-export function valueLimitFor(dataSource: DataSource, plan: Rows, rows: number, budget: number): ValueLimit {
-  const { columns, rowBytes } = longColumnsOf(plan.resource[plan.select], dataSource)
-  const joined = joinedColumnsOf(plan).flatMap((column) => longBytes(column, dataSource) ?? [])
-  const count = columns.size + joined.length
-  if (joined.reduce((sum, bytes) => sum + bytes, rowBytes) * rows <= budget || count === 0) return undefined
-  const room = Math.floor(budget / rows / count)
-  return room === 0 ? 0 : 1 << (31 - Math.clz32(room))
+export function valueLimitFor(
+  dataSource: DataSource,
+  query: ReadQuery,
+  rowCount: number,
+  maxBytes: number,
+): ValueLimit {
+  const { columns, rowBytes } = longColumnsOf(query.resource[query.select], dataSource)
+  const joinedSizes = joinedColumnsOf(query).flatMap((column) => longBytes(column, dataSource) ?? [])
+  const valueCount = columns.size + joinedSizes.length
+  const maxRowBytes = joinedSizes.reduce((sum, bytes) => sum + bytes, rowBytes)
+  if (maxRowBytes * rowCount <= maxBytes || valueCount === 0) return undefined
+  const valueLimit = Math.floor(maxBytes / rowCount / valueCount)
+  return valueLimit === 0 ? 0 : 1 << (31 - Math.clz32(valueLimit))
 }
 
-/** Bytes that one value may have, so that rows of this size are read as a whole. */
+/**
+ * Value limit with which rows of this size are read completely: the size, rounded up to a power of two.
+ * @param size in bytes
+ */
 export function valueLimitOf(size: number): number {
   return 2 ** Math.ceil(Math.log2(size))
 }
 
-/** What a statement reads, each named by its position: columns, places of keyset paging and, measured, the size of a row. */
-export function measuredSelection(dataSource: DataSource, plan: Query, room: ValueLimit): readonly [string, string][] {
+/**
+ * Expressions that the statement of a query selects, each with its position as its name: the columns, the values of
+ * cursors and, with a value limit, the sizes of the row.
+ */
+export function measuredSelection(
+  dataSource: DataSource,
+  query: Query,
+  valueLimit: ValueLimit,
+): readonly [string, string][] {
   const selected = [
-    ...selection(dataSource, plan.resource[plan.select], rootAlias),
-    ...cursorSelection(dataSource, plan),
+    ...selection(dataSource, query.resource[query.select], rootAlias),
+    ...cursorSelection(dataSource, query),
   ]
-  if (room === undefined) return selected
+  if (valueLimit === undefined) return selected
   const { bytes } = dialectOf(dataSource)
-  const read = readOf(dataSource, plan)
-  const sizes = sizesOf(read).map((values) =>
-    values.map(({ column, sql, isNullable }) => bytesSql(dataSource, column, sql, isNullable)),
-  )
-  const guarded = selected.map(([expression, name], index): [string, string] => {
-    const value = read[index]
+  const readValues = readValuesOf(dataSource, query)
+  const limited = selected.map(([expression, name], index): [string, string] => {
+    const value = readValues[index]
     if (value?.isLong !== true) return [expression, name]
-    return [`CASE WHEN ${bytes(value.column, value.sql)} <= ${room} THEN ${expression} END`, name]
+    return [`CASE WHEN ${bytes(value.column, value.sql)} <= ${valueLimit} THEN ${expression} END`, name]
   })
-  const measured = sizes.map((terms, index): [string, string] => [
-    terms.join(' + ') || '0',
-    String(read.length + index),
-  ])
-  return [...guarded, ...measured]
+  const sizes = measuredGroupsOf(readValues).map((values, index): [string, string] => {
+    const terms = values.map(({ column, sql, isNullable }) => bytesSql(dataSource, column, sql, isNullable))
+    return [terms.join(' + ') || '0', String(readValues.length + index)]
+  })
+  return [...limited, ...sizes]
 }
 
-/** The values whose sizes are added up: all long ones, and those that are shown, if these are others. */
-function sizesOf(read: readonly ReadValue[]): readonly (readonly ReadValue[])[] {
-  const long = read.filter(({ isLong }) => isLong)
-  const shown = long.filter(({ isShown }) => isShown)
-  return shown.length === long.length ? [long] : [long, shown]
+/** Groups of values whose total sizes are measured: all long values and, if some of them are hidden, the shown ones. */
+function measuredGroupsOf(readValues: readonly ReadValue[]): readonly (readonly ReadValue[])[] {
+  const longValues = readValues.filter(({ isLong }) => isLong)
+  const shownValues = longValues.filter(({ isShown }) => isShown)
+  return shownValues.length === longValues.length ? [longValues] : [longValues, shownValues]
 }
 
+/** Value that a statement selects. */
 interface ReadValue {
   readonly sql: string
   readonly column: ReadColumn
   readonly isNullable: boolean
   readonly isLong: boolean
-  /** Whether records show it: not the key of a hidden owner, nor what is read for listeners alone. */
+  /** Whether records contain it. Keys of hidden owners, and columns read only for listeners, are not shown. */
   readonly isShown: boolean
 }
 
-/** The values that a statement reads, that of a sort column once more for its place. */
-function readOf(dataSource: DataSource, { resource, select, cursor, ordering }: Rows): readonly ReadValue[] {
-  const { columns: long } = longColumnsOf(resource[select], dataSource)
-  const shown = new Set<ReadColumn>(resource.outputFields.flatMap((field) => field.columns))
-  const read = (column: ReadColumn, alias: string): ReadValue => ({
+/** Values that a statement selects: its columns and, in keyset paging, the sort columns again, for cursors. */
+function readValuesOf(dataSource: DataSource, { resource, select, cursor, ordering }: ReadQuery): readonly ReadValue[] {
+  const { columns: longColumns } = longColumnsOf(resource[select], dataSource)
+  const shownColumns = new Set<ReadColumn>(resource.outputFields.flatMap((field) => field.columns))
+  const toReadValue = (column: ReadColumn, alias: string): ReadValue => ({
     sql: columnSql(dataSource, column, alias),
     column,
     isNullable: alias !== rootAlias || mayBeNull(column),
-    isLong: alias === rootAlias ? long.has(column) : longBytes(column, dataSource) !== undefined,
-    isShown: alias !== rootAlias || shown.has(column),
+    isLong: alias === rootAlias ? longColumns.has(column) : longBytes(column, dataSource) !== undefined,
+    isShown: alias !== rootAlias || shownColumns.has(column),
   })
-  const own = resource[select].map((column) => read(column, rootAlias))
-  return cursor === undefined ? own : [...own, ...ordering.map(({ column, alias }) => read(column, alias))]
+  const columnValues = resource[select].map((column) => toReadValue(column, rootAlias))
+  if (cursor === undefined) return columnValues
+  return [...columnValues, ...ordering.map(({ column, alias }) => toReadValue(column, alias))]
 }
 
-/** Sort columns of other tables, which a page by keyset reads for its places. */
-function joinedColumnsOf({ cursor, ordering }: Rows): readonly ReadColumn[] {
+/** Sort columns of joined tables. Keyset paging reads them for cursors. */
+function joinedColumnsOf({ cursor, ordering }: ReadQuery): readonly ReadColumn[] {
   if (cursor === undefined) return []
   return ordering.flatMap(({ alias, column }) => (alias === rootAlias ? [] : [column]))
 }
 
-/** Bytes that a row holds in memory, about, from the driver's texts and buffers. Other values are short. */
+/** Approximate memory of a row, in bytes: the lengths of its strings and buffers. Other values are short. */
 export function bytesOf(raw: RawRow): number {
   let bytes = 0
   for (const value of Object.values(raw)) {
@@ -106,51 +126,59 @@ export function bytesOf(raw: RawRow): number {
   return bytes
 }
 
-/** Condition that the columns of a record have at most so many bytes; undefined where their declared lengths say so. */
+/**
+ * Predicate that the long columns of a record have at most `maxBytes` bytes in total.
+ * @returns undefined if the declared lengths of the columns guarantee it
+ */
 export function sizeCondition(
   dataSource: DataSource,
   columns: readonly ReadColumn[],
   maxBytes: number,
 ): string | undefined {
-  const { columns: long, rowBytes } = longColumnsOf(columns, dataSource)
+  const { columns: longColumns, rowBytes } = longColumnsOf(columns, dataSource)
   if (rowBytes <= maxBytes) return undefined
-  const sizes = [...long].map((column) =>
+  const sizes = [...longColumns].map((column) =>
     bytesSql(dataSource, column, columnSql(dataSource, column), mayBeNull(column)),
   )
   return `${sizes.join(' + ')} <= ${maxBytes}`
 }
 
+/** Expression for the size of a value in bytes; 0 for null. */
 function bytesSql(dataSource: DataSource, column: ReadColumn, sql: string, isNullable: boolean): string {
   const bytes = dialectOf(dataSource).bytes(column, sql)
   return isNullable ? `COALESCE(${bytes}, 0)` : bytes
 }
 
-/** Whether no value of these rows has been left out for its length, by their sizes alone: that of most lists is looked at once. */
-export function areShort(plan: Rows, rows: readonly RawRow[], room: number): boolean {
-  const position = plan.resource[plan.select].length + (plan.cursor === undefined ? 0 : plan.ordering.length)
-  for (const raw of rows) if (Number(raw[position]) > room) return false
+/**
+ * Whether each row has at most `maxBytes` bytes in its long columns, so that no value was left out by a value limit of
+ * `maxBytes` or more. It compares only one number of each row: most lists need no other check.
+ */
+export function areShort(query: ReadQuery, rows: readonly RawRow[], maxBytes: number): boolean {
+  const cursorLength = query.cursor === undefined ? 0 : query.ordering.length
+  const sizePosition = query.resource[query.select].length + cursorLength
+  for (const raw of rows) if (Number(raw[sizePosition]) > maxBytes) return false
   return true
 }
 
-/** What is known of a measured row. */
+/** Reads the sizes of rows that were selected with a value limit. */
 export interface RowMeasure {
-  /** Bytes that its long columns have in the database. */
+  /** Size of the long columns in the database, in bytes. */
   readonly sizeOf: (raw: RawRow) => number
-  /** The same of those that records show: what answers may depend on. */
+  /** Size of the shown long columns, in bytes. Responses may depend on it, because hidden columns do not affect it. */
   readonly shownSizeOf: (raw: RawRow) => number
-  /** Whether every value has been read. One that is null may have been too long, if the row is. */
+  /** Whether every value was read. If a row is larger than the value limit, a null can be a value that was left out. */
   readonly isWhole: (raw: RawRow) => boolean
 }
 
-/** Reads what a statement has measured by the room of its plan. */
-export function measureOf(dataSource: DataSource, plan: Rows, room: number): RowMeasure {
-  const read = readOf(dataSource, plan)
-  const positions = read.flatMap(({ isLong }, position) => (isLong ? [position] : []))
-  const sizeOf = (raw: RawRow): number => Number(raw[read.length])
-  const shownPosition = read.length + sizesOf(read).length - 1
+/** Builds the functions that read the sizes of rows. @param valueLimit limit of the statement that read the rows */
+export function measureOf(dataSource: DataSource, query: ReadQuery, valueLimit: number): RowMeasure {
+  const readValues = readValuesOf(dataSource, query)
+  const longPositions = readValues.flatMap(({ isLong }, position) => (isLong ? [position] : []))
+  const sizeOf = (raw: RawRow): number => Number(raw[readValues.length])
+  const shownSizePosition = readValues.length + measuredGroupsOf(readValues).length - 1
   return {
     sizeOf,
-    shownSizeOf: (raw) => Number(raw[shownPosition]),
-    isWhole: (raw) => sizeOf(raw) <= room || positions.every((position) => raw[position] !== null),
+    shownSizeOf: (raw) => Number(raw[shownSizePosition]),
+    isWhole: (raw) => sizeOf(raw) <= valueLimit || longPositions.every((position) => raw[position] !== null),
   }
 }

@@ -9,55 +9,59 @@ import { bindConditionValues, conditionSql } from './condition-sql'
 import type { ValueLimit } from './measure'
 import { deepOffsetQuery, selectQuery } from './select-query'
 
-/** Runs the plan as one statement. Rows come as the driver hands them out. */
-export async function readRaw(session: DbSession, plan: ListQuery, room?: ValueLimit): Promise<readonly RawRow[]> {
+/** Reads the rows of a list query with one statement, as the driver returns them. */
+export async function readRaw(
+  session: DbSession,
+  query: ListQuery,
+  valueLimit?: ValueLimit,
+): Promise<readonly RawRow[]> {
   const { dataSource } = session
   const { values, bind } = gather()
-  // Sort columns of other tables would have to be joined twice.
-  const isDeep = plan.offset >= deepOffset && plan.ordering.every(({ alias }) => alias === rootAlias)
-  const key = `list ${plan.cursor?.direction} ${isDeep} ${room} ${plan.cacheKey} ${bindConditionValues(dataSource, plan, bind)}`
-  const tail = ` LIMIT ${bind(plan.limit)} OFFSET ${bind(plan.offset)}`
+  // With sort columns of other tables, the subquery and the outer query would both have to join these tables.
+  const isDeep = query.offset >= deepOffset && query.ordering.every(({ alias }) => alias === rootAlias)
+  const key = `list ${query.cursor?.direction} ${isDeep} ${valueLimit} ${query.cacheKey} ${bindConditionValues(dataSource, query, bind)}`
+  const limitClause = ` LIMIT ${bind(query.limit)} OFFSET ${bind(query.offset)}`
   const statement = cachedStatement(session, key, () => {
-    const condition = conditionSql(dataSource, plan)
+    const condition = conditionSql(dataSource, query)
     return isDeep
-      ? compile(dataSource, deepOffsetQuery(dataSource, plan, condition, tail, room), values.length)
-      : compile(dataSource, selectQuery(dataSource, plan, condition, room), values.length, tail)
+      ? compile(dataSource, deepOffsetQuery(dataSource, query, condition, limitClause, valueLimit), values.length)
+      : compile(dataSource, selectQuery(dataSource, query, condition, valueLimit), values.length, limitClause)
   })
   return (await execute(session, statement, values)).records
 }
 
-/** Rows before a page from which on its keys are sought first, and the rest of its rows then. */
+/** OFFSET from which a page is read with {@link deepOffsetQuery}. */
 const deepOffset = 1000
 
-/** The whole record of a key, as the driver hands it out. Nobody else can write it until the transaction ends. */
+/** Reads all entity columns of a record, and locks its row until the transaction ends. */
 export function lockItem(session: DbTransaction, resource: Resource, key: unknown): Promise<RawRow | undefined> {
-  // Where all share one connection, nobody else is in between.
+  // If all requests share one connection, no other request runs during the transaction, and no lock is needed.
   return readRawItem(session, resource, key, 'entityColumns', {
     locks: !dialectOf(session.dataSource).sharesConnection,
   })
 }
 
-/** How an item is read. */
+/** Options for reading a record. */
 interface ItemReading {
-  /** Whether nobody else can write it until the transaction ends. */
+  /** Whether to lock the row until the transaction ends. */
   readonly locks?: boolean
-  readonly room?: ValueLimit
+  readonly valueLimit?: ValueLimit
 }
 
-/** The record of a key, as the driver hands it out. */
+/** Reads the record with this key, as the driver returns it. @returns undefined if there is none */
 export async function readRawItem(
   session: DbSession,
   resource: Resource,
   key: unknown,
   select: Query['select'] = 'columns',
-  { locks = false, room }: ItemReading = {},
+  { locks = false, valueLimit }: ItemReading = {},
 ): Promise<RawRow | undefined> {
   const { dataSource } = session
   const { values, bind } = gather()
-  const plan = itemQuery(resource, key, select)
-  const cacheKey = `${locks ? 'lock' : 'read'} ${resource.name} ${select} ${room} ${bindConditionValues(dataSource, plan, bind)}`
+  const query = itemQuery(resource, key, select)
+  const cacheKey = `${locks ? 'lock' : 'read'} ${resource.name} ${select} ${valueLimit} ${bindConditionValues(dataSource, query, bind)}`
   const statement = cachedStatement(session, cacheKey, () => {
-    const builder = selectQuery(dataSource, plan, conditionSql(dataSource, plan), room)
+    const builder = selectQuery(dataSource, query, conditionSql(dataSource, query), valueLimit)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })
   return (await execute(session, statement, values)).records[0]

@@ -1,25 +1,28 @@
 import { type ApiError, type FieldError, refusals } from '../errors'
 
-/** What goes back to the client. */
+/** Response to a request, before Koa sends it. */
 export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** `Cache-Control`, where there is something to say. */
+  /** Value of the header `Cache-Control`. If undefined, {@link withCaching} sets it for responses of resources. */
   readonly caching: string | undefined
-  /** Empty for none. */
+  /** Empty for a response without a body. */
   readonly body: string
 }
 
-const json = 'application/json; charset=utf-8'
-const problem = 'application/problem+json; charset=utf-8'
-const notStored = 'no-store'
+const jsonType = 'application/json; charset=utf-8'
+const problemType = 'application/problem+json; charset=utf-8'
+const noStore = 'no-store'
 
 /** @param body JSON */
 export function jsonResponse(status: number, body: string, headers: HttpResponse['headers'] = {}): HttpResponse {
-  return { status, headers: { 'Content-Type': json, ...headers }, caching: undefined, body }
+  return { status, headers: { 'Content-Type': jsonType, ...headers }, caching: undefined, body }
 }
 
-/** A page or a part of one, which may be kept as long as its tag is asked for. @param type its media type, with its charset */
+/**
+ * Creates the response with a page or one of its files. Caches may store it, but must revalidate it before each use.
+ * @param type media type, with the charset
+ */
 export function textResponse(type: string, body: string, headers: HttpResponse['headers']): HttpResponse {
   return { status: 200, headers: { 'Content-Type': type, ...headers }, caching: 'no-cache', body }
 }
@@ -28,33 +31,39 @@ export function emptyResponse(headers: HttpResponse['headers'] = {}): HttpRespon
   return { status: 204, headers, caching: undefined, body: '' }
 }
 
-/** What the client has is still the record (RFC 9110, 304). */
-export function notModifiedResponse(tag: string): HttpResponse {
-  return { status: 304, headers: { ETag: tag }, caching: undefined, body: '' }
+/** Creates the response for a client that already has the current representation (RFC 9110, 304). */
+export function notModifiedResponse(etag: string): HttpResponse {
+  return { status: 304, headers: { ETag: etag }, caching: undefined, body: '' }
 }
 
-/** What a cache may do with an answer: ask each time, and keep for its user alone what only a user is shown. */
-export function withCaching(answer: HttpResponse, isPublic: boolean): HttpResponse {
-  return { ...answer, caching: answer.caching ?? (isPublic ? 'no-cache' : 'private, no-cache') }
+/**
+ * Adds `Cache-Control` to a response that has none: caches must revalidate the response before each use.
+ * @param isPublic whether shared caches may store it; false for responses to authenticated users
+ */
+export function withCaching(response: HttpResponse, isPublic: boolean): HttpResponse {
+  return { ...response, caching: response.caching ?? (isPublic ? 'no-cache' : 'private, no-cache') }
 }
 
-/** The site can answer: all is well, or a part is missing that it can do without; nothing else is said. */
+/**
+ * Creates the response of the health check, which contains only the status.
+ * @param status `warn` if a part has failed that the service can work without
+ */
 export function healthResponse(status: 'pass' | 'warn'): HttpResponse {
-  return { ...jsonResponse(200, JSON.stringify({ status })), caching: notStored }
+  return { ...jsonResponse(200, JSON.stringify({ status })), caching: noStore }
 }
 
-/** The one answer of a refused login (specification: Refusal by the access rule). */
+/** Response to every request without a valid login (specification: Refusal by the access rule). */
 const loginRequired: HttpResponse = {
   status: 401,
   headers: {
     'WWW-Authenticate': 'Basic realm="Login Required"',
     'Content-Type': 'text/html; charset=utf-8',
   },
-  caching: notStored,
+  caching: noStore,
   body: 'Authentication failed',
 }
 
-/** The problem document of a refusal (specification: Error documents). */
+/** Creates the problem document of a refusal (specification: Error documents). */
 export function problemResponse({ code, message, details }: ApiError): HttpResponse {
   if (code === 'unauthorized') return loginRequired
   const { title, status } = refusals[code]
@@ -62,13 +71,13 @@ export function problemResponse({ code, message, details }: ApiError): HttpRespo
   return problemDocument({ code, title, status, detail: message, ...(errors?.length && { errors }) }, headers)
 }
 
-/** The answer to a fault of ours, which says nothing of it. */
+/** Creates the response to a fault, which contains no details of it. */
 export function faultResponse(): HttpResponse {
   const detail = 'the server could not answer this request'
   return problemDocument({ code: 'internal-error', title: 'Internal server error', status: 500, detail })
 }
 
-/** The members of RFC 9457, its `type` by our code. */
+/** Members of a problem document (RFC 9457). `type` is the URN of `code`. */
 interface Problem {
   readonly code: string
   readonly title: string
@@ -79,5 +88,5 @@ interface Problem {
 
 function problemDocument({ code, ...members }: Problem, headers: HttpResponse['headers'] = {}): HttpResponse {
   const body = JSON.stringify({ type: `urn:typeorm-resources:${code}`, ...members })
-  return { status: members.status, headers: { 'Content-Type': problem, ...headers }, caching: notStored, body }
+  return { status: members.status, headers: { 'Content-Type': problemType, ...headers }, caching: noStore, body }
 }

@@ -11,45 +11,47 @@ import { readPayload } from './payload'
 import { waitForPrevious } from './pipelining'
 import { respond, respondPage, sendResponse } from './respond'
 
-/** What is mounted. */
+/** Service, as it is mounted in an application. */
 export interface Site {
-  /** `/api` */
+  /** Path of the mount, without a trailing slash: `/api`. */
   readonly base: string
   readonly session: DbSession
-  /** What the database has been scanned for; undefined until the data source is initialized. */
+  /** Returns undefined until the data source is initialized. */
   readonly service: () => Service | undefined
-  /** What can be read besides resources. */
+  /** Pages below the mount that are not resources. */
   readonly pages: Pages
+  /** Whether responses have the header `Server-Timing`. */
   readonly serverTiming: boolean
   readonly limits: Limits
 }
 
 /**
- * One route for all resources: `/api/<resource>/` and `/api/<resource>/<id>/`, with and without the last slash (specification: Paths). The path
- * is taken as it was sent: `%73ecret` is not the resource `secret`. What is not ours is left untouched for the next.
+ * Builds the middleware that handles all resources: `/api/<resource>/` and `/api/<resource>/<id>/`, with and without
+ * the trailing slash (specification: Paths). The path is compared as the client sent it, without percent-decoding:
+ * `%73ecret` is not the resource `secret`. Requests on other paths are passed unchanged to the next middleware.
  */
 export function buildMiddleware(site: Site): Middleware {
   const { base, limits } = site
-  const ours = new RegExp(`^${base.replaceAll('.', '\\.')}(?:/([^/]+)(?:/([^/]+))?)?/?$`)
+  const pathPattern = new RegExp(`^${base.replaceAll('.', '\\.')}(?:/([^/]+)(?:/([^/]+))?)?/?$`)
   return async (context, next) => {
     const target = targetOf(context)
-    const query = target.indexOf('?')
-    const [path, name = '', segment] = ours.exec(query < 0 ? target : target.slice(0, query)) ?? []
+    const queryIndex = target.indexOf('?')
+    const [path, name = '', segment] = pathPattern.exec(queryIndex < 0 ? target : target.slice(0, queryIndex)) ?? []
     if (path === undefined) return next()
     const service = site.service()
     const resource = service?.resources.get(name)
     if (service === undefined || resource === undefined) {
-      return answerOther(site, context, path.slice(base.length).replace(/\/$/, ''), next)
+      return respondOther(site, context, path.slice(base.length).replace(/\/$/, ''), next)
     }
-    const turn = waitForPrevious(context, limits.pipelined)
-    if (turn !== undefined && !(await turn)) return
+    const waiting = waitForPrevious(context, limits.pipelined)
+    if (waiting !== undefined && !(await waiting)) return
     const request: ResourceRequest = {
       resource,
       segment,
       collection: `${mountPoint(context)}${base}/${name}/`,
       session: sessionOf(site, name, context),
       method: context.req.method ?? '',
-      querystring: query < 0 ? '' : target.slice(query + 1),
+      querystring: queryIndex < 0 ? '' : target.slice(queryIndex + 1),
       headers: context.req.headers,
       context,
       readPayload: (limit) => readPayload(context, limit),
@@ -59,17 +61,21 @@ export function buildMiddleware(site: Site): Middleware {
   }
 }
 
-/** Answers for what is no resource, or not yet. @param path behind the mount's, without a slash at its end */
-async function answerOther(site: Site, context: Context, path: string, next: () => Promise<unknown>): Promise<void> {
+/**
+ * Handles a request below the mount that does not name a known resource. Responds with a page, or with 503 while the
+ * data source is not initialized; otherwise calls the next middleware.
+ * @param path relative to the mount, without a trailing slash: `/health`; empty for the mount itself
+ */
+async function respondOther(site: Site, context: Context, path: string, next: () => Promise<unknown>): Promise<void> {
   const { base, session, pages, limits } = site
   const service = site.service()
   const page = isGet(context) ? pages.get(path) : undefined
   if (page !== undefined) {
-    const turn = waitForPrevious(context, limits.pipelined)
-    if (turn !== undefined && !(await turn)) return
-    const asked = { context, service, root: `${mountPoint(context)}${base}` }
-    const held = responseMemoryOf(context, limits.responseBytes)
-    return respondPage(page, asked, { context, session, resource: path.slice(1) }, held)
+    const waiting = waitForPrevious(context, limits.pipelined)
+    if (waiting !== undefined && !(await waiting)) return
+    const request = { context, service, root: `${mountPoint(context)}${base}` }
+    const responseMemory = responseMemoryOf(context, limits.responseBytes)
+    return respondPage(page, request, { context, session, resource: path.slice(1) }, responseMemory)
   }
   if (path === '' || service !== undefined) return void (await next())
   sendResponse(context, problemResponse(unavailable('the database is not connected')))
@@ -78,7 +84,7 @@ async function answerOther(site: Site, context: Context, path: string, next: () 
 function sessionOf({ session, serverTiming }: Site, resource: string, context: Context): DbSession {
   const isTraced = serverTiming || channels.request.hasSubscribers || channels.statement.hasSubscribers
   const trace = isTraced ? { resource, statements: 0, rows: 0, milliseconds: 0 } : undefined
-  // A write is completed even if the client disconnects.
+  // Only reads are cancelled when the client disconnects; a write is completed.
   return openSession(session, isGet(context) ? context.res : undefined, trace)
 }
 
@@ -87,22 +93,25 @@ function isGet({ method }: Context): boolean {
 }
 
 /**
- * Path and query as they were sent. Koa's own path is tidied by `url.parse`, which takes a backslash for `/` where a `#` stands in
- * the target, and throws for some: such a target has no canonical form (RFC 9112, request target).
+ * Path and query string as the client sent them. Koa's own path comes from `url.parse`: if the target contains a `#`,
+ * this function reads backslashes as slashes, and it throws for some targets.
+ * @returns an empty string if there is a `#` or, in the path, a backslash: a request target cannot contain them
+ * (RFC 9112, request target)
  */
 function targetOf({ req: { url = '' }, originalUrl }: Context): string {
   return /^[^?]*\\|#/.test(originalUrl) ? '' : withoutOrigin(url)
 }
 
-/** The part of the path that was taken off before us: by Express, which calls it `baseUrl`, before Koa, then as `koa-mount` does. */
+/** Prefix of the path that was removed before this middleware: by Express (`baseUrl`), then by `koa-mount` in Koa. */
 function mountPoint({ originalUrl, req }: Context): string {
   const { url = '', baseUrl = '' } = req as { readonly url?: string; readonly baseUrl?: string }
   if (originalUrl === url) return baseUrl
-  const [whole, rest] = [withoutOrigin(originalUrl), withoutOrigin(url)]
-  return whole.endsWith(rest) ? baseUrl + whole.slice(0, whole.length - rest.length) : baseUrl
+  const [originalTarget, target] = [withoutOrigin(originalUrl), withoutOrigin(url)]
+  if (!originalTarget.endsWith(target)) return baseUrl
+  return baseUrl + originalTarget.slice(0, originalTarget.length - target.length)
 }
 
-/** A request target in absolute form names scheme and host too. */
+/** Removes scheme and host from a request target in absolute form. */
 function withoutOrigin(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '')
 }

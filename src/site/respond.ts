@@ -10,70 +10,85 @@ import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
 import { faultResponse, type HttpResponse, problemResponse } from '../response/http-response'
 import type { PageHandler, PageRequest } from './page'
 
-/** Answers one request on a resource. @param serverTiming whether the answer says what it has cost */
+/** Responds to a request on a resource. @param serverTiming whether to set the header `Server-Timing` */
 export async function respond(service: Service, request: ResourceRequest, serverTiming: boolean): Promise<void> {
-  const { context, session } = request
+  const { context, session, held: responseMemory } = request
   const { trace } = session
   const start = trace === undefined ? 0 : performance.now()
-  let answered: HttpResponse
+  let response: HttpResponse
   try {
-    answered = await handle(service, request)
-    holdBody(request.held, isReadMethod(request.method), answered.body)
+    response = await handle(service, request)
+    countBody(responseMemory, isReadMethod(request.method), response.body)
   } catch (error) {
-    answered = errorResponse({ context, session, resource: request.resource.name }, error)
+    response = errorResponse({ context, session, resource: request.resource.name }, error)
   }
-  sendResponse(context, answered)
-  noteSent(request.held, answered)
+  sendResponse(context, response)
+  noteSent(responseMemory, response)
   if (trace === undefined) return
   const milliseconds = performance.now() - start
   if (serverTiming) context.set('Server-Timing', timingOf(trace, milliseconds))
   const { statements, rows } = trace
   const { method, resource } = request
-  publish('request', { resource: resource.name, method, status: answered.status, milliseconds, statements, rows })
+  publish('request', { resource: resource.name, method, status: response.status, milliseconds, statements, rows })
 }
 
-/** Counts the memory of a large body. @param mayBeRefused not for a write, which is done by now */
-function holdBody(held: () => ResponseMemory, mayBeRefused: boolean, body: string): void {
+/**
+ * Counts the memory of a large response body.
+ * @param mayBeRefused whether a response that exceeds the limit may be refused; false for writes, which are complete
+ * @throws {ApiError} `unavailable`
+ */
+function countBody(responseMemory: () => ResponseMemory, mayBeRefused: boolean, body: string): void {
   if (body.length < minCountedLength) return
   const bytes = Buffer.byteLength(body)
-  if (mayBeRefused) held().reserve(bytes)
-  held().count(bytes)
+  if (mayBeRefused) responseMemory().reserve(bytes)
+  responseMemory().count(bytes)
 }
 
-function noteSent(held: () => ResponseMemory, { body }: HttpResponse): void {
-  if (body.length >= minCountedLength) held().noteSent()
+function noteSent(responseMemory: () => ResponseMemory, { body }: HttpResponse): void {
+  if (body.length >= minCountedLength) responseMemory().noteSent()
 }
 
-/** Answers one request for what is no resource. */
+/**
+ * Responds to a request for a page.
+ * @param failing describes the request if it fails
+ */
 export async function respondPage(
   page: PageHandler,
   request: PageRequest,
   failing: Failing,
-  held: () => ResponseMemory,
+  responseMemory: () => ResponseMemory,
 ): Promise<void> {
-  const answered = await page(request)
-    .then((answer) => {
-      holdBody(held, true, answer.body)
-      return answer
+  const response = await page(request)
+    .then((pageResponse) => {
+      countBody(responseMemory, true, pageResponse.body)
+      return pageResponse
     })
     .catch((error: unknown) => errorResponse(failing, error))
-  sendResponse(request.context, answered)
-  noteSent(held, answered)
+  sendResponse(request.context, response)
+  noteSent(responseMemory, response)
 }
 
-/** In milliseconds (W3C, Server Timing). */
+/**
+ * Value of the header `Server-Timing` (W3C, Server Timing).
+ * @param total time of the whole request, in milliseconds
+ */
 function timingOf({ statements, milliseconds }: Trace, total: number): string {
   return `db;dur=${milliseconds.toFixed(1)};desc="${statements} SQL", total;dur=${total.toFixed(1)}`
 }
 
-/** What has failed: a request on a resource, or on a page, which has a name in small letters too. */
+/** Request that has failed, on a resource or a page. */
 export interface Failing {
   readonly context: Context
   readonly session: DbSession
+  /** Name of the resource, or path of the page without its first slash: `health`. */
   readonly resource: string
 }
 
-/** The answer to a refusal or a fault. @throws what is for Koa to answer */
+/**
+ * Builds the response to a refusal or a fault, and publishes it to the diagnostics channels. Emits Koa's `error` event
+ * for a fault.
+ * @throws errors of `context.throw(…)`, which Koa renders
+ */
 export function errorResponse({ context, session, resource }: Failing, error: unknown): HttpResponse {
   const { method } = context
   if (error instanceof ApiError) {
@@ -81,20 +96,22 @@ export function errorResponse({ context, session, resource }: Failing, error: un
     publish('refusal', { resource, method, code, status: refusals[code].status })
     return problemResponse(error)
   }
-  // What a rule of the application's own throws by `context.throw(403)` is for Koa to answer.
+  // An access rule of the application can throw such an error by `context.throw(403)`.
   if (error instanceof Error && 'expose' in error && error.expose === true) throw error
   const loggable = toLoggable(error, session.dataSource)
   context.app.emit('error', loggable, context)
   publish('fault', { resource, method, name: String(Object(loggable).name) })
-  const trouble = transientErrorOf(error, session.dataSource)
-  if (trouble === undefined) return faultResponse()
-  return problemResponse(unavailable(trouble === 'timeout' ? tookTooLong : 'the database cannot answer for the moment'))
+  const transientError = transientErrorOf(error, session.dataSource)
+  if (transientError === undefined) return faultResponse()
+  return problemResponse(
+    unavailable(transientError === 'timeout' ? timeoutDetail : 'the database cannot answer for the moment'),
+  )
 }
 
-const tookTooLong =
-  'the database has ended a statement that took longer than its time limit: ask for less, as with fewer or other filters, or try again'
+const timeoutDetail =
+  'the database cancelled a statement that exceeded its time limit: use fewer or other filters, or try again'
 
-/** Hands the answer to Koa, which leaves out the body of a HEAD. */
+/** Sets the response on Koa's context. Koa sends it, without the body for HEAD. */
 export function sendResponse({ response, res }: Context, { status, headers, caching, body }: HttpResponse): void {
   response.status = status
   if (body === '') response.body = null
@@ -103,6 +120,6 @@ export function sendResponse({ response, res }: Context, { status, headers, cach
   response.set('X-Content-Type-Options', 'nosniff')
   if (res.hasHeader('Vary')) response.vary('Authorization')
   else response.set('Vary', 'Authorization')
-  // Koa would look into it for its type, had it none yet.
+  // The body is set after `Content-Type`: otherwise Koa would inspect it to find its type.
   if (body !== '') response.body = body
 }

@@ -182,7 +182,7 @@ test('a record that is larger than a page is a page, and one that is larger than
   const second = await pageOf(opened.url, first.meta.next)
   expect(idsOf([second])).toEqual([2])
   const third = await send(opened.url, `GET ${second.meta.next}`)
-  const detail = `the report of id 3 has ${80 * KiB - 100} bytes, more than the 65536 that a record may have to be shown; id__ne=3 leaves it out of a list`
+  const detail = `the report with id 3 has ${80 * KiB - 100} bytes; a record in a response may have at most 65536; to leave it out of a list, add id__ne=3`
   const refusal = { type: 'urn:typeorm-resources:record-too-large', status: 500, detail }
   expect([third.status, third.json()]).toMatchObject([500, refusal])
   expect(idsOf(await walk(opened.url, '/api/report/?id__ne=3'))).toEqual([1, 2, 4])

@@ -67,7 +67,7 @@ describe('a time limit', () => {
   test('ends a statement in the database, with 503', async () => {
     const reply = await get(slow)
     expect([reply.status, reply.headers['retry-after']]).toEqual([503, '1'])
-    expect(reply.json()).toMatchObject({ detail: expect.stringContaining('longer than its time limit') })
+    expect(reply.json()).toMatchObject({ detail: expect.stringContaining('exceeded its time limit') })
     expect(world.faults).toMatchObject([{ name: 'DatabaseError' }])
     expect(await ids('person/?id__lte=2')).toEqual([1, 2])
   })
