@@ -31,13 +31,6 @@ export function sharedRunner({ driver }: DataSource): QueryRunner | undefined {
 }
 
 /**
- * Statements outside of transactions that better-sqlite3 may run at the same time: each runs in one piece. sqlite3 runs one. It
- * runs statements in threads, and while one is running, the next call on the connection blocks the event loop: no timer could
- * end the statement.
- */
-const parallelStatements = 64
-
-/**
  * Installs a lock on the connection of a SQLite data source: transactions run one at a time, and statements outside of
  * a transaction wait for its end. The lock also covers the application's own repositories, transactions, query runners and
  * migrations. A statement or transaction that waits longer than `waitLimit` throws a {@link SqliteLockError}.
@@ -52,8 +45,8 @@ export function lockSqlite(
 ): void {
   const driver: SqliteDriver = dataSource.driver
   if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || sharedRunners.has(driver)) return
-  const permits = dataSource.options.type === 'better-sqlite3' ? parallelStatements : 1
-  const lock: SqliteLock = { waitLimit, timeLimit, turns: newLockState(permits), holder: undefined }
+  const listsAreExclusive = dataSource.options.type !== 'better-sqlite3'
+  const lock: SqliteLock = { waitLimit, timeLimit, listsAreExclusive, turns: newLockState(), holder: undefined }
   const statements = new PreparedStatements()
   const preinstalledRunner = driver.queryRunner
   const createQueryRunner = driver.createQueryRunner.bind(driver)
@@ -71,7 +64,7 @@ export function lockSqlite(
     await disconnect()
     // Transactions and prepared statements end with their connection.
     statements.clear()
-    Object.assign(lock, { turns: newLockState(permits), holder: undefined })
+    Object.assign(lock, { turns: newLockState(), holder: undefined })
   }
   scopeTransactions(dataSource.manager)
   if (preinstalledRunner === undefined) return

@@ -15,13 +15,14 @@ const innerWaitLimit = 1000
 /** Statements and transactions that may wait, since each takes memory. Those beyond this are rejected at once. */
 const maxWaiting = 1000
 
+/** Permits of the semaphore: the maximum number of statements that share the connection. */
+const maxPermits = 64
+
 /** Releases what was acquired. */
 export type Release = () => void
 
 /** State of the lock on one connection. */
 interface LockState {
-  /** Permits of the semaphore. A statement takes one, a transaction all. */
-  readonly permits: number
   readonly semaphore: Semaphore
   readonly releaseOne: Release
   waiting: number
@@ -32,24 +33,30 @@ export interface SqliteLock {
   readonly waitLimit: number
   /** Time limit for statements of this service, in milliseconds. */
   readonly timeLimit: number
+  /**
+   * Whether lists and counts use the connection alone: with sqlite3, which runs statements in threads. If another statement
+   * ends while a long one is running, its clean-up blocks the event loop until the long one has finished, and no timer can
+   * interrupt that one.
+   */
+  readonly listsAreExclusive: boolean
   turns: LockState
   /** Scope of the transaction that holds the connection. */
   holder: TransactionScope | undefined
 }
 
 /** State of a lock that is free. */
-export function newLockState(permits: number): LockState {
-  const semaphore = new Semaphore(permits)
-  return { permits, semaphore, releaseOne: () => semaphore.release(), waiting: 0 }
+export function newLockState(): LockState {
+  const semaphore = new Semaphore(maxPermits)
+  return { semaphore, releaseOne: () => semaphore.release(), waiting: 0 }
 }
 
 /**
  * Takes all permits immediately, even if some are in use: for a transaction that had begun before the lock was
  * installed.
  */
-export function acquireAll({ turns: { permits, semaphore } }: SqliteLock): Release {
+export function acquireAll({ turns: { semaphore } }: SqliteLock): Release {
   semaphore.setValue(0)
-  return () => semaphore.release(permits)
+  return () => semaphore.release(maxPermits)
 }
 
 /** Fast path for a statement: takes a permit without a promise. Returns undefined if there is contention. */
@@ -61,12 +68,12 @@ export function tryAcquireOne({ turns: { semaphore, releaseOne, waiting } }: Sql
 }
 
 /**
- * Acquires the connection: one permit for a statement, all permits for a transaction.
+ * Acquires the connection: one permit to share it with other statements, all permits to use it alone.
  * @throws {SqliteLockError} if the wait exceeds the limit, or too many are waiting already
  */
-export async function acquire(lock: SqliteLock, purpose: 'statement' | 'transaction'): Promise<Release> {
+export async function acquire(lock: SqliteLock, use: 'shared' | 'exclusive'): Promise<Release> {
   const { turns, holder, waitLimit } = lock
-  const weight = purpose === 'statement' ? 1 : turns.permits
+  const weight = use === 'shared' ? 1 : maxPermits
   // Fast path without contention: needs no timer.
   if (turns.waiting === 0 && turns.semaphore.getValue() >= weight) {
     const [, release] = await turns.semaphore.acquire(weight)

@@ -24,6 +24,9 @@ const endPattern = new RegExp(String.raw`${leading}(?:COMMIT\b|END\b|ROLLBACK\b(
 const releasePattern = new RegExp(String.raw`${leading}RELEASE\s+(?:SAVEPOINT\s+)?(\S+)`, 'is')
 const rollbackPattern = new RegExp(String.raw`${leading}ROLLBACK\b`, 'is')
 
+/** Matches lists and counts of this service, which may read many rows. Its other statements find rows by their keys. */
+const listPattern = /^\s*SELECT\b.*(?:\bLIMIT \?|\bCOUNT\(\*\))/s
+
 /**
  * Makes a query runner acquire the lock: during a statement, from BEGIN to the end of the transaction, or during a
  * migration.
@@ -50,7 +53,7 @@ export function lockRunner(
 
   const acquireLock = async (): Promise<void> => {
     const scope = currentScope()
-    const releaseAcquired = await acquire(lock, 'transaction')
+    const releaseAcquired = await acquire(lock, 'exclusive')
     if (runner.isReleased) {
       releaseAcquired()
       throw new SqliteLockError('this query runner was released while it waited for the connection')
@@ -125,7 +128,10 @@ export function lockRunner(
             'use dataSource.transaction',
         )
     }
-    const releaseStatement = tryAcquireOne(lock) ?? (await acquire(lock, 'statement'))
+    const isExclusive = isOwn && lock.listsAreExclusive && listPattern.test(sql)
+    const releaseStatement = isExclusive
+      ? await acquire(lock, 'exclusive')
+      : (tryAcquireOne(lock) ?? (await acquire(lock, 'shared')))
     try {
       return await run()
     } finally {
