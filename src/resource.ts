@@ -12,7 +12,7 @@ export interface ResourceOptions<Property extends string = string, Renamed exten
   readonly description?: string
   /**
    * Properties that are hidden in records, filters, orderings and errors. They can still be written. Filters cannot
-   * follow an excluded relation to many. `profile` excludes an embedded entity, `profile.phone` one of its properties.
+   * follow an excluded to-many relation. `profile` excludes an embedded entity, `profile.phone` one of its properties.
    */
   readonly exclude?: readonly PathOf<Property>[]
   /** JSON names of properties, for example to avoid a conflict: `{ id: 'number' }` where `id` is a part of the key. */
@@ -21,13 +21,13 @@ export interface ResourceOptions<Property extends string = string, Renamed exten
   readonly readOnly?: readonly PathOf<Property>[]
   /**
    * Whether PUT, PATCH and DELETE require `If-Match` with the `ETag` of the record that the client has read (RFC 9110).
-   * Without it the status is 428. Default: false.
+   * A request without this header gets 428. Default: false.
    */
   readonly requireIfMatch?: boolean
   /**
-   * How the links of a list refer to other pages: with `'pages'` by number (`page=2`), with `'keyset'` by a cursor as
-   * well (`after=…`), with which every page costs the same. A client that sends `after=` always gets links with
-   * cursors. Default: `'pages'`.
+   * How the links of a list refer to other pages. `'pages'`: by page number (`page=2`). `'keyset'`: also by cursor
+   * (`after=…`), so that every page costs the same. A client that sends `after=` always gets links with cursors.
+   * Default: `'pages'`.
    */
   readonly paging?: 'pages' | 'keyset'
   /** Access rule. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */

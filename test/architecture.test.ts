@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
-/** The rooms of docs/architecture.md, in their order: a file imports from its own row or from one above. */
+/** The rows of the table in docs/architecture.md, from top to bottom: a file imports only from its own row or from a row above. */
 const rows: readonly (readonly string[])[] = [
   ['errors.ts', 'diagnostics.ts', 'timers.ts'],
   ['value'],
@@ -19,7 +19,7 @@ const rows: readonly (readonly string[])[] = [
   ['pipeline'],
   ['site'],
   ['index.ts', 'cli'],
-  // In other people's programs: they import nothing of the service.
+  // The code of clients, which runs in other programs: it imports nothing of the service.
   ['client'],
   ['admin'],
 ]
@@ -50,16 +50,16 @@ const ownImports = (file: string): readonly string[] =>
 const importers = (name: string, valuesOnly: boolean): readonly string[] =>
   files.filter((file) => importsOf(file).some(({ from, typeOnly }) => from === name && !(valuesOnly && typeOnly)))
 
-test('every file is in a room', () => {
+test('every source file belongs to a row', () => {
   expect(files.filter((file) => rowOf(file) < 0)).toEqual([])
 })
 
-test.each(files)('%s imports from its own room or from one above', (file) => {
+test.each(files)('%s imports only from its own row or from a row above', (file) => {
   const upward = ownImports(file).filter((imported) => rowOf(imported) > rowOf(file))
   expect(upward).toEqual([])
 })
 
-test('there is no cycle', () => {
+test('no files import each other in a cycle', () => {
   const done = new Set<string>()
   const visit = (file: string, path: readonly string[]): void => {
     expect({ cycle: path.includes(file) ? [...path, file] : [] }).toEqual({ cycle: [] })
@@ -70,14 +70,14 @@ test('there is no cycle', () => {
   for (const file of files) visit(file, [])
 })
 
-test('no class of typeorm is imported as a value, since the application may have another copy of it', () => {
+test('no class of TypeORM is imported as a value, since the application may have another copy of TypeORM', () => {
   expect(importers('typeorm', true)).toEqual(['schema/property.ts'])
   expect(readFileSync(resolve(source, 'schema/property.ts'), 'utf8')).toContain(
     "import { type DataSource, type EntityMetadata, getMetadataArgsStorage } from 'typeorm'",
   )
 })
 
-test('koa is imported as a value nowhere, as a type in the rim and by rules', () => {
+test('no file imports koa as a value, and only site/ and the access rules import its types', () => {
   expect(importers('koa', true)).toEqual([])
   expect(importers('koa', false).toSorted()).toEqual([
     'access/rule.ts',
@@ -94,8 +94,8 @@ test('koa is imported as a value nowhere, as a type in the rim and by rules', ()
 test.each([
   ['client', /^\.\//],
   ['admin', /^\.(\.\/client)?\//],
-])('%s, for other programs, imports nothing of the service and no package', (room, allowed) => {
-  const imported = files.filter((file) => file.startsWith(`${room}/`)).flatMap((file) => importsOf(file))
+])('%s imports neither the service nor a package', (folder, allowed) => {
+  const imported = files.filter((file) => file.startsWith(`${folder}/`)).flatMap((file) => importsOf(file))
   expect(imported.filter(({ from }) => !allowed.test(from))).toEqual([])
   expect(imported.length).toBeGreaterThan(0)
 })

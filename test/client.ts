@@ -2,32 +2,33 @@ import { type Agent, createServer, type IncomingHttpHeaders, request } from 'nod
 import type { AddressInfo } from 'node:net'
 import { canariesIn } from './world/seed'
 
-/** An answer as it came. */
+/** An HTTP response. */
 export interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** The body as JSON; throws for what is none. */
+  /** Parses the body as JSON; throws a SyntaxError if it is not JSON. */
   readonly json: () => unknown
 }
 
+/** Options of a request. */
 export interface SendOptions {
-  /** A user whose password is the name. */
+  /** Name of a user whose password is the same as the name. */
   readonly as?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** A string or bytes go as they are, anything else as JSON with its type. */
+  /** Strings and buffers are sent unchanged, other values as JSON with its content type. */
   readonly body?: unknown
-  /** Keeps connections, for a test of many requests. Default: a connection for each. */
+  /** Keeps connections alive, for tests with many requests. Default: one connection per request. */
   readonly agent?: Agent | undefined
 }
 
-/** The header of RFC 7617. */
+/** Value of the `Authorization` header for basic authentication (RFC 7617). */
 export function basic(username: string, password = username): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 }
 
 /**
- * Sends one request just as it is written, unlike `fetch`, which tidies paths.
+ * Sends one request without normalizing its path, unlike `fetch`.
  * @param line `GET /api/note/?score=5`
  */
 export function send(url: string, line: string, { as, headers = {}, body, agent }: SendOptions = {}): Promise<Reply> {
@@ -58,29 +59,33 @@ export function send(url: string, line: string, { as, headers = {}, body, agent 
   })
 }
 
-/** Short forms for the API at a URL. Paths start behind `/api/`. */
+/** A response as text, without its `Date` header, to compare it with another one. */
+export const textWithoutDate = ({ status, headers: { date, ...headers }, text }: Reply): string =>
+  [status, ...Object.entries(headers).map((header) => header.join(': ')), '', text].join('\n')
+
+/** Shorthands for requests to the API at a URL. Paths are relative to `/api/`. */
 export function apiOf(url: () => string): {
   readonly get: (path: string) => Promise<Reply>
   readonly post: (path: string, body: unknown) => Promise<Reply>
   readonly put: (path: string, body: unknown) => Promise<Reply>
-  /** The ids of a list; throws for what is none. */
+  /** The ids of the records in a list; throws for any status but 200. */
   readonly ids: (path: string) => Promise<readonly unknown[]>
 } {
-  const ask = (method: string, path: string, body?: unknown): Promise<Reply> =>
+  const requestApi = (method: string, path: string, body?: unknown): Promise<Reply> =>
     send(url(), `${method} /api/${path}`, { body })
   return {
-    get: (path) => ask('GET', path),
-    post: (path, body) => ask('POST', `${path}/`, body),
-    put: (path, body) => ask('PUT', `${path}/`, body),
+    get: (path) => requestApi('GET', path),
+    post: (path, body) => requestApi('POST', `${path}/`, body),
+    put: (path, body) => requestApi('PUT', `${path}/`, body),
     ids: async (path) => {
-      const reply = await ask('GET', path)
+      const reply = await requestApi('GET', path)
       if (reply.status !== 200) throw new Error(reply.text)
       return (reply.json() as { objects: { id: unknown }[] }).objects.map(({ id }) => id)
     },
   }
 }
 
-/** A port that nobody listens on. */
+/** Finds a TCP port that is not in use. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))

@@ -1,13 +1,13 @@
-import { Agent, get, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { Agent, createServer, get, type Server } from 'node:http'
 import Koa from 'koa'
 import { type DataSource, EntitySchema } from 'typeorm'
 import { closeGracefully, mountResources } from 'typeorm-resources'
+import { listen } from './support/listen'
 import { openDataSource } from './world/world'
 
 const Thing = new EntitySchema({ name: 'Thing', columns: { id: { type: Number, primary: true, generated: true } } })
 
-/** A site whose answers take a while. */
+/** Opens a site whose responses take the given time. */
 async function open(milliseconds: number): Promise<{ server: Server; dataSource: DataSource; url: string }> {
   const dataSource = await openDataSource([Thing])
   const app = new Koa()
@@ -16,12 +16,11 @@ async function open(milliseconds: number): Promise<{ server: Server; dataSource:
     await next()
   })
   mountResources(app, dataSource, { resources: [{ entity: Thing }] })
-  const server = app.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  return { server, dataSource, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/thing/` }
+  const server = createServer(app.callback())
+  return { server, dataSource, url: `${await listen(server)}/api/thing/` }
 }
 
-const ask = (url: string, agent: Agent): Promise<number | string> =>
+const fetchStatus = (url: string, agent: Agent): Promise<number | string> =>
   new Promise((resolve) => {
     get(url, { agent }, (incoming) => {
       incoming.resume().on('end', () => resolve(incoming.statusCode ?? 0))
@@ -38,26 +37,26 @@ afterEach(() => {
   for (const agent of agents.splice(0)) agent.destroy()
 })
 
-test('what runs is finished, connections that are kept alive hold nothing up, then the data source is closed', async () => {
+test('a graceful shutdown finishes running requests, closes idle keep-alive connections, and then destroys the data source', async () => {
   const { server, dataSource, url } = await open(1000)
   const agent = keepAlive()
-  const requests = Array.from({ length: 100 }, () => ask(url, agent))
-  // What has not come as far as the service does not run: Node resets its connection.
+  const requests = Array.from({ length: 100 }, () => fetchStatus(url, agent))
+  // Requests that have not reached the service are not handled: Node resets their connection.
   let come = 0
   await new Promise<void>((resolve) => server.on('request', () => ++come === requests.length && resolve()))
   const start = performance.now()
   const closing = closeGracefully(server, dataSource)
   expect(closeGracefully(server, dataSource)).toBe(closing)
-  expect(await ask(url, keepAlive())).toBe('ECONNREFUSED')
+  expect(await fetchStatus(url, keepAlive())).toBe('ECONNREFUSED')
   expect(new Set(await Promise.all(requests))).toEqual(new Set([200]))
   expect(await closing).toBe(true)
   expect(performance.now() - start).toBeLessThan(4000)
   expect(dataSource.isInitialized).toBe(false)
 })
 
-test('what does not end is cut off at the limit', async () => {
+test('requests that take longer than the limit are aborted', async () => {
   const { server, dataSource, url } = await open(60_000)
-  const hanging = ask(url, keepAlive())
+  const hanging = fetchStatus(url, keepAlive())
   await new Promise((resolve) => server.once('request', resolve))
   expect(await closeGracefully(server, dataSource, { timeout: 100 })).toBe(false)
   expect(await hanging).toBe('ECONNRESET')

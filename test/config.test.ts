@@ -120,7 +120,7 @@ class Decorated {
   @Column() password!: string
 }
 
-/** Two foreign keys have a column in common, which is no property. */
+/** Two foreign keys share a column that is not a property. */
 @Entity()
 class Shared {
   @PrimaryGeneratedColumn() id!: number
@@ -157,7 +157,7 @@ const entities = [
 ]
 const users = { entity: User }
 
-/** What mounting says, without its first line. */
+/** The lines of the error message of a mount, without the first. */
 const mistakesOf = async (options: object, ...others: readonly EntityTarget<object>[]): Promise<readonly string[]> => {
   const dataSource = await openDataSource([...entities, ...others] as never)
   try {
@@ -174,27 +174,27 @@ const mistakesOf = async (options: object, ...others: readonly EntityTarget<obje
 test.each<[string, object, readonly string[]]>([
   ['nothing to mount', {}, ['no entity of the data source is a resource']],
   [
-    'an option that is none',
+    'an unknown option',
     { prefx: '/x', resources: [{ entity: Tag }] },
     ['unknown option "prefx"; options: prefix, defaultAuth'],
   ],
   [
-    'a prefix that is no path',
+    'an invalid prefix',
     { prefix: 'api', resources: [{ entity: Tag }] },
     ['"prefix" must be a path such as "/api", not "api"'],
   ],
   [
-    'limits that do not fit',
+    'a default page size that exceeds the maximum',
     { limit: { default: 30, max: 10 }, resources: [{ entity: Tag }] },
     ['"limit" must be { default, max }'],
   ],
   [
-    'a limit deeper than pages reach',
+    'a maximum page size that exceeds the number of records in all pages',
     { limit: { max: 1_000_001 }, resources: [{ entity: Tag }] },
     ['"limit.max" is 1000001, more than the 1000000 records'],
   ],
   [
-    'keyset paging of a field that is named as its parameter',
+    'keyset paging with a field that has the name of its parameter',
     { resources: [{ entity: Note, paging: 'keyset', rename: { title: 'after' } }] },
     ['Note: "paging" is "keyset", but a field has the name of its parameter "after": set another name with "rename"'],
   ],
@@ -236,7 +236,7 @@ test.each<[string, object, readonly string[]]>([
     ],
   ],
   [
-    'limits and origins that are none',
+    'invalid limits and origins',
     {
       limits: { filter: 5, filters: 0 } as object,
       allowedOrigins: ['https://a.example/', 'x'],
@@ -250,33 +250,29 @@ test.each<[string, object, readonly string[]]>([
     ],
   ],
   [
-    'a page that is larger than pages reach',
+    'a default maximum page size that exceeds limits.depth',
     { limits: { depth: 500 }, resources: [{ entity: Tag }] },
     ['"limit.max" is 1000, more than the 500 records that "limits.depth" lets pages reach'],
   ],
   ['a limit of 0', { limit: { default: 0 }, resources: [{ entity: Tag }] }, ['"limit" must be { default, max }']],
   [
-    'a name in exclude that is no field',
+    'an unknown name in exclude',
     { resources: [{ entity: Note, exclude: ['titel'] }] },
     ['Note: unknown property "titel" in "exclude"; properties: id, title, tag, user'],
   ],
   [
-    'a name in readOnly that is no field',
+    'an unknown name in readOnly',
     { resources: [{ entity: Note, readOnly: ['x'] }] },
     ['Note: unknown property "x" in "readOnly"'],
   ],
+  ['an unknown resource option', { resources: [{ entity: Note, excludes: [] }] }, ['Note: unknown option "excludes"']],
   [
-    'a resource option that is none',
-    { resources: [{ entity: Note, excludes: [] }] },
-    ['Note: unknown option "excludes"'],
-  ],
-  [
-    'an ownerField that is no field',
+    'an unknown ownerField',
     { users, resources: [{ entity: Note, ownerField: 'owner' }] },
     ['"ownerField" must be a many-to-one relation to the key of User, not "owner"; allowed: user'],
   ],
   [
-    'an ownerField that leads elsewhere',
+    'an ownerField to another entity than the user',
     { users, resources: [{ entity: Note, ownerField: 'tag' }] },
     ['"ownerField" must be a many-to-one relation to the key of User, not "tag"'],
   ],
@@ -286,7 +282,7 @@ test.each<[string, object, readonly string[]]>([
     ['"ownerField" must be a many-to-one relation to the key of User, not "title"'],
   ],
   [
-    'two resources of one name',
+    'two resources with the same name',
     { resources: [{ entity: Note }, { entity: Tag, name: 'note' }] },
     ['Note and Tag are both named "note"'],
   ],
@@ -301,27 +297,27 @@ test.each<[string, object, readonly string[]]>([
     ['"my tag" cannot be used in a path'],
   ],
   [
-    'no entity',
+    'a resource that is not an entity',
     { resources: [{ entity: class Other {} }] },
     ['"resources" names Other, which is not an entity of this data source'],
   ],
   [
-    'users that are no entity',
+    'users that are not an entity',
     { users: { entity: 'Nobody' }, resources: [{ entity: Tag }] },
     ['"users" names "Nobody"'],
   ],
   [
-    'a rule that needs users where there are none',
+    'a rule that needs users, without a user entity',
     { resources: [{ entity: Tag, auth: userRule() }] },
     ['Tag: its rule (user) needs users'],
   ],
   [
-    'ownerField where there are no users',
+    'an ownerField without a user entity',
     { resources: [{ entity: Note, ownerField: 'user' }] },
     ['Note: its rule (user) needs users'],
   ],
   [
-    'an admin rule where nobody can be one',
+    'an admin rule without an admin flag',
     { users, resources: [{ entity: Tag, auth: adminRule() }] },
     ['Tag: its rule (admin) needs administrators'],
   ],
@@ -336,12 +332,12 @@ test.each<[string, object, readonly string[]]>([
     ['call it: readOnlyRule()'],
   ],
   [
-    'a description for users where there are none',
+    'an OpenAPI document for users, without a user entity',
     { openapi: userRule(), resources: [{ entity: Tag }] },
     ['"openapi": its rule (user) needs users'],
   ],
   [
-    'a rule of the description that was not called',
+    'a rule of the OpenAPI document that was not called',
     { openapi: readOnlyRule, resources: [{ entity: Tag }] },
     ['"openapi" is readOnlyRule itself; call it: readOnlyRule()'],
   ],
@@ -359,14 +355,14 @@ test.each<[string, object, readonly string[]]>([
       '"docs" is the name of a resource and of the page /api/docs/: give the resource another "name", or mount with { explorer: false }',
     ],
   ],
-  ['a rule that is no function', { resources: [{ entity: Tag, auth: 'user' }] }, ['"auth" must be a rule']],
+  ['a rule that is not a function', { resources: [{ entity: Tag, auth: 'user' }] }, ['"auth" must be a rule']],
   [
-    'a username that is no column',
+    'a username that is not a column',
     { users: { entity: User, username: 'login' }, resources: [{ entity: Tag }] },
     ['User: "login" cannot be the users\' username'],
   ],
   [
-    'an admin flag that is no column',
+    'an admin flag that is not a column',
     { users: { entity: User, admin: 'boss' }, resources: [{ entity: Tag }] },
     ['"boss" cannot be the users\' admin'],
   ],
@@ -376,7 +372,7 @@ test.each<[string, object, readonly string[]]>([
     ["the users' username", "the users' password"],
   ],
   [
-    'an account option that is none',
+    'an unknown account option',
     { users: { entity: User, login: 'username' }, resources: [{ entity: Tag }] },
     ['User: unknown option "login"'],
   ],
@@ -396,7 +392,7 @@ test.each<[string, object, readonly string[]]>([
     ['a__b has two underscores', 'c_ has two underscores', 'tag_id and tag would both be "tag_id"'],
   ],
   [
-    'a key that cannot stand in a path',
+    'a key type that cannot be used in a path',
     { resources: [{ entity: Timed }] },
     ['Timed: the key at has a type that cannot be used in a path: each value is a date and time'],
   ],
@@ -416,12 +412,12 @@ test.each<[string, object, readonly string[]]>([
     ['Pair: "b" is part of the key, which cannot be hidden'],
   ],
   [
-    'a key that is not "id" beside a column that is',
+    'a key that is not named "id", and a column that is',
     { resources: [{ entity: Renamed }] },
     ['code and id would both be "id": give id another name, as { rename: { id: \'…\' } }'],
   ],
   [
-    'a property that every object has',
+    'a property of Object.prototype',
     { resources: [{ entity: Inherited }] },
     ['valueOf has the name of a method of Object.prototype'],
   ],
@@ -431,7 +427,7 @@ test.each<[string, object, readonly string[]]>([
     ['pair shares a column with another relation: give its columns properties'],
   ],
   [
-    'a rename of no property, and one to no name',
+    'a rename of an unknown property, and one to an invalid name',
     { resources: [{ entity: Note, rename: { titel: 'x', title: 'a__b' } }] },
     ['unknown property "titel" in "rename"', 'title has two underscores'],
   ],
@@ -441,12 +437,12 @@ test.each<[string, object, readonly string[]]>([
   expect(mistakes.length).toBe(expected.length)
 })
 
-test('Users: only one entity holds the users', async () => {
+test('Users: only one entity can be the user account', async () => {
   const mistakes = await mistakesOf({ users, resources: [{ entity: Tag }] }, Decorated)
   expect(mistakes).toEqual(['there are several user entities: Decorated and User; only one is allowed'])
 })
 
-test('Checks at mount: every fault is listed at once', async () => {
+test('Checks at mount: all mistakes are reported together', async () => {
   const mistakes = await mistakesOf({
     prefix: 'x',
     resources: [
@@ -458,11 +454,11 @@ test('Checks at mount: every fault is listed at once', async () => {
   expect(mistakes.length).toBe(6)
 })
 
-test('Checks at mount: what would be refused can be excluded', async () => {
+test('Checks at mount: properties that cannot be exposed can be excluded', async () => {
   expect(await mistakesOf({ resources: [{ entity: Odd, exclude: ['a__b', 'c_', 'inner', 'tag'] }] })).toEqual([])
 })
 
-test('Checks at mount: a data source that is not initialized yet: its options at mount, its entities when it is', async () => {
+test('Checks at mount: with a data source that is not initialized yet, options are checked at mount and entities after its initialization', async () => {
   const later = new DataSource({ type: 'better-sqlite3', database: ':memory:', entities })
   const mistaken = { prefix: 'api' }
   expect(() => mountResources(new Koa(), later, mistaken)).toThrow('"prefix" must be a path such as "/api", not "api"')
@@ -471,7 +467,7 @@ test('Checks at mount: a data source that is not initialized yet: its options at
   expect(later.isInitialized).toBe(false)
 })
 
-test('options that are given as undefined have their defaults', async () => {
+test('options whose value is undefined have their defaults', async () => {
   const dataSource = await openDataSource([Tag])
   const names = [
     'prefix',
@@ -494,7 +490,7 @@ test('options that are given as undefined have their defaults', async () => {
   await dataSource.destroy()
 })
 
-test('Checks at mount: the message reads well', async () => {
+test('Checks at mount: the whole text of the error message', async () => {
   const dataSource = await openDataSource(entities)
   const mount = (): unknown =>
     mountResources(new Koa(), dataSource, { resources: [{ entity: Note, exclude: ['titel'] }] })
@@ -504,7 +500,7 @@ test('Checks at mount: the message reads well', async () => {
   await dataSource.destroy()
 })
 
-test('a decorator on an entity of another data source is no matter', async () => {
+test('a decorator on an entity of another data source is ignored', async () => {
   @Entity()
   @Resource()
   @UserAccount()
@@ -517,7 +513,7 @@ test('a decorator on an entity of another data source is no matter', async () =>
   void Elsewhere
 })
 
-test('a driver that writes values into SQL is refused', () => {
+test('a driver that interpolates values into SQL is refused', () => {
   const driver: unknown = require('mysql-without-prepared')
   const dataSource = new DataSource({ type: 'mysql', driver, entities: [Tag] })
   expect(() => mountResources(new Koa(), dataSource, { resources: [{ entity: Tag }] })).toThrow(
@@ -525,7 +521,7 @@ test('a driver that writes values into SQL is refused', () => {
   )
 })
 
-test('all mounts of a data source have the same statementTimeout', async () => {
+test('all mounts of a data source must have the same statementTimeout', async () => {
   const dataSource = await openDataSource([Tag])
   const mount = (statementTimeout: number, prefix: string) => (): unknown =>
     mountResources(new Koa(), dataSource, { statementTimeout, prefix, resources: [{ entity: Tag }] })
@@ -538,7 +534,7 @@ test('all mounts of a data source have the same statementTimeout', async () => {
 test.each([
   ['@Resource', Resource],
   ['@UserAccount', UserAccount],
-])('%s without parentheses says what to write', (name, decorator) => {
+])('%s without parentheses is an error that says what to write', (name, decorator) => {
   const decorate = decorator as unknown as (entity: object) => unknown
   expect(() => decorate(Tag)).toThrow(new TypeError(`${name} on Tag must be called: write ${name}()`))
 })

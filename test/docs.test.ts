@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { refusals } from '../src/errors'
 import { defaultLimits } from '../src/request/limits'
+import { accountOptionNames, resourceOptionNames } from '../src/schema/registration'
 import { freePort, send } from './client'
 import { type Command, programsOf, read, root } from './documents'
 import { documentedRows } from './http/types/document'
@@ -21,7 +22,7 @@ function markdownIn(folder: string): readonly string[] {
   return files.filter((file) => file.endsWith('.md')).map((file) => join(folder, file))
 }
 
-/** Each page with what stands on it; a file that others import is no program of its own. */
+/** The pages with their programs; files that other files import are not programs. */
 const all = pages.map((page, index) => [page, index, programsOf(page)] as const)
 const programs = all.flatMap(([page, index, files]) =>
   files
@@ -33,7 +34,7 @@ const aboutSample = all.flatMap(([page, , files]) => {
   return commands.length > 0 ? [[page, commands] as const] : []
 })
 
-/** Inside the project, so that its own name can be imported. */
+/** Directory inside the project, so that programs can import the package by its name. */
 const folder = join(root, 'test', '.docs')
 const data = mkdtempSync(join(tmpdir(), 'docs-'))
 const running: ChildProcess[] = []
@@ -70,7 +71,7 @@ afterAll(() => {
   rmSync(data, { recursive: true, force: true })
 })
 
-/** Starts a server and waits until it answers. */
+/** Starts a server and waits until it responds. */
 async function serve(script: string): Promise<number> {
   const port = await freePort()
   const env = { ...process.env, PORT: String(port), DATABASE: join(data, 'world.sqlite'), DATABASE_URL: '' }
@@ -102,16 +103,19 @@ function checkCommands(commands: readonly Command[], port: number, program = '')
   }
 }
 
-test.each(programs)('%s: the program %s answers as it says', async (_page, _name, { name, text, commands }, index) => {
-  const program = join(folder, 'out', String(index), `${name}.mjs`)
-  checkCommands(commands, text.includes('listen(3000,') ? await serve(program) : 0, program)
-})
+test.each(programs)(
+  '%s: the commands after the program %s print the documented output',
+  async (_page, _name, { name, text, commands }, index) => {
+    const program = join(folder, 'out', String(index), `${name}.mjs`)
+    checkCommands(commands, text.includes('listen(3000,') ? await serve(program) : 0, program)
+  },
+)
 
-test.each(aboutSample)('the sample answers as %s says', async (_, commands) => {
+test.each(aboutSample)('the commands on the sample in %s print the documented output', async (_, commands) => {
   checkCommands(commands, await serve(join(root, 'sample/dist/main.js')))
 })
 
-/** Snippets of applications, with the file before each of which it shows parts; `…` stands for what lies between. */
+/** Excerpts of files in the documentation, each with the name of the file; `…` stands for omitted parts. */
 const excerpts = pages.flatMap((page) =>
   [...read(page).matchAll(/^<!-- (\S+) -->\n\n```tsx\n(.*?)^```/gms)].map(([, file = '', text = '']) => ({
     page,
@@ -120,7 +124,7 @@ const excerpts = pages.flatMap((page) =>
   })),
 )
 
-test.each(excerpts)('$page shows $file as it is', ({ file, text }) => {
+test.each(excerpts)('$page shows the current text of $file', ({ file, text }) => {
   let rest = read(file)
   for (const part of text.split(/^…\n/m).filter((part) => part !== '')) {
     expect(rest).toContain(part)
@@ -128,24 +132,31 @@ test.each(excerpts)('$page shows $file as it is', ({ file, text }) => {
   }
 })
 
-test.each(pages)('every application of %s is of a file', (page) => {
+test.each(pages)('every block of TypeScript in %s has a file name or belongs to a program', (page) => {
   const snippets = [...read(page).matchAll(/^```tsx$/gm)]
   expect(excerpts.filter((excerpt) => excerpt.page === page)).toHaveLength(snippets.length)
 })
 
-test.each(pages)('the links of %s lead somewhere', (page) => {
+test.each(pages)('the links of %s are valid', (page) => {
   const links = [...read(page).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, link = '']) => link)
   expect(links.filter((link) => !existsSync(join(root, dirname(page), link)))).toEqual([])
 })
 
-test('the table of errors is that of the code', () => {
+test('the table of errors is the same as in the code', () => {
   const rows = [...read('docs/reference/errors.md').matchAll(/^\| `([a-z-]+)` +\| (\d+) +\| ([^|]+?) +\|/gm)]
   const documented = rows.map(([, code, status, title]) => [code, Number(status), title])
   const defined = Object.entries(refusals).map(([code, { status, title }]) => [code, status, title])
   expect(documented).toEqual([...defined, ['internal-error', 500, 'Internal server error']])
 })
 
-test('the table of limits holds every limit of the code', () => {
+test('the page about set-up has a row for every option of a decorator', () => {
+  const rows = read('docs/reference/set-up.md').match(/^\| `.*/gm) ?? []
+  const { entity: _, ...names } = { ...resourceOptionNames, ...accountOptionNames }
+  const missing = Object.keys(names).filter((name) => !rows.some((row) => row.split(' | ')[0]?.includes(`\`${name}\``)))
+  expect(missing).toEqual([])
+})
+
+test('the table of limits contains every limit of the code', () => {
   const text = read('docs/reference/limits.md')
   for (const [name, limit] of Object.entries(defaultLimits)) {
     const isDocumented = new RegExp(`(^| )${limit.toLocaleString('en')}( |,|$)`, 'm').test(text)
@@ -153,7 +164,7 @@ test('the table of limits holds every limit of the code', () => {
   }
 })
 
-/** Names of databases, by TypeORM's names of their drivers. */
+/** Names of databases by the names of TypeORM's drivers. */
 const databases: Readonly<Record<string, string>> = {
   'better-sqlite3': 'SQLite',
   sqlite: 'SQLite',
@@ -161,7 +172,7 @@ const databases: Readonly<Record<string, string>> = {
   mariadb: 'MariaDB',
   mysql: 'MariaDB as MySQL',
 }
-/** Packages, where they have other names. */
+/** npm packages of drivers whose names differ from those of the packages. */
 const packages: Readonly<Record<string, string>> = {
   sqlite: 'sqlite3',
   postgres: 'pg',
@@ -172,7 +183,7 @@ const packages: Readonly<Record<string, string>> = {
 const legs: readonly { readonly name: string; readonly driver: string }[] = require('./legs')
 const code = (text: string): string => `\`${text}\``
 
-/** Tables that tests run on, as the page that shows them. */
+/** Tables of the documentation that tests use as data: page, module of the tests, rows. */
 const tables: readonly (readonly [page: string, source: string, rows: readonly (readonly string[])[]])[] = [
   [
     'docs/reference/databases.md',
@@ -195,7 +206,7 @@ const tables: readonly (readonly [page: string, source: string, rows: readonly (
   ],
 ]
 
-test.each(tables)('a table of %s is that of %s', (page, source, rows) => {
+test.each(tables)('a table of %s is the same as that of %s', (page, source, rows) => {
   const [, table = ''] = read(page).split(`<!-- ${source} -->`)
   const [lines = ''] = table.trim().split('\n\n')
   const shown = lines.split('\n').slice(2)

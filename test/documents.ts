@@ -1,24 +1,28 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
+/** Root directory of the repository. */
 export const root = resolve(__dirname, '..')
+/** Reads a file, whose path is relative to the root. */
 export const read = (page: string): string => readFileSync(join(root, page), 'utf8')
 
-/** A command of a `console` block, and what it must print; `…` stands for anything. */
+/** A command of a `console` block and its expected output, in which `…` stands for any text. */
 export interface Command {
   readonly line: string
   readonly expected: string
 }
 
-/** A file of a page: its `ts` blocks, and the `console` blocks that come after them. */
+/** A program of a page: the text of its `ts` blocks, and the commands of the `console` blocks that follow them. */
 export interface Program {
-  /** `main`, or what the first line of a block says: `// cors.mts`. */
+  /** `main`, or the name in the comment on the first line of a block: `// cors.mts`. */
   readonly name: string
   readonly text: string
   readonly commands: readonly Command[]
 }
 
-/** The programs of a page in their order. A block of TypeScript without a name belongs to `main`, a command to the block before it. */
+/**
+ * The programs of a page, in order. A TypeScript block without a name belongs to `main`, a command to the program of the block before it.
+ */
 export function programsOf(page: string): readonly Program[] {
   const programs = new Map<string, Program>()
   let name = 'main'

@@ -2,10 +2,10 @@ const { writeSync } = require('node:fs')
 const { TestEnvironment } = require('jest-environment-node')
 
 /**
- * Jest ends a worker with SIGTERM when it has not exited 500 ms after its last test, and says that tests leak. V8 may take longer
- * to free the heap of a worker that has run a hundred files, on a machine that has other work: 130 to 260 ms were measured after
- * ten files. A worker with nothing left to do therefore exits without freeing it, which takes 10 to 25 ms. One with an open handle
- * says what is open.
+ * Test environment that lets worker processes exit fast.
+ * Jest ends a worker with SIGTERM if it has not exited 500 ms after its last test, and reports that tests leak. V8 may need longer to
+ * free the heap of a worker that has run a hundred files on a busy machine: 130 to 260 ms were measured after ten files. Therefore a
+ * worker without open handles exits without freeing the heap, which takes 10 to 25 ms. A worker with an open handle prints what is open.
  */
 if (process.send !== undefined) {
   process.once('exit', () => process.exit())

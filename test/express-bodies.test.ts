@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import express, { type RequestHandler } from 'express'
 import type { Reply } from './client'
-import { handlerOf, visit } from './express-site'
+import { handlerOf, withExpress } from './express-site'
 import { entities } from './world/entities'
 import { openWorld, seedWorld, type World } from './world/world'
 
@@ -20,13 +20,13 @@ const parsers: readonly (readonly [string, RequestHandler[]])[] = [
   ['express.raw', [express.raw({ type: '*/*' })]],
 ]
 
-describe.each(parsers)('Bodies: behind %s', (_, before) => {
+describe.each(parsers)('Bodies: after %s', (_, before) => {
   const post = async (type: string, body: string | Buffer, more: Readonly<Record<string, string>> = {}) => {
     let reply: Reply | undefined
     const setUp = (site: express.Express): unknown =>
       site.use('/api', ...before, handlerOf(world.dataSource, { prefix: '' }))
-    await visit(setUp, async (ask) => {
-      reply = await ask('POST /api/note/', { as: 'bob', headers: { 'Content-Type': type, ...more }, body })
+    await withExpress(setUp, async (request) => {
+      reply = await request('POST /api/note/', { as: 'bob', headers: { 'Content-Type': type, ...more }, body })
     })
     return reply
   }
@@ -52,7 +52,7 @@ describe.each(parsers)('Bodies: behind %s', (_, before) => {
     expect((await post(type, body))?.status).toBe(status)
   })
 
-  test('a compressed body is refused, though the parser has unpacked it', async () => {
+  test('a compressed body is refused, even if the parser has decompressed it', async () => {
     const reply = await post('application/json', gzipSync(json), { 'Content-Encoding': 'gzip' })
     expect([reply?.status, reply?.json()]).toMatchObject([415, { detail: expect.stringContaining('gzip') }])
   })

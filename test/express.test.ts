@@ -2,7 +2,7 @@ import express, { type RequestHandler } from 'express'
 import Koa from 'koa'
 import mount from 'koa-mount'
 import { type MountOptions, mountResources, type Principal, type Rule } from 'typeorm-resources'
-import { handlerOf, visit } from './express-site'
+import { handlerOf, withExpress } from './express-site'
 import { entities } from './world/entities'
 import { openWorld, seedWorld, type World } from './world/world'
 
@@ -15,56 +15,56 @@ afterAll(() => world.close())
 const handler = (options?: MountOptions): RequestHandler => handlerOf(world.dataSource, options)
 
 const nested = (): express.Router => express.Router().use('/b', handler({ prefix: '' }))
-const behindKoaMount = (): RequestHandler => {
+const insideKoaMount = (): RequestHandler => {
   const outer = new Koa()
   const inner = new Koa()
   mountResources(inner, world.dataSource)
   return outer.use(mount('/inner', inner)).callback()
 }
 
-const places: readonly (readonly [what: string, setUp: (site: express.Express) => void, root: string])[] = [
+const locations: readonly (readonly [what: string, setUp: (site: express.Express) => void, root: string])[] = [
   ['at a path', (site) => site.use('/api', handler({ prefix: '' })), '/api'],
   ['at a path, with a prefix', (site) => site.use('/site', handler()), '/site/api'],
   ['without a path', (site) => site.use(handler()), '/api'],
   ['at the path of a parameter', (site) => site.use('/of/:tenant', handler({ prefix: '' })), '/of/me%20too'],
   ['in a router', (site) => site.use('/a', nested()), '/a/b'],
-  ['behind koa-mount', (site) => site.use('/site', behindKoaMount()), '/site/inner/api'],
+  ['inside koa-mount', (site) => site.use('/site', insideKoaMount()), '/site/inner/api'],
 ]
 
-describe.each(places)('an Express site with the service %s', (_, setUp, root) => {
-  test('has whole paths in links, in absolute form too', () =>
-    visit(setUp, async (ask) => {
+describe.each(locations)('an Express site with the service %s', (_, setUp, root) => {
+  test('links contain the whole path, as do absolute links', () =>
+    withExpress(setUp, async (request) => {
       const next = `${root}/note/?score=5&limit=1&page=2`
-      const list = await ask(`GET ${root}/note/?score=5&limit=1`)
+      const list = await request(`GET ${root}/note/?score=5&limit=1`)
       expect(list.json()).toMatchObject({ meta: { next } })
-      expect((await ask(`GET http://any.host${root}/note/?score=5&limit=1`)).json()).toEqual(list.json())
+      expect((await request(`GET http://any.host${root}/note/?score=5&limit=1`)).json()).toEqual(list.json())
     }))
 
-  test('has the whole path in Location, which leads to the record', () =>
-    visit(setUp, async (ask) => {
-      const made = await ask(`POST ${root}/note/`, { as: 'bob', body: { title: 'x', author_id: 1 } })
+  test('Location contains the whole path of the record', () =>
+    withExpress(setUp, async (request) => {
+      const made = await request(`POST ${root}/note/`, { as: 'bob', body: { title: 'x', author_id: 1 } })
       const { location } = made.headers
       expect([made.status, location]).toEqual([201, expect.stringMatching(`^${root}/note/\\d+/$`)])
-      expect((await ask(`GET ${location}`)).json()).toMatchObject({ title: 'x' })
+      expect((await request(`GET ${location}`)).json()).toMatchObject({ title: 'x' })
     }))
 
-  test('describes itself where it is', () =>
-    visit(setUp, async (ask) => {
-      expect((await ask(`GET ${root}/openapi.json`)).json()).toMatchObject({ servers: [{ url: root }] })
+  test('the OpenAPI document contains the path of the service', () =>
+    withExpress(setUp, async (request) => {
+      expect((await request(`GET ${root}/openapi.json`)).json()).toMatchObject({ servers: [{ url: root }] })
       for (const start of [root, `${root}/`, `${root}?x=1`]) {
-        expect((await ask(`GET ${start}`)).json()).toMatchObject({ openapi: `${root}/openapi.json` })
+        expect((await request(`GET ${start}`)).json()).toMatchObject({ openapi: `${root}/openapi.json` })
       }
-      expect((await ask(`GET ${root}/docs/`)).text).toContain(`data-root="${root}"`)
+      expect((await request(`GET ${root}/docs/`)).text).toContain(`data-root="${root}"`)
     }))
 
-  test('answers 404 for what is not ours', () =>
-    visit(setUp, async (ask) => {
-      expect((await ask(`GET ${root}/other/`)).status).toBe(404)
+  test('responds with 404 to paths outside of the service', () =>
+    withExpress(setUp, async (request) => {
+      expect((await request(`GET ${root}/other/`)).status).toBe(404)
     }))
 })
 
-test('a rule finds the user that Express knows of', () =>
-  visit(
+test('an access rule can read the user that Express middleware has set', () =>
+  withExpress(
     (site) => {
       site.use((request, _response, next) => {
         const user = request.get('X-Token') === 'bob' ? { id: 2 } : undefined
@@ -76,15 +76,15 @@ test('a rule finds the user that Express knows of', () =>
         handler({ prefix: '/own', resources: [{ entity: 'Vault', name: 'safe', exclude: ['code'], auth }] }),
       )
     },
-    async (ask) => {
+    async (request) => {
       const statusFor = async (token: string) =>
-        (await ask('GET /api/own/safe/', { headers: { 'X-Token': token } })).status
+        (await request('GET /api/own/safe/', { headers: { 'X-Token': token } })).status
       expect([await statusFor('bob'), await statusFor('eve')]).toEqual([200, 401])
     },
   ))
 
-test('headers that Express has set are kept, and Vary is completed', () =>
-  visit(
+test('headers that Express has set are kept, and Vary is extended', () =>
+  withExpress(
     (site) => {
       site.use((_request, response, next) => {
         response.set('X-Own', 'yes').vary('Origin')
@@ -92,8 +92,8 @@ test('headers that Express has set are kept, and Vary is completed', () =>
       })
       site.use('/api', handler({ prefix: '' }))
     },
-    async (ask) => {
-      const { headers } = await ask('GET /api/note/1/')
+    async (request) => {
+      const { headers } = await request('GET /api/note/1/')
       expect([headers['x-own'], headers.vary]).toEqual(['yes', 'Origin, Authorization'])
     },
   ))
@@ -101,22 +101,22 @@ test('headers that Express has set are kept, and Vary is completed', () =>
 test.each([
   [true, 201],
   [false, 403],
-])('behind a proxy, with trust proxy in Express and api.proxy %s, a write of our own page is %i', (proxy, status) =>
-  visit(
+])('after a proxy, with trust proxy in Express and api.proxy %s, a same-origin write is %i', (proxy, status) =>
+  withExpress(
     (site) => {
       const api = new Koa({ proxy })
       mountResources(api, world.dataSource, { prefix: '' })
       site.set('trust proxy', true).use('/api', api.callback())
     },
-    async (ask) => {
+    async (request) => {
       const headers = { Origin: 'https://own.example.org', 'X-Forwarded-Host': 'own.example.org' }
-      const made = await ask('POST /api/note/', { as: 'bob', headers, body: { title: 'x', author_id: 1 } })
+      const made = await request('POST /api/note/', { as: 'bob', headers, body: { title: 'x', author_id: 1 } })
       expect(made.status).toBe(status)
     },
   ),
 )
 
-test('the description is written once, however a client spells the path, which Express reads without regard to case', async () => {
+test('the OpenAPI document is generated once for all spellings of a path, which Express matches case-insensitively', async () => {
   let written = 0
   const contact = {
     get name() {
@@ -124,16 +124,16 @@ test('the description is written once, however a client spells the path, which E
       return 'somebody'
     },
   }
-  await visit(
+  await withExpress(
     (site) => site.use('/somewhere', handler({ prefix: '', info: { contact } })),
-    async (ask) => {
+    async (request) => {
       const tags = new Set<unknown>()
       for (let spelling = 0; spelling < 2 ** 6; spelling += 1) {
         const letters = [...'somewhere'].map((letter, index) =>
           (spelling >> index) & 1 ? letter.toUpperCase() : letter,
         )
         const root = `/${letters.join('')}`
-        const reply = await ask(`GET ${root}/openapi.json`)
+        const reply = await request(`GET ${root}/openapi.json`)
         expect([reply.status, reply.json()]).toMatchObject([
           200,
           { servers: [{ url: root }], info: { contact: { name: 'somebody' } } },

@@ -1,6 +1,6 @@
 const { lines } = require('./left-out')
 
-/** Prints how many tests have passed on each leg, and which legs and suites were left out for want of a server or a program. */
+/** Jest reporter that prints the number of passed tests of each leg, and the legs and suites that were left out. */
 module.exports = class {
   #legs = new Map()
 

@@ -1,6 +1,6 @@
 /**
- * A database and a line of TypeORM that the HTTP and conformance suites run on: docs/reference/databases.md. The hostile
- * ones, which are long, run on each database once, and so does what starts processes.
+ * The legs: combinations of a database, a driver and a version of TypeORM on which the HTTP and conformance suites run
+ * (docs/reference/databases.md). The hostile tests, which take long, and tests that start processes run on one leg of each database.
  */
 module.exports = [
   { name: '1.1 better-sqlite3', typeorm: 'typeorm', driver: 'better-sqlite3', suites: ['sqlite', 'hostile'] },
@@ -22,8 +22,8 @@ module.exports = [
     suites: ['hostile', 'mysql'],
   },
   { name: '0.3 mariadb', typeorm: 'typeorm-0.3', driver: 'mariadb', server: 'TEST_MARIADB_URL', suites: ['mysql'] },
-  // As MySQL, which TypeORM has return nothing: the same server, the other way of writing. Its words for a
-  // computed column are not MariaDB's.
+  // The driver `mysql` on the MariaDB server: TypeORM does not use RETURNING with it, and declares generated columns in MySQL's syntax,
+  // which MariaDB does not support.
   {
     name: '1.1 mysql',
     typeorm: 'typeorm',

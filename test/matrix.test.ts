@@ -6,17 +6,17 @@ import { canaries } from './world/seed'
 import { openWorld, type World } from './world/world'
 
 /**
- * The access matrix: every rule, principal, method and form of URL. What must come is computed here from tables that are
- * copied from the specification (Paths, Order of checks, Methods, Access), by nothing of `src`.
+ * The access matrix: every combination of rule, principal, method and form of URL. The expected responses are computed here from tables
+ * that are copied from the specification (Paths, Order of checks, Methods, Access), without any code of `src`.
  */
 
 type Who = 'nobody' | 'admins' | 'users' | 'everybody'
 
-/** Who a rule lets in: for GET, HEAD and OPTIONS, and for every other method. */
+/** Who a rule permits: for GET, HEAD and OPTIONS, and for every other method. */
 interface Expected {
   readonly reads: Who
   readonly others: Who
-  /** Whether a record is its owner's alone to change. */
+  /** Whether only the owner may change a record. */
   readonly owned?: true
 }
 
@@ -26,7 +26,7 @@ interface RuleCase extends Expected {
   readonly options: Pick<ResourceRegistration, 'auth' | 'ownerField'>
 }
 
-/** The reverse of the usual, so that it is mistaken for no rule of ours: users write, administrators alone read. */
+/** The opposite of a usual rule, so that it differs from all built-in rules: users may write, only administrators may read. */
 const custom: Rule = async ({ reads, authenticate }) => {
   const principal = await authenticate()
   return reads && !principal?.admin ? null : principal
@@ -75,10 +75,10 @@ const rules: readonly RuleCase[] = [
     others: 'users',
     owned: true,
   },
-  { title: 'a rule of its own', name: 'drop', options: { auth: custom }, reads: 'admins', others: 'users' },
+  { title: 'a rule of the application', name: 'drop', options: { auth: custom }, reads: 'admins', others: 'users' },
 ]
 
-type Rank = 'stranger' | 'user' | 'admin'
+type Rank = 'anonymous' | 'user' | 'admin'
 
 interface Principal {
   readonly title: string
@@ -88,12 +88,12 @@ interface Principal {
 }
 
 const principals: readonly Principal[] = [
-  { title: 'nobody', rank: 'stranger' },
-  { title: 'an administrator with a wrong password', rank: 'stranger', authorization: basic('admin', 'owner') },
-  { title: 'an unknown user', rank: 'stranger', authorization: basic('unknown') },
-  { title: 'an inactive user', rank: 'stranger', authorization: basic('inactive') },
-  { title: 'a user without password', rank: 'stranger', authorization: basic('hollow', 'null') },
-  { title: 'a malformed header', rank: 'stranger', authorization: 'Basic !!!' },
+  { title: 'an anonymous client', rank: 'anonymous' },
+  { title: 'an administrator with a wrong password', rank: 'anonymous', authorization: basic('admin', 'owner') },
+  { title: 'an unknown user', rank: 'anonymous', authorization: basic('unknown') },
+  { title: 'an inactive user', rank: 'anonymous', authorization: basic('inactive') },
+  { title: 'a user without password', rank: 'anonymous', authorization: basic('passwordless', 'null') },
+  { title: 'a malformed header', rank: 'anonymous', authorization: 'Basic !!!' },
   { title: 'the owner', rank: 'user', owns: true, authorization: basic('owner') },
   { title: 'another user', rank: 'user', authorization: basic('other') },
   { title: 'an administrator', rank: 'admin', authorization: basic('admin') },
@@ -103,11 +103,11 @@ const admitted: Readonly<Record<Who, readonly Rank[]>> = {
   nobody: [],
   admins: ['admin'],
   users: ['user', 'admin'],
-  everybody: ['stranger', 'user', 'admin'],
+  everybody: ['anonymous', 'user', 'admin'],
 }
 
-/** What a path is (specification: Paths): a collection, a record that is there, one that is not, or nothing of ours. */
-type Target = 'collection' | 'record' | 'no record' | 'not ours'
+/** Kinds of paths (specification: Paths): a collection, an existing record, a missing record, or no path of the service. */
+type Target = 'collection' | 'record' | 'no record' | 'outside'
 
 const paths: readonly (readonly [Target, (name: string) => string])[] = [
   ['collection', (name) => `/api/${name}/`],
@@ -118,23 +118,23 @@ const paths: readonly (readonly [Target, (name: string) => string])[] = [
   ['no record', (name) => `/api/${name}/1abc/`],
   ['no record', (name) => `/api/${name}/1.0`],
   ['no record', (name) => `/api/${name}/%31/`],
-  ['not ours', (name) => `//api/${name}/`],
-  ['not ours', (name) => `/api//${name}/1/`],
-  ['not ours', (name) => `/API/${name}/`],
-  ['not ours', (name) => `/api/${name.toUpperCase()}/1/`],
-  ['not ours', (name) => `/api/${encodeFirst(name)}/`],
-  ['not ours', (name) => `/api/${encodeFirst(name)}/1/`],
-  ['not ours', (name) => `/api/x/../${name}/1/`],
-  ['not ours', (name) => `/api/${name}//`],
-  ['not ours', (name) => `/api/${name}/1/2/`],
-  ['not ours', (name) => `/api/${name}s/1/`],
+  ['outside', (name) => `//api/${name}/`],
+  ['outside', (name) => `/api//${name}/1/`],
+  ['outside', (name) => `/API/${name}/`],
+  ['outside', (name) => `/api/${name.toUpperCase()}/1/`],
+  ['outside', (name) => `/api/${encodeFirst(name)}/`],
+  ['outside', (name) => `/api/${encodeFirst(name)}/1/`],
+  ['outside', (name) => `/api/x/../${name}/1/`],
+  ['outside', (name) => `/api/${name}//`],
+  ['outside', (name) => `/api/${name}/1/2/`],
+  ['outside', (name) => `/api/${name}s/1/`],
 ]
 
 function encodeFirst(name: string): string {
   return `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
 }
 
-/** Of what Node's server lets in, those of the service, safe ones that are not, and extensions. */
+/** Methods that Node's HTTP server accepts: those of the service, safe ones that it does not have, and extensions. */
 const methods = [
   'GET',
   'HEAD',
@@ -153,17 +153,17 @@ const methods = [
 const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 const bodied: readonly string[] = ['POST', 'PUT', 'PATCH']
 
-/** The methods (specification: Methods, Results of writes) and what they answer where nothing is against it. */
-const successes: Readonly<Record<Exclude<Target, 'not ours'>, Readonly<Record<string, number>>>> = {
+/** The methods (specification: Methods, Results of writes) and the status of their success. */
+const successes: Readonly<Record<Exclude<Target, 'outside'>, Readonly<Record<string, number>>>> = {
   collection: { GET: 200, HEAD: 200, OPTIONS: 204, POST: 201 },
   record: { GET: 200, HEAD: 200, OPTIONS: 204, PUT: 200, PATCH: 200, DELETE: 204 },
-  // OPTIONS asks of the path, not of the record.
+  // OPTIONS refers to the path, not to the record.
   'no record': { GET: 404, HEAD: 404, OPTIONS: 204, PUT: 404, PATCH: 404, DELETE: 404 },
 }
 
-/** In the order of checks: whether the path is ours, rule, method, record, owner. */
+/** Expected status, in the order of checks: path of the service, rule, method, record, owner. */
 function expectedStatus(rule: Expected, { rank, owns }: Principal, method: string, target: Target): number {
-  if (target === 'not ours') return 404
+  if (target === 'outside') return 404
   const reads = reading.includes(method)
   if (!admitted[reads ? rule.reads : rule.others].includes(rank)) return 401
   const success = successes[target][method]
@@ -172,13 +172,13 @@ function expectedStatus(rule: Expected, { rank, owns }: Principal, method: strin
   return success
 }
 
-function allowedMethods(rule: Expected, target: Exclude<Target, 'not ours'>): readonly string[] {
+function allowedMethods(rule: Expected, target: Exclude<Target, 'outside'>): readonly string[] {
   return Object.keys(successes[target]).filter((method) => rule.others !== 'nobody' || reading.includes(method))
 }
 
 @Entity()
 @UserAccount({
-  // The answer to who asks costs no argon2 here; what is stored looks like one, for the search of hidden values.
+  // Verifies without argon2, to save time; the stored value looks like an argon2 hash, for the search for hidden values.
   hash: (plain) => `$argon2$${plain}`,
   verify: (plain, stored) => stored === `$argon2$${plain}`,
 })
@@ -194,16 +194,16 @@ const accounts = [
   { id: 1, username: 'owner', password: '$argon2$owner' },
   { id: 2, username: 'other', password: '$argon2$other' },
   { id: 3, username: 'admin', password: '$argon2$admin', admin: true },
-  // Whom only their state keeps out.
+  // Their credentials are right, but the accounts are inactive or have no password.
   { id: 4, username: 'inactive', password: '$argon2$inactive', admin: true, active: false },
-  { id: 5, username: 'hollow', password: null, admin: true },
+  { id: 5, username: 'passwordless', password: null, admin: true },
 ]
 const rows = [
   { id: 1, text: 'one', secret: canaries[0], owner: { id: 1 } },
   { id: 2, text: 'two', secret: canaries[1], owner: { id: 3 } },
 ]
 
-/** One entity for each rule, so that no row is under two. */
+/** Declares an entity for each rule, so that no row is subject to two rules. */
 function entityOf(name: string): new () => object {
   @Entity(name)
   class Item {
@@ -253,30 +253,30 @@ const casesOf = (rule: RuleCase, principal: Principal): readonly Case[] =>
     })),
   )
 
-const ask = ({ line, method }: Case, { authorization }: Principal): Promise<Reply> =>
+const sendCase = ({ line, method }: Case, { authorization }: Principal): Promise<Reply> =>
   send(world.url, line, {
     agent,
     headers: authorization === undefined ? {} : { Authorization: authorization },
     body: bodied.includes(method) ? { text: 'changed' } : undefined,
   })
 
-/** What is wrong with an answer, in a few words each. */
+/** Differences between a response and the expected one. */
 function faultsOf(rule: RuleCase, one: Case, reply: Reply): readonly string[] {
   const { status, text, headers } = reply
   const answer = text + JSON.stringify(headers)
   return [
     ...(status === one.status ? [] : [`${status}, not ${one.status}`]),
     ...canaries.filter((canary) => answer.includes(canary)).map((canary) => `shows ${canary}`),
-    // More than the head would be taken for the next answer of the connection, and be an error there.
+    // A body after the headers of a HEAD response would be parsed as the next response of the connection, and be an error there.
     ...(one.method === 'HEAD' && text !== '' ? [`a body: ${text}`] : []),
-    ...(one.target !== 'not ours' && headers['x-content-type-options'] !== 'nosniff' ? ['no nosniff'] : []),
+    ...(one.target !== 'outside' && headers['x-content-type-options'] !== 'nosniff' ? ['no nosniff'] : []),
     ...(status === 401 ? loginFaults(one, reply) : []),
-    ...(one.target !== 'not ours' && hasAllow(one) ? allowFaults(rule, one.target, reply) : []),
+    ...(one.target !== 'outside' && hasAllow(one) ? allowFaults(rule, one.target, reply) : []),
     ...([403, 404, 405].includes(status) ? problemFaults(one, reply) : []),
   ]
 }
 
-/** Against the specification, Authentication, rule 1, byte for byte. */
+/** Compared with the specification (Authentication, rule 1) byte for byte. */
 function loginFaults({ method }: Case, { headers, text }: Reply): readonly string[] {
   const body = method === 'HEAD' ? '' : 'Authentication failed'
   const specified = ['Basic realm="Login Required"', 'text/html; charset=utf-8', body].join('\n')
@@ -288,16 +288,16 @@ function hasAllow({ method, status }: Case): boolean {
   return status === 405 || (method === 'OPTIONS' && status === 204)
 }
 
-function allowFaults(rule: RuleCase, target: Exclude<Target, 'not ours'>, { headers }: Reply): readonly string[] {
+function allowFaults(rule: RuleCase, target: Exclude<Target, 'outside'>, { headers }: Reply): readonly string[] {
   const allow = String(headers.allow).split(', ').toSorted().join()
   return allow === allowedMethods(rule, target).toSorted().join() ? [] : [`Allow: ${headers.allow}`]
 }
 
-/** What is not ours is answered by Koa, all else by a problem document (specification: Error documents). */
+/** Koa responds to paths outside of the service, all other refusals are problem documents (specification: Error documents). */
 function problemFaults({ target }: Case, { headers, text }: Reply): readonly string[] {
   const type = String(headers['content-type'])
   const isProblem = type.startsWith('application/problem+json')
-  return isProblem === (target !== 'not ours') ? [] : [`${type}: ${text}`]
+  return isProblem === (target !== 'outside') ? [] : [`${type}: ${text}`]
 }
 
 const stored = (name: string): Promise<unknown> =>
@@ -317,7 +317,7 @@ const blocks = rules.flatMap((rule) =>
   principals.map((principal) => ({ title: `${rule.title}: ${principal.title}`, rule, principal })),
 )
 
-test('the matrix has 3,000 cases or more', () => {
+test('the matrix has at least 3,000 cases', () => {
   const all = blocks.flatMap(({ rule, principal }) => casesOf(rule, principal))
   expect(all.length).toBeGreaterThanOrEqual(3000)
   const statuses = [...new Set(all.map(({ status }) => status))]
@@ -328,12 +328,12 @@ test.each(blocks)('$title', async ({ rule, principal }) => {
   const cases = casesOf(rule, principal)
   const before = await stored(rule.name)
   const unchanging = cases.filter((one) => !changes(one))
-  const replies = await Promise.all(unchanging.map(async (one) => report(rule, one, await ask(one, principal))))
+  const replies = await Promise.all(unchanging.map(async (one) => report(rule, one, await sendCase(one, principal))))
   const wrong = replies.flat()
-  // What is refused has changed nothing, nor has what reads.
+  // Neither refused requests nor reads have changed anything.
   expect({ wrong, rows: await stored(rule.name) }).toEqual({ wrong: [], rows: before })
   for (const one of cases.filter(changes)) {
-    wrong.push(...report(rule, one, await ask(one, principal)))
+    wrong.push(...report(rule, one, await sendCase(one, principal)))
     if (JSON.stringify(await stored(rule.name)) === JSON.stringify(before)) wrong.push(`${one.line}: changed nothing`)
     await restore(rule.name)
   }

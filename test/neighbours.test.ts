@@ -9,7 +9,7 @@ import { entities } from './world/entities'
 import { openWorld, seedWorld, type World } from './world/world'
 
 const open: World[] = []
-const openBehind = async (middleware: readonly Koa.Middleware[], mount: MountOptions = {}): Promise<World> => {
+const openAfter = async (middleware: readonly Koa.Middleware[], mount: MountOptions = {}): Promise<World> => {
   const before = (app: Koa): void => {
     for (const one of middleware) app.use(one)
   }
@@ -26,53 +26,56 @@ const named = cors({ origin: (context) => (context.get('Origin') === origin ? or
 const note = { title: 'x', author_id: 1 }
 const preflight = { headers: { Origin: origin, 'Access-Control-Request-Method': 'PUT' } }
 
-describe('pages of other origins', () => {
+describe('cross-origin requests', () => {
   test.each([
-    ['@koa/cors alone lets them read', [named], {}, 403, origin],
-    ['allowedOrigins alone lets them write', [], { allowedOrigins: [origin] }, 201, undefined],
-    ['both let them do both', [named], { allowedOrigins: [origin] }, 201, origin],
+    ['with @koa/cors alone, other origins can read', [named], {}, 403, origin],
+    ['with allowedOrigins alone, other origins can write', [], { allowedOrigins: [origin] }, 201, undefined],
+    ['with both, other origins can read and write', [named], { allowedOrigins: [origin] }, 201, origin],
   ])('%s', async (_, middleware, mount, status, allowed) => {
-    const { url } = await openBehind(middleware, mount)
+    const { url } = await openAfter(middleware, mount)
     const made = await send(url, 'POST /api/note/', { as: 'bob', headers: { Origin: origin }, body: note })
     expect([made.status, made.headers['access-control-allow-origin']]).toEqual([status, allowed])
-    const asked = await send(url, 'OPTIONS /api/note/1/', preflight)
-    expect([asked.status, asked.headers['access-control-allow-origin']]).toEqual([204, allowed])
+    const response = await send(url, 'OPTIONS /api/note/1/', preflight)
+    expect([response.status, response.headers['access-control-allow-origin']]).toEqual([204, allowed])
   })
 
   test.each([
     ['401', 'GET /api/user/'],
     ['404', 'GET /api/note/999/'],
     ['400', 'GET /api/note/?nope=1'],
-  ])('may read a refusal (%s), and of an unnamed origin may not', async (status, line) => {
-    const { url } = await openBehind([named])
-    const reply = await send(url, line, { headers: { Origin: origin } })
-    expect([String(reply.status), reply.headers['access-control-allow-origin']]).toEqual([status, origin])
-    const other = await send(url, line, { headers: { Origin: 'https://evil.example.org' } })
-    expect(other.headers['access-control-allow-origin']).toBeUndefined()
-  })
+  ])(
+    'with @koa/cors a refusal (%s) can be read from a listed origin, and not from another one',
+    async (status, line) => {
+      const { url } = await openAfter([named])
+      const reply = await send(url, line, { headers: { Origin: origin } })
+      expect([String(reply.status), reply.headers['access-control-allow-origin']]).toEqual([status, origin])
+      const other = await send(url, line, { headers: { Origin: 'https://evil.example.org' } })
+      expect(other.headers['access-control-allow-origin']).toBeUndefined()
+    },
+  )
 })
 
-const helmets = "default-src 'self'"
-const ours = "default-src 'none'"
-const own: Koa.Middleware = async (context, next) => {
+const helmetPolicy = "default-src 'self'"
+const servicePolicy = "default-src 'none'"
+const sandbox: Koa.Middleware = async (context, next) => {
   await next()
   context.set('Content-Security-Policy', 'sandbox')
 }
 
 test.each([
-  ['a record behind koa-helmet has its policy', [helmet()], '/api/note/1/', helmets],
-  ['a refusal too', [helmet()], '/api/user/', helmets],
-  ["Swagger UI keeps the service's", [helmet()], '/api/docs/', ours],
-  ["the explorer keeps the service's", [helmet()], '/api/', ours],
-  ['what is set after next() stands on pages too', [own, helmet()], '/api/', 'sandbox'],
+  ['a record has the policy of koa-helmet', [helmet()], '/api/note/1/', helmetPolicy],
+  ['a refusal has the policy of koa-helmet', [helmet()], '/api/user/', helmetPolicy],
+  ['Swagger UI has the policy of the service', [helmet()], '/api/docs/', servicePolicy],
+  ['the explorer has the policy of the service', [helmet()], '/api/', servicePolicy],
+  ['a policy that is set after next() is kept on pages', [sandbox, helmet()], '/api/', 'sandbox'],
 ])('Content-Security-Policy: %s', async (_, middleware, path, policy) => {
-  const { url } = await openBehind(middleware)
+  const { url } = await openAfter(middleware)
   const { headers } = await send(url, `GET ${path}`, { headers: { Accept: 'text/html' } })
   expect(headers['content-security-policy']).toMatch(new RegExp(`^${policy}`))
   expect(headers['x-content-type-options']).toBe('nosniff')
 })
 
-test('koa-helmet behind the mount is not asked', async () => {
+test('koa-helmet after the mount is not called', async () => {
   const world = await openWorld({
     mountOn: (app, dataSource) => {
       const mounted = mountResources(app, dataSource)
@@ -82,21 +85,21 @@ test('koa-helmet behind the mount is not asked', async () => {
   })
   open.push(world)
   expect((await send(world.url, 'GET /api/note/1/')).headers['content-security-policy']).toBeUndefined()
-  expect((await send(world.url, 'GET /other/')).headers['content-security-policy']).toMatch(helmets)
+  expect((await send(world.url, 'GET /other/')).headers['content-security-policy']).toMatch(helmetPolicy)
 })
 
 describe.each(['gzip', 'br', 'deflate'])('koa-compress with %s', (encoding) => {
   const plain = { 'Accept-Encoding': 'identity' }
   const packed = { 'Accept-Encoding': encoding }
   const get = async (path: string, headers: Record<string, string>) => {
-    const { url } = open.at(-1) ?? (await openBehind([compress({ threshold: 0 })]))
+    const { url } = open.at(-1) ?? (await openAfter([compress({ threshold: 0 })]))
     const reply = await fetch(`${url}${path}`, { headers })
     const [tag, coding, vary] = ['ETag', 'Content-Encoding', 'Vary'].map((name) => reply.headers.get(name))
     return { status: reply.status, text: await reply.text(), tag, coding, vary }
   }
 
   test.each(['/api/note/1/', '/api/note/', '/api/openapi.json'])(
-    '%s has the same text, and the same tag',
+    '%s has the same body and ETag with and without compression',
     async (path) => {
       const [one, other] = [await get(path, plain), await get(path, packed)]
       expect([one.coding, other.coding]).toEqual([null, encoding])
@@ -108,7 +111,7 @@ describe.each(['gzip', 'br', 'deflate'])('koa-compress with %s', (encoding) => {
   test.each([
     ['compressed', packed, plain],
     ['uncompressed', plain, packed],
-  ])('the strong tag that came %s holds for the other', async (_, first, then) => {
+  ])('a strong ETag that was received %s holds for the other encoding', async (_, first, then) => {
     const { tag } = await get('/api/note/1/', first)
     expect(tag).toMatch(/^"/)
     const same = await get('/api/note/1/', { ...then, 'If-None-Match': String(tag) })
@@ -129,19 +132,19 @@ test.each([
   ['counts', new Map(), [200, 200, 429, 429]],
   ['without a map counts nothing', undefined, [200, 200, 200, 200]],
 ])('koa-ratelimit %s', async (_, db, expected) => {
-  const { url } = await openBehind([limited(db)])
+  const { url } = await openAfter([limited(db)])
   const statuses: number[] = []
   for (const _one of expected) statuses.push((await send(url, 'GET /api/note/1/')).status)
   expect(statuses).toEqual(expected)
 })
 
-test('koa-ratelimit behind @koa/cors counts no preflights, and its 429 can be read', async () => {
-  const { url } = await openBehind([named, limited(new Map())])
+test('koa-ratelimit after @koa/cors does not count preflights, and its 429 can be read by other origins', async () => {
+  const { url } = await openAfter([named, limited(new Map())])
   for (let time = 0; time < 5; time++) expect((await send(url, 'OPTIONS /api/note/1/', preflight)).status).toBe(204)
-  const ask = () => send(url, 'GET /api/note/1/', { headers: { Origin: origin } })
-  await ask()
-  await ask()
-  const refused = await ask()
+  const request = () => send(url, 'GET /api/note/1/', { headers: { Origin: origin } })
+  await request()
+  await request()
+  const refused = await request()
   expect([refused.status, refused.headers['access-control-allow-origin']]).toEqual([429, origin])
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50)
 })

@@ -6,11 +6,12 @@ import type { NestExpressApplication } from '@nestjs/platform-express'
 import { TypeOrmModule } from '@nestjs/typeorm'
 import Koa from 'koa'
 import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { anonymous, mountResources, Resource } from 'typeorm-resources'
+import { mountResources, Resource } from 'typeorm-resources'
 import { type Reply, type SendOptions, send } from './client'
+import { permitAll } from './support/access'
 
 @Entity()
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Note {
   @PrimaryGeneratedColumn() id!: number
   @Column() text!: string
@@ -36,7 +37,7 @@ class AppModule {}
 let site: NestExpressApplication
 afterEach(() => site.close())
 
-/** @param parsesFirst whether Nest's body parsers run before the service */
+/** Starts a Nest application. @param parsesFirst whether Nest's body parsers run before the service */
 async function serve(parsesFirst: boolean): Promise<(line: string, options?: SendOptions) => Promise<Reply>> {
   site = await NestFactory.create<NestExpressApplication>(AppModule, { logger: false })
   site.setGlobalPrefix('v1')
@@ -52,25 +53,25 @@ async function serve(parsesFirst: boolean): Promise<(line: string, options?: Sen
 
 test.each([
   ['before', false],
-  ['behind', true],
-])('in Nest, %s its body parsers, records are made and listed with whole paths', async (_, parsesFirst) => {
-  const ask = await serve(parsesFirst)
-  const made = await ask('POST /api/note/', { body: { text: 'é' } })
+  ['after', true],
+])('in Nest, %s its body parsers, records are created and listed with whole paths', async (_, parsesFirst) => {
+  const request = await serve(parsesFirst)
+  const made = await request('POST /api/note/', { body: { text: 'é' } })
   expect([made.status, made.headers.location, made.json()]).toEqual([201, '/api/note/1/', { id: 1, text: 'é' }])
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
-  expect((await ask('POST /api/note/', { headers, body: 'data={"text":"form"}' })).status).toBe(201)
-  const list = await ask('GET /api/note/?limit=1')
+  expect((await request('POST /api/note/', { headers, body: 'data={"text":"form"}' })).status).toBe(201)
+  const list = await request('GET /api/note/?limit=1')
   expect(list.json()).toMatchObject({ meta: { next: '/api/note/?limit=1&page=2' } })
 })
 
-test("Nest's guards and its global prefix are of its controllers alone", async () => {
-  const ask = await serve(false)
-  expect((await ask('GET /v1/own')).status).toBe(403)
-  expect((await ask('GET /api/note/')).status).toBe(200)
-  expect((await ask('GET /v1/api/note/')).status).toBe(404)
+test("Nest's guards and its global prefix apply only to its own controllers", async () => {
+  const request = await serve(false)
+  expect((await request('GET /v1/own')).status).toBe(403)
+  expect((await request('GET /api/note/')).status).toBe(200)
+  expect((await request('GET /v1/api/note/')).status).toBe(404)
 })
 
-test('Nest closes the data source', async () => {
+test('Nest destroys the data source when it closes', async () => {
   await serve(false)
   const dataSource = site.get(DataSource)
   await site.close()

@@ -22,14 +22,14 @@ const names = [
   'verifyPassword',
 ]
 
-test('the public names', () => {
+test('the package exports exactly these names', () => {
   expect(Object.keys(library).toSorted()).toEqual(names)
 })
 
 const run = (type: 'commonjs' | 'module', code: string): string =>
   execFileSync(process.execPath, [`--input-type=${type}`, '-e', code], { cwd: root, encoding: 'utf8' }).trim()
 
-test('the built package by require and by import', () => {
+test('the built package can be loaded by require and by import', () => {
   expect(run('commonjs', 'console.log(Object.keys(require("typeorm-resources")).sort().join())')).toBe(names.join())
   const list = names.join(', ')
   expect(run('module', `import { ${list} } from "typeorm-resources"; console.log([${list}].length)`)).toBe(
@@ -37,7 +37,7 @@ test('the built package by require and by import', () => {
   )
 })
 
-test('the page to explore is less than 100 kB, as it is sent', () => {
+test('the explorer is less than 100 kB, compressed', () => {
   const sent = ['js', 'css'].map((type) => gzipSync(readFileSync(resolve(root, `dist/web/explorer.${type}`))).length)
   expect(Math.min(...sent)).toBeGreaterThan(1000)
   expect(sent.reduce((sum, size) => sum + size)).toBeLessThan(100_000)
@@ -46,13 +46,13 @@ test('the page to explore is less than 100 kB, as it is sent', () => {
 test.each([
   ['react-admin', 'HttpError,createBasicAuth,createDataProvider'],
   ['refine', 'HttpError,createDataProvider'],
-])('the built data provider for %s by import, without its library', (entry, expected) => {
+])('the built data provider for %s can be imported without its library', (entry, expected) => {
   expect(run('module', `console.log(Object.keys(await import("typeorm-resources/${entry}")).sort().join())`)).toBe(
     expected,
   )
 })
 
-test('the built client by import, and by require, which Node 20.19 does for ES modules', () => {
+test('the built client can be loaded by import, and by require of ES modules (Node.js 20.19)', () => {
   const client = 'ResourceError,createClient,etagOf'
   expect(run('module', 'console.log(Object.keys(await import("typeorm-resources/client")).sort().join())')).toBe(client)
   expect(run('commonjs', 'console.log(Object.keys(require("typeorm-resources/client")).sort().join())')).toBe(client)

@@ -23,8 +23,8 @@ class Task {
   @ManyToOne(() => Account, { nullable: false }) account!: Account
 }
 
-/** Two accounts, of which the first has a task. */
-const openBehind = (before: (app: Koa) => void): Promise<World> =>
+/** Opens a site with two accounts, the first of which has a task, and middleware before the service. */
+const openAfter = (before: (app: Koa) => void): Promise<World> =>
   openWorld({
     entities: [Account, Task],
     seed: async (dataSource) => {
@@ -38,19 +38,19 @@ let world: World
 afterEach(() => world.close())
 
 type Headers = Readonly<Record<string, string>>
-const ask = (line: string, headers: Headers): Promise<Reply> =>
+const request = (line: string, headers: Headers): Promise<Reply> =>
   send(world.url, line, { headers, ...(/^(POST|PUT)/.test(line) && { body: { title: 'new' } }) })
 
-/** What somebody may do: read, create, and change what is Ann's; and whose the task is that was created. */
+/** The statuses of reading, creating and changing a task of Ann's, and the owner of the created task. */
 async function rightsOf(headers: Headers): Promise<readonly unknown[]> {
   const lines = ['GET /api/task/', 'POST /api/task/', 'PUT /api/task/1/']
-  const replies = await Promise.all(lines.map((line) => ask(line, headers)))
+  const replies = await Promise.all(lines.map((line) => request(line, headers)))
   const { account_id: owner } = replies[1]?.status === 201 ? (replies[1].json() as { account_id?: number }) : {}
   return [...replies.map(({ status }) => status), owner]
 }
-const ofAnn = [200, 201, 200, 1]
-const ofBob = [200, 201, 403, 2]
-const ofNobody = [200, 401, 401, undefined]
+const rightsOfAnn = [200, 201, 200, 1]
+const rightsOfBob = [200, 201, 403, 2]
+const rightsOfAnonymous = [200, 401, 401, undefined]
 
 describe('koa-jwt', () => {
   const secret = 'of this test'
@@ -62,7 +62,7 @@ describe('koa-jwt', () => {
   }
   const now = Math.floor(Date.now() / 1000)
   beforeEach(async () => {
-    world = await openBehind((app) => {
+    world = await openAfter((app) => {
       app.use(jwt({ secret, algorithms: ['HS256'], key: 'token', passthrough: true }))
       app.use((context, next) => {
         const { token } = context.state
@@ -73,13 +73,13 @@ describe('koa-jwt', () => {
   })
 
   test.each([
-    ["the owner's", bearer({ sub: '1' }), ofAnn],
-    ["another's, not yet expired", bearer({ sub: '2', exp: now + 60 }), ofBob],
-    ['an expired one', bearer({ sub: '1', exp: now - 60 }), ofNobody],
-    ['of another key', bearer({ sub: '1' }, { key: 'another' }), ofNobody],
-    ['of another algorithm', bearer({ sub: '1' }, { alg: 'HS512', hash: 'sha512' }), ofNobody],
-    ['unsigned', bearer({ sub: '1' }, { alg: 'none' }), ofNobody],
-    ['none', {}, ofNobody],
+    ['valid and belongs to the owner', bearer({ sub: '1' }), rightsOfAnn],
+    ['not yet expired and belongs to another user', bearer({ sub: '2', exp: now + 60 }), rightsOfBob],
+    ['expired', bearer({ sub: '1', exp: now - 60 }), rightsOfAnonymous],
+    ['signed with another key', bearer({ sub: '1' }, { key: 'another' }), rightsOfAnonymous],
+    ['signed with another algorithm', bearer({ sub: '1' }, { alg: 'HS512', hash: 'sha512' }), rightsOfAnonymous],
+    ['unsigned', bearer({ sub: '1' }, { alg: 'none' }), rightsOfAnonymous],
+    ['missing', {}, rightsOfAnonymous],
   ])('a token that is %s', async (_, headers, rights) => {
     expect(await rightsOf(headers)).toEqual(rights)
   })
@@ -87,7 +87,7 @@ describe('koa-jwt', () => {
 
 describe('koa-session', () => {
   beforeEach(async () => {
-    world = await openBehind((app) => {
+    world = await openAfter((app) => {
       app.keys = ['of this test']
       app.use(session({ sameSite: 'lax' }, app))
       app.use(async (context, next) => {
@@ -107,37 +107,37 @@ describe('koa-session', () => {
   })
 
   const logIn = async (id: number): Promise<{ readonly Cookie: string }> => {
-    const { headers } = await ask(`GET /login/${id}`, {})
+    const { headers } = await request(`GET /login/${id}`, {})
     return { Cookie: (headers['set-cookie'] ?? []).map((cookie) => cookie.split(';')[0]).join('; ') }
   }
 
-  test('a cookie says who asks', async () => {
-    expect(await rightsOf(await logIn(1))).toEqual(ofAnn)
-    expect(await rightsOf(await logIn(2))).toEqual(ofBob)
-    expect(await rightsOf({})).toEqual(ofNobody)
+  test('a cookie identifies the user', async () => {
+    expect(await rightsOf(await logIn(1))).toEqual(rightsOfAnn)
+    expect(await rightsOf(await logIn(2))).toEqual(rightsOfBob)
+    expect(await rightsOf({})).toEqual(rightsOfAnonymous)
   })
 
-  test('a cookie that was changed says nothing', async () => {
+  test('a changed cookie is ignored', async () => {
     const [{ Cookie: ann }, { Cookie: bob }] = [await logIn(1), await logIn(2)]
     const forged = `${ann.split('; ')[0]}; ${bob.split('; ')[1]}`
-    expect(await rightsOf({ Cookie: forged })).toEqual(ofNobody)
+    expect(await rightsOf({ Cookie: forged })).toEqual(rightsOfAnonymous)
   })
 
-  test('a page of another site cannot write with it', async () => {
+  test('a page of another site cannot write with the cookie', async () => {
     const cookie = await logIn(1)
     for (const headers of [{ Origin: 'https://evil.example.org' }, { 'Sec-Fetch-Site': 'cross-site' }]) {
-      expect((await ask('PUT /api/task/1/', { ...cookie, ...headers })).status).toBe(403)
+      expect((await request('PUT /api/task/1/', { ...cookie, ...headers })).status).toBe(403)
     }
   })
 
-  test('one who is deleted is out at once', async () => {
+  test('the session of a deleted user ends at once', async () => {
     const cookie = await logIn(2)
     await world.dataSource.getRepository(Account).delete({ id: 2 })
-    expect(await rightsOf(cookie)).toEqual(ofNobody)
+    expect(await rightsOf(cookie)).toEqual(rightsOfAnonymous)
   })
 
-  test('no password is asked for', async () => {
-    const refused = await ask('POST /api/task/', {})
+  test('no password is requested', async () => {
+    const refused = await request('POST /api/task/', {})
     expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, undefined])
   })
 })

@@ -1,2 +1,2 @@
 export function findProgram(name: string): string | undefined
-export function places(): readonly string[]
+export function searchPath(): readonly string[]

@@ -2,8 +2,8 @@ const { accessSync, constants, existsSync, readdirSync, readFileSync } = require
 const { delimiter, join, relative, resolve } = require('node:path')
 
 /**
- * What some suites need besides what README asks for: the commands, Debian's package of them, and what stands in a test file
- * that starts them.
+ * Programs that some suites need in addition to those in README: their commands, their Debian package, and texts in test files that start
+ * them.
  */
 const requirements = [
   { debian: 'chromium', commands: ['chromium'], startedBy: ["from './browser'"] },
@@ -17,21 +17,21 @@ const requirements = [
   { debian: 'pgbouncer', commands: ['pgbouncer'], startedBy: ['startPgbouncer'] },
 ]
 
-/** The path of a command; undefined where it is not installed. `CHROMIUM=…` names a browser that is elsewhere. */
+/** Finds the path of a command; undefined if it is not installed. The variable `CHROMIUM` sets the path of the browser. */
 function findProgram(name) {
   if (name === 'chromium' && process.env.CHROMIUM) return process.env.CHROMIUM
-  return places()
-    .map((place) => join(place, name))
+  return searchPath()
+    .map((directory) => join(directory, name))
     .find(isExecutable)
 }
 
-/** Where commands are looked for. */
-function places() {
-  return [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', ...postgresPlaces()]
+/** The directories that are searched for commands. */
+function searchPath() {
+  return [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', ...postgresDirectories()]
 }
 
-/** Debian keeps PostgreSQL's own commands out of PATH, each version's beside the others. */
-function postgresPlaces() {
+/** Debian installs the commands of PostgreSQL in a directory per version, outside of PATH. */
+function postgresDirectories() {
   const base = '/usr/lib/postgresql'
   return existsSync(base) ? readdirSync(base).map((version) => join(base, version, 'bin')) : []
 }
@@ -45,7 +45,7 @@ function isExecutable(path) {
   }
 }
 
-/** The suites of a folder whose programs are not installed, each with the packages that have them. */
+/** The suites of a folder whose programs are not installed, each with the Debian packages to install. */
 function suitesWithoutPrograms(folder) {
   const missing = requirements.filter(({ commands }) => !commands.every(findProgram))
   const files = readdirSync(resolve(__dirname, folder)).filter((file) => file.endsWith('.test.ts'))
@@ -59,4 +59,4 @@ function suitesWithoutPrograms(folder) {
   })
 }
 
-module.exports = { findProgram, places, suitesWithoutPrograms }
+module.exports = { findProgram, searchPath, suitesWithoutPrograms }

@@ -5,19 +5,20 @@ import { join, resolve } from 'node:path'
 import { DataSource } from 'typeorm'
 
 export const root = resolve(__dirname, '..')
+/** Temporary directory for the databases of the sample. */
 export const folder = mkdtempSync(join(tmpdir(), 'sample-'))
 
-/** A way to start the sample. */
+/** A way to start the sample: script of package.json and environment. */
 export interface Way {
   readonly name: string
-  /** Of package.json. */
+  /** Script of package.json. */
   readonly script: 'sample' | 'sample:0.3'
-  /** That which goes on with what the first has stored. */
-  readonly again: 'sample' | 'sample:0.3'
+  /** Script that is started second, with the database of the first. */
+  readonly secondScript: 'sample' | 'sample:0.3'
   readonly env: NodeJS.ProcessEnv
 }
 
-/** Without what the person who runs the tests may have set for other programs. */
+/** Environment without variables that the developer may have set for other programs. */
 export const environment: NodeJS.ProcessEnv = { ...process.env, DATABASE_URL: '' }
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
 
@@ -26,38 +27,39 @@ const variables = [
   ['mariadb', 'TEST_MARIADB_URL'],
 ] as const
 
-/** Servers that are there to test on. */
+/** The database servers that are available for tests. */
 export const servers = variables.flatMap(([type, variable]) => {
   const url = process.env[variable]
   return url ? [{ type, url }] : []
 })
 
+/** All ways to start the sample on the available databases. */
 export const ways: readonly Way[] = [
-  { name: 'better-sqlite3', script: 'sample', again: 'sample', env: { DATABASE: join(folder, 'world.sqlite') } },
+  { name: 'better-sqlite3', script: 'sample', secondScript: 'sample', env: { DATABASE: join(folder, 'world.sqlite') } },
   {
     name: 'TypeORM 0.3 and sqlite3',
     script: 'sample:0.3',
-    again: 'sample:0.3',
+    secondScript: 'sample:0.3',
     env: { DATABASE: join(folder, 'world-0.3.sqlite') },
   },
   ...servers.map(
     ({ type, url }): Way => ({
       name: type,
       script: 'sample',
-      again: 'sample:0.3',
+      secondScript: 'sample:0.3',
       env: { DATABASE_URL: databaseAt(url, 'sample') },
     }),
   ),
 ]
 
-/** The URL of a database of this run, which the run's teardown drops. */
+/** The URL of a database of this test run, which `teardown.js` drops. */
 export function databaseAt(server: string, name: string): string {
   const url = new URL(server)
   url.pathname = `/${process.env['TEST_RUN']}_${name}`
   return url.href
 }
 
-/** Creates the database of that name, and runs a statement there. */
+/** Creates a database with this name, and runs a statement in it. */
 export async function create({ type, url }: (typeof servers)[number], name: string, sql = 'SELECT 1'): Promise<void> {
   const own = databaseAt(url, name)
   for (const [at, text] of [
@@ -70,13 +72,14 @@ export async function create({ type, url }: (typeof servers)[number], name: stri
   }
 }
 
+/** The running sample. */
 export interface Sample {
   readonly url: string
   readonly printed: string
   readonly stop: () => Promise<number | null>
 }
 
-/** Starts the built sample as its script does, and waits until it says how to end it. */
+/** Starts the built sample with its script of package.json, and waits until it prints how to stop it. */
 export function start({ script, env }: Way, port: number, ...options: readonly string[]): Promise<Sample> {
   const [, ...words] = scripts[script]?.split(' ') ?? []
   const child = spawn(process.execPath, [...words, ...options], {

@@ -3,10 +3,10 @@ const { randomBytes } = require('node:crypto')
 const { resolve } = require('node:path')
 const { Client } = require('pg')
 
-/** PostgreSQL's extensions that have column types. */
+/** PostgreSQL extensions whose column types are tested. */
 const extensions = ['uuid-ossp', 'citext', 'hstore', 'ltree', 'cube']
 
-/** Builds the package and the sample once, for the tests that use them as their users do, and names the run's own databases. */
+/** Jest's global setup: builds the package and the sample once, and creates a PostgreSQL database for the run. */
 module.exports = async () => {
   execFileSync('npm', ['run', '--silent', 'sample:build'], { cwd: resolve(__dirname, '..'), stdio: 'inherit' })
   const run = `resources_${randomBytes(4).toString('hex')}`

@@ -11,10 +11,10 @@ import { writeScenarios } from './conformance/cases/writes'
 const page = readFileSync(join(__dirname, '../docs/specification.md'), 'utf8')
 const headings = new Set([...page.matchAll(/^#{2,3} (.+)$/gm)].map(([, heading]) => heading))
 
-/** What stands before the colon of a title: one or more headings. */
+/** The part of a title before the colon: one or more headings. */
 const rulesOf = ({ rule }: Scenario): readonly string[] => (rule.split(':')[0] ?? '').split(', ')
 
-test('tests of the conformance suite name rules of the specification', () => {
+test('titles of the conformance suite begin with headings of the specification', () => {
   const scenarios = [
     ...[recordScenarios, listScenarios, filterScenarios, bodyScenarios, writeScenarios, accessScenarios],
   ].flat()
@@ -23,7 +23,7 @@ test('tests of the conformance suite name rules of the specification', () => {
   expect(scenarios.length).toBeGreaterThan(300)
 })
 
-test('comments name rules of the specification', () => {
+test('references in comments are headings of the specification', () => {
   const root = join(__dirname, '..')
   const files = ['src', 'test'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -38,6 +38,6 @@ test('comments name rules of the specification', () => {
   expect(references.length).toBeGreaterThan(50)
 })
 
-test('each rule has one name', () => {
+test('no two headings of the specification are the same', () => {
   expect(headings.size).toBe([...page.matchAll(/^#{2,3} /gm)].length)
 })

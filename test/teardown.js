@@ -1,7 +1,7 @@
 const mysql = require('mysql2/promise')
 const { Client } = require('pg')
 
-/** Drops the databases of the run: their names begin with its own. */
+/** Jest's global teardown: drops the databases of the run, whose names have its prefix. */
 module.exports = async () => {
   const run = process.env.TEST_RUN
   if (process.env.TEST_POSTGRES_URL) {

@@ -1,3 +1,4 @@
+import type { Operands } from '../../src/client/operators'
 import type { Parameter, Schema } from './document'
 
 /** A field by which a list can be filtered, with its operators. It may be a field of a related record. */
@@ -6,6 +7,7 @@ export interface FilterField {
   readonly operators: ReadonlyMap<string, Schema>
 }
 
+/** Labels of the operators. The compiler checks that there is one for each operator of the typed client. */
 export const operators: Readonly<Record<string, string>> = {
   eq: '=',
   ne: '≠',
@@ -17,7 +19,7 @@ export const operators: Readonly<Record<string, string>> = {
   is: 'is',
   like: 'like',
   ilike: 'like, any case',
-}
+} satisfies Readonly<Record<keyof Operands<string>, string>>
 
 /** Parameters that are not filters. */
 const reserved: readonly string[] = ['ordering', 'limit', 'page', 'or', 'and', 'not']

@@ -9,10 +9,10 @@ export function isReadMethod(method: string): boolean {
 }
 
 /**
- * Calls the access rule. It is called before the body or a record is read.
+ * Calls the access rule and returns its principal. It runs before the body or a record is read.
  * @param isOwned whether records have an owner; then writes require a principal with an id
  * @throws {ApiError} `unauthorized`
- * @throws {TypeError} if the rule returns something else than a principal, which is a mistake in the application
+ * @throws {TypeError} if the rule returns anything but a principal, null or undefined: a mistake of the application
  */
 export async function requirePrincipal(rule: Rule, request: AccessRequest, isOwned: boolean): Promise<Principal> {
   const principal = await rule(request)

@@ -67,27 +67,31 @@ export function readOnlyRule(): Rule {
 }
 
 /** A rule that requires HTTP Basic credentials of an active user (specification: User rule). */
-export function userRule({ read }: ReadAccess = {}): Rule {
+export function userRule(access: ReadAccess = {}): Rule {
   const rule: Rule = ({ authenticate }) => authenticate()
-  return withReadAccess(rule, read, { title: 'user', needs: 'users' })
+  return withReadAccess(rule, access, { title: 'user', needs: 'users' })
 }
 
 /**
  * A rule that requires HTTP Basic credentials of an administrator. Other users get the same 401
  * (specification: Admin rule).
  */
-export function adminRule({ read }: ReadAccess = {}): Rule {
+export function adminRule(access: ReadAccess = {}): Rule {
   const user = userRule()
   const rule: Rule = async (request) => {
     const principal = await user(request)
     return principal?.admin ? principal : null
   }
-  return withReadAccess(rule, read, { title: 'admin', needs: 'admins' })
+  return withReadAccess(rule, access, { title: 'admin', needs: 'admins' })
 }
 
 type Description = Pick<Rule, 'title' | 'writes' | 'needs' | 'read'>
 
-function withReadAccess(rule: Rule, read: 'public' | undefined, description: Description): Rule {
+/** @throws {TypeError} for an unknown option or value */
+function withReadAccess(rule: Rule, access: ReadAccess, description: Description): Rule {
+  const unknown = Object.keys(access).find((name) => name !== 'read')
+  if (unknown !== undefined) throw new TypeError(`unknown option "${unknown}" of a rule; options: read`)
+  const { read } = access
   if (read !== undefined && read !== 'public') throw new TypeError(`"read" must be "public" or undefined, not ${read}`)
   if (read === undefined) return withDescription(rule, description)
   return withDescription((request) => (request.reads ? anonymous : rule(request)), {

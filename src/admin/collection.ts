@@ -61,7 +61,7 @@ export function collectionsOf(baseUrl: string, options: ClientOptions): Collecti
  * page.
  */
 const chunkSize = 100
-/** Maximum number of characters of the ids in a request. A parameter may have 2,048. */
+/** Maximum number of characters of the ids in a request. A parameter may have at most 2,048. */
 const maxIdCharacters = 2000
 
 /**

@@ -1,7 +1,7 @@
 import { etagOf } from '../client/index.ts'
 import type { Identifier, Item, Values } from './collection.ts'
 
-/** Records that were last read, created or updated one by one, and therefore have an ETag. */
+/** Records as they were last read, created or updated individually, which gives them an ETag. */
 export interface Seen {
   /** Remembers a record and returns it. */
   readonly note: (resource: string, item: Item) => Item

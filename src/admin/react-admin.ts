@@ -33,13 +33,14 @@ export class HttpError extends Error {
     this.body = { errors: { ...fieldErrorsOf(refusal), root: { serverError: this.message } } }
   }
 }
+
 const translated = translateTo(HttpError)
 
 /**
  * Creates a data provider for react-admin 5. Filters have the names of the service (`population__gte`). An array means
  * `in`, null means `is=null`, a nested object is a path, and `or`, `and` and `not` combine filters. `name__contains` is
  * an addition of this provider. Lists have `pageInfo`, and `total` if all records were counted. An update sends only
- * the changed fields, with `If-Match` if the user has edited the record as it was last read on its own.
+ * the changed fields, with `If-Match` if the edited record is the one that `getOne`, `create` or `update` returned last.
  * @param baseUrl URL of the mount, such as `/api`
  * @throws {HttpError} from every method, for a response whose status is not 2xx
  * @example

@@ -9,7 +9,7 @@ import type { Source, Statement } from './statement-cache'
 export type Bind = (value: unknown) => string
 
 /** Collects the values of a statement in the order in which they are bound. */
-export function gather(): { readonly values: readonly unknown[]; readonly bind: Bind } {
+export function collectValues(): { readonly values: readonly unknown[]; readonly bind: Bind } {
   const values: unknown[] = []
   return { values, bind: (value) => placeholderOf(values.push(value) - 1) }
 }
@@ -58,18 +58,18 @@ export function selectFrom(
 
 /**
  * Compiles a statement from TypeORM's query builder.
- * @param count number of bound values
+ * @param valueCount number of bound values
  * @param tail SQL after that of the builder, such as ` LIMIT :tr…_0`
  */
 export function compile(
   dataSource: DataSource,
   builder: QueryBuilder<ObjectLiteral>,
-  count: number,
+  valueCount: number,
   tail = '',
 ): Statement {
   const text = builder.getQuery() + tail
   const constants = Object.entries(builder.getParameters()).map(([name, constant]) => [name, toSource(constant)])
-  const bound = Array.from({ length: count }, (_, index) => [
+  const bound = Array.from({ length: valueCount }, (_, index) => [
     placeholderOf(index).slice(1),
     { index, constant: undefined },
   ])
@@ -100,8 +100,8 @@ export function toDriverParameters(
   { sources }: Statement,
   values: readonly unknown[],
 ): unknown[] {
-  const { parameter } = dialectOf(dataSource)
-  return sources.map(({ index, constant }) => parameter(index === undefined ? constant : values[index]))
+  const { toDriverParameter } = dialectOf(dataSource)
+  return sources.map(({ index, constant }) => toDriverParameter(index === undefined ? constant : values[index]))
 }
 
 /** The type `sqlite` (package sqlite3) does not exist in TypeORM 1, hence the comparison as a string. */

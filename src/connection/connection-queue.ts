@@ -5,16 +5,16 @@ export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 }
 
-/** Statements that may wait for a connection, since each takes memory. Those beyond this are rejected at once. */
+/** Maximum number of statements that wait for a connection, because each takes memory. Further ones are rejected at once. */
 const maxWaitingStatements = 1000
 /**
- * Statements that run one after another on a connection before it returns to the pool, where the application's code
- * waits.
+ * Maximum number of statements that run one after another on a connection before it returns to the pool, where the
+ * application's code waits.
  */
 const maxStatementsInRow = 10
 /**
- * Connections requested from the pool at the same time. The application's later requests to the pool wait until these
- * are served.
+ * Maximum number of connections that are requested from the pool at the same time. Later requests of the application to
+ * the pool wait until these are served.
  */
 const maxPendingConnections = 4
 
@@ -34,7 +34,7 @@ export class ConnectionQueue {
   /** Statements that have run on each connection since it was acquired from the pool. */
   readonly #statementCounts = new WeakMap<QueryRunner, number>()
   /**
-   * Requests to the pool that it has not answered yet. After the time `lostFrom` (`performance.now()`) a request may
+   * Requests for a connection that the pool has not served yet. After the time `lostFrom` (`performance.now()`) a request may
    * have been lost together with its server, and no longer counts.
    */
   readonly #pendingConnections = new Set<{ readonly lostFrom: number }>()
@@ -47,7 +47,7 @@ export class ConnectionQueue {
    * @param limit in milliseconds
    * @throws {ConnectionError} if the queue is full, the limit is exceeded or the database cannot be reached
    */
-  async take(limit: number): Promise<QueryRunner> {
+  async acquire(limit: number): Promise<QueryRunner> {
     const { size } = this.#waiting
     if (size >= maxWaitingStatements) {
       throw new ConnectionError(`${size} statements are already waiting for a connection`)
@@ -77,7 +77,7 @@ export class ConnectionQueue {
   }
 
   /** Passes a connection whose statement has finished to the next waiting statement, or releases it to the pool. */
-  give(runner: QueryRunner): void {
+  release(runner: QueryRunner): void {
     const statementCount = (this.#statementCounts.get(runner) ?? 0) + 1
     this.#statementCounts.set(runner, statementCount)
     if (statementCount < maxStatementsInRow && !runner.isReleased) this.#passOn(runner)

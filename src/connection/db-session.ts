@@ -56,7 +56,7 @@ export async function withQueryRunner<T>(session: DbSession, work: (runner: Quer
   // If all requests share one connection, they wait for its lock, and need no queue.
   const runner = dialectOf(session.dataSource).sharesConnection
     ? newRunner(session)
-    : await connectionQueueOf(session).take(limitOf(session))
+    : await connectionQueueOf(session).acquire(limitOf(session))
   try {
     return await work(runner)
   } finally {
@@ -71,10 +71,10 @@ export async function withPooledRunner<T>(
 ): Promise<T> {
   if (dialectOf(session.dataSource).sharesConnection) return withQueryRunner(session, runQuery)
   const queue = connectionQueueOf(session)
-  const runner = await queue.take(limitOf(session))
+  const runner = await queue.acquire(limitOf(session))
   try {
     const result = await runQuery(runner)
-    queue.give(runner)
+    queue.release(runner)
     return result
   } catch (error) {
     // The connection may be broken, so it is not passed to the next statement.
@@ -85,7 +85,8 @@ export async function withPooledRunner<T>(
 
 const limitOf = ({ waitLimit }: DbSession): number => Math.min(waitLimit, maxTimerMs)
 
-function newRunner({
+/** Creates a query runner, which acquires a connection when it runs its first statement. The caller releases it. */
+export function newRunner({
   dataSource,
   replica,
   timeLimit,

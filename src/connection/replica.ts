@@ -22,7 +22,7 @@ async function readWithFallback<T>(session: DbSession, read: (session: DbSession
   try {
     return await read({ ...session, replica: true })
   } catch (error) {
-    const mayUsePrimary = error instanceof ConnectionError || transientErrorOf(error, session.dataSource) === 'again'
+    const mayUsePrimary = error instanceof ConnectionError || transientErrorOf(error, session.dataSource) === 'retry'
     if (!mayUsePrimary) throw error
     return read(session)
   }

@@ -9,7 +9,7 @@ export async function retryOnce<T>({ dataSource }: DbSession, work: () => Promis
   try {
     return await work()
   } catch (error) {
-    if (transientErrorOf(error, dataSource) !== 'again') throw error
+    if (transientErrorOf(error, dataSource) !== 'retry') throw error
     // A random delay, so that two requests that were in conflict do not repeat their work at the same time.
     await setTimeout(10 + Math.random() * 40)
     return work()

@@ -5,13 +5,13 @@ import { type DbSession, withQueryRunner } from './db-session'
 export async function warnAboutSettings(session: DbSession): Promise<void> {
   const { options, logger } = session.dataSource
   const synchronizes = options.synchronize === true && process.env['NODE_ENV'] === 'production'
-  const dangers = [
+  const warnings = [
     ...(synchronizes
       ? ['synchronize is on in production: it changes tables, and can drop columns together with their data']
       : []),
-    ...(await dialectOf(session.dataSource).dangersOf(options, (sql) =>
+    ...(await dialectOf(session.dataSource).settingsWarnings(options, (sql) =>
       withQueryRunner(session, (runner) => runner.query(sql)),
     )),
   ]
-  for (const danger of dangers) logger.log('warn', `typeorm-resources: ${danger}`)
+  for (const warning of warnings) logger.log('warn', `typeorm-resources: ${warning}`)
 }

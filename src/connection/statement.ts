@@ -79,7 +79,7 @@ function clientGone(): ApiError {
 }
 
 /** Runs `work` in the transaction of the session, or else in a new one, which is rolled back if `work` throws. */
-export function transact<T>(session: DbSession, work: (session: DbTransaction) => Promise<T>): Promise<T> {
+export function runInTransaction<T>(session: DbSession, work: (session: DbTransaction) => Promise<T>): Promise<T> {
   return withQueryRunner(session, async (runner) => {
     const transaction = { ...session, runner }
     if (session.runner !== undefined) return work(transaction)

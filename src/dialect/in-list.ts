@@ -19,22 +19,22 @@ export const inRows: InRows = (columns, rows) => `(${columns.join(', ')}) IN (${
  * @param options.exact expression of a column that is compared character by character
  */
 export function exactEquality(options: {
-  readonly isLoose: Dialect['isLoose']
+  readonly hasLooseCollation: Dialect['hasLooseCollation']
   readonly exact: (stored: StoredColumn, column: string) => string
   readonly inRows: InRows
 }): Pick<Dialect, 'equalsAny' | 'equalsAnyRow'> {
-  const { isLoose, exact } = options
+  const { hasLooseCollation, exact } = options
   return {
     equalsAny: (stored, column, values) => {
       const equal = inList(column, values)
-      return isLoose(stored) ? `(${equal} AND ${inList(exact(stored, column), values)})` : equal
+      return hasLooseCollation(stored) ? `(${equal} AND ${inList(exact(stored, column), values)})` : equal
     },
     equalsAnyRow: (stored, columns, rows) => {
       const equal = options.inRows(columns, rows)
-      if (!stored.some(isLoose)) return equal
+      if (!stored.some(hasLooseCollation)) return equal
       const exactColumns = stored.map((one, index) => {
         const column = columns[index] ?? ''
-        return isLoose(one) ? exact(one, column) : column
+        return hasLooseCollation(one) ? exact(one, column) : column
       })
       return `(${equal} AND ${options.inRows(exactColumns, rows)})`
     },

@@ -1,5 +1,6 @@
+import { basicScheme } from '../access/authenticator'
 import type { Limits } from '../request/limits'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import type { JsonSchema } from '../value/value-type'
 import { resourcePaths, statusesIn } from './operations'
 import { problemSchema, responsesOf } from './responses'
@@ -19,7 +20,7 @@ export interface ApiInfo {
 
 /** Input of the OpenAPI document. */
 export interface DescribedSite {
-  readonly resources: Iterable<Resource>
+  readonly resources: Iterable<ResourceView>
   readonly limits: Limits
   readonly info: ApiInfo
 }
@@ -32,13 +33,13 @@ export interface DescribedSite {
  */
 export function renderOpenApi({ resources, limits, info }: DescribedSite): (base: string) => string {
   const all = [...resources]
-  const paths = Object.fromEntries(all.flatMap((resource) => resourcePaths(resource, limits)))
+  const paths = Object.fromEntries(all.flatMap((view) => resourcePaths(view, limits)))
   const statuses = statusesIn(Object.values(paths))
   const components: JsonSchema = {
     schemas: { Problem: problemSchema, ...Object.fromEntries(all.flatMap(resourceSchemas)) },
     responses: responsesOf(statuses),
     // Operations that need credentials are exactly those that document status 401.
-    ...(statuses.has('401') && { securitySchemes: { basic: { type: 'http', scheme: 'basic' } } }),
+    ...(statuses.has('401') && { securitySchemes: { [basicScheme.name]: basicScheme.securityScheme } }),
   }
   const tags = all.map(({ name, description }) => ({ name, description: description ?? `Records of ${name}.` }))
   const before = JSON.stringify({ openapi: '3.1.0', info: { ...defaultInfo, ...info } }).slice(0, -1)

@@ -34,8 +34,8 @@ const exampleNumbers: readonly (readonly [name: RegExp, example: number])[] = [
   [/population/, 545_796],
 ]
 
-/** Example value of a field, chosen by its schema and its name. @param resource name of the resource */
-export function exampleOf(resource: string, { name, relation, path }: Field, schema: JsonSchema): Json | undefined {
+/** Example value of a field, chosen by its schema and its name. @param view name of the resource */
+export function exampleOf(view: string, { name, relation, path }: Field, schema: JsonSchema): Json | undefined {
   const { type, enum: enumMembers, examples, maxLength, minimum, maximum } = schema
   if (Array.isArray(enumMembers)) return enumMembers[0]
   if (Array.isArray(examples)) return examples[0]
@@ -49,7 +49,7 @@ export function exampleOf(resource: string, { name, relation, path }: Field, sch
   if (type !== 'string') return undefined
   // The example for a field `name` depends on the resource, such as `country`.
   const text =
-    (fieldName === 'name' ? find(exampleTexts, resource) : undefined) ?? find(exampleTexts, fieldName) ?? 'A few words'
+    (fieldName === 'name' ? find(exampleTexts, view) : undefined) ?? find(exampleTexts, fieldName) ?? 'A few words'
   return typeof maxLength === 'number' ? text.slice(0, maxLength) : text
 }
 

@@ -1,4 +1,4 @@
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import type { Parameter } from './parameters'
 
 /** `If-Match` header of reads and writes (RFC 9110). */
@@ -10,7 +10,7 @@ export function ifMatchParameter(required: boolean): Parameter {
 export const ifNoneMatchParameter = header('If-None-Match', 'The record is sent only if it has another ETag', false)
 
 /** Path parameter `id` of an item. */
-export function idParameter({ key }: Resource): Parameter {
+export function idParameter({ key }: ResourceView): Parameter {
   const { minimum, ...schema } = key.valueType.schema
   const lowerBound = minimum === undefined ? {} : { minimum: 1 }
   return {

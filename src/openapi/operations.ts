@@ -1,6 +1,7 @@
+import { basicScheme } from '../access/authenticator'
 import type { Rule } from '../access/rule'
 import type { Limits } from '../request/limits'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import type { JsonSchema } from '../value/value-type'
 import { idParameter, ifMatchParameter, ifNoneMatchParameter } from './item-parameters'
 import { listParameters } from './parameters'
@@ -14,20 +15,20 @@ export type PathItem = JsonSchema
  * Path items of one resource: its collection and its items. The paths have no trailing slash, which is optional
  * (specification: Paths), because OpenAPI linters report it.
  */
-export function resourcePaths(resource: Resource, limits: Limits): readonly (readonly [string, PathItem])[] {
-  const { name, writable } = resource
-  const update = writable && updateOperation(resource)
+export function resourcePaths(view: ResourceView, limits: Limits): readonly (readonly [string, PathItem])[] {
+  const { name, writable } = view
+  const update = writable && updateOperation(view)
   const item = {
-    parameters: [idParameter(resource)],
-    get: readOperation(resource),
+    parameters: [idParameter(view)],
+    get: readOperation(view),
     ...(update && {
       put: update,
       patch: { ...update, operationId: `${name}.patch` },
-      delete: deleteOperation(resource),
+      delete: deleteOperation(view),
     }),
   }
   return [
-    [`/${name}`, { get: listOperation(resource, limits), ...(writable && { post: createOperation(resource) }) }],
+    [`/${name}`, { get: listOperation(view, limits), ...(writable && { post: createOperation(view) }) }],
     [`/${name}/{id}`, item],
   ]
 }
@@ -38,60 +39,60 @@ export function statusesIn(items: readonly PathItem[]): ReadonlySet<string> {
   return new Set(operations.flatMap(({ responses }) => Object.keys(Object(responses))))
 }
 
-function listOperation(resource: Resource, limits: Limits): JsonSchema {
-  return operation(resource, 'list', `List ${resource.name} records`, {
-    parameters: listParameters(resource, limits),
-    responses: { '200': json('A page of records', listOf(resource.name)), ...errors(resource, 'read', [400, 500]) },
+function listOperation(view: ResourceView, limits: Limits): JsonSchema {
+  return operation(view, 'list', `List ${view.name} records`, {
+    parameters: listParameters(view, limits),
+    responses: { '200': json('A page of records', listOf(view.name)), ...errors(view, 'read', [400, 500]) },
   })
 }
 
-function createOperation(resource: Resource): JsonSchema {
+function createOperation(view: ResourceView): JsonSchema {
   const headers = { ...etag, Location: stringHeader('Path of the record') }
-  return operation(resource, 'create', `Create a ${resource.name}`, {
-    requestBody: body(createOf(resource.name)),
+  return operation(view, 'create', `Create a ${view.name}`, {
+    requestBody: body(createOf(view.name)),
     responses: {
-      '201': { ...json('The record that was created', resource.name), headers },
-      ...errors(resource, 'write', [400, 403, 409, 413, 415]),
+      '201': { ...json('The record that was created', view.name), headers },
+      ...errors(view, 'write', [400, 403, 409, 413, 415]),
     },
   })
 }
 
-function readOperation(resource: Resource): JsonSchema {
-  return operation(resource, 'read', `Read a ${resource.name}`, {
+function readOperation(view: ResourceView): JsonSchema {
+  return operation(view, 'read', `Read a ${view.name}`, {
     parameters: [ifNoneMatchParameter, ifMatchParameter(false)],
     responses: {
-      '200': { ...json('The record', resource.name), headers: etag },
+      '200': { ...json('The record', view.name), headers: etag },
       '304': { description: 'The record still has the ETag of If-None-Match' },
-      ...errors(resource, 'read', [404, 412, 500]),
+      ...errors(view, 'read', [404, 412, 500]),
     },
   })
 }
 
-function updateOperation(resource: Resource): JsonSchema {
-  return operation(resource, 'update', `Change a ${resource.name}`, {
+function updateOperation(view: ResourceView): JsonSchema {
+  return operation(view, 'update', `Change a ${view.name}`, {
     description: 'Only the fields in the body are changed.',
-    parameters: [ifMatchParameter(resource.requireIfMatch)],
-    requestBody: body(updateOf(resource.name)),
+    parameters: [ifMatchParameter(view.requireIfMatch)],
+    requestBody: body(updateOf(view.name)),
     responses: {
-      '200': { ...json('The whole record after the change', resource.name), headers: etag },
-      ...errors(resource, 'write', [400, 403, 404, 409, 412, 413, 415, ...required(resource)]),
+      '200': { ...json('The whole record after the change', view.name), headers: etag },
+      ...errors(view, 'write', [400, 403, 404, 409, 412, 413, 415, ...required(view)]),
     },
   })
 }
 
-function deleteOperation(resource: Resource): JsonSchema {
-  return operation(resource, 'delete', `Delete a ${resource.name}`, {
-    parameters: [ifMatchParameter(resource.requireIfMatch)],
+function deleteOperation(view: ResourceView): JsonSchema {
+  return operation(view, 'delete', `Delete a ${view.name}`, {
+    parameters: [ifMatchParameter(view.requireIfMatch)],
     responses: {
       '204': { description: 'The record is deleted' },
-      ...errors(resource, 'write', [403, 404, 409, 412, ...required(resource)]),
+      ...errors(view, 'write', [403, 404, 409, 412, ...required(view)]),
     },
   })
 }
 
-const required = ({ requireIfMatch }: Resource): readonly ErrorStatus[] => (requireIfMatch ? [428] : [])
+const required = ({ requireIfMatch }: ResourceView): readonly ErrorStatus[] => (requireIfMatch ? [428] : [])
 
-function operation({ name, rule }: Resource, id: string, summary: string, rest: JsonSchema): JsonSchema {
+function operation({ name, rule }: ResourceView, id: string, summary: string, rest: JsonSchema): JsonSchema {
   const isReadMethod = id === 'list' || id === 'read'
   const security = securityOf(rule, isReadMethod)
   const isForAdmins = rule.needs === 'admins' && security.length > 0
@@ -105,17 +106,19 @@ function operation({ name, rule }: Resource, id: string, summary: string, rest: 
   }
 }
 
+const basic: JsonSchema = { [basicScheme.name]: [] }
+
 /**
  * Security Requirement Objects. Credentials are optional for a rule of the application that does not declare what it
  * needs.
  */
 function securityOf(rule: Rule, isReadMethod: boolean): readonly JsonSchema[] {
   if (isReadMethod && rule.read === 'public') return []
-  return rule.needs === undefined ? [{}, { basic: [] }] : [{ basic: [] }]
+  return rule.needs === undefined ? [{}, basic] : [basic]
 }
 
 /** Error responses of an operation. 401 is added unless the rule makes it public, and 503 always. */
-function errors({ rule }: Resource, access: 'read' | 'write', statuses: readonly ErrorStatus[]): JsonSchema {
+function errors({ rule }: ResourceView, access: 'read' | 'write', statuses: readonly ErrorStatus[]): JsonSchema {
   const isPublic = access === 'read' && rule.read === 'public'
   return errorResponses([...statuses, ...(isPublic ? [] : [401 as const]), 503])
 }

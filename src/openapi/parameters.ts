@@ -1,10 +1,10 @@
+import { isPattern } from '../query/operand'
 import type { Limits } from '../request/limits'
 import { countings } from '../request/list-request'
 import type { Field } from '../schema/field'
 import { groupNames, reservedNames } from '../schema/list-parameters'
-import { memoize } from '../schema/memoize'
 import type { RelationMetadata } from '../schema/metadata'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import type { Json, JsonSchema, OperatorName } from '../value/value-type'
 import { writtenSchema } from './schemas'
 
@@ -31,23 +31,23 @@ const orderingDescription =
   '`author__name`. Nulls count as the smallest value, unless `__nullsfirst` or `__nullslast` follows'
 
 /** All query parameters of a list: filters, groups, ordering and paging (specification: Lists). */
-export function listParameters(resource: Resource, limits: Limits): readonly Parameter[] {
+export function listParameters(view: ResourceView, limits: Limits): readonly Parameter[] {
   return [
-    ...filterParameters(resource, limits),
+    ...filterParameters(view, limits),
     ...groupParameters,
     query('ordering', orderingDescription, {
-      ...list(orderings(resource)),
+      ...list(orderings(view)),
     }),
-    limitParameter(resource, limits),
+    limitParameter(view, limits),
     query('page', 'Number of the page, starting at 1', {
       schema: { type: 'integer', minimum: 1, maximum: limits.depth, default: 1 },
     }),
-    ...(resource.optionalParameters.has('after') ? [afterParameter(resource)] : []),
-    ...(resource.optionalParameters.has('count') ? [countParameter(limits)] : []),
+    ...(view.optionalParameters.has('after') ? [afterParameter(view)] : []),
+    ...(view.optionalParameters.has('count') ? [countParameter(limits)] : []),
   ]
 }
 
-function limitParameter({ optionalParameters }: Resource, { page }: Limits): Parameter {
+function limitParameter({ optionalParameters }: ResourceView, { page }: Limits): Parameter {
   const counts = optionalParameters.has('count')
   return query(
     'limit',
@@ -64,7 +64,7 @@ function countParameter({ count }: Limits): Parameter {
   })
 }
 
-function afterParameter({ paging }: Resource): Parameter {
+function afterParameter({ paging }: ResourceView): Parameter {
   const usage =
     paging === 'keyset' ? 'The links of this list contain it' : 'Empty for the first page, whose links then contain it'
   return query('after', `Token of a page for keyset paging, which takes the same time for every page. ${usage}`, {
@@ -89,9 +89,9 @@ const groupParameters: readonly Parameter[] = groupNames.map((name) =>
  * Filters of a list: for each field and operator, and through up to two relations. Longer paths work too, but are not
  * listed.
  */
-function filterParameters(resource: Resource, limits: Limits): readonly Parameter[] {
+function filterParameters(view: ResourceView, limits: Limits): readonly Parameter[] {
   const filtersThrough = (
-    from: Resource,
+    from: ResourceView,
     prefix: string,
     [name, relation]: Reference,
     depth: number,
@@ -109,24 +109,24 @@ function filterParameters(resource: Resource, limits: Limits): readonly Paramete
     ]
   }
   const depth = Math.min(2, limits.joinDepth)
-  const ownFilters = fieldFilters(resource, limits).map((filter) =>
+  const ownFilters = fieldFilters(view, limits).map((filter) =>
     reservedNames.has(filter.name) ? { ...filter, name: `${filter.name}__eq` } : filter,
   )
-  return [...ownFilters, ...relations(resource).flatMap((relation) => filtersThrough(resource, '', relation, depth))]
+  return [...ownFilters, ...relations(view).flatMap((relation) => filtersThrough(view, '', relation, depth))]
 }
 
 /** A relation and its name in filters. */
 type Reference = readonly [name: string, relation: RelationMetadata]
 
-function relations(resource: Resource): readonly Reference[] {
-  return [...references(resource), ...resource.relations]
+function relations(view: ResourceView): readonly Reference[] {
+  return [...references(view), ...view.relations]
 }
 
 /**
  * Foreign keys by their name in filters: without `_id`, unless another field has that name
  * (specification: Names of filters).
  */
-function references({ outputFields, fields }: Resource): readonly Reference[] {
+function references({ outputFields, fields }: ResourceView): readonly Reference[] {
   return outputFields.flatMap((field) => {
     const { name, relation } = field
     const shortName = name.replace(/_id$/, '')
@@ -135,9 +135,9 @@ function references({ outputFields, fields }: Resource): readonly Reference[] {
 }
 
 /** Filters by a resource's own fields, with the names that they have after a relation, where no name is reserved. */
-const fieldFilters = memoize((resource: Resource, limits: Limits): readonly Parameter[] =>
-  resource.outputFields.flatMap((field) => {
-    const related = field.relation && resource.related(field.relation)
+function fieldFilters(view: ResourceView, limits: Limits): readonly Parameter[] {
+  return view.outputFields.flatMap((field) => {
+    const related = field.relation && view.related(field.relation)
     // A name after a foreign key is read as a field of the related resource first, and as an operator only if there is
     // none.
     const isOperator = (name: OperatorName): boolean => !related?.fields.has(name) && !related?.relations.has(name)
@@ -145,8 +145,8 @@ const fieldFilters = memoize((resource: Resource, limits: Limits): readonly Para
       const name = operator === 'eq' ? field.name : `${field.name}__${operator}`
       return query(name, operatorDescriptions[operator], operand(field, operator, limits))
     })
-  }),
-)
+  })
+}
 
 function operand(field: Field, operator: OperatorName, { pattern, members }: Limits): JsonSchema {
   const { examples, ...schema } = writtenSchema(field.valueType)
@@ -158,7 +158,7 @@ function operand(field: Field, operator: OperatorName, { pattern, members }: Lim
     const booleans = field.valueType.name === 'boolean' ? ['true', 'false'] : []
     return { schema: { type: 'string', enum: ['null', 'not_null', ...booleans] } }
   }
-  if (operator === 'like' || operator === 'ilike') return { schema: { type: 'string', maxLength: pattern } }
+  if (isPattern(operator)) return { schema: { type: 'string', maxLength: pattern } }
   return { schema: operandSchema }
 }
 
@@ -166,7 +166,7 @@ function operand(field: Field, operator: OperatorName, { pattern, members }: Lim
  * Schema of a field in an ordering. Own fields are listed; related fields and null placements match a pattern, because
  * there are many.
  */
-function orderings({ outputFields }: Resource): JsonSchema {
+function orderings({ outputFields }: ResourceView): JsonSchema {
   const names = outputFields.filter(({ valueType }) => valueType.operators.includes('eq')).map(({ name }) => name)
   const ownFields = { enum: names.flatMap((name) => [name, `-${name}`]) }
   return { type: 'string', anyOf: [ownFields, { pattern: '^-?.+__.+$' }] }

@@ -1,3 +1,4 @@
+import { basicScheme } from '../access/authenticator'
 import { refusals } from '../errors'
 import type { JsonSchema } from '../value/value-type'
 import { schemaRef } from './schemas'
@@ -36,7 +37,7 @@ function response(status: ErrorStatus): JsonSchema {
 
 /** Response of the access rule (specification: Refusal by the access rule). */
 const loginRequired: JsonSchema = {
-  headers: { 'WWW-Authenticate': { schema: { type: 'string', examples: ['Basic realm="Login Required"'] } } },
+  headers: { 'WWW-Authenticate': { schema: { type: 'string', examples: [basicScheme.challenge] } } },
   content: { 'text/html': { schema: { type: 'string', const: 'Authentication failed' } } },
 }
 

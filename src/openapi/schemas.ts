@@ -1,6 +1,6 @@
 import { mayBeNull } from '../read/row'
 import type { Field } from '../schema/field'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import { orNull } from '../value/schema'
 import type { Json, JsonSchema, ValueType } from '../value/value-type'
 import { defaultOf } from './default-value'
@@ -20,23 +20,23 @@ export function schemaRef(name: SchemaName): JsonSchema {
 }
 
 /** Schemas of one resource: a record, a page, and the bodies of POST and PUT if the resource is writable. */
-export function resourceSchemas(resource: Resource): readonly (readonly [SchemaName, JsonSchema])[] {
-  const { name, writable } = resource
+export function resourceSchemas(view: ResourceView): readonly (readonly [SchemaName, JsonSchema])[] {
+  const { name, writable } = view
   const schemas: [SchemaName, JsonSchema][] = [
-    [name, recordSchema(resource)],
-    [listOf(name), listSchema(resource)],
+    [name, recordSchema(view)],
+    [listOf(name), listSchema(view)],
   ]
-  if (writable) schemas.push([createOf(name), createSchema(resource)], [updateOf(name), updateSchema(resource)])
+  if (writable) schemas.push([createOf(name), createSchema(view)], [updateOf(name), updateSchema(view)])
   return schemas
 }
 
 /** Schema of a record in responses (specification: Record representation). */
-function recordSchema(resource: Resource): JsonSchema {
-  const { outputFields, description, owner } = resource
+function recordSchema(view: ResourceView): JsonSchema {
+  const { outputFields, description, owner } = view
   const members = outputFields.map((field): Member => {
     const isNullable = field.columns.some(mayBeNull)
-    const schema = describe(resource, field, field.valueType.schema, isNullable)
-    return { path: field.path, required: true, schema: isWritable(resource, field) ? schema : readOnly(schema) }
+    const schema = describe(view, field, field.valueType.schema, isNullable)
+    return { path: field.path, required: true, schema: isWritable(view, field) ? schema : readOnly(schema) }
   })
   return {
     ...objectSchema(members),
@@ -46,7 +46,7 @@ function recordSchema(resource: Resource): JsonSchema {
 }
 
 /** Schema of a list's envelope (specification: Collection envelope, Counts). */
-function listSchema({ name, optionalParameters }: Resource): JsonSchema {
+function listSchema({ name, optionalParameters }: ResourceView): JsonSchema {
   const link = 'Path of that page; empty if there is none.'
   const meta = {
     model: { type: 'string', const: name },
@@ -77,8 +77,8 @@ function listSchema({ name, optionalParameters }: Resource): JsonSchema {
 }
 
 /** Schema of the body of a POST. It includes hidden fields that can be written (specification: Hidden fields). */
-function createSchema(resource: Resource): JsonSchema {
-  const { owner, writableFields, outputFields } = resource
+function createSchema(view: ResourceView): JsonSchema {
+  const { owner, writableFields, outputFields } = view
   const isShown = (field: Field): boolean => outputFields.includes(field)
   // The owner is always set to the principal: a hidden one is left out.
   const members = [...writableFields.values()].filter(
@@ -88,7 +88,7 @@ function createSchema(resource: Resource): JsonSchema {
     members.map((field) => ({
       path: field.path,
       required: field.required && field !== owner,
-      schema: inputSchema(resource, field, field !== owner, defaultOf(field)),
+      schema: inputSchema(view, field, field !== owner, defaultOf(field)),
     })),
   )
 }
@@ -97,26 +97,26 @@ function createSchema(resource: Resource): JsonSchema {
  * Schema of the body of a PUT. Besides the fields that can be changed, it includes shown read-only fields, which may be
  * sent back as they were read (specification: Sending back what was read).
  */
-function updateSchema(resource: Resource): JsonSchema {
-  const { owner, writableFields, outputFields } = resource
+function updateSchema(view: ResourceView): JsonSchema {
+  const { owner, writableFields, outputFields } = view
   const canChange = (field: Field): boolean => field.updatable && field !== owner
   const members = [...writableFields.values()].filter((field) => canChange(field) || outputFields.includes(field))
   return closedObject(
     members.map((field) => ({
       path: field.path,
       required: false,
-      schema: inputSchema(resource, field, canChange(field)),
+      schema: inputSchema(view, field, canChange(field)),
     })),
   )
 }
 
-function isWritable({ writable, owner }: Resource, field: Field): boolean {
+function isWritable({ writable, owner }: ResourceView, field: Field): boolean {
   return writable && field !== owner && (field.insertable || field.updatable)
 }
 
-function inputSchema(resource: Resource, field: Field, canChange: boolean, defaultValue?: Json): JsonSchema {
-  const schema = describe(resource, field, writtenSchema(field.valueType), field.nullable)
-  const isHidden = !resource.outputFields.includes(field)
+function inputSchema(view: ResourceView, field: Field, canChange: boolean, defaultValue?: Json): JsonSchema {
+  const schema = describe(view, field, writtenSchema(field.valueType), field.nullable)
+  const isHidden = !view.outputFields.includes(field)
   return {
     ...(canChange ? schema : readOnly(schema)),
     ...(isHidden && { writeOnly: true }),
@@ -135,12 +135,12 @@ export function writtenSchema({ inputSchema, schema }: ValueType): JsonSchema {
  * Adds to a schema: a description (the column's comment, otherwise the value type's description), an example, and for a
  * foreign key the resource that it refers to.
  */
-function describe(resource: Resource, field: Field, schema: JsonSchema, isNullable: boolean): JsonSchema {
+function describe(view: ResourceView, field: Field, schema: JsonSchema, isNullable: boolean): JsonSchema {
   const columnComment = field.columns
     .map(({ column }) => column.comment)
     .find((text) => text !== undefined && text !== '')
-  const relatedResource = field.relation && resource.related(field.relation)
-  const example = exampleOf(resource.name, field, schema)
+  const relatedResource = field.relation && view.related(field.relation)
+  const example = exampleOf(view.name, field, schema)
   return {
     ...(isNullable ? orNull(schema) : schema),
     description:

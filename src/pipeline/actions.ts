@@ -1,4 +1,3 @@
-import type { Principal } from '../access/rule'
 import { readFromReplica } from '../connection/replica'
 import { retryOnce } from '../connection/retry'
 import { ApiError, FieldErrors } from '../errors'
@@ -6,12 +5,9 @@ import { parseInsert } from '../query/change-set'
 import { invalidCursorMessage, parseListQuery } from '../query/list-query'
 import { ownerKey } from '../query/owner'
 import { afterLoad } from '../read/after-load'
-import { preconditionFailed, renderStoredRaw } from '../read/entity-tag'
-import { jsonRendererOf } from '../read/json-value'
+import { renderStored } from '../read/entity-tag'
 import { areCursorValues } from '../read/keyset'
 import { bytesOf } from '../read/measure'
-import { recordRenderer } from '../read/record'
-import { rowReaderOf } from '../read/row'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { type Body, parseBody } from '../request/body'
 import { parseListRequest } from '../request/list-request'
@@ -22,85 +18,83 @@ import { emptyResponse, type HttpResponse, jsonResponse, notModifiedResponse } f
 import { requireReferences } from '../write/references'
 import { validateChanges } from '../write/validate'
 import { deleteRow, insertRow } from '../write/write'
-import type { WrittenRecord } from '../write/writer'
-import { readItem } from './budget'
-import { notFound, requireWriteTarget } from './found'
+import type { WrittenRecord } from '../write/write-store'
 import { hashPasswords } from './hash-passwords'
-import { fetchPage } from './page'
-import type { ResourceRequest, Service } from './service'
+import { notFound, preconditionFailed, requireWriteTarget } from './item'
+import { readItem } from './limited-read'
+import { readListPage } from './page'
+import type { PermittedRequest, ResourceRequest, Service } from './service'
 import { readAndUpdate, updateInOneStatement } from './update'
 
 /** Handles one HTTP method. It runs after the checks of the access rule. */
-export type Action = (service: Service, request: ResourceRequest, principal: Principal) => Promise<HttpResponse>
+export type Action = (service: Service, request: PermittedRequest) => Promise<HttpResponse>
 
-export const list: Action = async (service, { resource, session, querystring, collection, held: responseMemory }) => {
+export const list: Action = async (service, { store, session, querystring, collection, responseMemory }) => {
+  const { view } = store
   const errors = new FieldErrors()
-  const request = parseListRequest(querystring, resource.optionalParameters, service.limits, errors)
-  const query = parseListQuery(resource, request, service, errors)
+  const request = parseListRequest(querystring, view.optionalParameters, service.limits, errors)
+  const query = parseListQuery(view, request, service, errors)
   const { values } = query.cursor ?? {}
-  if (values !== undefined && !areCursorValues(session.dataSource, query, values))
-    errors.add('after', invalidCursorMessage)
+  if (values !== undefined && !areCursorValues(store, query, values)) errors.add('after', invalidCursorMessage)
   errors.raise('bad-query')
   try {
     const page = await readFromReplica(session, (readSession) =>
-      fetchPage(service, readSession, query, request, responseMemory),
+      readListPage(service, readSession, store, query, request, responseMemory),
     )
-    return jsonResponse(200, renderEnvelope(resource, request, page, collection))
+    return jsonResponse(200, renderEnvelope(view, request, page, collection))
   } catch (error) {
-    if (!(await isCausedByQueryValue(error, session, query))) throw error
+    if (!(await isCausedByQueryValue(error, session, store, query))) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter, or of "after"')
   }
 }
 
-export const create: Action = async (service, request, principal) => {
-  const { resource, session, collection } = request
+export const create: Action = async (service, request) => {
+  const { store, session, collection, principal } = request
+  const { view } = store
   const body = await readBody(service, request)
   const saved = await retryOnce(session, async () => {
     const errors = new FieldErrors()
-    const changes = parseInsert(resource, body, ownerKey(resource, principal), errors)
-    await validateChanges(resource, undefined, changes, errors)
-    await requireReferences(session, resource, { changes, stored: undefined }, errors)
-    return insertRow(session, resource, await hashPasswords(service, request, principal, changes))
+    const changes = parseInsert(view, body, ownerKey(view, principal), errors)
+    await validateChanges(view, undefined, changes, errors)
+    await requireReferences(session, store, { changes, stored: undefined }, errors)
+    return insertRow(session, store, await hashPasswords(service, request, changes))
   })
   // A comma separates the values of a composite key. It need not be encoded in a path.
-  const key = jsonRendererOf(resource.key, resource, session.dataSource)(saved.raw)
-  const segment = encodeURIComponent(String(key)).replaceAll('%2C', ',')
+  const segment = encodeURIComponent(String(store.renderKey(saved.raw))).replaceAll('%2C', ',')
   return savedResponse(201, saved, { Location: `${collection}${segment}/` })
 }
 
 export const read: Action = async ({ limits }, request) => {
-  const { resource, session, headers, held: responseMemory } = request
-  const { dataSource } = session
+  const { store, session, headers, responseMemory } = request
+  const { view, selected, rawRenderer, rowRenderer } = store
   const raw = await readFromReplica(session, (readSession) => readItem(readSession, request, limits))
-  const { json, tag } = renderStoredRaw(resource, dataSource, raw)
-  if (!holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(resource)
+  const { json, tag } = renderStored(rawRenderer, raw)
+  if (!holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(view)
   if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return notModifiedResponse(tag)
-  if (!resource.lifecycle.load) return jsonResponse(200, json, { ETag: tag })
+  if (!view.lifecycle.load) return jsonResponse(200, json, { ETag: tag })
   // Listeners may be slow: the memory of a long row is counted while they run.
   const bytes = bytesOf(raw)
   if (bytes >= minCountedLength) responseMemory().reserve(bytes)
-  const row = rowReaderOf(resource.columns, dataSource)(raw)
-  const [loaded = row] = await afterLoad(session, resource, [row])
-  return jsonResponse(200, JSON.stringify(recordRenderer(resource)(loaded)), { ETag: tag })
+  const row = selected.columns.readRow(raw)
+  const [loaded = row] = await afterLoad(session, view, [row])
+  return jsonResponse(200, JSON.stringify(rowRenderer.toRecord(loaded)), { ETag: tag })
 }
 
-export const update: Action = async (service, request, principal) => {
-  const { session } = request
+export const update: Action = async (service, request) => {
   const body = await readBody(service, request)
   const updated = await retryOnce(
-    session,
-    async () =>
-      (await updateInOneStatement(request, principal, body)) ?? readAndUpdate(service, request, principal, body),
+    request.session,
+    async () => (await updateInOneStatement(request, body)) ?? readAndUpdate(service, request, body),
   )
   if (updated === undefined) throw notFound(request)
   return savedResponse(200, updated)
 }
 
-export const remove: Action = async (_, request, principal) => {
-  const { resource, session } = request
+export const remove: Action = async (_, request) => {
+  const { store, session } = request
   const isRemoved = await retryOnce(session, async () => {
-    const { target } = await requireWriteTarget(request, principal)
-    return deleteRow(session, resource, target)
+    const { target } = await requireWriteTarget(request)
+    return deleteRow(session, store, target)
   })
   if (!isRemoved) throw notFound(request)
   return emptyResponse()
@@ -118,7 +112,7 @@ async function readBody({ limits }: Service, request: ResourceRequest): Promise<
   const declaredSize = Number(request.headers['content-length'] ?? limits.body)
   const size = 'bytes' in payload ? payload.bytes.length : declaredSize
   // Most bodies are too small to be counted.
-  if (size >= minCountedLength) request.held().reserve(size)
+  if (size >= minCountedLength) request.responseMemory().reserve(size)
   return parseBody(payload, limits)
 }
 

@@ -1,20 +1,19 @@
-import { parseCredentials } from '../access/credentials'
+import { toAccessRequest } from '../access/authenticator'
 import { requireSameOrigin } from '../access/cross-origin'
 import { isReadMethod, requirePrincipal } from '../access/require-principal'
-import type { AccessRequest } from '../access/rule'
 import { ApiError } from '../errors'
 import { emptyResponse, type HttpResponse, withCaching } from '../response/http-response'
 import { type Action, create, list, read, remove, update } from './actions'
-import type { ResourceRequest, Service } from './service'
+import { permit, type ResourceRequest, type Service } from './service'
 
-/** Methods of a path. */
+/** HTTP methods of a collection or an item. */
 interface Methods {
   readonly actions: ReadonlyMap<string, Action>
-  /** Header that lists the methods. */
+  /** Response header that lists the methods. */
   readonly allow: { readonly Allow: string }
 }
 
-/** @param table actions by method, of a resource that can be written */
+/** Methods of a resource that can be written, and of one that cannot. @param table actions by method */
 function methodsOf(table: Readonly<Record<string, Action>>): { readonly all: Methods; readonly reading: Methods } {
   const toMethods = (entries: readonly [string, Action][]): Methods => ({
     actions: new Map(entries),
@@ -33,8 +32,9 @@ const itemMethods = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: updat
  * @throws {ApiError} for every refusal
  */
 export async function handle(service: Service, request: ResourceRequest): Promise<HttpResponse> {
-  const { resource, method, segment, headers, context } = request
-  const principal = await requirePrincipal(resource.rule, accessRequest(service, request), resource.owner !== undefined)
+  const { resource, session, method, segment, headers, context } = request
+  const accessRequest = toAccessRequest(service.authenticator, session, context)
+  const principal = await requirePrincipal(resource.rule, accessRequest, resource.owner !== undefined)
   if (!isReadMethod(method)) {
     const { origin, 'sec-fetch-site': fetchSite } = headers
     requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
@@ -43,19 +43,9 @@ export async function handle(service: Service, request: ResourceRequest): Promis
   const { actions, allow } = methods[resource.writable ? 'all' : 'reading']
   if (method === 'OPTIONS') return emptyResponse(allow)
   const action = actions.get(method)
-  if (action !== undefined) return withCaching(await action(service, request, principal), principal.id === null)
+  if (action !== undefined) {
+    return withCaching(await action(service, permit(request, principal)), principal.id === null)
+  }
   const detail = `${method} is not allowed here; allowed methods: ${allow.Allow}`
   throw new ApiError('method-not-allowed', detail, { headers: allow })
-}
-
-function accessRequest({ authenticate }: Service, request: ResourceRequest): AccessRequest {
-  const { method, headers, context, session } = request
-  const credentials = parseCredentials(headers.authorization)
-  return {
-    method,
-    reads: isReadMethod(method),
-    credentials,
-    authenticate: () => authenticate(session, credentials, context.ip),
-    context,
-  }
 }

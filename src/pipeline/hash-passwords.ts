@@ -1,17 +1,15 @@
 import { partiesOf } from '../access/fair-queue'
-import type { Principal } from '../access/rule'
 import type { ChangeSet } from '../query/query'
-import type { ResourceRequest, Service } from './service'
+import type { PermittedRequest, Service } from './service'
 
 /** Replaces the passwords in a change set by their hashes. */
 export async function hashPasswords(
   { passwords }: Service,
-  { context }: ResourceRequest,
-  { id }: Principal,
+  { context, principal }: PermittedRequest,
   changes: ChangeSet,
 ): Promise<ChangeSet> {
   if (![...changes.keys()].some((field) => field.password)) return changes
-  const parties = partiesOf(context.ip, `id ${id}`)
+  const parties = partiesOf(context.ip, `id ${principal.id}`)
   const hashed = new Map(changes)
   for (const [field, value] of changes) {
     if (field.password && typeof value === 'string') hashed.set(field, await passwords.hash(value, parties))

@@ -3,38 +3,46 @@ import type { RawRow } from '../connection/statement'
 import type { ListQuery } from '../query/query'
 import { afterLoad } from '../read/after-load'
 import { bytesOf, measureOf, type RowMeasure, valueLimitOf } from '../read/measure'
-import { type JsonRecord, recordRenderer } from '../read/record'
-import { rowReaderOf } from '../read/row'
 import { readRaw } from '../read/select'
+import type { Store } from '../read/store'
 import type { Limits } from '../request/limits'
 import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
-import { growing, type PageRows, readAttempts } from './budget'
+import { changedDuringRead, type PageRows, readAttempts } from './limited-read'
+import { renderRecords, toText } from './render-records'
 
 /**
- * Renders the rows of a page of a resource with `@AfterLoad` listeners or subscribers, after these have run. They also
- * receive hidden columns. The sizes of hidden columns do not affect where a page ends; otherwise clients could measure
- * them. If the rows have too many bytes to read them together, they are read in pieces: a piece has at most
+ * Calls `@AfterLoad` listeners and subscribers for the rows of a page, and renders the records. Listeners also
+ * receive hidden columns. The sizes of hidden columns do not affect where a page ends; otherwise clients could
+ * measure them. If the rows have too many bytes to read them together, they are read in pieces: a piece has at most
  * `limits.pageBytes` bytes, or one row.
+ * @returns the members of a JSON array, separated by commas
  * @throws {ApiError} `unavailable`
  */
 export async function renderAfterLoad(
   session: DbSession,
+  store: Store,
   page: PageRows,
   limits: Limits,
   responseMemory: () => ResponseMemory,
-): Promise<readonly JsonRecord[]> {
-  const { resource } = page.query
-  const measure = measureOfPage(session, page)
+): Promise<string> {
+  const { view, selected, rowRenderer } = store
+  const measure = measureOfPage(store, page)
   const pieces = piecesOf(page.rows, measure, limits.pageBytes)
   reserve(pieces, responseMemory)
-  const records: JsonRecord[] = []
+  const texts: string[] = []
+  let renderedBytes = 0
   for (const { start, rows, bytes } of pieces) {
     const query = { ...page.query, offset: page.query.offset + start, limit: rows.length }
-    const wholeRows = rows.every(measure.isWhole) ? rows : await readPiece(session, query, bytes)
-    const loaded = wholeRows.map(rowReaderOf(resource.columns, session.dataSource))
-    records.push(...(await afterLoad(session, resource, loaded)).map(recordRenderer(resource)))
+    const wholeRows = rows.every(measure.isWhole) ? rows : await readPiece(session, store, query, bytes)
+    const loaded = wholeRows.map(selected.columns.readRow)
+    const records = await renderRecords(await afterLoad(session, view, loaded), rowRenderer.toRecord, (textBytes) =>
+      responseMemory().reserve(bytes + renderedBytes + textBytes),
+    )
+    const text = toText(records)
+    texts.push(text)
+    renderedBytes += Buffer.byteLength(text)
   }
-  return records
+  return texts.join()
 }
 
 /** Rows of a page that are in memory at the same time. */
@@ -47,8 +55,8 @@ interface Piece {
   shownBytes: number
 }
 
-function measureOfPage({ dataSource }: DbSession, { query, valueLimit }: PageRows): RowMeasure {
-  if (valueLimit !== undefined) return measureOf(dataSource, query, valueLimit)
+function measureOfPage(store: Store, { query, valueLimit }: PageRows): RowMeasure {
+  if (valueLimit !== undefined) return measureOf(store, query, valueLimit)
   return { sizeOf: bytesOf, shownSizeOf: bytesOf, isWhole: () => true }
 }
 
@@ -89,13 +97,18 @@ function reserve(pieces: readonly Piece[], responseMemory: () => ResponseMemory)
  * Reads rows of a piece again, with the long values that were left out.
  * @throws {ApiError} `unavailable` if the rows grow each time that they are read
  */
-async function readPiece(session: DbSession, query: ListQuery, bytes: number): Promise<readonly RawRow[]> {
+async function readPiece(
+  session: DbSession,
+  store: Store,
+  query: ListQuery,
+  bytes: number,
+): Promise<readonly RawRow[]> {
   let valueLimit = valueLimitOf(bytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
-    const rows = await readRaw(session, query, valueLimit)
-    const { isWhole, sizeOf } = measureOf(session.dataSource, query, valueLimit)
+    const rows = await readRaw(session, store, query, valueLimit)
+    const { isWhole, sizeOf } = measureOf(store, query, valueLimit)
     if (rows.every(isWhole)) return rows
     valueLimit = valueLimitOf(Math.max(...rows.map(sizeOf)))
   }
-  throw growing()
+  throw changedDuringRead()
 }

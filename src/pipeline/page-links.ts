@@ -1,12 +1,11 @@
-import type { DataSource } from 'typeorm'
-import type { DbSession } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import type { KeysetCursor, ListQuery } from '../query/query'
 import { cursorValuesOf } from '../read/keyset'
+import type { Store } from '../read/store'
 import type { Cursor } from '../request/cursor'
-import type { ListRequest } from '../request/list-request'
+import { type ListRequest, maxInteger } from '../request/list-request'
 import type { ListPage, PageLink } from '../response/envelope'
-import type { PageRows } from './budget'
+import type { PageRows } from './limited-read'
 import type { Service } from './service'
 
 type Links = Pick<ListPage, 'next' | 'previous'>
@@ -14,25 +13,29 @@ type Links = Pick<ListPage, 'next' | 'previous'>
 /** Rows of a page, reduced so that a link to the next page can start exactly after them. */
 export interface LinkedRows extends PageRows {
   /**
-   * Link by number to the page after these rows, with a smaller `limit`. Undefined for a page that did not end early,
-   * and for a page by keyset.
+   * Link by page number to the page after these rows, with a smaller `limit`. Undefined for a page that has all rows
+   * that were requested, and for keyset paging.
    */
-  readonly numbered?: PageLink
+  readonly nextByNumber?: PageLink
 }
 
 /**
- * Reduces a page that the limit of bytes has ended early. A link by number can only start at a multiple of its `limit`,
- * so without a token the page keeps as many rows as allow this.
+ * Reduces a page that a size limit has ended early, if its links have page numbers. Such a link can only start at a
+ * multiple of its `limit`, so the page keeps as many rows as allow this.
  */
 export function toLinkableRows(page: PageRows): LinkedRows {
   const { query, rows } = page
   if (query.cursor !== undefined) return page
-  const limit = pageLength(query.offset, rows.length)
-  return { ...page, rows: rows.slice(0, limit), numbered: { page: query.offset / limit + 2, after: undefined, limit } }
+  const limit = alignedPageLength(query.offset, rows.length)
+  return {
+    ...page,
+    rows: rows.slice(0, limit),
+    nextByNumber: { page: query.offset / limit + 2, after: undefined, limit },
+  }
 }
 
-/** Largest page size, up to `maxLength`, that divides the offset. */
-function pageLength(offset: number, maxLength: number): number {
+/** Largest page size, up to `maxLength`, of which the offset is a multiple. */
+function alignedPageLength(offset: number, maxLength: number): number {
   for (let length = maxLength; length > 1; length--) if (offset % length === 0) return length
   return 1
 }
@@ -40,17 +43,17 @@ function pageLength(offset: number, maxLength: number): number {
 /** @param inOrder the rows in the order of the request; a page before a cursor is read in reverse order */
 export function linksOf(
   service: Service,
-  { dataSource }: DbSession,
+  store: Store,
   request: ListRequest,
-  { query, hasMore, numbered }: LinkedRows,
+  { query, hasMore, nextByNumber }: LinkedRows,
   inOrder: readonly RawRow[],
 ): Links {
   const { cursor } = query
   const links =
     cursor === undefined
       ? numberLinks(request, hasMore)
-      : keysetLinks(service, dataSource, query, cursor, request, inOrder, hasMore)
-  return numbered === undefined ? links : { ...links, next: numbered }
+      : keysetLinks(service, store, query, cursor, request, inOrder, hasMore)
+  return nextByNumber === undefined ? links : { ...links, next: nextByNumber }
 }
 
 function numberLinks({ page }: ListRequest, hasMore: boolean): Links {
@@ -63,7 +66,7 @@ function numberLinks({ page }: ListRequest, hasMore: boolean): Links {
 /** @param hasMore whether there are rows after the page; in reverse order, before it */
 function keysetLinks(
   service: Service,
-  dataSource: DataSource,
+  store: Store,
   query: ListQuery,
   cursor: KeysetCursor,
   { page }: ListRequest,
@@ -76,9 +79,12 @@ function keysetLinks(
   // If no token can hold the position of a row, the link skips rows from the position that this page started at.
   const skipping = { direction, values, skip: query.offset + rows.length }
   const linkTo = (to: Cursor['direction'], row: RawRow | undefined): PageLink => {
-    const token = tokenOf(service, dataSource, query, cursor.order, to, row)
-    const skippingToken = to === direction ? service.cursorTokens.write(skipping, cursor.order) : undefined
-    return { page: to === 'after' ? page + 1 : Math.max(page - 1, 1), after: token ?? skippingToken }
+    const token = tokenOf(service, store, query, cursor.orderingId, to, row)
+    const skippingToken = to === direction ? service.cursorTokens.write(skipping, cursor.orderingId) : undefined
+    return {
+      page: to === 'after' ? Math.min(page + 1, maxInteger) : Math.max(page - 1, 1),
+      after: token ?? skippingToken,
+    }
   }
   const hasNext = isBackwards ? hasPosition : hasMore
   const hasPrevious = isBackwards ? hasMore : hasPosition || page > 1
@@ -96,14 +102,14 @@ function keysetLinks(
  */
 function tokenOf(
   { cursorTokens, limits }: Service,
-  dataSource: DataSource,
+  store: Store,
   query: ListQuery,
-  order: string,
+  orderingId: string,
   direction: Cursor['direction'],
   row: RawRow | undefined,
 ): string | undefined {
-  const values = row && cursorValuesOf(dataSource, query, row)
+  const values = row && cursorValuesOf(store, query, row)
   if (row !== undefined && values === undefined) return undefined
-  const token = cursorTokens.write({ direction, values, skip: 0 }, order)
+  const token = cursorTokens.write({ direction, values, skip: 0 }, orderingId)
   return token.length <= limits.parameterValue ? token : undefined
 }

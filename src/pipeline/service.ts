@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Credentials } from '../access/credentials'
+import type { Authenticator } from '../access/authenticator'
 import type { PasswordChecks } from '../access/password-checks'
 import type { AccessRequest, Principal } from '../access/rule'
 import type { DbSession } from '../connection/db-session'
@@ -8,32 +8,40 @@ import type { Payload } from '../request/body'
 import type { CursorTokens } from '../request/cursor'
 import type { Limits } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
-import type { Registry, Resource } from '../schema/registry'
+import type { Resource, ResourceView } from '../schema/resource-view'
+import type { WriteStore } from '../write/write-store'
 
-/** Everything that the requests of a mount share. It is built at mount. */
+/** Everything that the requests of a mount share. It is built when the data source is initialized. */
 export interface Service {
   /** Resources by name. */
-  readonly resources: Registry['resources']
+  readonly resources: ReadonlyMap<string, ServedResource>
   readonly limits: Limits
   readonly allowedOrigins: readonly string[]
-  /**
-   * Returns the principal with these credentials; undefined if they are missing or wrong.
-   * @param address IP address of the client
-   */
-  readonly authenticate: (
-    session: DbSession,
-    credentials: Credentials | undefined,
-    address: string,
-  ) => Promise<Principal | undefined>
+  readonly authenticator: Authenticator<DbSession>
   readonly passwords: PasswordChecks
   /** Cached query shapes of list requests. */
   readonly queryShapes: QueryShapeCache
   readonly cursorTokens: CursorTokens
 }
 
-/** Request on a resource, before its query or body is parsed. */
+/** A resource of a service, with the stores of its views. */
+export interface ServedResource {
+  /** The resource as it looks to a principal who may see and write all of its fields. */
+  readonly fullView: ResourceView
+  /** Returns the store of the view that a principal has of the resource. At present, all have the full view. */
+  readonly storeOf: (principal: Principal) => WriteStore
+}
+
+/** All resources of a service, as they look to a principal who may see and write all of their fields. */
+export function viewsOf({ resources }: Service): readonly ResourceView[] {
+  return [...resources.values()].map(({ fullView }) => fullView)
+}
+
+/** Request on a resource, before authentication. */
 export interface ResourceRequest {
   readonly resource: Resource
+  /** Returns the store of the view that a principal has of the resource. */
+  readonly storeOf: ServedResource['storeOf']
   readonly session: DbSession
   /** Last segment of an item path, not decoded; undefined for the collection. */
   readonly segment: string | undefined
@@ -43,9 +51,41 @@ export interface ResourceRequest {
   readonly headers: IncomingHttpHeaders
   /** Path of the collection: `/api/note/`. */
   readonly collection: string
+  /** Koa's context. */
   readonly context: AccessRequest['context']
   /** Reads the body. @param limit maximum size of the body, in bytes */
   readonly readPayload: (limit: number) => Promise<Payload>
   /** Memory of the response. It is created by the first call, because small responses are not counted. */
-  readonly held: () => ResponseMemory
+  readonly responseMemory: () => ResponseMemory
+}
+
+/** Request that the access rule has permitted. Its query or body is not parsed yet. */
+export interface PermittedRequest extends ResourceRequest {
+  readonly principal: Principal
+  readonly store: WriteStore
+}
+
+/**
+ * Adds to a request the principal that the access rule has permitted, and its store. The properties are copied one by
+ * one, because a spread took a sixth of the time of a GET of an item.
+ */
+export function permit(request: ResourceRequest, principal: Principal): PermittedRequest {
+  const { resource, storeOf, session, segment, method, querystring, headers, collection, context } = request
+  const { readPayload, responseMemory } = request
+  const store = storeOf(principal)
+  return {
+    resource,
+    storeOf,
+    session,
+    segment,
+    method,
+    querystring,
+    headers,
+    collection,
+    context,
+    readPayload,
+    responseMemory,
+    principal,
+    store,
+  }
 }

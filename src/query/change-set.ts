@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type FieldErrors, ValueError } from '../errors'
 import { type Body, membersOf } from '../request/body'
 import type { Field } from '../schema/field'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import { resolution } from '../value/date-time'
 import type { Json } from '../value/value-type'
 import type { ChangeSet } from './query'
@@ -17,30 +17,37 @@ export type ShownValue = (field: Field) => Json | undefined
  * @param owner key of the user who will own the record, whatever the body contains
  * @param errors receives every error in the body
  */
-export function parseInsert(resource: Resource, body: Body, owner: unknown, errors: FieldErrors): ChangeSet {
-  const flatBody = flatten(resource, body, errors)
+export function parseInsert(view: ResourceView, body: Body, owner: unknown, errors: FieldErrors): ChangeSet {
+  const flatBody = flatten(view, body, errors)
   const changes = new Map(
-    planChanges(resource, flatBody, errors, (field, json) => {
+    planChanges(view, flatBody, errors, (field, json) => {
       if (!field.insertable) throw new ValueError('is read-only and cannot be given')
-      return parseValue(resource, field, json)
+      return parseValue(view, field, json)
     }),
   )
   const isInBody = ({ name }: Field): boolean => flatBody.has(name)
   // Listeners may fill in missing fields: `write/listener-writer.ts` checks the fields after they have run.
-  if (!resource.lifecycle.beforeInsert) addMissingFieldErrors(resource, isInBody, errors)
-  if (resource.owner !== undefined) changes.set(resource.owner, owner)
+  if (!view.lifecycle.beforeInsert) addMissingFieldErrors(view, isInBody, errors)
+  if (view.owner !== undefined) changes.set(view.owner, owner)
   return changes
 }
 
 /** Adds an error for each required field without a value (specification: Required fields). */
 export function addMissingFieldErrors(
-  resource: Resource,
+  view: ResourceView,
   hasValue: (field: Field) => boolean,
   errors: FieldErrors,
 ): void {
-  for (const field of resource.writableFields.values()) {
-    if (field.required && field !== resource.owner && !hasValue(field)) errors.add(field.name, 'is required')
+  for (const field of view.writableFields.values()) {
+    if (field.required && field !== view.owner && !hasValue(field)) errors.add(field.name, 'is required')
   }
+}
+
+/** Checked body of a PUT. */
+export interface ParsedUpdate {
+  readonly changes: ChangeSet
+  /** Fields that could be changed, but whose values in the body are those of the stored record. They are not written. */
+  readonly kept: readonly Field[]
 }
 
 /**
@@ -49,15 +56,19 @@ export function addMissingFieldErrors(
  * (specification: Sending back what was read).
  * @param errors receives every error in the body
  */
-export function parseUpdate(resource: Resource, body: Body, shownValue: ShownValue, errors: FieldErrors): ChangeSet {
-  return planChanges(resource, flatten(resource, body, errors), errors, (field, json) => {
+export function parseUpdate(view: ResourceView, body: Body, shownValue: ShownValue, errors: FieldErrors): ParsedUpdate {
+  const kept: Field[] = []
+  const changes = planChanges(view, flatten(view, body, errors), errors, (field, json) => {
     const shown = shownValue(field)
-    if (isDeepStrictEqual(json, shown)) return unchanged
-    const value = parseValue(resource, field, json)
-    if (isShownAs(field, value, shown)) return unchanged
+    const value = isDeepStrictEqual(json, shown) ? unchanged : parseValue(view, field, json)
+    if (value === unchanged || isShownAs(field, value, shown)) {
+      if (field.updatable) kept.push(field)
+      return unchanged
+    }
     if (!field.updatable) throw new ValueError('is read-only and cannot be changed')
     return value
   })
+  return { changes, kept }
 }
 
 /** Marks a value that does not change the record. */
@@ -67,15 +78,15 @@ const unchanged = Symbol('unchanged')
  * Replaces the objects of embedded entities by their members, with the names of their fields: `profile__city`.
  * @param prefix prefix of the names in `body`
  */
-function flatten(resource: Resource, body: Body, errors: FieldErrors, prefix = ''): Body {
+function flatten(view: ResourceView, body: Body, errors: FieldErrors, prefix = ''): Body {
   const flat: [string, unknown][] = []
   for (const [part, json] of body) {
     if (errors.isFull) break
     const name = prefix + part
-    if (resource.writableEmbedded.has(name)) {
-      if (isObject(json)) flat.push(...flatten(resource, membersOf(json), errors, `${name}__`))
+    if (view.writableEmbedded.has(name)) {
+      if (isObject(json)) flat.push(...flatten(view, membersOf(json), errors, `${name}__`))
       else errors.add(name, 'must be an object')
-    } else if (part.includes('__') && resource.writableFields.has(name)) {
+    } else if (part.includes('__') && view.writableFields.has(name)) {
       const names = part.split('__')
       errors.add(name, `must be sent in an object: { "${names.join('": { "')}": …${' }'.repeat(names.length)}`)
     } else flat.push([name, json])
@@ -89,7 +100,7 @@ function isObject(json: unknown): json is object {
 
 /** @param toValue returns the value to set, or `unchanged`; throws `ValueError` */
 function planChanges(
-  resource: Resource,
+  view: ResourceView,
   body: Body,
   errors: FieldErrors,
   toValue: (field: Field, json: unknown) => unknown,
@@ -98,16 +109,16 @@ function planChanges(
   for (const [name, json] of body) {
     if (errors.isFull) break
     errors.try(name, () => {
-      const field = requireField(resource, resource.writableFields, name)
+      const field = requireField(view, view.writableFields, name)
       // A body cannot change the owner (specification: Owners).
-      const value = field === resource.owner ? unchanged : toValue(field, json)
+      const value = field === view.owner ? unchanged : toValue(field, json)
       if (value !== unchanged) changes.set(field, value)
     })
   }
   return changes
 }
 
-function parseValue(resource: Resource, field: Field, json: unknown): unknown {
+function parseValue(view: ResourceView, field: Field, json: unknown): unknown {
   if (json === null) {
     if (!field.nullable) throw new ValueError(`must be ${field.valueType.description}, not null`)
     // A foreign key that is null contains no key, which the transformer of the key could convert.
@@ -116,7 +127,7 @@ function parseValue(resource: Resource, field: Field, json: unknown): unknown {
   }
   const value = field.valueType.fromJson(json)
   const [column] = field.columns
-  const isKey = field.columns.length === 1 && column !== undefined && resource.key.columns.includes(column)
+  const isKey = field.columns.length === 1 && column !== undefined && view.key.columns.includes(column)
   if (isKey && !field.valueType.inPath?.test(encodeURIComponent(String(value)))) {
     throw new ValueError('is the key, and this value cannot be used in a URL path')
   }

@@ -5,9 +5,10 @@ import { isPattern, parseOperand } from './operand'
 import { patternCost } from './pattern-cost'
 import type { Comparison, Query } from './query'
 import type { QueryShape } from './query-shape'
+import { suggestForValue } from './suggestions'
 
 /**
- * Parses the values of the filters. Values of one comparison are collected in its slot
+ * Parses the values of the filters. Values of one comparison are collected at its `valuesIndex`
  * (specification: Repeated parameters).
  * @param errors receives every value that is invalid or exceeds a limit
  */
@@ -25,18 +26,20 @@ export function parseFilterValues(
     const comparison = shape.filters[index]
     if (comparison === undefined) return
     errors.try(name, () => {
-      const { operator, slot } = comparison
+      const { operator, valuesIndex } = comparison
       if (isList && operator !== 'in') {
         throw new ValueError('has a list in parentheses, which only the operator "in" takes')
       }
       if (isPattern(operator)) patternLength += value.length
       if (patternLength > limits.allPatterns) {
-        throw new ValueError(`is one pattern too many: all patterns together may have ${limits.allPatterns} characters`)
+        throw new ValueError(
+          `is one pattern too many: all patterns together may have at most ${limits.allPatterns} characters`,
+        )
       }
-      const parsed = parseValues(comparison, value, limits)
+      const parsed = parseValues(comparison, name, value, limits)
       valueCount += parsed.length
       if (valueCount > limits.allMembers) {
-        throw new ValueError(`is one value too many: all filters together may have ${limits.allMembers} values`)
+        throw new ValueError(`is one value too many: all filters together may have at most ${limits.allMembers} values`)
       }
       if (isPattern(operator)) totalPatternCost += patternCost(value, operator === 'ilike')
       if (totalPatternCost > limits.patternCost) {
@@ -45,22 +48,28 @@ export function parseFilterValues(
             `at most ${limits.patternCost} are allowed; avoid repeated text after "%", such as "%aaaa"`,
         )
       }
-      const members = values[slot]?.concat(parsed) ?? parsed
-      values[slot] = members
+      const members = values[valuesIndex]?.concat(parsed) ?? parsed
+      values[valuesIndex] = members
       if (members.length > limits.members) {
-        throw new ValueError(`may have ${limits.members} members, this has ${members.length}`)
+        throw new ValueError(`may have at most ${limits.members} members, this has ${members.length}`)
       }
     })
   })
   return values
 }
 
-/** @throws {ValueError} with the suggestion of the comparison, if there is one */
-function parseValues({ on, operator, suggestion }: Comparison, text: string, limits: Limits): readonly unknown[] {
+/** @throws {ValueError} with a suggestion, if there is one */
+function parseValues(
+  { on, operator, suggestion }: Comparison,
+  name: string,
+  text: string,
+  limits: Limits,
+): readonly unknown[] {
   try {
     return parseOperand(on.field, operator, text, limits)
   } catch (error) {
-    if (!(error instanceof ValueError) || suggestion === undefined) throw error
-    throw new ValueError(`${error.message}; use ${suggestion} to compare another field of the related record`)
+    if (!(error instanceof ValueError)) throw error
+    const related = suggestion === undefined ? '' : `; use ${suggestion} to compare another field of the related record`
+    throw new ValueError(`${error.message}${suggestForValue(name, operator, text) || related}`)
   }
 }

@@ -1,10 +1,9 @@
 import { type FieldErrors, ValueError } from '../errors'
 import type { CursorTokens } from '../request/cursor'
 import type { ListRequest } from '../request/list-request'
-import { memoize } from '../schema/memoize'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import { parseFilterValues } from './filters'
-import { type KeysetCursor, type ListQuery, type Order, type Query, rootAlias, type Scope } from './query'
+import { type KeysetCursor, type ListQuery, type Query, rootAlias, type SortColumn } from './query'
 import { type QueryContext, queryShapeOf } from './query-shape'
 
 /**
@@ -13,18 +12,18 @@ import { type QueryContext, queryShapeOf } from './query-shape'
  * @param errors receives every invalid name and value
  */
 export function parseListQuery(
-  resource: Resource,
+  view: ResourceView,
   request: ListRequest,
-  paging: Paging,
+  context: ListQueryContext,
   errors: FieldErrors,
 ): ListQuery {
-  const shape = queryShapeOf(resource, request, paging, errors)
+  const shape = queryShapeOf(view, request, context, errors)
   const { cacheKey, scope, ordering } = shape
-  const cursor = cursorOf(resource, request, ordering, paging, errors)
+  const cursor = cursorOf(view, request, ordering, context, errors)
   return {
-    resource,
+    view,
     scope,
-    values: parseFilterValues(shape, request.filters, paging.limits, errors),
+    values: parseFilterValues(shape, request.filters, context.limits, errors),
     select: 'columns',
     cacheKey,
     ordering: cursor?.direction === 'before' ? ordering.map(reversed) : ordering,
@@ -34,26 +33,26 @@ export function parseListQuery(
   }
 }
 
-/** Limits, cache and cursor tokens of a mount, for building list queries. */
-export interface Paging extends QueryContext {
+/** What building a list query needs of its mount: limits, the cache of query shapes, and cursor tokens. */
+export interface ListQueryContext extends QueryContext {
   readonly cursorTokens: CursorTokens
 }
 
-/** @returns undefined for paging by number, and if `after` is invalid */
+/** Cursor of a list request. @returns undefined for paging by page number, and if `after` is invalid */
 function cursorOf(
-  resource: Resource,
+  view: ResourceView,
   { after, limit }: ListRequest,
-  ordering: readonly Order[],
-  { limits, cursorTokens }: Paging,
+  ordering: readonly SortColumn[],
+  { limits, cursorTokens }: ListQueryContext,
   errors: FieldErrors,
 ): KeysetCursor | undefined {
-  if (after === undefined && resource.paging === 'pages') return undefined
-  const order = orderName(resource, ordering)
+  if (after === undefined && view.paging === 'pages') return undefined
+  const orderingId = orderingIdOf(view, ordering)
   const hasCursors = ordering.every(({ isShown }) => isShown)
-  if (!after) return hasCursors ? { direction: 'after', values: undefined, skip: 0, order } : undefined
-  const cursor = hasCursors ? cursorTokens.read(after, order) : undefined
+  if (!after) return hasCursors ? { direction: 'after', values: undefined, skip: 0, orderingId } : undefined
+  const cursor = hasCursors ? cursorTokens.read(after, orderingId) : undefined
   if (cursor !== undefined && (cursor.values === undefined || cursor.values.length === ordering.length)) {
-    if (cursor.skip + limit <= limits.depth) return { ...cursor, order }
+    if (cursor.skip + limit <= limits.depth) return { ...cursor, orderingId }
     errors.add(
       'after',
       `leads more than ${limits.depth} records past the last record that a token can hold; order by another field`,
@@ -70,42 +69,40 @@ export const invalidCursorMessage =
 
 /** Returns the same list paged by keyset, or the list itself if it cannot have cursors. */
 export function withKeysetPaging(query: ListQuery): ListQuery {
-  const { resource, ordering } = query
-  if (!resource.optionalParameters.has('after') || !ordering.every(({ isShown }) => isShown)) return query
-  return { ...query, cursor: { direction: 'after', values: undefined, skip: 0, order: orderName(resource, ordering) } }
+  const { view, ordering } = query
+  if (!view.optionalParameters.has('after') || !ordering.every(({ isShown }) => isShown)) return query
+  return {
+    ...query,
+    cursor: { direction: 'after', values: undefined, skip: 0, orderingId: orderingIdOf(view, ordering) },
+  }
 }
 
-/** Identifies a resource and its ordering in tokens; see `CursorTokens`. */
-function orderName({ name }: Resource, ordering: readonly Order[]): string {
+/** Text that identifies a resource and its ordering in tokens; see `CursorTokens`. */
+function orderingIdOf({ name }: ResourceView, ordering: readonly SortColumn[]): string {
   const keys = ordering.map(({ name: columnName, descending, nulls }) => {
-    // Added only if it is not the default: nulls are the least.
+    // Added only if it differs from the default: nulls sort as the lowest values.
     const placement = descending === (nulls === 'last') ? '' : `__nulls${nulls}`
     return `${descending ? '-' : ''}${columnName}${placement}`
   })
   return [name, ...keys].join(' ')
 }
 
-function reversed(order: Order): Order {
-  return { ...order, descending: !order.descending, nulls: order.nulls === 'first' ? 'last' : 'first' }
+function reversed(sortColumn: SortColumn): SortColumn {
+  const { descending, nulls } = sortColumn
+  return { ...sortColumn, descending: !descending, nulls: nulls === 'first' ? 'last' : 'first' }
 }
 
 /** Query for the record with this key. */
-export function itemQuery(resource: Resource, key: unknown, select: Query['select'] = 'columns'): Query {
-  return { resource, scope: scopeOfKey(resource), values: [[key]], select, ordering: [], cursor: undefined }
+export function itemQuery(view: ResourceView, key: unknown, select: Query['select'] = 'columns'): Query {
+  const where = { type: 'compare', on: { alias: rootAlias, field: view.key }, operator: 'eq', valuesIndex: 0 } as const
+  return { view, scope: { joins: [], where }, values: [[key]], select, ordering: [], cursor: undefined }
 }
-
-const scopeOfKey = memoize(
-  ({ key: field }: Resource): Scope => ({
-    joins: [],
-    where: { type: 'compare', on: { alias: rootAlias, field }, operator: 'eq', slot: 0 },
-  }),
-)
 
 /**
  * Parses the last segment of an item path.
  * @returns undefined if it cannot be the key of a record
  */
-export function parseKey({ key }: Resource, segment: string): unknown {
+export function parseKey({ key }: ResourceView, segment: string): unknown {
   if (key.valueType.inPath !== undefined && !key.valueType.inPath.test(segment)) return undefined
   try {
     return key.valueType.fromText(decodeURIComponent(segment))

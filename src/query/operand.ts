@@ -24,7 +24,7 @@ export function parseOperand(field: Field, operator: OperatorName, text: string,
   return [field.valueType.fromText(text)]
 }
 
-/** Whether the operand of an operator is a pattern. */
+/** Whether the operand of an operator is a LIKE pattern, to which the limits of patterns apply. */
 export function isPattern(operator: OperatorName): boolean {
   return operator === 'like' || operator === 'ilike'
 }

@@ -2,10 +2,11 @@ import { ValueError } from '../errors'
 import type { Limits } from '../request/limits'
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
-import type { Resource } from '../schema/registry'
 import { isToMany } from '../schema/relations'
+import type { ResourceView } from '../schema/resource-view'
 import { type OperatorName, operatorNames } from '../value/value-type'
 import { requireField } from './require-field'
+import { suggestOperator } from './suggestions'
 
 /** Parsed name of a filter: relations to follow, a field and an operator. */
 export interface FilterPath extends FieldPath {
@@ -22,7 +23,7 @@ interface FieldPath {
   /** Relations to follow, from the resource of the request. */
   readonly through: readonly RelationMetadata[]
   /** Resource that the relations lead to. */
-  readonly target: Resource
+  readonly target: ResourceView
   readonly field: Field
 }
 
@@ -30,14 +31,14 @@ interface FieldPath {
  * Parses the name of a filter: `author__username__like`.
  * @throws {ValueError}
  */
-export function parseFilterName(resource: Resource, name: string, limits: Limits): FilterPath {
+export function parseFilterName(view: ResourceView, name: string, limits: Limits): FilterPath {
   const { suffix = 'eq', ...path } = parsePath(
-    resource,
+    view,
     name,
     limits,
     '',
     isOperator,
-    (suffix, field) => `has the unknown operator "${suffix}"; ${operatorsOf(field)}`,
+    (suffix, field) => `has the unknown operator "${suffix}"; ${suggestOperator(suffix)}${operatorsOf(field)}`,
   )
   if (path.field.valueType.operators.includes(suffix)) return { ...path, operator: suffix }
   throw new ValueError(`cannot be compared by ${suffix}; ${operatorsOf(path.field)}`)
@@ -47,13 +48,13 @@ export function parseFilterName(resource: Resource, name: string, limits: Limits
  * Parses a name in an ordering, without the hyphen of a descending order: `author__username__nullslast`.
  * @throws {ValueError}
  */
-export function parseSortName(resource: Resource, name: string, limits: Limits): SortPath {
-  const prefix = `names "${name}", which `
-  const { suffix, ...path } = parsePath(resource, name, limits, prefix, isPlacement, unknownPlacement)
+export function parseSortName(view: ResourceView, name: string, limits: Limits): SortPath {
+  const subject = `names "${name}", which `
+  const { suffix, ...path } = parsePath(view, name, limits, subject, isPlacement, unknownPlacement)
   const toMany = path.through.find(isToMany)
   if (toMany !== undefined) {
     throw new ValueError(
-      `${prefix}leads to several records through ${toMany.propertyPath}; only relations to one record can be followed`,
+      `${subject}leads to several records through ${toMany.propertyPath}; only relations to one record can be followed`,
     )
   }
   // Values that cannot be compared cannot be sorted either.
@@ -78,14 +79,14 @@ interface ParsedPath<Suffix> extends FieldPath {
 
 /**
  * Parses a path of relations, a field and an optional suffix, separated by `__`. The last part is a suffix only if it
- * is not the name of a field (specification: Names of filters). `resource.fields` has no hidden fields, so that these
- * are rejected like fields that do not exist (specification: Hidden fields).
+ * is not the name of a field (specification: Names of filters). `view.fields` has no hidden fields, so they are rejected
+ * like fields that do not exist (specification: Hidden fields).
  * @param subject text before each error message: empty for a filter, `names "title", which ` for an ordering
  * @param describeUnknown returns the error message for an unknown suffix of a field, without `subject`
  * @throws {ValueError}
  */
 function parsePath<Suffix extends string>(
-  resource: Resource,
+  view: ResourceView,
   name: string,
   { joinDepth }: Limits,
   subject: string,
@@ -93,7 +94,7 @@ function parsePath<Suffix extends string>(
   describeUnknown: (suffix: string, field: Field) => string,
 ): ParsedPath<Suffix> {
   const through: RelationMetadata[] = []
-  let current = resource
+  let current = view
   let [first, parts] = takeName(current, name.split('__'))
   let prefix = parts.length === 0 ? subject : `${subject}starts with ${first}, which `
   for (;;) {
@@ -125,15 +126,15 @@ function parsePath<Suffix extends string>(
  * `profile__city`.
  * @returns the name and the remaining parts
  */
-function takeName({ embedded }: Resource, parts: readonly string[]): [string, readonly string[]] {
+function takeName({ embedded }: ResourceView, parts: readonly string[]): [string, readonly string[]] {
   let end = 1
   while (end < parts.length && embedded.has(parts.slice(0, end).join('__'))) end++
   return [parts.slice(0, end).join('__'), parts.slice(end)]
 }
 
 /** Whether a part of a path is a field or a relation of the resource. */
-function isName(resource: Resource | undefined, part: string): boolean {
-  return resource !== undefined && (resource.fields.has(part) || resource.relations.has(part))
+function isName(view: ResourceView | undefined, part: string): boolean {
+  return view !== undefined && (view.fields.has(part) || view.relations.has(part))
 }
 
 function operatorsOf(field: Field): string {

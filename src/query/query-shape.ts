@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { FieldErrors } from '../errors'
 import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
-import type { Resource } from '../schema/registry'
-import type { Comparison, Order, Scope } from './query'
+import type { ResourceView } from '../schema/resource-view'
+import type { Comparison, Scope, SortColumn } from './query'
 import { ScopeBuilder } from './scope-builder'
 
 /**
@@ -14,7 +14,7 @@ export interface QueryShape {
   /** Identifies the shape: two shapes of a mount with the same key are equal. */
   readonly cacheKey: string
   readonly scope: Scope
-  readonly ordering: readonly Order[]
+  readonly ordering: readonly SortColumn[]
   /**
    * Comparison of each filter of the request, by its index. Filters with the same name can share one. Undefined for a
    * filter with an error.
@@ -39,7 +39,7 @@ function sizeOf({ filters, ordering }: QueryShape, key: string): number {
   return key.length + filters.length * 500 + ordering.length * 100
 }
 
-/** Limits and cache of a mount, for building query shapes. */
+/** What building a query shape needs of its mount: limits, and the cache of query shapes. */
 export interface QueryContext {
   readonly limits: Limits
   readonly queryShapes: QueryShapeCache
@@ -50,20 +50,20 @@ export interface QueryContext {
  * @param errors receives every name that cannot be resolved; then the shape is not cached
  */
 export function queryShapeOf(
-  resource: Resource,
+  view: ResourceView,
   { filters, where, ordering, cacheKey: requestKey }: ListRequest,
   { limits, queryShapes }: QueryContext,
   errors: FieldErrors,
 ): QueryShape {
-  const cacheKey = `${resource.name} ${requestKey}`
+  const cacheKey = `${view.name} ${requestKey}`
   const cached = queryShapes.get(cacheKey)
   if (cached !== undefined) return cached
-  const builder = new ScopeBuilder(resource, filters, limits, errors)
+  const builder = new ScopeBuilder(view, filters, limits, errors)
   const shape: QueryShape = {
     // Not `requestKey` itself: it consists of slices of the URL, so that V8 would keep the whole URL in memory.
     cacheKey,
     scope: builder.build(where),
-    ordering: builder.order(ordering),
+    ordering: builder.sortColumns(ordering),
     filters: builder.comparisons,
   }
   if (errors.isEmpty) queryShapes.set(cacheKey, shape)

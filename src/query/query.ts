@@ -1,7 +1,7 @@
 import type { Cursor } from '../request/cursor'
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/value-type'
 
@@ -26,13 +26,13 @@ export interface Comparison {
   readonly on: FieldRef
   readonly operator: OperatorName
   /** Index of the values in `Query.values`. */
-  readonly slot: number
+  readonly valuesIndex: number
   /** Name of a filter to suggest if the value is not a key of the related resource: `country__name` for `country`. */
   readonly suggestion?: string | undefined
 }
 
 /** Condition on a record, without the values to compare with. An `and` without conditions holds for every record. */
-export type Condition = Comparison | Combination | Negation | Some
+export type Condition = Comparison | Combination | Negation | Exists
 
 /** Conjunction or disjunction of conditions. */
 export interface Combination {
@@ -50,8 +50,8 @@ export interface Negation {
  * Condition that a to-many relation has at least one record that matches `where`. If `where` is only `is=null`, a
  * record without related records matches too.
  */
-export interface Some extends Scope {
-  readonly type: 'some'
+export interface Exists extends Scope {
+  readonly type: 'exists'
   /** Join along the to-many relation. Its `from` is an alias of the outer statement. */
   readonly first: Join
 }
@@ -67,7 +67,7 @@ export interface Scope {
 export type IsValue = 'null' | 'not_null' | boolean
 
 /** Sort column of the resource, or of a record that to-one relations lead to. */
-export interface Order {
+export interface SortColumn {
   /** Identifies the column in cursors: property paths of the relations and of the column, as in `assignee/name`. */
   readonly name: string
   /** Alias of the column's table: `rootAlias`, or the alias of a join. */
@@ -85,16 +85,17 @@ export interface Order {
 
 /** Everything that one SELECT needs. Text of the request occurs only in `values` and `cursor`, which are bound. */
 export interface Query {
-  readonly resource: Resource
+  readonly view: ResourceView
   readonly scope: Scope
   /**
-   * Values to compare with, by slot: of the field's value type, or {@link IsValue} for `is`. The comparison must hold
-   * for any of them, or for all of them, depending on the operator (specification: Repeated parameters).
+   * Values to compare with, by `Comparison.valuesIndex`: of the field's value type, or {@link IsValue} for `is`. The
+   * comparison must hold for any of them, or for all of them, depending on the operator
+   * (specification: Repeated parameters).
    */
   readonly values: readonly (readonly unknown[])[]
-  /** Columns of the resource that are read: `Resource.columns` or `Resource.entityColumns`. */
+  /** Columns of the resource that are read: `ResourceView.columns` or `ResourceView.entityColumns`. */
   readonly select: 'columns' | 'entityColumns'
-  readonly ordering: readonly Order[]
+  readonly ordering: readonly SortColumn[]
   /**
    * Position before the first row in keyset paging; the statement then also reads the exact values of the sort columns.
    * Undefined for paging by page number.
@@ -105,7 +106,7 @@ export interface Query {
 /** Cursor and the ordering to which its position belongs. */
 export interface KeysetCursor extends Cursor {
   /** Identifies the resource and its ordering in tokens. */
-  readonly order: string
+  readonly orderingId: string
 }
 
 /** Query for a page of a list. */
@@ -121,17 +122,6 @@ export interface ListQuery extends Query {
 
 /** Validated values by field, for an INSERT or UPDATE. */
 export type ChangeSet = ReadonlyMap<Field, unknown>
-
-/** Record that PUT, PATCH or DELETE writes, with the conditions that must be true when the statement runs. */
-export interface WriteTarget {
-  readonly key: unknown
-  /** Required value of the foreign key to the owner; undefined without the option `ownerField`. */
-  readonly owner: unknown
-  /** Header `If-Match`; undefined if it was not sent. */
-  readonly ifMatch: string | undefined
-  /** Maximum size of the record, in bytes; undefined for no limit. */
-  readonly maxBytes?: number
-}
 
 /**
  * Alias of a table in the statements of this library. The prefix avoids collisions with aliases in the SQL of virtual

@@ -2,17 +2,17 @@ import { type FieldErrors, ValueError } from '../errors'
 import type { Filter, FilterGroup, FilterNode } from '../request/groups'
 import type { Limits } from '../request/limits'
 import type { RelationMetadata } from '../schema/metadata'
-import type { Resource } from '../schema/registry'
 import { isToMany } from '../schema/relations'
+import type { ResourceView } from '../schema/resource-view'
 import { type FilterPath, parseFilterName, parseSortName, type SortPath } from './path'
 import {
   type Combination,
   type Comparison,
   type Condition,
   type Join,
-  type Order,
   rootAlias,
   type Scope,
+  type SortColumn,
   tableAlias,
 } from './query'
 
@@ -42,7 +42,7 @@ interface Conjunction {
   readonly ends: Map<string, PathEnd>
 }
 
-/** Unused argument of `#follow` for orderings: they follow only to-one relations, so nothing is added to it. */
+/** Argument of `#follow` for orderings. They follow only to-one relations, so nothing is added to it. */
 const noConjunction: Conjunction = { conditions: [], ends: new Map() }
 
 /** Resolves the names in filters and orderings, and collects the joins that they need. */
@@ -52,13 +52,13 @@ export class ScopeBuilder {
   readonly #joins: Join[] = []
   /** Path ends in the outer SELECT (only to-one relations), by path. */
   readonly #ends = new Map<string, PathEnd>()
-  #slotCount = 0
+  #comparisonCount = 0
   #aliasCount = 0
   /** Number of joined tables; a table of a to-many relation counts twice. At most `limits.joins`. */
   #joinCount = 0
 
   constructor(
-    readonly resource: Resource,
+    readonly view: ResourceView,
     readonly filters: readonly Filter[],
     readonly limits: Limits,
     readonly errors: FieldErrors,
@@ -86,21 +86,21 @@ export class ScopeBuilder {
    * Resolves the names in `ordering` to sort columns and appends the key. The order is then total, so that pages
    * neither repeat nor skip records (specification: Ordering).
    */
-  order(names: readonly string[]): readonly Order[] {
-    const orders = new Map<string, Order>()
+  sortColumns(names: readonly string[]): readonly SortColumn[] {
+    const sortColumns = new Map<string, SortColumn>()
     for (const text of names) {
       if (this.errors.isFull) break
       this.errors.try('ordering', () => {
         const descending = text.startsWith('-')
-        const path = parseSortName(this.resource, descending ? text.slice(1) : text, this.limits)
-        this.#addOrders(path, descending, orders)
+        const path = parseSortName(this.view, descending ? text.slice(1) : text, this.limits)
+        this.#addSortColumns(path, descending, sortColumns)
       })
     }
-    this.#addOrders({ through: [], target: this.resource, field: this.resource.key, nulls: undefined }, false, orders)
-    return [...orders.values()]
+    this.#addSortColumns({ through: [], target: this.view, field: this.view.key, nulls: undefined }, false, sortColumns)
+    return [...sortColumns.values()]
   }
 
-  #addOrders(path: SortPath, descending: boolean, orders: Map<string, Order>): void {
+  #addSortColumns(path: SortPath, descending: boolean, sortColumns: Map<string, SortColumn>): void {
     const { through, target, field, nulls = descending ? 'last' : 'first' } = path
     const relationPath = through.map(({ propertyPath }) => `${propertyPath}/`).join('')
     const { alias } = this.#follow(through, noConjunction)
@@ -108,7 +108,7 @@ export class ScopeBuilder {
       const name = relationPath + column.column.propertyPath
       const isShown = !target.lifecycle.load && column.valueColumn.transformer === undefined
       // Sorting by the same column a second time has no effect.
-      if (!orders.has(name)) orders.set(name, { name, alias, column, descending, nulls, isShown })
+      if (!sortColumns.has(name)) sortColumns.set(name, { name, alias, column, descending, nulls, isShown })
     }
   }
 
@@ -141,11 +141,17 @@ export class ScopeBuilder {
 
   /** @throws {ValueError} */
   #compare({ name }: Filter, conjunction: Conjunction): Comparison {
-    const path = parseFilterName(this.resource, name, this.limits)
+    const path = parseFilterName(this.view, name, this.limits)
     const { through, field, operator } = path
     const { alias, subquery } = this.#follow(through, conjunction)
     const suggestion = suggestFilter(name, path)
-    const comparison = { type: 'compare', on: { alias, field }, operator, slot: this.#slotCount++, suggestion } as const
+    const comparison = {
+      type: 'compare',
+      on: { alias, field },
+      operator,
+      valuesIndex: this.#comparisonCount++,
+      suggestion,
+    } as const
     addTo(subquery ?? conjunction, comparison)
     return comparison
   }
@@ -166,7 +172,7 @@ export class ScopeBuilder {
 
   /**
    * Joins the table of a relation. A to-many relation becomes a subquery: a join would return a record once for each
-   * related record, and its cost would be the product of the costs of a chain's relations instead of their sum.
+   * related record, and joins of several such relations would multiply the number of rows.
    * @throws {ValueError} for more joins than `limits.joins`
    */
   #join({ alias: from, subquery }: PathEnd, relation: RelationMetadata, conjunction: Conjunction): PathEnd {
@@ -186,7 +192,7 @@ export class ScopeBuilder {
     }
     const nested: DraftScope = { joins: [], conditions: [] }
     addTo(subquery ?? conjunction, {
-      type: 'some',
+      type: 'exists',
       first: join,
       joins: nested.joins,
       where: { type: 'and', conditions: nested.conditions },

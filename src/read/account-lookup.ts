@@ -1,27 +1,26 @@
 import type { DataSource } from 'typeorm'
-import type { Account, AccountLookup } from '../access/account'
-import { cachedStatement, compile, gather, selectFrom } from '../connection/compile'
+import type { Account, AccountLookup } from '../access/basic-authenticator'
+import { cachedStatement, collectValues, compile, selectFrom } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
 import { tableAlias } from '../query/query'
 import type { AccountSource } from '../schema/account-source'
-import { memoize } from '../schema/memoize'
 import type { ColumnMetadata } from '../schema/metadata'
 import { buildReadColumn, type ReadColumn } from '../schema/stored-column'
-import { columnSql, type Row, rowReaderOf, selection } from './row'
+import { buildRowReader, columnSql, type Row, selection } from './row'
 
 const accountAlias = tableAlias('account')
 
 /**
  * Builds the lookup of accounts by username, which runs one SELECT. Some databases compare text without regard to case:
- * `access/account.ts` checks that the username is exactly equal.
+ * `access/basic-authenticator.ts` checks that the username is exactly equal.
  */
-export function buildAccountLookup(source: AccountSource): AccountLookup<DbSession> {
+export function buildAccountLookup(source: AccountSource, dataSource: DataSource): AccountLookup<DbSession> {
+  const { properties, columns } = accountColumns(source, dataSource)
+  const readRow = buildRowReader(columns, dataSource)
   return async (session, username) => {
-    const { dataSource } = session
-    const { properties, columns } = accountColumns(source, dataSource)
-    const { values, bind } = gather()
+    const { values, bind } = collectValues()
     const parameter = usernameParameter(source, dataSource, username)
     if (parameter === undefined) return []
     const name = bind(parameter.value)
@@ -39,7 +38,7 @@ export function buildAccountLookup(source: AccountSource): AccountLookup<DbSessi
       if (violationOf(error, dataSource, source.metadata) === undefined) throw error
       return { records: [] }
     })
-    return records.map((raw) => readAccount(properties, rowReaderOf(columns, dataSource)(raw)))
+    return records.map((raw) => readAccount(properties, readRow(raw)))
   }
 }
 
@@ -58,27 +57,25 @@ function usernameParameter(
 }
 
 /** Columns from which an account is read, and the property of {@link Account} that each one sets, in the same order. */
-const accountColumns = memoize(
-  (
-    { key, username, password, admin, active }: AccountSource,
-    dataSource: DataSource,
-  ): { readonly properties: readonly string[]; readonly columns: readonly ReadColumn[] } => {
-    const columnOf: Readonly<Record<keyof Account, ColumnMetadata | undefined>> = {
-      id: key,
-      username,
-      password,
-      admin,
-      active,
-    }
-    const stored = Object.entries(columnOf).flatMap(([property, column]) =>
-      column === undefined ? [] : [{ property, column }],
-    )
-    return {
-      properties: stored.map(({ property }) => property),
-      columns: stored.map(({ column }) => buildReadColumn(column, dataSource)),
-    }
-  },
-)
+function accountColumns(
+  { key, username, password, admin, active }: AccountSource,
+  dataSource: DataSource,
+): { readonly properties: readonly string[]; readonly columns: readonly ReadColumn[] } {
+  const columnOf: Readonly<Record<keyof Account, ColumnMetadata | undefined>> = {
+    id: key,
+    username,
+    password,
+    admin,
+    active,
+  }
+  const stored = Object.entries(columnOf).flatMap(([property, column]) =>
+    column === undefined ? [] : [{ property, column }],
+  )
+  return {
+    properties: stored.map(({ property }) => property),
+    columns: stored.map(({ column }) => buildReadColumn(column, dataSource)),
+  }
+}
 
 function readAccount(properties: readonly string[], row: Row): Account {
   const values: Readonly<Record<string, unknown>> = Object.fromEntries(

@@ -1,6 +1,6 @@
 import { callListeners } from '../connection/call-listeners'
-import type { DbSession } from '../connection/db-session'
-import type { Resource } from '../schema/registry'
+import { type DbSession, newRunner } from '../connection/db-session'
+import type { ResourceView } from '../schema/resource-view'
 import { hasProperty, metadataOf, toEntity } from './entity'
 import type { Row } from './row'
 
@@ -8,11 +8,11 @@ import type { Row } from './row'
  * Calls `@AfterLoad` methods and subscribers with entities built from the rows.
  * @returns the rows with the changes of these listeners; the same rows if the resource has no load listeners
  */
-export async function afterLoad(session: DbSession, resource: Resource, rows: readonly Row[]): Promise<readonly Row[]> {
-  if (!resource.lifecycle.load || rows.length === 0) return rows
-  const loadedRows = rows.map((row) => ({ row, metadata: metadataOf(resource, row), entity: toEntity(resource, row) }))
+export async function afterLoad(session: DbSession, view: ResourceView, rows: readonly Row[]): Promise<readonly Row[]> {
+  if (!view.lifecycle.load || rows.length === 0) return rows
+  const loadedRows = rows.map((row) => ({ row, metadata: metadataOf(view, row), entity: toEntity(view, row) }))
   // A new query runner acquires a connection only when a listener runs a statement.
-  const runner = session.runner ?? session.dataSource.createQueryRunner()
+  const runner = session.runner ?? newRunner({ ...session, replica: false })
   try {
     for (const metadata of new Set(loadedRows.map((loaded) => loaded.metadata))) {
       const entities = loadedRows.filter((loaded) => loaded.metadata === metadata).map(({ entity }) => entity)
@@ -23,6 +23,6 @@ export async function afterLoad(session: DbSession, resource: Resource, rows: re
   }
   return loadedRows.map(({ entity, row }) =>
     // Columns without a property keep the value of the row.
-    resource.columns.map(({ column }, index) => (hasProperty(column) ? column.getEntityValue(entity) : row[index])),
+    view.columns.map(({ column }, index) => (hasProperty(column) ? column.getEntityValue(entity) : row[index])),
   )
 }

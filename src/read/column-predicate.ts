@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import type { Bind } from '../connection/compile'
-import type { Digits } from '../dialect/dialect'
+import type { Precision } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
 import { inList, padList } from '../dialect/in-list'
 import type { StoredColumn } from '../schema/stored-column'
@@ -27,30 +27,34 @@ export function compareColumn(side: Side, operator: OperatorName, values: readon
 
 /** Whether the SQL depends only on the number of values, and each value is bound once, in order. */
 export function bindsEachValue({ valueType }: StoredColumn, operator: OperatorName): boolean {
-  return valueType.upperBound === undefined && !bindsOtherValues.has(operator)
+  return valueType.upperBound === undefined && valueOperators.has(operator)
 }
 
-/** Operators whose SQL depends on the values (`is`), or that bind a converted value (`like`, `ilike`). */
-const bindsOtherValues: ReadonlySet<OperatorName> = new Set(['is', 'like', 'ilike'])
+/**
+ * Operators whose SQL depends only on the number of values, and that bind each value once, in order. This is a fast path:
+ * the SQL of the other operators is built for each request. Not `is`, whose SQL depends on the values, and not `like`
+ * and `ilike`, which bind a converted value.
+ */
+const valueOperators: ReadonlySet<OperatorName> = new Set(['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in'])
 
 /** Binds a value as the database stores it. @returns the SQL to compare the column with */
 function bindStored({ dataSource, stored, bind }: Side, value: unknown): string {
-  return dialectOf(dataSource).operand(stored, bind(toBindParameter(dataSource, stored, value)))
+  return dialectOf(dataSource).operandSql(stored, bind(toBindParameter(dataSource, stored, value)))
 }
 
 /** Maximum number of conditions in one chain of ORs. For SQLite each OR of a chain is a further level of depth. */
 const maxChainLength = 64
 
 /** Combines conditions with OR. Many become a balanced tree, because SQLite limits the depth of expressions. */
-export function any(conditions: readonly string[]): string {
+export function anySql(conditions: readonly string[]): string {
   if (conditions.length <= maxChainLength) return `(${conditions.join(' OR ')})`
   const middle = conditions.length >> 1
-  return `(${any(conditions.slice(0, middle))} OR ${any(conditions.slice(middle))})`
+  return `(${anySql(conditions.slice(0, middle))} OR ${anySql(conditions.slice(middle))})`
 }
-export const all = (conditions: readonly string[]): string => `(${conditions.join(' AND ')})`
+export const allSql = (conditions: readonly string[]): string => `(${conditions.join(' AND ')})`
 
-const isAny: ToSql = (side, values) =>
-  any(
+const isSql: ToSql = (side, values) =>
+  anySql(
     values.map((value) => {
       if (value === 'null') return `${side.column} IS NULL`
       return value === 'not_null' ? `${side.column} IS NOT NULL` : `${side.column} = ${bindStored(side, value)}`
@@ -67,28 +71,28 @@ const equalsAny: ToSql = (side, values) =>
 const compareAll =
   (operator: string): ToSql =>
   (side, values) =>
-    all(values.map((value) => `${side.column} ${operator} ${bindStored(side, value)}`))
+    allSql(values.map((value) => `${side.column} ${operator} ${bindStored(side, value)}`))
 
 const matchAny =
   (ignoreCase: boolean): ToSql =>
   ({ column, stored, dataSource, bind }, values) =>
-    any(
+    anySql(
       values.map((value) => {
         const pattern = String(toBindParameter(dataSource, stored, value))
-        return dialectOf(dataSource).matches(stored, column, pattern, ignoreCase, bind)
+        return dialectOf(dataSource).likeSql(stored, column, pattern, ignoreCase, bind)
       }),
     )
 
-/** Comparisons with exact values. All operators except {@link bindsOtherValues} bind each value once, in order. */
+/** Comparisons with exact values. The {@link valueOperators} bind each value once, in order. */
 const exactComparisons: Readonly<Record<OperatorName, ToSql>> = {
   eq: equalsAny,
   in: equalsAny,
-  ne: (side, values) => all(values.map((value) => `NOT (${equalsAny(side, [value])})`)),
+  ne: (side, values) => allSql(values.map((value) => `NOT (${equalsAny(side, [value])})`)),
   lt: compareAll('<'),
   lte: compareAll('<='),
   gt: compareAll('>'),
   gte: compareAll('>='),
-  is: isAny,
+  is: isSql,
   like: matchAny(false),
   ilike: matchAny(true),
 }
@@ -111,18 +115,18 @@ function bindUpperBound(side: Side, value: unknown): string | undefined {
   return upperBound === undefined ? undefined : bindStored(side, upperBound)
 }
 
-function isInRange(side: Side, value: unknown): string {
+function rangeSql(side: Side, value: unknown): string {
   const from = `${side.column} >= ${bindStored(side, value)}`
   const upperBound = bindUpperBound(side, value)
   return upperBound === undefined ? from : `(${from} AND ${side.column} < ${upperBound})`
 }
 
-const beforeUpperBound = (side: Side, value: unknown): string => {
+const beforeUpperBoundSql = (side: Side, value: unknown): string => {
   const upperBound = bindUpperBound(side, value)
   return upperBound === undefined ? `${side.column} IS NOT NULL` : `${side.column} < ${upperBound}`
 }
 
-const atOrAfterUpperBound = (side: Side, value: unknown): string => {
+const atOrAfterUpperBoundSql = (side: Side, value: unknown): string => {
   const upperBound = bindUpperBound(side, value)
   return upperBound === undefined ? '1 = 0' : `${side.column} >= ${upperBound}`
 }
@@ -137,43 +141,43 @@ const maxAlternatives = 4
 /** Whether a value is a date-time with milliseconds. Other values have the precision in which records show them. */
 const isToMillisecond = (value: unknown): boolean => value instanceof Date && resolution(value) === 1
 
-const isWithinAny: ToSql = (side, values) => {
-  if (values.length <= maxAlternatives || !side.stored.isTemporal) return isOneOfRanges(side, values)
+const inRangesSql: ToSql = (side, values) => {
+  if (values.length <= maxAlternatives || !side.stored.isTemporal) return anyRangeSql(side, values)
   const shownValues = values.filter((value) => !isToMillisecond(value))
   const millisecondValues = values.filter(isToMillisecond)
-  return any([
-    ...(shownValues.length > 0 ? [truncatedIn(side, 'shown', shownValues)] : []),
-    ...(millisecondValues.length > 0 ? [truncatedIn(side, 'milliseconds', millisecondValues)] : []),
+  return anySql([
+    ...(shownValues.length > 0 ? [truncatedInSql(side, 'shown', shownValues)] : []),
+    ...(millisecondValues.length > 0 ? [truncatedInSql(side, 'milliseconds', millisecondValues)] : []),
   ])
 }
 
-function isOneOfRanges(side: Side, values: readonly unknown[]): string {
+function anyRangeSql(side: Side, values: readonly unknown[]): string {
   const singles = new Set(values.filter((value) => isSingle(side, value)))
   const ranges = values.filter((value) => !singles.has(value))
-  return any([
+  return anySql([
     ...(singles.size > 0 ? [equalsAny(side, [...singles])] : []),
-    ...ranges.map((value) => isInRange(side, value)),
+    ...ranges.map((value) => rangeSql(side, value)),
   ])
 }
 
-function truncatedIn(side: Side, digits: Digits, values: readonly unknown[]): string {
+function truncatedInSql(side: Side, precision: Precision, values: readonly unknown[]): string {
   const bound = padList(values).map((value) => bindStored(side, value))
-  return inList(truncated(side, digits), bound)
+  return inList(truncatedSql(side, precision), bound)
 }
 
-const truncated = ({ dataSource, stored, column }: Side, digits: Digits): string =>
-  dialectOf(dataSource).truncated(stored, column, digits)
+const truncatedSql = ({ dataSource, stored, column }: Side, precision: Precision): string =>
+  dialectOf(dataSource).truncateSql(stored, column, precision)
 
 /** Row comparison: predicate that the tuple of columns equals one of the tuples of values. */
-export function equalsAnyOf(sides: readonly Side[], rows: readonly (readonly unknown[])[]): string {
+export function equalsAnyRowSql(sides: readonly Side[], rows: readonly (readonly unknown[])[]): string {
   const [{ dataSource } = {}] = sides
   const hasMilliseconds = rows.flat().some(isToMillisecond)
   if (dataSource === undefined || rows.length <= maxAlternatives || hasMilliseconds) {
-    return any(rows.map((row) => all(sides.map((side, index) => compareColumn(side, 'eq', [row[index]])))))
+    return anySql(rows.map((row) => allSql(sides.map((side, index) => compareColumn(side, 'eq', [row[index]])))))
   }
   return dialectOf(dataSource).equalsAnyRow(
     sides.map(({ stored }) => stored),
-    sides.map((side) => (side.stored.valueType.upperBound === undefined ? side.column : truncated(side, 'shown'))),
+    sides.map((side) => (side.stored.valueType.upperBound === undefined ? side.column : truncatedSql(side, 'shown'))),
     rows.map((row) => sides.map((side, index) => bindStored(side, row[index]))),
   )
 }
@@ -182,7 +186,7 @@ export function equalsAnyOf(sides: readonly Side[], rows: readonly (readonly unk
 const compareRanges =
   (operator: OperatorName, compareRange: (side: Side, value: unknown) => string): ToSql =>
   (side, values) =>
-    all(
+    allSql(
       values.map((value) =>
         isSingle(side, value) ? exactComparisons[operator](side, [value]) : compareRange(side, value),
       ),
@@ -194,9 +198,9 @@ const compareRanges =
  */
 const rangeComparisons: Readonly<Record<OperatorName, ToSql>> = {
   ...exactComparisons,
-  eq: isWithinAny,
-  in: isWithinAny,
-  ne: compareRanges('ne', (side, value) => `NOT (${isInRange(side, value)})`),
-  lte: compareRanges('lte', beforeUpperBound),
-  gt: compareRanges('gt', atOrAfterUpperBound),
+  eq: inRangesSql,
+  in: inRangesSql,
+  ne: compareRanges('ne', (side, value) => `NOT (${rangeSql(side, value)})`),
+  lte: compareRanges('lte', beforeUpperBoundSql),
+  gt: compareRanges('gt', atOrAfterUpperBoundSql),
 }

@@ -3,8 +3,8 @@ import type { Bind } from '../connection/compile'
 import { padList } from '../dialect/in-list'
 import type { Comparison } from '../query/query'
 import type { OperatorName } from '../value/value-type'
-import { all, any, bindsEachValue, compareColumn, equalsAnyOf, type Side } from './column-predicate'
-import { comparedSql, toBindParameter } from './row'
+import { allSql, anySql, bindsEachValue, compareColumn, equalsAnyRowSql, type Side } from './column-predicate'
+import { comparisonColumnSql, toBindParameter } from './row'
 
 /** Whether the operator compares with a list: the comparison holds for any of its values. */
 const isList = (operator: OperatorName): boolean => operator === 'eq' || operator === 'in'
@@ -17,12 +17,13 @@ export function comparisonSql(
   bind: Bind,
 ): string {
   const sides = on.field.columns.map(
-    (stored): Side => ({ column: comparedSql(dataSource, stored, on.alias), stored, dataSource, bind }),
+    (stored): Side => ({ column: comparisonColumnSql(dataSource, stored, on.alias), stored, dataSource, bind }),
   )
   const values = isList(operator) ? padList(operands) : operands
   const [side] = sides
   if (side !== undefined && sides.length === 1) return compareColumn(side, operator, values)
-  if (operator === 'is') return any(values.map((value) => (value === 'null' ? isNull(sides) : isNotNull(sides))))
+  if (operator === 'is')
+    return anySql(values.map((value) => (value === 'null' ? isNullSql(sides) : isNotNullSql(sides))))
   return compareRows(sides, operator, values as readonly (readonly unknown[])[])
 }
 
@@ -49,10 +50,10 @@ export function bindComparisonValues(
 
 /** Compares several columns with rows of values. A row is equal if all its columns are, and null if one of them is. */
 function compareRows(sides: readonly Side[], operator: OperatorName, values: readonly (readonly unknown[])[]): string {
-  const equal = equalsAnyOf(sides, values)
+  const equal = equalsAnyRowSql(sides, values)
   // In parentheses, because NOT may bind more strongly than IN: MySQL's `sql_mode` HIGH_NOT_PRECEDENCE.
-  return operator === 'ne' ? `(NOT (${equal}) AND ${isNotNull(sides)})` : equal
+  return operator === 'ne' ? `(NOT (${equal}) AND ${isNotNullSql(sides)})` : equal
 }
 
-const isNull = (sides: readonly Side[]): string => any(sides.map(({ column }) => `${column} IS NULL`))
-const isNotNull = (sides: readonly Side[]): string => all(sides.map(({ column }) => `${column} IS NOT NULL`))
+const isNullSql = (sides: readonly Side[]): string => anySql(sides.map(({ column }) => `${column} IS NULL`))
+const isNotNullSql = (sides: readonly Side[]): string => allSql(sides.map(({ column }) => `${column} IS NOT NULL`))

@@ -2,28 +2,28 @@ import type { EntityMetadata, ObjectLiteral } from 'typeorm'
 import type { ChangeSet } from '../query/query'
 import type { Field } from '../schema/field'
 import type { ColumnMetadata } from '../schema/metadata'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import { type Row, splitColumnValues } from './row'
 
 /** Value for one column of an INSERT or UPDATE, as an entity holds it. */
 export type ColumnValue = readonly [column: ColumnMetadata, value: unknown]
 
 /** Creates an entity with these values. Property initializers of its class apply, such as `published = false`. */
-export function newEntity({ metadata }: Resource, changes: ChangeSet): ObjectLiteral {
+export function newEntity({ metadata }: ResourceView, changes: ChangeSet): ObjectLiteral {
   const entity = metadata.create()
   assign(entity, changes)
   return entity
 }
 
 /** Creates the entity that TypeORM's repository would return for a row, with the columns that were read. */
-export function toEntity(resource: Resource, row: Row): ObjectLiteral {
-  const entity = metadataOf(resource, row).create()
-  setColumns(entity, resource, row)
+export function toEntity(view: ResourceView, row: Row): ObjectLiteral {
+  const entity = metadataOf(view, row).create()
+  setColumns(entity, view, row)
   return entity
 }
 
 /** Sets the columns of an entity to the values of a row. Other properties are left unchanged. */
-export function setColumns(entity: ObjectLiteral, { entityColumns }: Resource, row: Row): void {
+export function setColumns(entity: ObjectLiteral, { entityColumns }: ResourceView, row: Row): void {
   for (const [index, { column }] of entityColumns.slice(0, row.length).entries()) {
     if (hasProperty(column)) column.setEntityValue(entity, cloneValue(row[index]))
   }
@@ -72,7 +72,7 @@ export function columnValues(metadata: EntityMetadata, entity: ObjectLiteral): r
 }
 
 /** Metadata of the entity class of a row. Under single-table inheritance the discriminator decides. */
-export function metadataOf({ metadata, entityColumns }: Resource, row: Row): EntityMetadata {
+export function metadataOf({ metadata, entityColumns }: ResourceView, row: Row): EntityMetadata {
   const index = entityColumns.findIndex(({ column }) => column.isDiscriminator)
   if (index < 0) return metadata
   return metadata.childEntityMetadatas.find(({ discriminatorValue }) => discriminatorValue === row[index]) ?? metadata

@@ -1,5 +1,4 @@
 import type { DataSource } from 'typeorm'
-import { memoize } from '../schema/memoize'
 import { isComputed } from '../schema/metadata'
 import type { ReadColumn } from '../schema/stored-column'
 
@@ -20,19 +19,19 @@ const mysqlMaxBytes: ReadonlyMap<string, number> = new Map([
 
 /** Columns whose values can be long. */
 export interface LongColumns {
-  readonly columns: ReadonlySet<ReadColumn>
+  readonly long: ReadonlySet<ReadColumn>
   /** Maximum size of a row by the declarations of all its columns, in bytes; Infinity if a column has no limit. */
-  readonly rowBytes: number
+  readonly maxRowBytes: number
 }
 
 /** Finds the columns that can be long. It relies on declared lengths, although SQLite does not enforce them. */
-export const longColumnsOf = memoize((columns: readonly ReadColumn[], dataSource: DataSource): LongColumns => {
+export function findLongColumns(columns: readonly ReadColumn[], dataSource: DataSource): LongColumns {
   const sizes = columns.map((column) => [column, maxBytes(column, dataSource)] as const)
   return {
-    columns: new Set(sizes.filter(([, bytes]) => bytes > maxShortBytes).map(([column]) => column)),
-    rowBytes: sizes.reduce((sum, [, bytes]) => sum + bytes, 0),
+    long: new Set(sizes.filter(([, bytes]) => bytes > maxShortBytes).map(([column]) => column)),
+    maxRowBytes: sizes.reduce((sum, [, bytes]) => sum + bytes, 0),
   }
-})
+}
 
 /** Maximum size of a column's values by its declaration, in bytes; undefined if they are short. */
 export function longBytes(column: ReadColumn, dataSource: DataSource): number | undefined {

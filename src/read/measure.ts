@@ -1,14 +1,13 @@
-import type { DataSource } from 'typeorm'
 import type { RawRow } from '../connection/statement'
-import { dialectOf } from '../dialect/dialect-of'
 import { type Query, rootAlias } from '../query/query'
 import type { ReadColumn } from '../schema/stored-column'
 import { cursorSelection } from './keyset'
-import { longBytes, longColumnsOf } from './long-columns'
+import { longBytes } from './long-columns'
 import { columnSql, mayBeNull, selection } from './row'
+import type { SelectedColumns, Store } from './store'
 
 /** The parts of a query that determine which values its statement reads. */
-type ReadQuery = Pick<Query, 'resource' | 'select' | 'cursor' | 'ordering'>
+type ReadQuery = Pick<Query, 'select' | 'cursor' | 'ordering'>
 
 /**
  * Maximum size of a value that a statement reads, in bytes; undefined to read all values. A statement with a limit
@@ -28,16 +27,16 @@ export type ValueLimit = number | undefined
  * @returns undefined if the declared lengths of the columns guarantee that the rows are small enough
  */
 export function valueLimitFor(
-  dataSource: DataSource,
+  { dataSource, selected }: Store,
   query: ReadQuery,
   rowCount: number,
   maxBytes: number,
 ): ValueLimit {
-  const { columns, rowBytes } = longColumnsOf(query.resource[query.select], dataSource)
+  const { long, maxRowBytes } = selected[query.select]
   const joinedSizes = joinedColumnsOf(query).flatMap((column) => longBytes(column, dataSource) ?? [])
-  const valueCount = columns.size + joinedSizes.length
-  const maxRowBytes = joinedSizes.reduce((sum, bytes) => sum + bytes, rowBytes)
-  if (maxRowBytes * rowCount <= maxBytes || valueCount === 0) return undefined
+  const valueCount = long.size + joinedSizes.length
+  const rowBytes = joinedSizes.reduce((sum, bytes) => sum + bytes, maxRowBytes)
+  if (rowBytes * rowCount <= maxBytes || valueCount === 0) return undefined
   const valueLimit = Math.floor(maxBytes / rowCount / valueCount)
   return valueLimit === 0 ? 0 : 1 << (31 - Math.clz32(valueLimit))
 }
@@ -54,25 +53,22 @@ export function valueLimitOf(size: number): number {
  * Expressions that the statement of a query selects, each with its position as its name: the columns, the values of
  * cursors and, with a value limit, the sizes of the row.
  */
-export function measuredSelection(
-  dataSource: DataSource,
-  query: Query,
-  valueLimit: ValueLimit,
-): readonly [string, string][] {
+export function measuredSelection(store: Store, query: Query, valueLimit: ValueLimit): readonly [string, string][] {
+  const { dataSource, dialect } = store
   const selected = [
-    ...selection(dataSource, query.resource[query.select], rootAlias),
-    ...cursorSelection(dataSource, query),
+    ...selection(dataSource, store.selected[query.select].all, rootAlias),
+    ...cursorSelection(store, query),
   ]
   if (valueLimit === undefined) return selected
-  const { bytes } = dialectOf(dataSource)
-  const readValues = readValuesOf(dataSource, query)
+  const { sizeSql } = dialect
+  const readValues = readValuesOf(store, query)
   const limited = selected.map(([expression, name], index): [string, string] => {
     const value = readValues[index]
     if (value?.isLong !== true) return [expression, name]
-    return [`CASE WHEN ${bytes(value.column, value.sql)} <= ${valueLimit} THEN ${expression} END`, name]
+    return [`CASE WHEN ${sizeSql(value.column, value.sql)} <= ${valueLimit} THEN ${expression} END`, name]
   })
   const sizes = measuredGroupsOf(readValues).map((values, index): [string, string] => {
-    const terms = values.map(({ column, sql, isNullable }) => bytesSql(dataSource, column, sql, isNullable))
+    const terms = values.map(({ column, sql, isNullable }) => rowSizeSql(store, column, sql, isNullable))
     return [terms.join(' + ') || '0', String(readValues.length + index)]
   })
   return [...limited, ...sizes]
@@ -96,17 +92,20 @@ interface ReadValue {
 }
 
 /** Values that a statement selects: its columns and, in keyset paging, the sort columns again, for cursors. */
-function readValuesOf(dataSource: DataSource, { resource, select, cursor, ordering }: ReadQuery): readonly ReadValue[] {
-  const { columns: longColumns } = longColumnsOf(resource[select], dataSource)
-  const shownColumns = new Set<ReadColumn>(resource.outputFields.flatMap((field) => field.columns))
+function readValuesOf(
+  { view, dataSource, selected }: Store,
+  { select, cursor, ordering }: ReadQuery,
+): readonly ReadValue[] {
+  const { all, long } = selected[select]
+  const shownColumns = new Set<ReadColumn>(view.outputFields.flatMap((field) => field.columns))
   const toReadValue = (column: ReadColumn, alias: string): ReadValue => ({
     sql: columnSql(dataSource, column, alias),
     column,
     isNullable: alias !== rootAlias || mayBeNull(column),
-    isLong: alias === rootAlias ? longColumns.has(column) : longBytes(column, dataSource) !== undefined,
+    isLong: alias === rootAlias ? long.has(column) : longBytes(column, dataSource) !== undefined,
     isShown: alias !== rootAlias || shownColumns.has(column),
   })
-  const columnValues = resource[select].map((column) => toReadValue(column, rootAlias))
+  const columnValues = all.map((column) => toReadValue(column, rootAlias))
   if (cursor === undefined) return columnValues
   return [...columnValues, ...ordering.map(({ column, alias }) => toReadValue(column, alias))]
 }
@@ -121,7 +120,8 @@ function joinedColumnsOf({ cursor, ordering }: ReadQuery): readonly ReadColumn[]
 export function bytesOf(raw: RawRow): number {
   let bytes = 0
   for (const value of Object.values(raw)) {
-    if (typeof value === 'string' || Buffer.isBuffer(value)) bytes += value.length
+    if (typeof value === 'string') bytes += Buffer.byteLength(value)
+    else if (Buffer.isBuffer(value)) bytes += value.length
   }
   return bytes
 }
@@ -131,31 +131,30 @@ export function bytesOf(raw: RawRow): number {
  * @returns undefined if the declared lengths of the columns guarantee it
  */
 export function sizeCondition(
-  dataSource: DataSource,
-  columns: readonly ReadColumn[],
+  store: Store,
+  { long, maxRowBytes }: SelectedColumns,
   maxBytes: number,
 ): string | undefined {
-  const { columns: longColumns, rowBytes } = longColumnsOf(columns, dataSource)
-  if (rowBytes <= maxBytes) return undefined
-  const sizes = [...longColumns].map((column) =>
-    bytesSql(dataSource, column, columnSql(dataSource, column), mayBeNull(column)),
+  if (maxRowBytes <= maxBytes) return undefined
+  const sizes = [...long].map((column) =>
+    rowSizeSql(store, column, columnSql(store.dataSource, column), mayBeNull(column)),
   )
   return `${sizes.join(' + ')} <= ${maxBytes}`
 }
 
 /** Expression for the size of a value in bytes; 0 for null. */
-function bytesSql(dataSource: DataSource, column: ReadColumn, sql: string, isNullable: boolean): string {
-  const bytes = dialectOf(dataSource).bytes(column, sql)
-  return isNullable ? `COALESCE(${bytes}, 0)` : bytes
+function rowSizeSql({ dialect }: Store, column: ReadColumn, sql: string, isNullable: boolean): string {
+  const size = dialect.sizeSql(column, sql)
+  return isNullable ? `COALESCE(${size}, 0)` : size
 }
 
 /**
  * Whether each row has at most `maxBytes` bytes in its long columns, so that no value was left out by a value limit of
  * `maxBytes` or more. It compares only one number of each row: most lists need no other check.
  */
-export function areShort(query: ReadQuery, rows: readonly RawRow[], maxBytes: number): boolean {
+export function areShort({ selected }: Store, query: ReadQuery, rows: readonly RawRow[], maxBytes: number): boolean {
   const cursorLength = query.cursor === undefined ? 0 : query.ordering.length
-  const sizePosition = query.resource[query.select].length + cursorLength
+  const sizePosition = selected[query.select].all.length + cursorLength
   for (const raw of rows) if (Number(raw[sizePosition]) > maxBytes) return false
   return true
 }
@@ -171,8 +170,8 @@ export interface RowMeasure {
 }
 
 /** Builds the functions that read the sizes of rows. @param valueLimit limit of the statement that read the rows */
-export function measureOf(dataSource: DataSource, query: ReadQuery, valueLimit: number): RowMeasure {
-  const readValues = readValuesOf(dataSource, query)
+export function measureOf(store: Store, query: ReadQuery, valueLimit: number): RowMeasure {
+  const readValues = readValuesOf(store, query)
   const longPositions = readValues.flatMap(({ isLong }, position) => (isLong ? [position] : []))
   const sizeOf = (raw: RawRow): number => Number(raw[readValues.length])
   const shownSizePosition = readValues.length + measuredGroupsOf(readValues).length - 1

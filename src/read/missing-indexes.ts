@@ -3,19 +3,19 @@ import { dialectOf } from '../dialect/dialect-of'
 import type { Field } from '../schema/field'
 import type { ColumnMetadata } from '../schema/metadata'
 import { listsColumn } from '../schema/property'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 
 /**
  * Logs the foreign keys that are not the first column of an index, through the data source's logger. The default order
  * of lists needs no check: it is the primary key, which always has an index.
  */
-export function logMissingIndexes(dataSource: DataSource, resources: Iterable<Resource>): void {
-  for (const resource of resources) {
-    for (const note of notesOf(resource, dataSource)) dataSource.logger.log('info', `typeorm-resources: ${note}`)
+export function logMissingIndexes(dataSource: DataSource, resources: Iterable<ResourceView>): void {
+  for (const view of resources) {
+    for (const note of notesOf(view, dataSource)) dataSource.logger.log('info', `typeorm-resources: ${note}`)
   }
 }
 
-function notesOf({ metadata, outputFields, owner }: Resource, dataSource: DataSource): readonly string[] {
+function notesOf({ metadata, outputFields, owner }: ResourceView, dataSource: DataSource): readonly string[] {
   // Views have no indexes: the database uses those of the tables that they select from.
   if (metadata.tableType === 'view') return []
   const { indexesReferences } = dialectOf(dataSource)

@@ -2,19 +2,18 @@ import type { DataSource } from 'typeorm'
 import type { RawRow } from '../connection/statement'
 import { dialectOf } from '../dialect/dialect-of'
 import type { Field } from '../schema/field'
-import { memoize } from '../schema/memoize'
 import { type ColumnMetadata, isComputed } from '../schema/metadata'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 
 /**
- * Values of one row, as TypeORM sets them in entities, in the order of `resource.columns` or `resource.entityColumns`.
+ * Values of one row, as TypeORM sets them in entities, in the order of `view.columns` or `view.entityColumns`.
  */
 export type Row = readonly unknown[]
 
 /** Value of a field in a row. For a field of several columns it is an array; it is null if one of them is null. */
-export function fieldValue(resource: Resource, row: Row, field: Field): unknown {
-  return valueAtPositions(row, positionsOf(field, resource))
+export function fieldValue(view: ResourceView, row: Row, field: Field): unknown {
+  return valueAtPositions(row, positionsOf(field, view))
 }
 
 /** Same as {@link fieldValue}, with the positions of the field's columns in the row. */
@@ -25,9 +24,9 @@ export function valueAtPositions(row: Row, positions: readonly number[]): unknow
 }
 
 /** Positions of a field's columns in a row. */
-export const positionsOf = memoize((field: Field, { columns }: Resource): readonly number[] =>
-  field.columns.map((column) => columns.indexOf(column)),
-)
+export function positionsOf(field: Field, { columns }: ResourceView): readonly number[] {
+  return field.columns.map((column) => columns.indexOf(column))
+}
 
 /** Splits the value of a field into the values of its columns. */
 export function splitColumnValues({ columns }: Field, value: unknown): readonly unknown[] {
@@ -41,26 +40,16 @@ export function joinColumnValues(values: readonly unknown[]): unknown {
 }
 
 /** SQL of a column, qualified with an alias; without one, for a statement of a single table. */
-export function columnSql(dataSource: DataSource, column: ReadColumn, alias?: string): string {
-  const cache = columnSqlCache(column, dataSource)
-  const sql = cache.get(alias) ?? buildColumnSql(dataSource, column, alias)
-  cache.set(alias, sql)
-  return sql
-}
-
-/** SQL of a column in comparisons and ORDER BY. */
-export function comparedSql(dataSource: DataSource, column: StoredColumn, alias?: string): string {
-  return dialectOf(dataSource).compared(column, columnSql(dataSource, column, alias))
-}
-
-/** Cached SQL of a column by alias. The number of aliases is limited because the number of joins is. */
-const columnSqlCache = memoize((_: ReadColumn, __: DataSource) => new Map<string | undefined, string>())
-
-function buildColumnSql({ driver }: DataSource, { column }: ReadColumn, alias?: string): string {
+export function columnSql({ driver }: DataSource, { column }: ReadColumn, alias?: string): string {
   const table = alias === undefined ? undefined : driver.escape(alias)
   if (column.query !== undefined) return `(${column.query(table ?? driver.escape(column.entityMetadata.tableName))})`
   const escapedName = driver.escape(column.databaseName)
   return table === undefined ? escapedName : `${table}.${escapedName}`
+}
+
+/** SQL of a column in comparisons and ORDER BY. */
+export function comparisonColumnSql(dataSource: DataSource, column: StoredColumn, alias?: string): string {
+  return dialectOf(dataSource).comparisonSql(column, columnSql(dataSource, column, alias))
 }
 
 /** Whether a column may be null. A computed column may: no declaration excludes it. */
@@ -73,7 +62,10 @@ export function mayBeNull({ column }: ReadColumn): boolean {
  * stores.
  */
 export function toBindParameter(dataSource: DataSource, { valueColumn }: ReadColumn, value: unknown): unknown {
-  return dialectOf(dataSource).bound(valueColumn, dataSource.driver.preparePersistentValue(value, valueColumn))
+  return dialectOf(dataSource).toComparedValue(
+    valueColumn,
+    dataSource.driver.preparePersistentValue(value, valueColumn),
+  )
 }
 
 /** SELECT expressions of columns, each with its position as its name. */
@@ -82,8 +74,8 @@ export function selection(
   columns: readonly ReadColumn[],
   alias?: string,
 ): readonly [string, string][] {
-  const { read } = dialectOf(dataSource)
-  return columns.map((stored, index) => [read(stored, columnSql(dataSource, stored, alias)), String(index)])
+  const { selectSql } = dialectOf(dataSource)
+  return columns.map((stored, index) => [selectSql(stored, columnSql(dataSource, stored, alias)), String(index)])
 }
 
 /** Thrown if the transformer of a column fails for a stored value. */
@@ -99,18 +91,21 @@ export class UnreadableError extends Error {
   }
 }
 
-/** Reader of rows that were selected with {@link selection}. The reader throws {@link UnreadableError}. */
-export const rowReaderOf = memoize((columns: readonly ReadColumn[], dataSource: DataSource): ((raw: RawRow) => Row) => {
+/** Converts a row of the driver into the values that TypeORM sets in entities. */
+export type RowReader = (raw: RawRow) => Row
+
+/** Builds a reader of rows that were selected with {@link selection}. The reader throws {@link UnreadableError}. */
+export function buildRowReader(columns: readonly ReadColumn[], dataSource: DataSource): RowReader {
   const readers = columns.map((column) => valueReader(column, dataSource))
   return (raw) => readers.map((read, index) => read(raw[index]))
-})
+}
 
 /** Reader of one raw value of the driver. The reader throws {@link UnreadableError}. */
 export function valueReader(column: ReadColumn, dataSource: DataSource): (raw: unknown) => unknown {
   const { valueType, valueColumn } = column
-  const readBack = dialectOf(dataSource).readBack?.(column, dataSource)
+  const toDriverValue = dialectOf(dataSource).driverValueReader?.(column, dataSource)
   const hydrate = (raw: unknown): unknown =>
-    hydrateValue(dataSource.driver, column, readBack === undefined ? raw : readBack(raw))
+    hydrateValue(dataSource.driver, column, toDriverValue === undefined ? raw : toDriverValue(raw))
   if (valueType === undefined || valueColumn.transformer !== undefined) return hydrate
   // Fast path: TypeORM does not convert these values.
   if (valueType.name === 'integer') return (raw) => (Number.isSafeInteger(raw) ? raw : hydrate(raw))

@@ -1,10 +1,11 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { parameterPrefix, selectFrom } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
-import { type Join, type Query, rootAlias, type Some, tableAlias } from '../query/query'
+import { type Exists, type Join, type Query, rootAlias, tableAlias } from '../query/query'
 import { mayHaveNull, sortedSql } from './keyset'
 import { measuredSelection, type ValueLimit } from './measure'
-import { columnSql, comparedSql } from './row'
+import { columnSql, comparisonColumnSql } from './row'
+import type { Store } from './store'
 
 /** Condition of a query as SQL, with the parameters that do not depend on the request (discriminator values). */
 export interface ConditionSql {
@@ -22,14 +23,9 @@ const pageAlias = tableAlias('page')
 const keyName = (index: number): string => tableAlias(`key${index}`)
 
 /** Builds the SELECT of a query, without LIMIT and OFFSET. */
-export function selectQuery(
-  dataSource: DataSource,
-  query: Query,
-  condition: ConditionSql,
-  valueLimit?: ValueLimit,
-): Builder {
-  const builder = orderedQuery(dataSource, query, condition)
-  addColumns(dataSource, builder, query, valueLimit)
+export function selectQuery(store: Store, query: Query, condition: ConditionSql, valueLimit?: ValueLimit): Builder {
+  const builder = orderedQuery(store, query, condition)
+  addColumns(store, builder, query, valueLimit)
   return builder
 }
 
@@ -39,15 +35,15 @@ export function selectQuery(
  * @param limitClause LIMIT and OFFSET of the page, as ` LIMIT :tr…_0 OFFSET :tr…_1`
  */
 export function deepOffsetQuery(
-  dataSource: DataSource,
+  store: Store,
   query: Query,
   condition: ConditionSql,
   limitClause: string,
   valueLimit: ValueLimit,
 ): Builder {
-  const { resource } = query
-  const keys = resource.key.columns.map((column) => columnSql(dataSource, column, rootAlias))
-  const keyQuery = orderedQuery(dataSource, query, condition)
+  const { view, dataSource } = store
+  const keys = view.key.columns.map((column) => columnSql(dataSource, column, rootAlias))
+  const keyQuery = orderedQuery(store, query, condition)
   for (const [index, key] of keys.entries()) keyQuery.addSelect(key, keyName(index))
   const { driver } = dataSource
   const keysAreEqual = keys.map((key, index) => `${driver.escape(pageAlias)}.${driver.escape(keyName(index))} = ${key}`)
@@ -57,22 +53,23 @@ export function deepOffsetQuery(
     .createQueryBuilder()
     .select([])
     .from<ObjectLiteral>(`(${keyQuery.getQuery()}${limitClause})`, pageAlias)
-  builder.leftJoin(resource.metadata.target, rootAlias, keysAreEqual.join(' AND '), keyQuery.getParameters())
-  addColumns(dataSource, builder, query, valueLimit)
-  addOrdering(dataSource, builder, query)
+  builder.leftJoin(view.metadata.target, rootAlias, keysAreEqual.join(' AND '), keyQuery.getParameters())
+  addColumns(store, builder, query, valueLimit)
+  addOrdering(store, builder, query)
   return builder
 }
 
 /** Builds the joins, the condition and the ORDER BY of a query, without columns. */
-function orderedQuery(dataSource: DataSource, query: Query, condition: ConditionSql): Builder {
-  const builder = matchingQuery(dataSource, query, condition)
-  addOrdering(dataSource, builder, query)
+function orderedQuery(store: Store, query: Query, condition: ConditionSql): Builder {
+  const builder = matchingQuery(store, query, condition)
+  addOrdering(store, builder, query)
   return builder
 }
 
 /** Builds the joins and the condition of a query, without columns and ORDER BY. */
-function matchingQuery(dataSource: DataSource, query: Query, { sql, parameters }: ConditionSql): Builder {
-  const builder = selectFrom(dataSource, query.resource.metadata.target, rootAlias)
+function matchingQuery(store: Store, query: Query, { sql, parameters }: ConditionSql): Builder {
+  const { view, dataSource } = store
+  const builder = selectFrom(dataSource, view.metadata.target, rootAlias)
   for (const join of query.scope.joins) addJoin(dataSource, builder, join)
   return sql === '' ? builder : builder.andWhere(sql, parameters)
 }
@@ -81,35 +78,31 @@ function matchingQuery(dataSource: DataSource, query: Query, { sql, parameters }
  * Builds the SELECT that counts the rows of a query.
  * @param limitClause limits the number of counted rows, as ` LIMIT :tr…_0`; empty to count all of them
  */
-export function countQuery(
-  dataSource: DataSource,
-  query: Query,
-  condition: ConditionSql,
-  limitClause: string,
-): Builder {
-  const matching = matchingQuery(dataSource, query, condition)
+export function countQuery(store: Store, query: Query, condition: ConditionSql, limitClause: string): Builder {
+  const matching = matchingQuery(store, query, condition)
   if (limitClause === '') return matching.addSelect('COUNT(*)', '0')
   const rows = matching.addSelect('1', keyName(0))
-  return dataSource
+  return store.dataSource
     .createQueryBuilder()
     .select('COUNT(*)', '0')
     .from<ObjectLiteral>(`(${rows.getQuery()}${limitClause})`, tableAlias('counted'))
     .setParameters(rows.getParameters())
 }
 
-function addColumns(dataSource: DataSource, builder: Builder, query: Query, valueLimit: ValueLimit): void {
-  for (const [expression, name] of measuredSelection(dataSource, query, valueLimit)) builder.addSelect(expression, name)
+function addColumns(store: Store, builder: Builder, query: Query, valueLimit: ValueLimit): void {
+  for (const [expression, name] of measuredSelection(store, query, valueLimit)) builder.addSelect(expression, name)
 }
 
-function addOrdering(dataSource: DataSource, builder: Builder, { ordering, cursor }: Query): void {
-  const { areNullsLeast, knowsNullsOrder } = dialectOf(dataSource)
-  for (const order of ordering) {
-    const { alias, column, descending, nulls } = order
-    const sql = cursor === undefined ? comparedSql(dataSource, column, alias) : sortedSql(dataSource, order)
-    const mustPlaceNulls = mayHaveNull(order) && !(areNullsLeast && descending === (nulls === 'last'))
-    if (mustPlaceNulls && !knowsNullsOrder) builder.addOrderBy(`(${sql} IS NULL)`, nulls === 'last' ? 'ASC' : 'DESC')
+function addOrdering(store: Store, builder: Builder, { ordering, cursor }: Query): void {
+  const { areNullsLeast, supportsNullsOrder } = store.dialect
+  for (const sortColumn of ordering) {
+    const { alias, column, descending, nulls } = sortColumn
+    const sql =
+      cursor === undefined ? comparisonColumnSql(store.dataSource, column, alias) : sortedSql(store, sortColumn)
+    const mustPlaceNulls = mayHaveNull(sortColumn) && !(areNullsLeast && descending === (nulls === 'last'))
+    if (mustPlaceNulls && !supportsNullsOrder) builder.addOrderBy(`(${sql} IS NULL)`, nulls === 'last' ? 'ASC' : 'DESC')
     const placement = nulls === 'last' ? 'NULLS LAST' : 'NULLS FIRST'
-    builder.addOrderBy(sql, descending ? 'DESC' : 'ASC', mustPlaceNulls && knowsNullsOrder ? placement : undefined)
+    builder.addOrderBy(sql, descending ? 'DESC' : 'ASC', mustPlaceNulls && supportsNullsOrder ? placement : undefined)
   }
 }
 
@@ -120,25 +113,44 @@ function addJoin(
   method: 'leftJoin' | 'innerJoin' = 'leftJoin',
 ): void {
   const { condition, parameters } = typeCondition(dataSource, join)
-  builder[method](`${join.from}.${join.relation.propertyPath}`, join.alias, condition, parameters)
+  const { from, alias, relation } = join
+  const keyCondition = condition === undefined ? undefined : inverseKeyCondition(dataSource, join)
+  // If the foreign key is on the other side, TypeORM's own condition excludes the subclasses of the target.
+  if (keyCondition === undefined) builder[method](`${from}.${relation.propertyPath}`, alias, condition, parameters)
+  else builder[method](relation.inverseEntityMetadata.target, alias, `${keyCondition} AND ${condition}`, parameters)
+}
+
+/**
+ * Condition that the foreign key of a joined table refers to the table that has the relation.
+ * @returns undefined for a relation whose foreign key is not in the joined table
+ */
+function inverseKeyCondition({ driver }: DataSource, { alias, from, relation }: Join): string | undefined {
+  const { isOneToMany, isOneToOneNotOwner, inverseRelation } = relation
+  if (inverseRelation === undefined || !(isOneToMany || isOneToOneNotOwner)) return undefined
+  const equalities = inverseRelation.joinColumns.flatMap(({ databaseName, referencedColumn: key }) => {
+    const foreignKey = `${driver.escape(alias)}.${driver.escape(databaseName)}`
+    return key === undefined ? [] : [`${foreignKey} = ${driver.escape(from)}.${driver.escape(key.databaseName)}`]
+  })
+  return equalities.join(' AND ')
 }
 
 /**
  * Predicate that a record has a related record that matches a condition. The subquery selects from the table of the
  * entity that has the relation, and joins the relation: TypeORM can join every kind of relation from that side.
  *
- * A nested subquery is a derived table with SELECT DISTINCT, which no database merges into the outer statement. Merged
- * subqueries would become joins whose row counts multiply: four relations with 20 records each took PostgreSQL more
- * than a minute, MariaDB three minutes.
+ * A subquery that the database may merge into the outer statement is a derived table with SELECT DISTINCT, which no
+ * database merges. Merged subqueries would become joins whose row counts multiply: four relations with 20 records each
+ * took PostgreSQL more than a minute, MariaDB three minutes. On SQLite, which merges none, derived tables would be slow
+ * if a key has several columns: it may search a joined table by one of these columns only.
  * @param where condition on the related record; `holdsForNulls`: it is true if there is no related record
- * @param isNested whether the subquery is inside another such subquery, or contains one
+ * @param mayBeMerged whether the database may merge the subquery into the outer statement
  * @param parameters receives the constant parameters of the subquery
  */
 export function existsRelatedSql(
   dataSource: DataSource,
-  { first, joins }: Some,
+  { first, joins }: Exists,
   where: { readonly sql: string; readonly holdsForNulls: boolean },
-  isNested: boolean,
+  mayBeMerged: boolean,
   parameters: ObjectLiteral,
 ): string {
   const { driver } = dataSource
@@ -154,7 +166,7 @@ export function existsRelatedSql(
   // of an AND that is false.
   const [column] = relation.inverseEntityMetadata.primaryColumns
   const relatedId = column && `${driver.escape(alias)}.${driver.escape(column.databaseName)}`
-  const timeLimitSql = relatedId && dialectOf(dataSource).whileInTime(dataSource, relatedId)
+  const timeLimitSql = relatedId && dialectOf(dataSource).timeLimitSql(dataSource, relatedId)
   if (timeLimitSql !== undefined) builder.andWhere(timeLimitSql)
   builder.andWhere(where.sql)
   if (where.holdsForNulls && relation.isManyToMany) {
@@ -165,7 +177,7 @@ export function existsRelatedSql(
     const hasRelated = hasKeySql(dataSource, withRelated, keyOf(ownerAlias), keyOf(startAlias))
     builder.andWhere(`(${relatedId} IS NOT NULL OR NOT ${hasRelated})`)
   }
-  const related = isNested
+  const related = mayBeMerged
     ? `(${keyOf(from).join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
     : hasKeySql(dataSource, builder, keyOf(startAlias), keyOf(from))
   Object.assign(parameters, builder.getParameters())
@@ -185,7 +197,8 @@ function hasKeySql(
   selected: readonly string[],
   key: readonly string[],
 ): string {
-  if (!dialectOf(dataSource).correlatesSubqueries) return `(${key.join(', ')}) IN (${subquery.getQuery()})`
+  // In parentheses, because NOT may bind more strongly than IN: MySQL's `sql_mode` HIGH_NOT_PRECEDENCE.
+  if (!dialectOf(dataSource).correlatesSubqueries) return `((${key.join(', ')}) IN (${subquery.getQuery()}))`
   for (const [index, column] of key.entries()) subquery.andWhere(`${selected[index]} = ${column}`)
   return `EXISTS (${subquery.getQuery()})`
 }
@@ -213,8 +226,8 @@ function typeCondition(
 ): { readonly condition?: string; readonly parameters?: ObjectLiteral } {
   const target = relation.inverseEntityMetadata
   if (target.tableType !== 'entity-child' || target.discriminatorColumn === undefined) return {}
-  const family = [target, ...target.childEntityMetadatas]
-  const types = family.map(({ discriminatorValue }, index) => [
+  const targetAndChildren = [target, ...target.childEntityMetadatas]
+  const types = targetAndChildren.map(({ discriminatorValue }, index) => [
     `${parameterPrefix}${alias}_${index}`,
     discriminatorValue,
   ])

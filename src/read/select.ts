@@ -1,31 +1,30 @@
-import { cachedStatement, compile, gather } from '../connection/compile'
+import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import { execute, type RawRow } from '../connection/statement'
-import { dialectOf } from '../dialect/dialect-of'
 import { itemQuery } from '../query/list-query'
 import { type ListQuery, type Query, rootAlias } from '../query/query'
-import type { Resource } from '../schema/registry'
 import { bindConditionValues, conditionSql } from './condition-sql'
 import type { ValueLimit } from './measure'
 import { deepOffsetQuery, selectQuery } from './select-query'
+import type { Store } from './store'
 
 /** Reads the rows of a list query with one statement, as the driver returns them. */
 export async function readRaw(
   session: DbSession,
+  store: Store,
   query: ListQuery,
   valueLimit?: ValueLimit,
 ): Promise<readonly RawRow[]> {
-  const { dataSource } = session
-  const { values, bind } = gather()
+  const { values, bind } = collectValues()
   // With sort columns of other tables, the subquery and the outer query would both have to join these tables.
   const isDeep = query.offset >= deepOffset && query.ordering.every(({ alias }) => alias === rootAlias)
-  const key = `list ${query.cursor?.direction} ${isDeep} ${valueLimit} ${query.cacheKey} ${bindConditionValues(dataSource, query, bind)}`
+  const key = `list ${query.cursor?.direction} ${isDeep} ${valueLimit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
   const limitClause = ` LIMIT ${bind(query.limit)} OFFSET ${bind(query.offset)}`
   const statement = cachedStatement(session, key, () => {
-    const condition = conditionSql(dataSource, query)
+    const condition = conditionSql(store, query)
     return isDeep
-      ? compile(dataSource, deepOffsetQuery(dataSource, query, condition, limitClause, valueLimit), values.length)
-      : compile(dataSource, selectQuery(dataSource, query, condition, valueLimit), values.length, limitClause)
+      ? compile(store.dataSource, deepOffsetQuery(store, query, condition, limitClause, valueLimit), values.length)
+      : compile(store.dataSource, selectQuery(store, query, condition, valueLimit), values.length, limitClause)
   })
   return (await execute(session, statement, values)).records
 }
@@ -34,11 +33,9 @@ export async function readRaw(
 const deepOffset = 1000
 
 /** Reads all entity columns of a record, and locks its row until the transaction ends. */
-export function lockItem(session: DbTransaction, resource: Resource, key: unknown): Promise<RawRow | undefined> {
+export function lockItem(session: DbTransaction, store: Store, key: unknown): Promise<RawRow | undefined> {
   // If all requests share one connection, no other request runs during the transaction, and no lock is needed.
-  return readRawItem(session, resource, key, 'entityColumns', {
-    locks: !dialectOf(session.dataSource).sharesConnection,
-  })
+  return readRawItem(session, store, key, 'entityColumns', { locks: !store.dialect.sharesConnection })
 }
 
 /** Options for reading a record. */
@@ -51,17 +48,17 @@ interface ItemReading {
 /** Reads the record with this key, as the driver returns it. @returns undefined if there is none */
 export async function readRawItem(
   session: DbSession,
-  resource: Resource,
+  store: Store,
   key: unknown,
   select: Query['select'] = 'columns',
   { locks = false, valueLimit }: ItemReading = {},
 ): Promise<RawRow | undefined> {
-  const { dataSource } = session
-  const { values, bind } = gather()
-  const query = itemQuery(resource, key, select)
-  const cacheKey = `${locks ? 'lock' : 'read'} ${resource.name} ${select} ${valueLimit} ${bindConditionValues(dataSource, query, bind)}`
+  const { view, dataSource } = store
+  const { values, bind } = collectValues()
+  const query = itemQuery(view, key, select)
+  const cacheKey = `${locks ? 'lock' : 'read'} ${view.name} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, cacheKey, () => {
-    const builder = selectQuery(dataSource, query, conditionSql(dataSource, query), valueLimit)
+    const builder = selectQuery(store, query, conditionSql(store, query), valueLimit)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })
   return (await execute(session, statement, values)).records[0]

@@ -2,19 +2,25 @@ import type { DbSession } from '../connection/db-session'
 import { violationOf } from '../dialect/dialect-of'
 import type { ListQuery, Query } from '../query/query'
 import { readRaw } from './select'
+import type { Store } from './store'
 
 /**
  * Whether a SELECT has failed because the database cannot read one of the query's values, such as a text that is not a
  * network address. To find out, the SELECT runs again with LIMIT 0. If it fails again, the cause is a value of the
  * query; otherwise the cause is a stored row, for example a virtual column that divides by zero.
  */
-export async function isCausedByQueryValue(error: unknown, session: DbSession, query: Query): Promise<boolean> {
-  const { dataSource } = session
-  const { metadata } = query.resource
+export async function isCausedByQueryValue(
+  error: unknown,
+  session: DbSession,
+  store: Store,
+  query: Query,
+): Promise<boolean> {
+  const { view, dataSource } = store
+  const { metadata } = view
   if (violationOf(error, dataSource, metadata) === undefined) return false
   const emptyPage: ListQuery = { ...query, cacheKey: cacheKeyOf(query), limit: 0, offset: 0 }
   try {
-    await readRaw(session, emptyPage)
+    await readRaw(session, store, emptyPage)
     return false
   } catch (secondError) {
     return violationOf(secondError, dataSource, metadata) !== undefined
@@ -23,5 +29,5 @@ export async function isCausedByQueryValue(error: unknown, session: DbSession, q
 
 /** Cache key of a query. A query of an item has none: one statement reads all items of a resource. */
 function cacheKeyOf(query: Query | ListQuery): string {
-  return 'cacheKey' in query ? query.cacheKey : `item ${query.resource.name}`
+  return 'cacheKey' in query ? query.cacheKey : `item ${query.view.name}`
 }

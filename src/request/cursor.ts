@@ -3,7 +3,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 /** Exact value of a sort column, in a form that JSON keeps without loss. */
 export type CursorValue = string | number | null
 
-/** Start of a page in keyset paging: the rows after or before a position in the order. */
+/** Position of a page in keyset paging: the page has the rows after or before it. */
 export interface Cursor {
   readonly direction: 'after' | 'before'
   /**
@@ -12,8 +12,8 @@ export interface Cursor {
    */
   readonly values: readonly CursorValue[] | undefined
   /**
-   * Number of records between the position and the page. It is not 0 if no token can hold the position of the record
-   * before the page.
+   * Number of records between the position and the page: 0, unless no token can hold the position of the record before
+   * the page.
    */
   readonly skip: number
 }
@@ -23,14 +23,14 @@ const digestLength = 16
 
 /** Writes and reads the tokens of keyset paging. */
 export interface CursorTokens {
-  /** @param order identifies the resource and its ordering: `read` accepts the token only with the same one */
-  readonly write: (cursor: Cursor, order: string) => string
-  /** @returns undefined if the token was not written by `write` with the same order */
-  readonly read: (token: string, order: string) => Cursor | undefined
+  /** @param orderingId identifies the resource and its ordering; `read` accepts the token only with the same identifier */
+  readonly write: (cursor: Cursor, orderingId: string) => string
+  /** @returns undefined if the token was not written by `write` with the same `orderingId` */
+  readonly read: (token: string, orderingId: string) => Cursor | undefined
 }
 
 /**
- * Builds the reader and writer of tokens. A token is a digest of order and content, followed by the content.
+ * Builds the reader and writer of tokens. A token is a digest of the ordering and the content, followed by the content.
  * @param secret key of the digest (HMAC-SHA-256). Without it, the digest detects damaged tokens but not forged ones. A
  * forged token selects nothing that a filter on the same fields could not select.
  */
@@ -39,24 +39,25 @@ export function buildCursorTokens(secret: string | undefined): CursorTokens {
     secret === undefined
       ? hash('sha256', text, 'base64url')
       : createHmac('sha256', secret).update(text).digest('base64url')
-  const digestOf = (content: string, order: string): string => hashOf(`${order}\n${content}`).slice(0, digestLength)
+  const digestOf = (content: string, orderingId: string): string =>
+    hashOf(`${orderingId}\n${content}`).slice(0, digestLength)
   return {
-    write: ({ direction, values, skip }, order) => {
+    write: ({ direction, values, skip }, orderingId) => {
       const json = JSON.stringify([skip === 0 ? direction : `${direction}+${skip}`, ...(values ?? [])])
       const content = Buffer.from(json).toString('base64url')
-      return `${digestOf(content, order)}${content}`
+      return `${digestOf(content, orderingId)}${content}`
     },
-    read: (token, order) => {
+    read: (token, orderingId) => {
       const content = token.slice(digestLength)
       const received = Buffer.from(token.slice(0, digestLength))
-      const expected = Buffer.from(digestOf(content, order))
+      const expected = Buffer.from(digestOf(content, orderingId))
       if (received.length !== expected.length || !timingSafeEqual(received, expected)) return undefined
       return toCursor(parseJson(Buffer.from(content, 'base64url').toString()))
     },
   }
 }
 
-/** Cursor in the content of a token. Every part is checked, because tokens can be forged without a secret. */
+/** Converts the content of a token to a cursor. Checks every part, because without a secret tokens can be forged. */
 function toCursor(content: unknown): Cursor | undefined {
   if (!Array.isArray(content)) return undefined
   const [start, ...values]: readonly unknown[] = content
@@ -66,7 +67,7 @@ function toCursor(content: unknown): Cursor | undefined {
   return { direction, values: values.length === 0 ? undefined : values, skip: Number(skip) }
 }
 
-/** Whether a value is the same after it was written as JSON and parsed. */
+/** Whether a value is a text, a finite number or null, which JSON keeps without loss. */
 export function isCursorValue(value: unknown): value is CursorValue {
   return typeof value === 'number' ? Number.isFinite(value) : value === null || typeof value === 'string'
 }

@@ -25,8 +25,8 @@ export interface ListRequest {
   readonly after: string | undefined
   /** How the records of all pages are counted; undefined if they are not counted. */
   readonly count: Counting | undefined
-  /** Parameters to repeat in the links to other pages, as they were sent: `published=true&ordering=id`. */
-  readonly others: string
+  /** Parameters that the links to other pages repeat, as they were sent: `published=true&ordering=id`. */
+  readonly repeated: string
 }
 
 /** `exact` counts all records, `capped` at most `limits.count`. */
@@ -50,7 +50,7 @@ export function parseListRequest(
   const filters: Filter[] = []
   const where: FilterNode[] = []
   let cacheKey = ''
-  let others = ''
+  let repeated = ''
   for (const pair of pairs) {
     const { name, value, raw, rawName } = pair
     const isOptional = (optional as ReadonlySet<string>).has(name)
@@ -61,11 +61,12 @@ export function parseListRequest(
       cacheKey += `&=${groupKey(group, filters)}`
     } else if (!isOptional && !reservedNames.has(name)) {
       where.push(filters.push(pair) - 1)
-      // The encoded name: decoded, the one name `title%26score` would be the same as the two names `title&score`.
+      // The encoded name, because `&` separates the names of the key: decoded, the single name `title%26score` would be
+      // equal to the names `title` and `score`.
       cacheKey += `&${rawName}`
     } else if (name === 'ordering') cacheKey += `&${raw}`
     else if (name !== 'count') continue
-    others += `&${raw}`
+    repeated += `&${raw}`
   }
   if (filters.length > limits.filters) {
     throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, this request has ${filters.length}`)
@@ -74,7 +75,7 @@ export function parseListRequest(
   const count = optional.has('count') ? readCounting(single('count'), errors) : undefined
   const minLimit = count === undefined ? 1 : 0
   const limit = readInteger('limit', single('limit'), minLimit, limits.page.max, errors) ?? limits.page.default
-  const hint = ` (pages reach ${limits.depth} records deep; to read more, add filters, or page by keyset with "after=")`
+  const hint = ` (pages end at record ${limits.depth}; to read more, add filters, or page by keyset with "after=")`
   const after = optional.has('after') ? single('after') : undefined
   // With a token or with `limit=0`, `page` does not become an OFFSET, so `limits.depth` does not limit it.
   const maxPage = after || limit === 0 ? maxInteger : Math.floor(limits.depth / limit)
@@ -88,12 +89,12 @@ export function parseListRequest(
     after,
     count,
     cacheKey,
-    others: others.slice(1),
+    repeated: repeated.slice(1),
   }
 }
 
 /** Maximum integer in a parameter: nine digits, see `readInteger`. */
-const maxInteger = 999_999_999
+export const maxInteger = 999_999_999
 
 function readPairs(querystring: string, limits: Limits): readonly Pair[] {
   const count = querystring.split('&').length
@@ -105,11 +106,14 @@ function readPairs(querystring: string, limits: Limits): readonly Pair[] {
     if (name.length > limits.parameterName) {
       throw new ApiError(
         'bad-query',
-        `a parameter's name may have ${limits.parameterName} characters, one has ${name.length}`,
+        `a parameter's name may have at most ${limits.parameterName} characters, one has ${name.length}`,
       )
     }
     if (value.length > limits.parameterValue) {
-      throw new ApiError('bad-query', `${name} may have ${limits.parameterValue} characters, it has ${value.length}`)
+      throw new ApiError(
+        'bad-query',
+        `${name} may have at most ${limits.parameterValue} characters, it has ${value.length}`,
+      )
     }
   }
   return pairs

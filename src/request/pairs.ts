@@ -46,12 +46,31 @@ function decode(text: string, raw: string, code: 'bad-query' | 'bad-body'): stri
       code,
       `"${raw.slice(0, quotedLength)}" has a "%" without two hexadecimal digits; write %25 for a percent sign`,
     )
-  const bytes = text
-    .replaceAll('+', ' ')
-    .replace(/%(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
   try {
-    return utf8.decode(Buffer.from(bytes, 'latin1'))
+    return utf8.decode(decodeBytes(text))
   } catch {
     throw new ApiError(code, `"${raw.slice(0, quotedLength)}" is not UTF-8`)
   }
+}
+
+/**
+ * Decodes `+` and `%XX`. A loop over the bytes, because replacing each `%XX` of a form of 1 MiB by a function blocks the
+ * event loop for 285 ms.
+ */
+function decodeBytes(text: string): Buffer {
+  const bytes = Buffer.from(text, 'latin1')
+  let end = 0
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index] ?? 0
+    if (byte === percent) bytes[end++] = (hexDigit(bytes[++index]) << 4) | hexDigit(bytes[++index])
+    else bytes[end++] = byte === plus ? space : byte
+  }
+  return bytes.subarray(0, end)
+}
+
+const [percent = 0, plus = 0, space = 0] = Buffer.from('%+ ')
+
+/** Value of a hexadecimal digit. @param code character code of 0 to 9, a to f or A to F */
+function hexDigit(code = 0): number {
+  return (code & 15) + (code >> 6) * 9
 }

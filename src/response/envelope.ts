@@ -1,10 +1,11 @@
 import type { JsonRecord } from '../read/record'
 import type { ListRequest } from '../request/list-request'
-import type { Resource } from '../schema/registry'
+import type { Resource } from '../schema/resource-view'
 
 /** Page of a list: its records, and the links to the pages before and after it. */
 export interface ListPage {
-  readonly records: readonly JsonRecord[]
+  /** Text, if rendering took long: the members of a JSON array, separated by commas. */
+  readonly records: readonly JsonRecord[] | string
   readonly next: PageLink | undefined
   readonly previous: PageLink | undefined
   /** Undefined if the request has no `count`. */
@@ -33,16 +34,17 @@ export interface PageLink {
  */
 export function renderEnvelope(
   { name: model }: Resource,
-  { page, limit, others }: ListRequest,
+  { page, limit, repeated }: ListRequest,
   { records, next, previous, total }: ListPage,
   collection: string,
 ): string {
-  const base = `${collection}?${others === '' ? '' : `${others}&`}`
+  const base = `${collection}?${repeated === '' ? '' : `${repeated}&`}`
   const renderLink = (link: PageLink | undefined): string => {
     if (link === undefined) return ''
     const after = link.after === undefined ? '' : `&after=${link.after}`
     return `${base}limit=${link.limit ?? limit}&page=${link.page}${after}`
   }
   const meta = { model, page, next: renderLink(next), previous: renderLink(previous), ...total }
+  if (typeof records === 'string') return `{"meta":${JSON.stringify(meta)},"objects":[${records}]}`
   return JSON.stringify({ meta, objects: records })
 }

@@ -1,3 +1,4 @@
+import { basicScheme } from '../access/authenticator'
 import { type ApiError, type FieldError, refusals } from '../errors'
 
 /** Response to a request, before Koa sends it. */
@@ -5,8 +6,8 @@ export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** Value of the header `Cache-Control`. If undefined, {@link withCaching} sets it for responses of resources. */
-  readonly caching: string | undefined
-  /** Empty for a response without a body. */
+  readonly cacheControl: string | undefined
+  /** Empty for a response without a body: Koa then removes `Content-Type`, and turns the status 200 into 204. */
   readonly body: string
 }
 
@@ -16,7 +17,7 @@ const noStore = 'no-store'
 
 /** @param body JSON */
 export function jsonResponse(status: number, body: string, headers: HttpResponse['headers'] = {}): HttpResponse {
-  return { status, headers: { 'Content-Type': jsonType, ...headers }, caching: undefined, body }
+  return { status, headers: { 'Content-Type': jsonType, ...headers }, cacheControl: undefined, body }
 }
 
 /**
@@ -24,16 +25,16 @@ export function jsonResponse(status: number, body: string, headers: HttpResponse
  * @param type media type, with the charset
  */
 export function textResponse(type: string, body: string, headers: HttpResponse['headers']): HttpResponse {
-  return { status: 200, headers: { 'Content-Type': type, ...headers }, caching: 'no-cache', body }
+  return { status: 200, headers: { 'Content-Type': type, ...headers }, cacheControl: 'no-cache', body }
 }
 
 export function emptyResponse(headers: HttpResponse['headers'] = {}): HttpResponse {
-  return { status: 204, headers, caching: undefined, body: '' }
+  return { status: 204, headers, cacheControl: undefined, body: '' }
 }
 
 /** Creates the response for a client that already has the current representation (RFC 9110, 304). */
 export function notModifiedResponse(etag: string): HttpResponse {
-  return { status: 304, headers: { ETag: etag }, caching: undefined, body: '' }
+  return { status: 304, headers: { ETag: etag }, cacheControl: undefined, body: '' }
 }
 
 /**
@@ -41,7 +42,7 @@ export function notModifiedResponse(etag: string): HttpResponse {
  * @param isPublic whether shared caches may store it; false for responses to authenticated users
  */
 export function withCaching(response: HttpResponse, isPublic: boolean): HttpResponse {
-  return { ...response, caching: response.caching ?? (isPublic ? 'no-cache' : 'private, no-cache') }
+  return { ...response, cacheControl: response.cacheControl ?? (isPublic ? 'no-cache' : 'private, no-cache') }
 }
 
 /**
@@ -49,17 +50,17 @@ export function withCaching(response: HttpResponse, isPublic: boolean): HttpResp
  * @param status `warn` if a part has failed that the service can work without
  */
 export function healthResponse(status: 'pass' | 'warn'): HttpResponse {
-  return { ...jsonResponse(200, JSON.stringify({ status })), caching: noStore }
+  return { ...jsonResponse(200, JSON.stringify({ status })), cacheControl: noStore }
 }
 
 /** Response to every request without a valid login (specification: Refusal by the access rule). */
 const loginRequired: HttpResponse = {
   status: 401,
   headers: {
-    'WWW-Authenticate': 'Basic realm="Login Required"',
+    'WWW-Authenticate': basicScheme.challenge,
     'Content-Type': 'text/html; charset=utf-8',
   },
-  caching: noStore,
+  cacheControl: noStore,
   body: 'Authentication failed',
 }
 
@@ -88,5 +89,5 @@ interface Problem {
 
 function problemDocument({ code, ...members }: Problem, headers: HttpResponse['headers'] = {}): HttpResponse {
   const body = JSON.stringify({ type: `urn:typeorm-resources:${code}`, ...members })
-  return { status: members.status, headers: { 'Content-Type': problemType, ...headers }, caching: noStore, body }
+  return { status: members.status, headers: { 'Content-Type': problemType, ...headers }, cacheControl: noStore, body }
 }

@@ -71,7 +71,8 @@ export function buildAccountSource(
  */
 function ownColumn(metadata: EntityMetadata, property: string, role: Role): ColumnMetadata | undefined {
   const own = metadata.columns.filter(
-    (column) => column.relationMetadata === undefined && (column.embeddedMetadata || isDeclaredBy(metadata, column)),
+    (column) =>
+      column.relationMetadata === undefined && (column.embeddedMetadata || isOwnOrInherited(metadata, column)),
   )
   const isCredential = role === 'username' || role === 'password'
   return (
@@ -80,7 +81,7 @@ function ownColumn(metadata: EntityMetadata, property: string, role: Role): Colu
   )
 }
 
-function isDeclaredBy({ target: entity }: EntityMetadata, { target }: ColumnMetadata): boolean {
+function isOwnOrInherited({ target: entity }: EntityMetadata, { target }: ColumnMetadata): boolean {
   if (entity === target) return true
   return typeof entity === 'function' && typeof target === 'function' && entity.prototype instanceof target
 }

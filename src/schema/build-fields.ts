@@ -61,7 +61,7 @@ export function buildFields(
   return { shown, hidden }
 }
 
-/** Reports a foreign key that refers to a hidden column, because its values are the hidden ones. */
+/** Reports a foreign key that refers to a hidden column, because it has the same values. */
 function checkReferences({ property, columns }: Field, context: MountContext, report: Report): void {
   for (const { column } of columns) {
     const hidden = hiddenReference(column, context)
@@ -102,12 +102,12 @@ export function buildOutputFields(
     report(`the key ${names} has a type that cannot be used in a path: each value is ${valueType.description}`)
   }
   const idField = shown.find((field) => field.name === 'id' && field.columns.length === 1 && field.columns[0] === first)
-  const record =
+  const outputFields =
     idField !== undefined && columns.length === 1
       ? [idField, ...shown.filter((field) => field !== idField)]
       : [buildIdField(columns, valueType), ...shown]
-  checkNames(record, report)
-  return record
+  checkNames(outputFields, report)
+  return outputFields
 }
 
 /** Reports fields with the same name. */

@@ -5,7 +5,7 @@ import { buildResource } from './build-resource'
 import { checkRule, checkUserEntity } from './build-rule'
 import { supportedDatabases } from './column-value-type'
 import { collectAccounts, collectRegistrations, type ResourceRegistration, type UserRegistration } from './registration'
-import type { Registry, Resource } from './registry'
+import type { Registry, ResourceView } from './resource-view'
 
 /** The options of a mount that the registry depends on. */
 export interface RegistryOptions {
@@ -39,9 +39,9 @@ export function buildRegistry(
   if (registrations.length === 0 && allMistakes.length === 0) {
     report('no entity of the data source is a resource: put @Resource() on one')
   }
-  const byEntity = new Map<EntityMetadata, Resource>()
+  const byEntity = new Map<EntityMetadata, ResourceView>()
   const context = { dataSource, defaultAuth, accounts, hasUsers, registrations, byEntity }
-  const resources = new Map<string, Resource>()
+  const resources = new Map<string, ResourceView>()
   for (const registration of registrations) {
     const { metadata } = registration
     const resource = buildResource(registration, context, (mistake) => report(`${metadata.name}: ${mistake}`))

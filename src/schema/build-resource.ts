@@ -11,18 +11,23 @@ import type { ColumnMetadata } from './metadata'
 import { findOwner } from './owner'
 import { fieldColumns, isNamed, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
-import type { Resource } from './registry'
 import { buildRelations, isHiddenBy } from './relations'
+import type { ResourceView } from './resource-view'
 import { buildReadColumn, type ReadColumn } from './stored-column'
 import { buildValidate } from './validation'
 
 const namePattern = /^[a-z0-9][a-z0-9_-]*$/
 
 /**
- * Builds the resource of an entity from its metadata and options.
+ * Builds the resource of an entity from its metadata and options, as it looks to a principal who may see and write all
+ * of its fields.
  * @returns undefined if the key or the access rule is invalid, which has been reported
  */
-export function buildResource(registration: Registration, context: MountContext, report: Report): Resource | undefined {
+export function buildResource(
+  registration: Registration,
+  context: MountContext,
+  report: Report,
+): ResourceView | undefined {
   const { metadata, options } = registration
   const name = options.name ?? metadata.name.toLowerCase()
   if (!namePattern.test(name)) {
@@ -49,7 +54,9 @@ export function buildResource(registration: Registration, context: MountContext,
   const needsEntity = lifecycle.load || lifecycle.write || validate !== undefined || metadata.treeType !== undefined
   const entityColumns = needsEntity ? addEntityColumns(shownColumns, metadata, context) : shownColumns
   const writableFields = [...hidden.filter((field) => field.insertable), ...outputFields]
-  const fields = namesOf(outputFields)
+  const fields = fieldsByName(outputFields)
+  const relations = buildRelations(registration)
+  const paths = [...outputFields.map(({ path }) => path), ...[...relations.keys()].map((name) => name.split('__'))]
   const [key] = outputFields
   if (key === undefined || rule === undefined) return undefined
   return {
@@ -57,7 +64,7 @@ export function buildResource(registration: Registration, context: MountContext,
     description: options.description ?? metadata.comment,
     metadata,
     rule,
-    // The rows of a view belong to other tables.
+    // The rows of a database view belong to other tables.
     writable: rule.writes !== false && metadata.tableType !== 'view',
     key,
     outputFields,
@@ -65,9 +72,9 @@ export function buildResource(registration: Registration, context: MountContext,
     entityColumns,
     fields,
     writableFields: new Map(writableFields.map((field) => [field.name, field])),
-    embedded: new Set(outputFields.flatMap(({ path }) => prefixesOf(path))),
+    embedded: new Set(paths.flatMap(prefixesOf)),
     writableEmbedded: new Set(writableFields.flatMap(({ path }) => prefixesOf(path))),
-    relations: buildRelations(registration),
+    relations,
     related: (relation) => {
       const related = context.byEntity.get(relation.inverseEntityMetadata)
       return related === undefined || isHiddenBy(related, relation) ? undefined : related
@@ -82,10 +89,10 @@ export function buildResource(registration: Registration, context: MountContext,
 
 function buildPaging(
   { paging = 'pages' }: ResourceOptions,
-  fields: Resource['fields'],
+  fields: ResourceView['fields'],
   lifecycle: Lifecycle,
   report: Report,
-): Pick<Resource, 'paging' | 'optionalParameters'> {
+): Pick<ResourceView, 'paging' | 'optionalParameters'> {
   if (paging !== 'pages' && paging !== 'keyset') {
     report(`"paging" must be "pages" or "keyset", not ${JSON.stringify(paging)}`)
   }
@@ -95,7 +102,7 @@ function buildPaging(
   }
   if (paging === 'keyset' && lifecycle.load) {
     report(
-      '"paging" must not be "keyset" if the entity has afterLoad listeners: cursors would reveal values that they may hide',
+      '"paging" must not be "keyset" if the entity has afterLoad listeners: cursors would reveal values that the listeners may hide',
     )
   }
   return { paging, optionalParameters }
@@ -133,12 +140,12 @@ function checkProperties({ metadata, options }: Registration, { dataSource }: Mo
  * The fields by the names that filters may use. A foreign key has two names, with and without `_id`
  * (specification: Names of filters).
  */
-function namesOf(record: readonly Field[]): ReadonlyMap<string, Field> {
-  const references = record.filter((field) => field.relation !== undefined)
+function fieldsByName(outputFields: readonly Field[]): ReadonlyMap<string, Field> {
+  const references = outputFields.filter((field) => field.relation !== undefined)
   // A field takes precedence over a foreign key whose name without `_id` is the same: fields are added last.
   return new Map([
     ...references.map((field) => [field.name.replace(/_id$/, ''), field] as const),
-    ...record.map((field) => [field.name, field] as const),
+    ...outputFields.map((field) => [field.name, field] as const),
   ])
 }
 

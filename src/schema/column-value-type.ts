@@ -9,16 +9,37 @@ import { postgresIncomparable, postgresTypes, postgresWithoutArrays } from './po
 import { sqliteTypes } from './sqlite-types'
 import type { ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
-const tables: ReadonlyMap<string, ValueTypeTable> = new Map([
-  ['better-sqlite3', sqliteTypes],
-  ['sqlite', sqliteTypes],
-  ['postgres', postgresTypes],
-  ['mysql', mysqlTypes],
-  ['mariadb', mysqlTypes],
+/** The column types of a database. */
+interface DatabaseTypes {
+  readonly table: ValueTypeTable
+  /** Column types whose stored values the database cannot compare and order. Default: none. */
+  readonly incomparable?: ReadonlySet<string>
+  /** The value type of an array column, from that of its members. Default: arrays are not supported. */
+  readonly arrayOf?: (member: ValueType, column: ColumnMetadata) => ValueType | undefined
+}
+
+const sqlite: DatabaseTypes = {
+  table: sqliteTypes,
+  arrayOf: (_, { type, enum: members }) => (type === 'simple-enum' ? setType(members ?? []) : undefined),
+}
+const postgres: DatabaseTypes = {
+  table: postgresTypes,
+  incomparable: postgresIncomparable,
+  arrayOf: (member, { type }) => (postgresWithoutArrays.has(String(type)) ? undefined : arrayType(member)),
+}
+const mysql: DatabaseTypes = { table: mysqlTypes }
+
+/** The column types by type of data source (`DataSource.options.type`). */
+const databases: ReadonlyMap<string, DatabaseTypes> = new Map([
+  ['better-sqlite3', sqlite],
+  ['sqlite', sqlite],
+  ['postgres', postgres],
+  ['mysql', mysql],
+  ['mariadb', mysql],
 ])
 
 /** The types of data source that are supported (`DataSource.options.type`). */
-export const supportedDatabases: readonly string[] = [...tables.keys()]
+export const supportedDatabases: readonly string[] = [...databases.keys()]
 
 /**
  * Whether a column is binary. Binary columns have no JSON form and are never exposed (specification: Values in JSON).
@@ -38,7 +59,7 @@ export function valueTypeOf(column: ColumnMetadata, dataSource: DataSource): Val
     return isComparable(column, dataSource) ? shown : { ...shown, name: 'other', operators: nullOperators }
   }
   if (valueType === undefined || valueType === 'binary') return undefined
-  return column.isArray ? arrayOf(valueType, column, dataSource) : valueType
+  return column.isArray ? typesOf(dataSource)?.arrayOf?.(valueType, column) : valueType
 }
 
 /** Whether the column type is one of dates, times or date-times. A transformer may store them in other column types. */
@@ -53,23 +74,13 @@ function columnTypeOf(column: ColumnMetadata, dataSource: DataSource): ValueType
   return typeof entry === 'function' ? entry(column, dataSource) : entry
 }
 
-/**
- * The value type of an array column: of most types on PostgreSQL, of `simple-enum` only on SQLite, of none on other
- * databases.
- */
-function arrayOf(
-  member: ValueType,
-  { type, enum: members }: ColumnMetadata,
-  { options }: DataSource,
-): ValueType | undefined {
-  const table = tables.get(options.type)
-  if (table === postgresTypes) return postgresWithoutArrays.has(String(type)) ? undefined : arrayType(member)
-  return table === sqliteTypes && type === 'simple-enum' ? setType(members ?? []) : undefined
+/** Whether the database can compare and order the stored values of a column. */
+function isComparable(column: ColumnMetadata, dataSource: DataSource): boolean {
+  return !typesOf(dataSource)?.incomparable?.has(dataSource.driver.normalizeType(column))
 }
 
-/** Whether the database can compare and order the stored values of a column. */
-function isComparable(column: ColumnMetadata, { options, driver }: DataSource): boolean {
-  return options.type !== 'postgres' || !postgresIncomparable.has(driver.normalizeType(column))
+function typesOf({ options }: DataSource): DatabaseTypes | undefined {
+  return databases.get(options.type)
 }
 
 /**
@@ -77,7 +88,7 @@ function isComparable(column: ColumnMetadata, { options, driver }: DataSource): 
  * text.
  */
 function findEntry(column: ColumnMetadata, dataSource: DataSource): ValueTypeEntry | undefined {
-  const table = tables.get(dataSource.options.type)
+  const table = typesOf(dataSource)?.table
   const declared = column.generationStrategy === 'uuid' ? 'uuid' : column.type === Boolean ? 'boolean' : column.type
   return table?.get(String(declared)) ?? table?.get(dataSource.driver.normalizeType(column))
 }

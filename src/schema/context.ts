@@ -2,7 +2,7 @@ import type { DataSource, EntityMetadata } from 'typeorm'
 import type { Rule } from '../access/rule'
 import type { AccountSource } from './account-source'
 import type { Registration } from './registration'
-import type { Resource } from './registry'
+import type { ResourceView } from './resource-view'
 
 /** The data that building any resource of a mount requires. */
 export interface MountContext {
@@ -14,5 +14,5 @@ export interface MountContext {
   /** Whether a user entity is configured, even if its configuration has mistakes (then `accounts` may be undefined). */
   readonly hasUsers: boolean
   /** The resources that have been built so far. It is complete when the last one has been built. */
-  readonly byEntity: ReadonlyMap<EntityMetadata, Resource>
+  readonly byEntity: ReadonlyMap<EntityMetadata, ResourceView>
 }

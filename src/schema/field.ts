@@ -32,11 +32,11 @@ export interface Field {
    */
   readonly updatable: boolean
   /**
-   * Whether the database rejects a foreign key that refers to no record (specification: Foreign keys). True for other
-   * fields.
+   * Whether the database alone rejects a foreign key that refers to no record (specification: Foreign keys). True for
+   * fields that are not foreign keys.
    */
   readonly constrained: boolean
-  /** Whether it is a password: what is written is stored as a hash (specification: Users). */
+  /** Whether it is a password, which is hashed before it is stored (specification: Users). */
   readonly password: boolean
 }
 
@@ -48,7 +48,7 @@ export interface FieldOptions {
   readonly password: boolean
 }
 
-/** Greatest length of a password, in characters. */
+/** Maximum length of a password, in characters. */
 const maxPasswordLength = 256
 
 /**
@@ -63,7 +63,7 @@ export function buildField(
 ): Field {
   const columns = stored.map(({ column }) => column)
   const [first] = stored
-  if (first === undefined) throw new TypeError('a field has a column')
+  if (first === undefined) throw new TypeError('a field must have at least one column')
   const relation = columns.length > 1 ? first.column.relationMetadata : relationOf(first.column)
   const property = relation?.propertyPath ?? propertyOf(first.column)
   const path = jsonPath(property, relation, rename)
@@ -115,9 +115,10 @@ export function relationOf(column: ColumnMetadata): RelationMetadata | undefined
 }
 
 /**
- * Whether the database's constraint on a foreign key is sufficient. It is not if the target has soft-deleted rows or is a
- * child under single-table inheritance, because the constraint accepts rows that are not records of the target. Nor is
- * it for the parent of a tree node, which is read before the write anyway, for the node's position in the tree.
+ * Whether the service relies on the database's constraint on a foreign key. False if there is none, and if the target
+ * has soft-deleted rows or is a child under single-table inheritance: the constraint accepts rows that are not records of
+ * the target. Also false for the parent of a tree node, which is read before the write anyway, to compute the node's
+ * position in the tree.
  */
 function isConstrained({ foreignKeys, inverseEntityMetadata: target, isTreeParent }: RelationMetadata): boolean {
   const isChecked = foreignKeys.length > 0 && !isTreeParent

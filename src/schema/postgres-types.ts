@@ -11,13 +11,16 @@ import {
   networkType,
   offsetTimeType,
   rangeType,
+  textQueryType,
   uncheckedTextType,
+  xmlType,
 } from '../value/spelled'
 import { textType, uuidType } from '../value/text'
+import { equalityOperators } from '../value/value-type'
 import { members, text } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
-/** Greatest number of digits accepted for a decimal column without a precision. PostgreSQL itself stores more. */
+/** Maximum number of digits accepted for a decimal column without a precision. PostgreSQL itself stores more. */
 const maxDecimalDigits = 100
 const decimal: BuildValueType = ({ precision, scale = 0 }) =>
   typeof precision === 'number'
@@ -32,8 +35,8 @@ const hstore: BuildValueType = ({ hstoreType: form }) => (form === 'object' ? hs
 export const postgresWithoutArrays: ReadonlySet<string> = new Set(['json', 'jsonb', 'hstore', 'ltree', 'cube', 'box'])
 
 /**
- * Column types that PostgreSQL cannot order, and that it cannot compare for equality either or, as some geometric types,
- * compares by their area or length.
+ * Column types without a useful comparison in PostgreSQL: most have neither an order nor `=`, and the `=` of some
+ * geometric types compares areas or lengths.
  */
 export const postgresIncomparable: ReadonlySet<string> = new Set([
   ...['json', 'jsonpath', 'xml', 'hstore', 'point', 'line', 'lseg', 'box', 'path', 'polygon', 'circle'],
@@ -97,8 +100,8 @@ export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['polygon', geometricType('((0,0),(1,1),(1,0))')],
   ['circle', geometricType('<(0,0),1>')],
   ['tsvector', uncheckedTextType('tsvector', "'fat' 'cat'")],
-  ['tsquery', uncheckedTextType('tsquery', "'fat' & 'cat'")],
-  ['xml', uncheckedTextType('XML', '<a/>')],
+  ['tsquery', textQueryType],
+  ['xml', xmlType],
   ['jsonpath', uncheckedTextType('jsonpath', '$."a"')],
   ['int4range', rangeType('[1,5)')],
   ['int8range', rangeType('[1,5)')],
@@ -113,6 +116,6 @@ export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['tstzmultirange', rangeType('{["2024-01-01 00:00:00+00","2024-02-01 00:00:00+00")}')],
   ['datemultirange', rangeType('{[2024-01-01,2024-02-01)}')],
   ['cube', cubeType],
-  ['ltree', uncheckedTextType('ltree', 'Top.Science')],
+  ['ltree', uncheckedTextType('ltree', 'Top.Science', { operators: equalityOperators })],
   ['bytea', 'binary'],
 ])

@@ -25,9 +25,9 @@ export function jsonPath(
   return [...names.slice(0, -1), relation === undefined ? name : `${name}_id`]
 }
 
-/** Whether an option contains this property, or an embedded entity around it. */
+/** Whether an option contains this property, or an embedded entity that contains it. */
 export function isNamed(path: string, names: readonly string[] = []): boolean {
-  // A string instead of an array is reported in build-resource.ts.
+  // The application may have set a string instead of an array: build-resource.ts reports it.
   return [names].flat().some((name) => path === name || path.startsWith(`${name}.`))
 }
 

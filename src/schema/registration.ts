@@ -19,7 +19,8 @@ export interface Registration<Options = ResourceOptions> {
   readonly options: Options
 }
 
-const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, true>> = {
+/** Names of the options of a resource. `build-resource.ts` checks their values. */
+export const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, true>> = {
   entity: true,
   name: true,
   description: true,
@@ -31,7 +32,8 @@ const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, true>> = 
   requireIfMatch: true,
   paging: true,
 }
-const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> = {
+/** Names of the options of the user entity. `account-source.ts` checks their values. */
+export const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> = {
   entity: true,
   username: true,
   password: true,

@@ -6,7 +6,7 @@ import { uuidType } from '../value/text'
 import { members, text } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
-/** Digits of a decimal that SQLite stores exactly: it stores decimals as doubles. */
+/** Maximum number of digits of a decimal that SQLite stores exactly: it stores decimals as doubles. */
 const exactDigits = 15
 const decimal: BuildValueType = ({ precision, scale = 0 }) =>
   typeof precision === 'number'

@@ -18,7 +18,7 @@ export interface ReadColumn {
 /** A column whose values have a JSON form. */
 export interface StoredColumn extends ReadColumn {
   readonly valueType: ValueType
-  /** Whether the database stores dates or times, so that it can truncate the column. */
+  /** Whether the column contains dates or times, which the database can truncate. */
   readonly isTemporal: boolean
 }
 
@@ -33,7 +33,10 @@ export function buildStoredColumn(column: ColumnMetadata, dataSource: DataSource
   return valueType && { ...read, valueType, isTemporal: isTemporal(read.valueColumn, dataSource) }
 }
 
-/** The column that a foreign key refers to, through any keys that are foreign keys too; other columns unchanged. */
+/**
+ * The column that a foreign key refers to. If that column is a foreign key too, the column that it refers to, and so on.
+ * Other columns are returned unchanged.
+ */
 export function referencedValueColumn(column: ColumnMetadata): ColumnMetadata {
   return column.referencedColumn === undefined ? column : referencedValueColumn(column.referencedColumn)
 }

@@ -32,7 +32,7 @@ export function buildValidate({ target }: EntityMetadata): Validate | undefined 
 }
 
 /** Whether a violation concerns a property of the field. */
-export function isAbout({ property, columns }: Field, violation: Violation): boolean {
+export function concernsField({ property, columns }: Field, violation: Violation): boolean {
   return property === violation.property || columns.some(({ column }) => column.propertyPath === violation.property)
 }
 

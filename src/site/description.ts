@@ -1,13 +1,12 @@
-import { parseCredentials } from '../access/credentials'
+import { toAccessRequest } from '../access/authenticator'
 import { requirePrincipal } from '../access/require-principal'
 import type { Principal, Rule } from '../access/rule'
 import type { DbSession } from '../connection/db-session'
 import { unavailable } from '../errors'
 import { type ApiInfo, renderOpenApi } from '../openapi/document'
-import type { Service } from '../pipeline/service'
+import { type Service, viewsOf } from '../pipeline/service'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import { type HttpResponse, jsonResponse, notModifiedResponse, withCaching } from '../response/http-response'
-import { memoize } from '../schema/memoize'
 import { tagOf } from './asset'
 import type { PageHandler, PageRequest } from './page'
 
@@ -33,10 +32,12 @@ interface Document {
 
 /** Serves the OpenAPI document of a mount to clients that the rule permits. */
 export function openApiPage({ info, ...access }: DescriptionOptions): PageHandler {
-  const documentOf = memoize((service: Service) => buildDocument(service, info))
+  // The service is a new one after each initialization of the data source.
+  let latest: { readonly service: Service; readonly document: Document } | undefined
   return async (request) => {
     const { service } = await requirePageReader(access, request)
-    return respondDocument(request, documentOf(service))
+    if (latest?.service !== service) latest = { service, document: buildDocument(service, info) }
+    return respondDocument(request, latest.document)
   }
 }
 
@@ -55,14 +56,12 @@ export async function requirePageReader(
   { service, context }: PageRequest,
 ): Promise<Reader> {
   if (service === undefined) throw unavailable('the database is not connected')
-  const credentials = parseCredentials(context.headers.authorization)
-  const authenticate = () => service.authenticate(session, credentials, context.ip)
-  const request = { method: context.method, reads: true, credentials, authenticate, context }
-  return { service, principal: await requirePrincipal(rule, request, false) }
+  const accessRequest = toAccessRequest(service.authenticator, session, context)
+  return { service, principal: await requirePrincipal(rule, accessRequest, false) }
 }
 
-function buildDocument({ resources, limits }: Service, info: ApiInfo): Document {
-  const textAt = renderOpenApi({ resources: resources.values(), limits, info })
+function buildDocument(service: Service, info: ApiInfo): Document {
+  const textAt = renderOpenApi({ resources: viewsOf(service), limits: service.limits, info })
   const digest = tagOf(textAt(''))
   return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`) }
 }

@@ -1,5 +1,5 @@
 import { adminRule, type Rule, userRule } from '../access/rule'
-import type { Service } from '../pipeline/service'
+import { type Service, viewsOf } from '../pipeline/service'
 import { jsonResponse, withCaching } from '../response/http-response'
 import { assetPage, htmlPage } from './asset'
 import { type ReaderAccess, requirePageReader } from './description'
@@ -29,8 +29,8 @@ function sessionPage(access: ReaderAccess): PageHandler {
 }
 
 /** Rule for logging in to the explorer: the user rule if a resource may permit users who are not administrators. */
-function loginRule({ resources }: Service): Rule {
-  const rules = [...resources.values()].map(({ rule }) => rule)
+function loginRule(service: Service): Rule {
+  const rules = viewsOf(service).map(({ rule }) => rule)
   // A rule of the application (`needs` is undefined) may permit any user.
   const isForUsers = rules.some(({ needs, writes }) => needs === 'users' || (needs === undefined && writes !== false))
   return isForUsers ? userRule() : adminRule()
@@ -63,7 +63,7 @@ export function rootPage(access: ReaderAccess, hasExplorer: boolean): PageHandle
   const list: PageHandler = async (request) => {
     const { service } = await requirePageReader(access, request)
     const { root } = request
-    const resources = [...service.resources.values()].map(({ name, description }) => ({
+    const resources = viewsOf(service).map(({ name, description }) => ({
       name,
       path: `${root}/${name}/`,
       description,

@@ -9,12 +9,12 @@ import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes
 export function responseMemoryOf(context: Context, limit: number): () => ResponseMemory {
   let held: ResponseMemory | undefined
   return () => {
-    held ??= newHeldBytes(context, limit)
+    held ??= newResponseMemory(context, limit)
     return held
   }
 }
 
-function newHeldBytes({ req, res }: Context, limit: number): ResponseMemory {
+function newResponseMemory({ req, res }: Context, limit: number): ResponseMemory {
   const { socket } = req
   return buildResponseMemory(limit, {
     // With HTTP/2 one socket carries many responses, so only the stream is closed.

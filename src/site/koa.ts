@@ -39,14 +39,15 @@ export function buildMiddleware(site: Site): Middleware {
     const [path, name = '', segment] = pathPattern.exec(queryIndex < 0 ? target : target.slice(0, queryIndex)) ?? []
     if (path === undefined) return next()
     const service = site.service()
-    const resource = service?.resources.get(name)
-    if (service === undefined || resource === undefined) {
+    const served = service?.resources.get(name)
+    if (service === undefined || served === undefined) {
       return respondOther(site, context, path.slice(base.length).replace(/\/$/, ''), next)
     }
     const waiting = waitForPrevious(context, limits.pipelined)
     if (waiting !== undefined && !(await waiting)) return
     const request: ResourceRequest = {
-      resource,
+      resource: served.fullView,
+      storeOf: served.storeOf,
       segment,
       collection: `${mountPoint(context)}${base}/${name}/`,
       session: sessionOf(site, name, context),
@@ -55,7 +56,7 @@ export function buildMiddleware(site: Site): Middleware {
       headers: context.req.headers,
       context,
       readPayload: (limit) => readPayload(context, limit),
-      held: responseMemoryOf(context, limits.responseBytes),
+      responseMemory: responseMemoryOf(context, limits.responseBytes),
     }
     await respond(service, request, site.serverTiming)
   }

@@ -1,6 +1,6 @@
 import type Koa from 'koa'
 import type { DataSource } from 'typeorm'
-import { buildAuthenticate } from '../access/account'
+import { buildBasicAuthenticator } from '../access/basic-authenticator'
 import { argon2id } from '../access/password'
 import { buildPasswordChecks } from '../access/password-checks'
 import { ruleTitle } from '../access/require-principal'
@@ -9,14 +9,16 @@ import { warnAboutSettings } from '../connection/settings'
 import { newStatementCache } from '../connection/statement-cache'
 import { dialectOf } from '../dialect/dialect-of'
 import { ConfigError } from '../errors'
-import type { Service } from '../pipeline/service'
+import { type ServedResource, type Service, viewsOf } from '../pipeline/service'
 import { newQueryShapeCache } from '../query/query-shape'
 import { buildAccountLookup } from '../read/account-lookup'
 import { logMissingIndexes } from '../read/missing-indexes'
+import { buildStore } from '../read/store'
 import { buildCursorTokens } from '../request/cursor'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import { lockSqlite } from '../sqlite-lock/install'
+import { buildWriteStore } from '../write/build-write-store'
 import { checkOptions } from './check-options'
 import { buildMiddleware } from './koa'
 import { type MountOptions, type MountSettings, withDefaults } from './mount-options'
@@ -75,7 +77,7 @@ export function mountResources<State, Custom>(
     service = buildService(dataSource, settings, mistakes)
     dialectOf(dataSource).prepareConnections(dataSource.driver, timeLimit)
     renewConnectionQueues(session)
-    logMissingIndexes(dataSource, service.resources.values())
+    logMissingIndexes(dataSource, viewsOf(service))
     // Only writes warnings to the log: the mount works without it.
     warnAboutSettings(session).catch(() => undefined)
   })
@@ -84,7 +86,7 @@ export function mountResources<State, Custom>(
   app.use(buildMiddleware({ base, session, service: currentService, pages, serverTiming, limits }))
   return {
     get resources() {
-      return [...(service?.resources.values() ?? [])].map((resource) => describe(resource, base))
+      return service === undefined ? [] : viewsOf(service).map((view) => describe(view, base))
     },
   }
 }
@@ -131,13 +133,24 @@ function buildService(dataSource: DataSource, settings: MountSettings, mistakes:
   requireNoPageNames(settings, resources)
   const { concurrentPasswords, queuedPasswords } = limits
   const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, concurrentPasswords, queuedPasswords)
-  const authenticate = buildAuthenticate(passwords, accounts && buildAccountLookup(accounts))
-  const cursorTokens = buildCursorTokens(pagingSecret)
-  return { resources, limits, allowedOrigins, authenticate, passwords, cursorTokens, queryShapes: newQueryShapeCache() }
+  return {
+    resources: new Map([...resources].map(([name, view]) => [name, buildServedResource(view, dataSource)])),
+    limits,
+    allowedOrigins,
+    authenticator: buildBasicAuthenticator(passwords, accounts && buildAccountLookup(accounts, dataSource)),
+    passwords,
+    cursorTokens: buildCursorTokens(pagingSecret),
+    queryShapes: newQueryShapeCache(),
+  }
 }
 
-function describe(resource: Resource, base: string): MountedResource {
-  const { name, outputFields, rule, owner, lifecycle, metadata } = resource
+function buildServedResource(view: ResourceView, dataSource: DataSource): ServedResource {
+  const store = buildWriteStore(buildStore(view, dataSource))
+  return { fullView: view, storeOf: () => store }
+}
+
+function describe(view: ResourceView, base: string): MountedResource {
+  const { name, outputFields, rule, owner, lifecycle, metadata } = view
   const isWritten = lifecycle.write || metadata.treeType !== undefined
   const entities = [...(lifecycle.load ? ['load' as const] : []), ...(isWritten ? ['write' as const] : [])]
   return {

@@ -1,6 +1,6 @@
 import type { DbSession } from '../connection/db-session'
 import { ConfigError } from '../errors'
-import type { Registry } from '../schema/registry'
+import type { Registry } from '../schema/resource-view'
 import { openApiPage } from './description'
 import { docsPages } from './docs'
 import { explorerPages, rootPage } from './explorer'

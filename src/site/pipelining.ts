@@ -5,19 +5,20 @@ import { unavailable } from '../errors'
 import { problemResponse } from '../response/http-response'
 import { sendResponse } from './respond'
 
-/** The requests that wait on a connection, each as the function that lets it continue. Most connections never have any. */
+/** Waiting requests by connection, each as the function that lets it continue. Most connections never have any. */
 const waitingRequests = new WeakMap<Socket, Set<() => void>>()
 
 /**
- * Makes a pipelined request wait until the client has received the response to the request before it. Node.js passes on all requests
- * that a client sends without waiting, and keeps their responses in memory until they are received.
- * @param limit requests of a connection that may wait
- * @returns undefined if there is nothing to wait for; otherwise whether to respond: false if the request was refused or the connection
- * is closed
+ * Makes a pipelined request wait until the client has received the response to the previous request. Node.js passes on
+ * all requests that a client sends without waiting, and keeps their responses in memory until they are received.
+ * @param limit maximum number of waiting requests of a connection
+ * @returns undefined if there is nothing to wait for; otherwise whether to respond: false if the request was refused or
+ * the connection is closed
  */
 export function waitForPrevious(context: Context, limit: number): Promise<boolean> | undefined {
   const { req, res } = context
-  // Node.js assigns the connection to one response at a time, in the order of the requests. HTTP/2 has many at once, and its own limit.
+  // Node.js assigns the connection to one response at a time, in the order of the requests. An HTTP/2 connection sends
+  // many responses at the same time, and Node.js limits their number.
   if (res.socket !== null || res.writableEnded || req.httpVersionMajor >= 2) return undefined
   const { socket } = req
   const waiting = waitingRequests.get(socket) ?? newQueue(socket)

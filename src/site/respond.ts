@@ -12,7 +12,7 @@ import type { PageHandler, PageRequest } from './page'
 
 /** Responds to a request on a resource. @param serverTiming whether to set the header `Server-Timing` */
 export async function respond(service: Service, request: ResourceRequest, serverTiming: boolean): Promise<void> {
-  const { context, session, held: responseMemory } = request
+  const { context, session, responseMemory } = request
   const { trace } = session
   const start = trace === undefined ? 0 : performance.now()
   let response: HttpResponse
@@ -50,12 +50,12 @@ function noteSent(responseMemory: () => ResponseMemory, { body }: HttpResponse):
 
 /**
  * Responds to a request for a page.
- * @param failing describes the request if it fails
+ * @param failed the request as it is reported if it fails
  */
 export async function respondPage(
   page: PageHandler,
   request: PageRequest,
-  failing: Failing,
+  failed: FailedRequest,
   responseMemory: () => ResponseMemory,
 ): Promise<void> {
   const response = await page(request)
@@ -63,7 +63,7 @@ export async function respondPage(
       countBody(responseMemory, true, pageResponse.body)
       return pageResponse
     })
-    .catch((error: unknown) => errorResponse(failing, error))
+    .catch((error: unknown) => errorResponse(failed, error))
   sendResponse(request.context, response)
   noteSent(responseMemory, response)
 }
@@ -77,7 +77,7 @@ function timingOf({ statements, milliseconds }: Trace, total: number): string {
 }
 
 /** Request that has failed, on a resource or a page. */
-export interface Failing {
+export interface FailedRequest {
   readonly context: Context
   readonly session: DbSession
   /** Name of the resource, or path of the page without its first slash: `health`. */
@@ -89,7 +89,7 @@ export interface Failing {
  * for a fault.
  * @throws errors of `context.throw(…)`, which Koa renders
  */
-export function errorResponse({ context, session, resource }: Failing, error: unknown): HttpResponse {
+export function errorResponse({ context, session, resource }: FailedRequest, error: unknown): HttpResponse {
   const { method } = context
   if (error instanceof ApiError) {
     const { code } = error
@@ -112,11 +112,11 @@ const timeoutDetail =
   'the database cancelled a statement that exceeded its time limit: use fewer or other filters, or try again'
 
 /** Sets the response on Koa's context. Koa sends it, without the body for HEAD. */
-export function sendResponse({ response, res }: Context, { status, headers, caching, body }: HttpResponse): void {
+export function sendResponse({ response, res }: Context, { status, headers, cacheControl, body }: HttpResponse): void {
   response.status = status
   if (body === '') response.body = null
   for (const name of Object.keys(headers)) response.set(name, headers[name] ?? '')
-  if (caching !== undefined) response.set('Cache-Control', caching)
+  if (cacheControl !== undefined) response.set('Cache-Control', cacheControl)
   response.set('X-Content-Type-Options', 'nosniff')
   if (res.hasHeader('Vary')) response.vary('Authorization')
   else response.set('Vary', 'Authorization')

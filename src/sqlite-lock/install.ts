@@ -32,8 +32,8 @@ export function sharedRunner({ driver }: DataSource): QueryRunner | undefined {
 
 /**
  * Installs a lock on the connection of a SQLite data source: transactions run one at a time, and statements outside of
- * a transaction wait for its end. The lock also covers the application's own repositories, transactions, query runners and
- * migrations. A statement or transaction that waits longer than `waitLimit` throws a {@link SqliteLockError}.
+ * a transaction wait for its end. The lock also applies to the application's own repositories, transactions, query
+ * runners and migrations. A statement or transaction that waits longer than `waitLimit` throws a {@link SqliteLockError}.
  * `mountResources` calls this function. A second call has no effect, even with another limit, nor has a call for another
  * database.
  * @param timeLimit time limit, in milliseconds, for statements of this service on `sqlite3`; set by `mountResources`
@@ -46,7 +46,7 @@ export function lockSqlite(
   const driver: SqliteDriver = dataSource.driver
   if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || sharedRunners.has(driver)) return
   const listsAreExclusive = dataSource.options.type !== 'better-sqlite3'
-  const lock: SqliteLock = { waitLimit, timeLimit, listsAreExclusive, turns: newLockState(), holder: undefined }
+  const lock: SqliteLock = { waitLimit, timeLimit, listsAreExclusive, state: newLockState(), holder: undefined }
   const statements = new PreparedStatements()
   const preinstalledRunner = driver.queryRunner
   const createQueryRunner = driver.createQueryRunner.bind(driver)
@@ -64,7 +64,7 @@ export function lockSqlite(
     await disconnect()
     // Transactions and prepared statements end with their connection.
     statements.clear()
-    Object.assign(lock, { turns: newLockState(), holder: undefined })
+    Object.assign(lock, { state: newLockState(), holder: undefined })
   }
   scopeTransactions(dataSource.manager)
   if (preinstalledRunner === undefined) return

@@ -11,8 +11,8 @@ export class SqliteLockError extends Error {
  * Time limit, in milliseconds, for a statement that is called inside the running transaction but not through it: it
  * waits for the transaction, which waits for it. It times out early, because the lock will not become free.
  */
-const innerWaitLimit = 1000
-/** Statements and transactions that may wait, since each takes memory. Those beyond this are rejected at once. */
+const waitLimitInsideTransaction = 1000
+/** Maximum number of waiting statements and transactions, because each takes memory. Further ones are rejected at once. */
 const maxWaiting = 1000
 
 /** Permits of the semaphore: the maximum number of statements that share the connection. */
@@ -21,15 +21,18 @@ const maxPermits = 64
 /** Releases what was acquired. */
 export type Release = () => void
 
-/** State of the lock on one connection. */
+/** State of the lock, which a new connection of the data source starts anew. */
 interface LockState {
   readonly semaphore: Semaphore
+  /** Releases one permit. */
   readonly releaseOne: Release
+  /** Number of statements and transactions that wait. */
   waiting: number
 }
 
 /** The lock on the single connection of a data source. */
 export interface SqliteLock {
+  /** How long, in milliseconds, a statement or transaction waits for the connection. */
   readonly waitLimit: number
   /** Time limit for statements of this service, in milliseconds. */
   readonly timeLimit: number
@@ -39,12 +42,12 @@ export interface SqliteLock {
    * interrupt that one.
    */
   readonly listsAreExclusive: boolean
-  turns: LockState
+  state: LockState
   /** Scope of the transaction that holds the connection. */
   holder: TransactionScope | undefined
 }
 
-/** State of a lock that is free. */
+/** Creates the state of a lock that nobody holds. */
 export function newLockState(): LockState {
   const semaphore = new Semaphore(maxPermits)
   return { semaphore, releaseOne: () => semaphore.release(), waiting: 0 }
@@ -54,13 +57,13 @@ export function newLockState(): LockState {
  * Takes all permits immediately, even if some are in use: for a transaction that had begun before the lock was
  * installed.
  */
-export function acquireAll({ turns: { semaphore } }: SqliteLock): Release {
+export function acquireAll({ state: { semaphore } }: SqliteLock): Release {
   semaphore.setValue(0)
   return () => semaphore.release(maxPermits)
 }
 
-/** Fast path for a statement: takes a permit without a promise. Returns undefined if there is contention. */
-export function tryAcquireOne({ turns: { semaphore, releaseOne, waiting } }: SqliteLock): Release | undefined {
+/** Takes one permit without a promise: the fast path for a statement. Returns undefined if it would have to wait. */
+export function tryAcquireOne({ state: { semaphore, releaseOne, waiting } }: SqliteLock): Release | undefined {
   const free = semaphore.getValue()
   if (waiting > 0 || free < 1) return undefined
   semaphore.setValue(free - 1)
@@ -72,21 +75,21 @@ export function tryAcquireOne({ turns: { semaphore, releaseOne, waiting } }: Sql
  * @throws {SqliteLockError} if the wait exceeds the limit, or too many are waiting already
  */
 export async function acquire(lock: SqliteLock, use: 'shared' | 'exclusive'): Promise<Release> {
-  const { turns, holder, waitLimit } = lock
+  const { state, holder, waitLimit } = lock
   const weight = use === 'shared' ? 1 : maxPermits
   // Fast path without contention: needs no timer.
-  if (turns.waiting === 0 && turns.semaphore.getValue() >= weight) {
-    const [, release] = await turns.semaphore.acquire(weight)
+  if (state.waiting === 0 && state.semaphore.getValue() >= weight) {
+    const [, release] = await state.semaphore.acquire(weight)
     return release
   }
-  if (turns.waiting >= maxWaiting) {
+  if (state.waiting >= maxWaiting) {
     throw new SqliteLockError(`${maxWaiting} statements and transactions are already waiting for the only connection`)
   }
-  const isInner = holder !== undefined && isInScope(holder)
-  const limit = isInner ? Math.min(innerWaitLimit, waitLimit) : waitLimit
-  turns.waiting += 1
-  const acquired = turns.semaphore.acquire(weight).then(([, release]): Release => {
-    turns.waiting -= 1
+  const isInsideTransaction = holder !== undefined && isInScope(holder)
+  const limit = isInsideTransaction ? Math.min(waitLimitInsideTransaction, waitLimit) : waitLimit
+  state.waiting += 1
+  const acquired = state.semaphore.acquire(weight).then(([, release]): Release => {
+    state.waiting -= 1
     return release
   })
   const release = await within<Release | undefined>(limit, acquired, undefined)
@@ -94,7 +97,7 @@ export async function acquire(lock: SqliteLock, use: 'shared' | 'exclusive'): Pr
   // The semaphore cannot cancel the wait: permits that arrive after the timeout are released at once.
   acquired.then((releaseLate) => releaseLate())
   throw new SqliteLockError(
-    isInner
+    isInsideTransaction
       ? 'this was called inside of a transaction and does not go through its EntityManager: it waits for the ' +
           'transaction, and the transaction for it; use the manager of the transaction (in a subscriber: event.manager)'
       : `the only connection of this SQLite data source was in use for ${limit} ms; ` +

@@ -29,10 +29,10 @@ const maxMysqlBits = 64
 export const packedBitsType: ValueType = stringJsonType({
   ...bitType(1, maxMysqlBits),
   fromText: (text) => BigInt(`0b${bitType(1, maxMysqlBits).fromText(text)}`),
-  toJson: (value) => (Buffer.isBuffer(value) ? numberOfBytes(value) : BigInt(value as bigint)).toString(2),
+  toJson: (value) => (Buffer.isBuffer(value) ? bytesToBigInt(value) : BigInt(value as bigint)).toString(2),
 })
 
-/** The unsigned number that bytes stand for, the first byte being the most significant one. */
-export function numberOfBytes(bytes: Buffer): bigint {
+/** Converts bytes to an unsigned integer. The first byte is the most significant one. */
+export function bytesToBigInt(bytes: Buffer): bigint {
   return BigInt(`0x0${bytes.toString('hex')}`)
 }

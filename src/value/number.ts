@@ -98,13 +98,13 @@ export function shortestSingle(value: number): number {
   return Number(single.toPrecision(digits))
 }
 
-/** Greatest numbers of digits in a decimal column. */
+/** Maximum numbers of digits in a decimal column. */
 export interface DecimalShape {
   /** Digits before the decimal point. */
   readonly whole: number
   /** Digits after the decimal point. */
   readonly fraction: number
-  /** All digits, from the first that is not 0. */
+  /** All digits, without zeros at the start and at the end of the fraction. */
   readonly significant: number
 }
 
@@ -137,7 +137,7 @@ export function decimalType({ whole, fraction, significant }: DecimalShape): Val
   })
 }
 
-/** Digits that identify every double. `toLocaleString` throws for more than 21. */
+/** Number of digits that identifies every double. `toLocaleString` throws for more than 21. */
 const maxDoubleDigits = 17
 
 /** Renders a decimal that the driver or a listener returns as a number. */

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 import { isStorableText } from './text'
 import {
-  equalityOperators,
   type JsonSchema,
   nullOperators,
+  type OperatorName,
   orderOperators,
   refuse,
   stringJsonType,
@@ -65,11 +65,36 @@ export function geometricType(example: string): ValueType {
   return spelledType(`a geometric value, as ${JSON.stringify(example)}`, hasSyntax, nullOperators)
 }
 
-/** Value type whose syntax only the database can check. @param name name of the column type */
-export function uncheckedTextType(name: string, example: string): ValueType {
-  const operators = name === 'ltree' ? equalityOperators : nullOperators
-  return spelledType(`${name}, as ${JSON.stringify(example)}`, () => true, operators)
+/**
+ * Greatest length of texts for which the time of PostgreSQL's parser grows with the square of the length, in characters.
+ * The time limit of a statement does not end the parser: 300,000 operators of a `tsquery` took it a minute, 30,000
+ * attributes of an XML element several seconds.
+ */
+const maxParsedLength = 100_000
+
+interface UncheckedTextOptions {
+  readonly operators?: readonly OperatorName[]
+  /** In characters. */
+  readonly maxLength?: number
 }
+
+/** Value type whose syntax only the database can check. @param name name of the column type */
+export function uncheckedTextType(
+  name: string,
+  example: string,
+  { operators = nullOperators, maxLength = Number.POSITIVE_INFINITY }: UncheckedTextOptions = {},
+): ValueType {
+  const limit = maxLength === Number.POSITIVE_INFINITY ? '' : ` of at most ${maxLength} characters`
+  const description = `${name}${limit}, as ${JSON.stringify(example)}`
+  const schema = { type: 'string', ...(maxLength < Number.POSITIVE_INFINITY && { maxLength }) }
+  return spelledType(description, (text) => text.length <= maxLength, operators, schema)
+}
+
+/** Value type of PostgreSQL's `tsquery`. */
+export const textQueryType = uncheckedTextType('tsquery', "'fat' & 'cat'", { maxLength: maxParsedLength })
+
+/** Value type of PostgreSQL's `xml`. */
+export const xmlType = uncheckedTextType('XML', '<a/>', { maxLength: maxParsedLength })
 
 /**
  * White space that PostgreSQL ignores around a key or a value. Other spaces, such as U+00A0, are part of the key or

@@ -4,7 +4,7 @@ import { dateTimeType, renderDateTime } from './date-time'
 import { jsonType } from './json'
 import { floatType, integerType, safeRange } from './number'
 import { textType } from './text'
-import { type Json, nullOperators, refuse, type ValueType } from './value-type'
+import { type Json, nullOperators, orderOperators, refuse, type ValueType } from './value-type'
 
 /** TypeORM's `ValueTransformer`: converts the values of a column to and from their stored form. */
 export interface Transformer {
@@ -50,8 +50,8 @@ export function transformedType(
       stored,
       () => keepsFraction(to, from, stored),
     ) ?? anyType(designType, stored)
-  // `like` and `ilike` need a column that stores text. For a binary column, the other operators compare the stored
-  // bytes with the bytes that the transformer returns for the value.
+  // Operators of text, such as `like`, need a column that stores text. For a binary column, the other operators compare
+  // the stored bytes with the bytes that the transformer returns for the value.
   const isText = type !== 'binary' && (stored === undefined || stored.name === 'text')
   const check = <T>(value: T): T => {
     const storedAs = stored === undefined ? '' : ` and converts to ${stored.description}`
@@ -68,7 +68,7 @@ export function transformedType(
   return {
     ...valueType,
     name: valueType.name === 'text' && !isText ? 'other' : valueType.name,
-    operators: valueType.operators.filter((operator) => isText || !operator.endsWith('like')),
+    operators: valueType.operators.filter((operator) => isText || orderOperators.includes(operator)),
     fromText: (text) => check(valueType.fromText(text)),
     fromJson: (json) => check(valueType.fromJson(json)),
     checkNull: () => void check(null),

@@ -1,52 +1,53 @@
 import type { DbSession } from '../connection/db-session'
-import { transact } from '../connection/statement'
-import { dialectOf } from '../dialect/dialect-of'
-import type { ChangeSet, WriteTarget } from '../query/query'
+import { runInTransaction } from '../connection/statement'
+import type { ChangeSet } from '../query/query'
 import { type ColumnValue, newEntity } from '../read/entity'
 import { splitColumnValues } from '../read/row'
-import type { Resource } from '../schema/registry'
+import type { Store } from '../read/store'
+import type { ResourceView } from '../schema/resource-view'
 import { lockTarget } from './lock-target'
-import { deleteValues, insertValues, isTable, updateValues } from './values'
-import { renderWritten, type Writer } from './writer'
+import { renderWritten } from './transactional-writer'
+import { executeDelete, executeInsert, executeUpdate, isTable } from './values'
+import type { Writer, WriteTarget } from './write-store'
 
 /**
  * Writes one record with one statement, for resources without write listeners and subscribers. If reading the written
  * record may fail, write and read are in one transaction, so that a record that cannot be shown is not stored.
  */
 export const directWriter: Writer = {
-  insert: (session, resource, changes) => {
-    const { dataSource } = session
+  insert: (session, store, changes) => {
+    const { view, dataSource, dialect } = store
     const insert = async (inner: DbSession) =>
-      renderWritten(inner, resource, await insertValues(inner, resource, newEntity(resource, changes)))
-    const needsNoTransaction = dialectOf(dataSource).returning(dataSource, 'insert') && !mayFailToRead(resource)
-    return needsNoTransaction ? insert(session) : transact(session, insert)
+      renderWritten(store, await executeInsert(inner, store, newEntity(view, changes)))
+    const needsNoTransaction = dialect.supportsReturning(dataSource, 'insert') && !mayFailToRead(view)
+    return needsNoTransaction ? insert(session) : runInTransaction(session, insert)
   },
-  update: (session, resource, target, changes) => {
+  update: (session, store, target, changes) => {
     const update = async (inner: DbSession) => {
-      const raw = await updateValues(inner, resource, target, changedValues(changes))
-      return raw && renderWritten(inner, resource, raw)
+      const raw = await executeUpdate(inner, store, target, changedValues(changes))
+      return raw && renderWritten(store, raw)
     }
-    return writeIfMatch(session, resource, target, mayFailToRead(resource), update)
+    return writeUnchanged(session, store, target, mayFailToRead(store.view), update)
   },
-  remove: (session, resource, target) =>
-    writeIfMatch(session, resource, target, false, (inner) => deleteValues(inner, resource, target)),
+  remove: (session, store, target) =>
+    writeUnchanged(session, store, target, false, (inner) => executeDelete(inner, store, target)),
 }
 
 /**
- * Checks `If-Match` on the locked row and runs the write, in one transaction. Without `If-Match` it only runs the
- * write.
+ * Checks the locked row and runs the write, in one transaction. If there is nothing to check, it only runs the write.
+ * @throws the refusal of the check
  */
-function writeIfMatch<T>(
+function writeUnchanged<T>(
   session: DbSession,
-  resource: Resource,
+  store: Store,
   target: WriteTarget,
   needsTransaction: boolean,
   write: (session: DbSession) => Promise<T>,
 ): Promise<T> {
-  if (target.ifMatch === undefined && !needsTransaction) return write(session)
-  return transact(session, async (inner) => {
+  if (target.requireUnchanged === undefined && !needsTransaction) return write(session)
+  return runInTransaction(session, async (inner) => {
     // If there is no row for the target, the write does not find one either and reports it.
-    if (target.ifMatch !== undefined) await lockTarget(inner, resource, target)
+    if (target.requireUnchanged !== undefined) await lockTarget(inner, store, target)
     return write(inner)
   })
 }
@@ -56,7 +57,7 @@ function writeIfMatch<T>(
  * part of RETURNING but of a second statement, which may fail. The value types of other columns must
  * render every value that a driver returns, whatever its options and type parsers are.
  */
-export function mayFailToRead({ columns }: Resource): boolean {
+export function mayFailToRead({ columns }: ResourceView): boolean {
   return !isTable(columns) || columns.some(({ valueColumn }) => valueColumn.transformer !== undefined)
 }
 

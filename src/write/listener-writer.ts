@@ -5,47 +5,51 @@ import type { DbTransaction } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import { FieldErrors } from '../errors'
 import { addMissingFieldErrors } from '../query/change-set'
-import type { ChangeSet, WriteTarget } from '../query/query'
+import type { ChangeSet } from '../query/query'
 import { assign, columnValues, isIn, newEntity, setColumns } from '../read/entity'
-import { fieldValue, rowReaderOf } from '../read/row'
+import { fieldValue } from '../read/row'
 import { readRawItem } from '../read/select'
-import type { Resource } from '../schema/registry'
-import { lockTarget } from './lock-target'
-import { deleteValues, insertValues, updateValues } from './values'
-import { inTransaction, type Writer } from './writer'
+import type { Store } from '../read/store'
+import type { ResourceView } from '../schema/resource-view'
+import { lockEntities } from './lock-target'
+import { inTransaction } from './transactional-writer'
+import { executeDelete, executeInsert, executeUpdate } from './values'
+import type { Writer, WriteTarget } from './write-store'
 
 /** Writes that call listeners and subscribers, as TypeORM's repository does, in one transaction with them. */
 export const listenerWriter: Writer = inTransaction({ insert, update, remove })
 
-async function insert(session: DbTransaction, resource: Resource, changes: ChangeSet): Promise<RawRow> {
-  const entity = newEntity(resource, changes)
-  await callListeners(session.runner, 'BeforeInsert', resource.metadata, entity).catch((error: unknown) => {
+async function insert(session: DbTransaction, store: Store, changes: ChangeSet): Promise<RawRow> {
+  const { view, selected } = store
+  const entity = newEntity(view, changes)
+  await callListeners(session.runner, 'BeforeInsert', view.metadata, entity).catch((error: unknown) => {
     // The listener may have failed because a required field is missing: report the missing field instead.
-    requireFilled(resource, entity)
+    requireFilled(view, entity)
     throw error
   })
-  requireFilled(resource, entity)
-  const raw = await insertValues(session, resource, entity)
-  const row = rowReaderOf(resource.columns, session.dataSource)(raw)
-  setColumns(entity, resource, row)
-  await callListeners(session.runner, 'AfterInsert', resource.metadata, entity)
-  return (await readRawItem(session, resource, fieldValue(resource, row, resource.key))) ?? raw
+  requireFilled(view, entity)
+  const raw = await executeInsert(session, store, entity)
+  const row = selected.columns.readRow(raw)
+  setColumns(entity, view, row)
+  await callListeners(session.runner, 'AfterInsert', view.metadata, entity)
+  return (await readRawItem(session, store, fieldValue(view, row, view.key))) ?? raw
 }
 
 /** @throws {ApiError} `bad-values` for required fields that neither the request nor a listener has set */
-function requireFilled(resource: Resource, entity: ObjectLiteral): void {
+function requireFilled(view: ResourceView, entity: ObjectLiteral): void {
   const errors = new FieldErrors()
-  addMissingFieldErrors(resource, (field) => isIn(entity, field), errors)
+  addMissingFieldErrors(view, (field) => isIn(entity, field), errors)
   errors.raise('bad-values')
 }
 
 async function update(
   session: DbTransaction,
-  resource: Resource,
+  store: Store,
   target: WriteTarget,
   changes: ChangeSet,
 ): Promise<RawRow | undefined> {
-  const locked = await lockTarget(session, resource, target)
+  const { view, selected } = store
+  const locked = await lockEntities(session, store, target)
   if (locked === undefined) return undefined
   const { metadata, entity, stored } = locked
   assign(entity, changes)
@@ -62,20 +66,20 @@ async function update(
       column.isUpdate && (changedColumns.has(column) || !isDeepStrictEqual(value, storedValues.get(column))),
   )
   const isUnchanged = values.length === 0
-  const raw = isUnchanged ? locked.raw : await updateValues(session, resource, target, values)
+  const raw = isUnchanged ? locked.raw : await executeUpdate(session, store, target, values)
   if (raw === undefined) return undefined
-  setColumns(entity, resource, isUnchanged ? locked.row : rowReaderOf(resource.columns, session.dataSource)(raw))
+  setColumns(entity, view, isUnchanged ? locked.row : selected.columns.readRow(raw))
   await callListeners(session.runner, 'AfterUpdate', metadata, entity, stored, columns, relations)
-  return (await readRawItem(session, resource, target.key)) ?? raw
+  return (await readRawItem(session, store, target.key)) ?? raw
 }
 
-async function remove(session: DbTransaction, resource: Resource, target: WriteTarget): Promise<boolean> {
-  const locked = await lockTarget(session, resource, target)
+async function remove(session: DbTransaction, store: Store, target: WriteTarget): Promise<boolean> {
+  const locked = await lockEntities(session, store, target)
   if (locked === undefined) return false
   const { metadata, entity, stored } = locked
   const isSoft = metadata.deleteDateColumn !== undefined
   await callListeners(session.runner, isSoft ? 'BeforeSoftRemove' : 'BeforeRemove', metadata, entity, stored)
-  if (!(await deleteValues(session, resource, target))) return false
+  if (!(await executeDelete(session, store, target))) return false
   await callListeners(session.runner, isSoft ? 'AfterSoftRemove' : 'AfterRemove', metadata, entity, stored)
   return true
 }

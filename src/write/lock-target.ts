@@ -2,54 +2,68 @@ import type { EntityMetadata, ObjectLiteral } from 'typeorm'
 import { callListeners } from '../connection/call-listeners'
 import type { DbTransaction } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
-import type { WriteTarget } from '../query/query'
 import { metadataOf, setColumns, toEntity } from '../read/entity'
-import { requireIfMatchHolds } from '../read/entity-tag'
-import { type Row, rowReaderOf } from '../read/row'
+import type { Row } from '../read/row'
 import { lockItem } from '../read/select'
-import type { Resource } from '../schema/registry'
-import { isTarget } from './target-condition'
+import type { Store } from '../read/store'
+import { isOwnedBy } from './target-condition'
+import type { WriteTarget } from './write-store'
+
+/** A locked row, as the driver returns it and as values. */
+export interface LockedRow {
+  readonly raw: RawRow
+  readonly row: Row
+}
+
+/**
+ * Locks and reads the row of a PUT or DELETE, and checks its owner and that it is unchanged.
+ * @returns undefined if the record does not exist any more or has another owner
+ * @throws the refusal of the target's check
+ */
+export async function lockTarget(
+  session: DbTransaction,
+  store: Store,
+  target: WriteTarget,
+): Promise<LockedRow | undefined> {
+  const raw = await lockItem(session, store, target.key)
+  if (raw === undefined) return undefined
+  const row = store.selected.entityColumns.readRow(raw)
+  if (!isOwnedBy(store.view, row, target.owner)) return undefined
+  target.requireUnchanged?.(raw)
+  return { raw, row }
+}
 
 /**
  * A locked record, as a row and as two entities: one for the changes of the request, and one that stays as it is
  * stored.
  */
-export interface LockedRecord {
-  readonly raw: RawRow
-  readonly row: Row
+export interface LockedRecord extends LockedRow {
   /** Of the record's own class under single-table inheritance. */
   readonly metadata: EntityMetadata
   readonly entity: ObjectLiteral
   readonly stored: ObjectLiteral
 }
 
-/**
- * Locks and reads the record of a PUT or DELETE, and checks its owner and `If-Match`.
- * @returns undefined if the record does not exist any more or has another owner
- * @throws {ApiError} `precondition-failed`
- */
-export async function lockTarget(
+/** Does the same as {@link lockTarget}, and creates the entities for listeners. */
+export async function lockEntities(
   session: DbTransaction,
-  resource: Resource,
+  store: Store,
   target: WriteTarget,
 ): Promise<LockedRecord | undefined> {
-  const { entityColumns } = resource
-  const raw = await lockItem(session, resource, target.key)
-  if (raw === undefined) return undefined
+  const locked = await lockTarget(session, store, target)
+  if (locked === undefined) return undefined
+  const { view, selected } = store
+  const { raw, row } = locked
   // Read once for each entity: otherwise the entities would share objects that a transformer has created, and a
   // listener may change these in place.
-  const read = rowReaderOf(entityColumns, session.dataSource)
-  const readRow = (): Row => read(raw)
-  const row = readRow()
-  if (!isTarget(resource, row, target)) return undefined
-  requireIfMatchHolds(resource, row, target)
-  const metadata = metadataOf(resource, row)
-  const [entity, stored] = [toEntity(resource, readRow()), toEntity(resource, readRow())]
-  if (resource.lifecycle.load) {
+  const readRow = (): Row => selected.entityColumns.readRow(raw)
+  const metadata = metadataOf(view, row)
+  const [entity, stored] = [toEntity(view, readRow()), toEntity(view, readRow())]
+  if (view.lifecycle.load) {
     // Keep properties that load listeners set outside of columns, but reset the columns to the stored values, which
     // would otherwise be overwritten by what listeners show.
     await callListeners(session.runner, 'Load', metadata, [entity, stored])
-    for (const loaded of [entity, stored]) setColumns(loaded, resource, readRow())
+    for (const loaded of [entity, stored]) setColumns(loaded, view, readRow())
   }
   return { raw, row, metadata, entity, stored }
 }

@@ -1,15 +1,15 @@
-import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { cachedStatement, compile, gather, selectFrom } from '../connection/compile'
+import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import { cachedStatement, collectValues, compile, selectFrom } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
-import { dialectOf, violationOf } from '../dialect/dialect-of'
+import { violationOf } from '../dialect/dialect-of'
 import type { FieldErrors } from '../errors'
 import { type ChangeSet, tableAlias } from '../query/query'
 import { columnSql, type Row, splitColumnValues, toBindParameter } from '../read/row'
+import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
-import { memoize } from '../schema/memoize'
-import type { Resource } from '../schema/registry'
 import type { StoredColumn } from '../schema/stored-column'
+import type { WriteStore } from './write-store'
 
 /** Values that a request writes, and the stored record. */
 export interface PendingWrite {
@@ -25,29 +25,24 @@ export interface PendingWrite {
  */
 export async function requireReferences(
   session: DbSession,
-  resource: Resource,
-  written: PendingWrite,
+  store: WriteStore,
+  pending: PendingWrite,
   errors: FieldErrors,
 ): Promise<void> {
-  const unconstrained = uncheckedReferences(resource, session.dataSource)
-  const isUnconstrained = (field: Field): boolean => unconstrained.has(field)
-  if (unconstrained.size > 0) await checkReferences(session, resource, written, errors, isUnconstrained)
-  if (!errors.isEmpty) await checkReferences(session, resource, written, errors, (field) => !isUnconstrained(field))
+  const { uncheckedReferences } = store
+  const isUnchecked = (field: Field): boolean => uncheckedReferences.has(field)
+  if (uncheckedReferences.size > 0) await checkReferences(session, store, pending, errors, isUnchecked)
+  if (!errors.isEmpty) await checkReferences(session, store, pending, errors, (field) => !isUnchecked(field))
   errors.raise('bad-values')
 }
 
-/**
- * Foreign keys that the database does not check exactly: the constraint is missing or not sufficient, or the collation
- * of a column treats different texts as equal.
- */
-export const uncheckedReferences = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<Field> => {
-  const { isLoose } = dialectOf(dataSource)
-  const isConstrained = ({ constrained, columns }: Field): boolean => constrained && !columns.some(isLoose)
-  const all = [...resource.outputFields, ...resource.writableFields.values()].filter(
-    ({ relation }) => relation !== undefined,
-  )
-  return new Set(all.filter((field) => !isConstrained(field)))
-})
+/** Finds the foreign keys for `WriteStore.uncheckedReferences`. */
+export function findUncheckedReferences({ view, dialect }: Store): ReadonlySet<Field> {
+  const isChecked = ({ constrained, columns }: Field): boolean =>
+    constrained && !columns.some(dialect.hasLooseCollation)
+  const all = [...view.outputFields, ...view.writableFields.values()].filter(({ relation }) => relation !== undefined)
+  return new Set(all.filter((field) => !isChecked(field)))
+}
 
 /**
  * Adds an error for each foreign key that refers to no record and of which at least one column is written
@@ -55,23 +50,25 @@ export const uncheckedReferences = memoize((resource: Resource, dataSource: Data
  */
 export async function checkReferences(
   session: DbSession,
-  resource: Resource,
-  written: PendingWrite,
+  store: Store,
+  pending: PendingWrite,
   errors: FieldErrors,
   matches: (field: Field) => boolean = () => true,
 ): Promise<void> {
-  const values = writtenValues(written.changes)
+  const { view } = store
+  const values = writtenValues(pending.changes)
   // The owner comes from the principal, not from the body: a hidden owner must not appear in errors.
-  const requestedFields = [...written.changes.keys()].filter((field) => field !== resource.owner)
-  const fields = new Set([...resource.outputFields, ...requestedFields])
+  const requestedFields = [...pending.changes.keys()].filter((field) => field !== view.owner)
+  const fields = new Set([...view.outputFields, ...requestedFields])
   for (const field of fields) {
     if (field.relation === undefined || !matches(field)) continue
     if (!field.columns.some((column) => values.has(column))) continue
     const key = field.columns.map((column) =>
-      values.has(column) ? values.get(column) : (written.stored?.[resource.columns.indexOf(column)] ?? null),
+      values.has(column) ? values.get(column) : (pending.stored?.[view.columns.indexOf(column)] ?? null),
     )
-    if (!key.includes(null) && !(await referencedExists(session, resource, field, key))) {
-      errors.add(field.name, `points to no ${field.relation.inverseEntityMetadata.name.toLowerCase()}`)
+    if (!key.includes(null) && !(await referencedExists(session, store, field, key))) {
+      const { name } = view.related(field.relation) ?? field.relation.inverseEntityMetadata
+      errors.add(field.name, `points to no ${name.toLowerCase()}`)
     }
   }
 }
@@ -87,15 +84,15 @@ function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {
 
 async function referencedExists(
   session: DbSession,
-  { name }: Resource,
+  store: Store,
   field: Field,
   key: readonly unknown[],
 ): Promise<boolean> {
-  const { dataSource } = session
-  const { values, bind } = gather()
+  const { view, dataSource } = store
+  const { values, bind } = collectValues()
   const placeholders = field.columns.map((column, index) => bind(toBindParameter(dataSource, column, key[index])))
-  const statement = cachedStatement(session, `reference ${name}.${field.property}`, () =>
-    compile(dataSource, referencedQuery(dataSource, field, placeholders), values.length),
+  const statement = cachedStatement(session, `reference ${view.name}.${field.property}`, () =>
+    compile(dataSource, referencedQuery(store, field, placeholders), values.length),
   )
   const { records } = await execute(session, statement, values).catch((error: unknown) => {
     // If the database rejects the value, such as a number out of range, no record has it as its key.
@@ -110,7 +107,7 @@ const referencedAlias = tableAlias('referenced')
 
 /** Builds a SELECT that finds the record of a foreign key. @param placeholders of the key's values */
 function referencedQuery(
-  dataSource: DataSource,
+  { dataSource, dialect }: Store,
   { relation, columns }: Field,
   placeholders: readonly string[],
 ): SelectQueryBuilder<ObjectLiteral> {
@@ -119,8 +116,8 @@ function referencedQuery(
   for (const [index, stored] of columns.entries()) {
     const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
     const column = columnSql(dataSource, referenced, referencedAlias)
-    const { equalsAny, operand } = dialectOf(dataSource)
-    builder.andWhere(equalsAny(referenced, column, [operand(referenced, placeholders[index] ?? '')]))
+    const { equalsAny, operandSql } = dialect
+    builder.andWhere(equalsAny(referenced, column, [operandSql(referenced, placeholders[index] ?? '')]))
   }
   return builder.limit(1)
 }

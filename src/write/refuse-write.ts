@@ -1,4 +1,3 @@
-import type { DataSource } from 'typeorm'
 import type { DbSession } from '../connection/db-session'
 import { WriteError } from '../connection/statement'
 import type { ConstraintViolation } from '../dialect/dialect'
@@ -6,7 +5,8 @@ import { violationOf } from '../dialect/dialect-of'
 import { ApiError, FieldErrors } from '../errors'
 import type { ChangeSet } from '../query/query'
 import { UnreadableError } from '../read/row'
-import type { Resource } from '../schema/registry'
+import type { Store } from '../read/store'
+import type { ResourceView } from '../schema/resource-view'
 import { checkReferences, type PendingWrite } from './references'
 
 /**
@@ -17,21 +17,22 @@ import { checkReferences, type PendingWrite } from './references'
 export async function refuseWrite(
   error: unknown,
   session: DbSession,
-  resource: Resource,
-  written: PendingWrite,
+  store: Store,
+  pending: PendingWrite,
 ): Promise<never> {
-  if (error instanceof UnreadableError) throw unreadable(error, written.changes)
+  const { view, dataSource } = store
+  if (error instanceof UnreadableError) throw unreadable(error, pending.changes)
   if (!(error instanceof WriteError)) throw error
-  const violation = violationOf(error.cause, session.dataSource, resource.metadata)
+  const violation = violationOf(error.cause, dataSource, view.metadata)
   if (violation === undefined) throw error.cause
   const errors = new FieldErrors()
-  await checkReferences(session, resource, written, errors)
+  await checkReferences(session, store, pending, errors)
   errors.raise('bad-values')
-  if (violation.kind === 'unique') throw alreadyTaken(resource, violation.columns)
-  if (violation.kind === 'value') throw notAccepted(resource, columnsOf(violation, written.changes))
+  if (violation.kind === 'unique') throw alreadyTaken(view, violation.columns)
+  if (violation.kind === 'value') throw notAccepted(view, columnsOf(violation, pending.changes))
   // No record can refer to a new one: the violation is about its own foreign keys.
-  if (written.stored === undefined) throw notAccepted(resource, violation.columns)
-  throw new ApiError('conflict', `other records refer to values of this ${resource.name} that would change`)
+  if (pending.stored === undefined) throw notAccepted(view, violation.columns)
+  throw new ApiError('conflict', `other records refer to values of this ${view.name} that would change`)
 }
 
 /**
@@ -55,11 +56,11 @@ function columnsOf(
 }
 
 /** Converts the error of a DELETE into a refusal. @throws {ApiError} `conflict` if other records refer to the record */
-export function refuseDelete(error: unknown, dataSource: DataSource, resource: Resource): never {
+export function refuseDelete(error: unknown, { view, dataSource }: Store): never {
   if (!(error instanceof WriteError)) throw error
-  const violation = violationOf(error.cause, dataSource, resource.metadata)
+  const violation = violationOf(error.cause, dataSource, view.metadata)
   if (violation === undefined) throw error.cause
-  throw new ApiError('conflict', `this ${resource.name} cannot be deleted: ${deleteRefusals[violation.kind]}`)
+  throw new ApiError('conflict', `this ${view.name} cannot be deleted: ${deleteRefusals[violation.kind]}`)
 }
 
 const deleteRefusals: Readonly<Record<ConstraintViolation['kind'], string>> = {
@@ -70,7 +71,7 @@ const deleteRefusals: Readonly<Record<ConstraintViolation['kind'], string>> = {
 }
 
 /** Field names of a constraint's columns. Empty if one of them is hidden, so that the error does not reveal it. */
-function namesOf({ outputFields }: Resource, columns: readonly string[]): readonly string[] {
+function shownNamesOf({ outputFields }: ResourceView, columns: readonly string[]): readonly string[] {
   const fieldNames = columns.map(
     (column) =>
       outputFields.findLast(({ columns: own }) => own.some((one) => one.column.databaseName === column))?.name,
@@ -79,16 +80,16 @@ function namesOf({ outputFields }: Resource, columns: readonly string[]): readon
   return names.length < columns.length ? [] : names
 }
 
-function alreadyTaken(resource: Resource, columns: readonly string[]): ApiError {
-  const names = namesOf(resource, columns)
+function alreadyTaken(view: ResourceView, columns: readonly string[]): ApiError {
+  const names = shownNamesOf(view, columns)
   const duplicated = names.length === 0 ? 'value in a field that must be unique' : names.join(' and ')
-  const errors = names.map((field) => ({ field, message: `is taken by another ${resource.name}` }))
-  return new ApiError('conflict', `another ${resource.name} has the same ${duplicated}`, { errors })
+  const errors = names.map((field) => ({ field, message: `is taken by another ${view.name}` }))
+  return new ApiError('conflict', `another ${view.name} has the same ${duplicated}`, { errors })
 }
 
-function notAccepted(resource: Resource, columns: readonly string[]): ApiError {
-  const names = namesOf(resource, columns)
-  const subject = names.length === 0 ? `these values for a ${resource.name}` : `the value of ${names.join(' and ')}`
+function notAccepted(view: ResourceView, columns: readonly string[]): ApiError {
+  const names = shownNamesOf(view, columns)
+  const subject = names.length === 0 ? `these values for a ${view.name}` : `the value of ${names.join(' and ')}`
   const errors = names.map((field) => ({ field, message: 'is not accepted by a constraint of the database' }))
   return new ApiError('bad-values', `the database does not accept ${subject}`, { errors })
 }

@@ -1,25 +1,26 @@
-import type { DataSource } from 'typeorm'
 import { transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
 import { WriteError } from '../connection/statement'
-import { dialectOf } from '../dialect/dialect-of'
-import type { ChangeSet, WriteTarget } from '../query/query'
+import type { ChangeSet } from '../query/query'
+import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
-import { memoize } from '../schema/memoize'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import { directWriter, mayFailToRead } from './direct-writer'
-import { uncheckedReferences } from './references'
-import type { WrittenRecord } from './writer'
+import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
 
 /**
- * Fields that PUT can update without reading the row first. The stored value is not needed to check the new one, and
- * the JSON of a value is exact, so that a value that is sent back as it was read does not change the stored one
+ * Names of the fields that PUT can update without reading the row first. The stored value is not needed to check the new
+ * one, and the JSON of a value is exact, so that a value that is sent back as it was read does not change the stored one
  * (specification: Sending back what was read, Date-times).
  */
-export const fieldsWithoutRead = memoize((resource: Resource, dataSource: DataSource): ReadonlySet<string> => {
-  if (!canUpdateDirectly(resource) || !isReturnedByUpdate(resource, dataSource)) return new Set()
-  const { writableFields, key, owner } = resource
-  const excludedFields = [key, ...(owner ? [owner] : []), ...uncheckedReferences(resource, dataSource)]
+export function findFieldsWithoutRead(
+  store: Store,
+  uncheckedReferences: WriteStore['uncheckedReferences'],
+): ReadonlySet<string> {
+  const { view } = store
+  if (!canUpdateDirectly(view) || !isReturnedByUpdate(store)) return new Set()
+  const { writableFields, key, owner } = view
+  const excludedFields = [key, ...(owner ? [owner] : []), ...uncheckedReferences]
   const excludedColumns = new Set(excludedFields.flatMap(({ columns }) => columns))
   const isWritableWithoutRead = ({ updatable, password, path, valueType, columns }: Field): boolean =>
     updatable &&
@@ -28,13 +29,13 @@ export const fieldsWithoutRead = memoize((resource: Resource, dataSource: DataSo
     valueType.exact === true &&
     !columns.some((one) => excludedColumns.has(one))
   return new Set([...writableFields].filter(([, field]) => isWritableWithoutRead(field)).map(([name]) => name))
-})
+}
 
 /**
  * Whether a write of the resource needs nothing but the statement: no listeners, no validators, no `If-Match`, no tree,
  * and no columns that every UPDATE changes, such as `@VersionColumn`.
  */
-function canUpdateDirectly({ metadata, lifecycle, validate, requireIfMatch, owner }: Resource): boolean {
+function canUpdateDirectly({ metadata, lifecycle, validate, requireIfMatch, owner }: ResourceView): boolean {
   const { tableType, treeType, columns } = metadata
   const changesOnUpdate = columns.some(({ isVersion, isUpdateDate, onUpdate }) => isVersion || isUpdateDate || onUpdate)
   if (tableType !== 'regular' || treeType !== undefined || changesOnUpdate) return false
@@ -43,8 +44,8 @@ function canUpdateDirectly({ metadata, lifecycle, validate, requireIfMatch, owne
   return owner === undefined || owner.valueType.name === 'integer'
 }
 
-function isReturnedByUpdate(resource: Resource, dataSource: DataSource): boolean {
-  return !mayFailToRead(resource) && dialectOf(dataSource).returning(dataSource, 'update')
+function isReturnedByUpdate({ view, dataSource, dialect }: Store): boolean {
+  return !mayFailToRead(view) && dialect.supportsReturning(dataSource, 'update')
 }
 
 /**
@@ -56,15 +57,15 @@ function isReturnedByUpdate(resource: Resource, dataSource: DataSource): boolean
  */
 export async function updateWithoutRead(
   session: DbSession,
-  resource: Resource,
+  store: Store,
   target: WriteTarget,
   changes: ChangeSet,
 ): Promise<WrittenRecord | undefined> {
   try {
-    return await directWriter.update(session, resource, target, changes)
+    return await directWriter.update(session, store, target, changes)
   } catch (error) {
     if (!(error instanceof WriteError)) throw error
-    if (transientErrorOf(error.cause, session.dataSource) !== undefined) throw error.cause
+    if (transientErrorOf(error.cause, store.dataSource) !== undefined) throw error.cause
     return undefined
   }
 }

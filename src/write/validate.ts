@@ -2,8 +2,8 @@ import type { FieldErrors } from '../errors'
 import type { ChangeSet } from '../query/query'
 import { assign, newEntity, toEntity } from '../read/entity'
 import type { Row } from '../read/row'
-import type { Resource } from '../schema/registry'
-import { isAbout } from '../schema/validation'
+import type { ResourceView } from '../schema/resource-view'
+import { concernsField } from '../schema/validation'
 
 /**
  * Runs the entity's validators on the record as it would be stored. Violations that the stored record already has, in
@@ -12,22 +12,22 @@ import { isAbout } from '../schema/validation'
  * @param row the stored record; undefined for a new one
  */
 export async function validateChanges(
-  resource: Resource,
+  view: ResourceView,
   row: Row | undefined,
   changes: ChangeSet,
   errors: FieldErrors,
 ): Promise<void> {
-  const { validate, outputFields } = resource
+  const { validate, outputFields } = view
   if (validate === undefined || (row !== undefined && changes.size === 0)) return
-  const entity = row === undefined ? newEntity(resource, changes) : toEntity(resource, row)
+  const entity = row === undefined ? newEntity(view, changes) : toEntity(view, row)
   if (row !== undefined) assign(entity, changes)
   const violations = await validate(entity)
   if (violations.length === 0) return
-  const storedViolations = row === undefined ? [] : await validate(toEntity(resource, row))
+  const storedViolations = row === undefined ? [] : await validate(toEntity(view, row))
   const changedFields = [...changes.keys()]
   for (const violation of violations) {
-    const changedField = changedFields.find((one) => isAbout(one, violation))
-    const shownField = outputFields.find((one) => isAbout(one, violation))
+    const changedField = changedFields.find((one) => concernsField(one, violation))
+    const shownField = outputFields.find((one) => concernsField(one, violation))
     const isInStoredRecord = storedViolations.some(
       ({ property, message }) => property === violation.property && message === violation.message,
     )

@@ -1,8 +1,7 @@
-import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
+import type { DataSource, ObjectLiteral } from 'typeorm'
 import type { Bind } from '../connection/compile'
-import { dialectOf } from '../dialect/dialect-of'
 import { type ColumnValue, setPath } from '../read/entity'
-import { memoize } from '../schema/memoize'
+import type { Store } from '../read/store'
 import type { ColumnMetadata } from '../schema/metadata'
 import { referencedValueColumn } from '../schema/stored-column'
 
@@ -21,20 +20,20 @@ export interface ValueSet {
  * applies
  */
 export function toValueSet(
-  dataSource: DataSource,
+  { dataSource, dialect }: Store,
   values: readonly ColumnValue[],
   bind: Bind,
   statement: 'insert' | 'update',
 ): ValueSet {
   const members: [column: ColumnMetadata, member: unknown][] = []
-  const { written, assigned } = dialectOf(dataSource)
+  const { toStoredValue, assignmentSql } = dialect
   let shape: string | undefined = ''
   for (const [column, value] of values) {
     const stored = toStored(dataSource, column, value)
     if (stored === undefined && statement === 'insert' && (value !== null || !column.isNullable)) continue
     if (stored === undefined || isBindable(dataSource, column, stored)) {
-      const name = bind(stored === undefined ? null : written(column, stored))
-      members.push([column, () => assigned(column, name)])
+      const name = bind(stored === undefined ? null : toStoredValue(column, stored))
+      members.push([column, () => assignmentSql(column, name)])
       if (shape !== undefined) shape += `\n${column.databaseName}`
     } else {
       members.push([column, value])
@@ -82,19 +81,15 @@ function pathOf(column: ColumnMetadata): string {
  * functions are called for each INSERT, because they may return different SQL each time.
  */
 export function explicitDefaults(
-  dataSource: DataSource,
-  metadata: EntityMetadata,
+  { view, dataSource, dialect }: Store,
   entity: ObjectLiteral,
 ): readonly (readonly [ColumnMetadata, string])[] {
-  if (!dialectOf(dataSource).spellsDefaults) return []
-  return functionDefaults(metadata)
+  if (!dialect.needsDefaultExpressions) return []
+  return view.metadata.columns
+    .filter((column) => typeof column.default === 'function' && column.isInsert)
     .filter((column) => column.getEntityValue(entity) === undefined)
     .map((column) => [column, String(dataSource.driver.normalizeDefault(column))])
 }
-
-const functionDefaults = memoize(({ columns }: EntityMetadata): readonly ColumnMetadata[] =>
-  columns.filter((column) => typeof column.default === 'function' && column.isInsert),
-)
 
 /**
  * Columns with `ON UPDATE` and its SQL, such as `CURRENT_TIMESTAMP`. The database applies it only if an UPDATE changes
@@ -102,11 +97,11 @@ const functionDefaults = memoize(({ columns }: EntityMetadata): readonly ColumnM
  * value has been guessed.
  */
 export function explicitOnUpdates(
-  dataSource: DataSource,
-  { columns, updateDateColumn }: EntityMetadata,
+  { view, dialect }: Store,
   changed: readonly ColumnValue[],
 ): readonly (readonly [ColumnMetadata, string])[] {
-  if (!dialectOf(dataSource).hasOnUpdate) return []
+  if (!dialect.hasOnUpdate) return []
+  const { columns, updateDateColumn } = view.metadata
   const isChanged = (column: ColumnMetadata): boolean => changed.some(([changedColumn]) => changedColumn === column)
   return columns
     .filter((column) => column.isUpdate && column !== updateDateColumn && !isChanged(column))

@@ -1,36 +1,35 @@
 import { randomUUID } from 'node:crypto'
 import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
-import { cachedStatement, compile, gather } from '../connection/compile'
+import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { executeWrite, type RawRow } from '../connection/statement'
-import { dialectOf } from '../dialect/dialect-of'
-import type { WriteTarget } from '../query/query'
 import { type ColumnValue, columnValues, setPath } from '../read/entity'
 import { sizeCondition } from '../read/measure'
-import { joinColumnValues, rowReaderOf, selection } from '../read/row'
+import { buildRowReader, joinColumnValues, selection } from '../read/row'
 import { readRawItem } from '../read/select'
-import { memoize } from '../schema/memoize'
+import type { Store } from '../read/store'
 import type { ColumnMetadata } from '../schema/metadata'
-import type { Resource } from '../schema/registry'
+import type { ResourceView } from '../schema/resource-view'
 import type { ReadColumn } from '../schema/stored-column'
-import { bindTarget, isTarget, whereTarget } from './target-condition'
+import { bindTarget, isOwnedBy, whereTarget } from './target-condition'
 import { explicitDefaults, explicitOnUpdates, toValueSet } from './value-set'
+import type { WriteTarget } from './write-store'
 
 /**
  * Inserts one record.
  * @returns the stored row, from RETURNING where the database has it, otherwise from a second statement
  */
-export async function insertValues(session: DbSession, resource: Resource, entity: ObjectLiteral): Promise<RawRow> {
-  const { dataSource } = session
-  const { metadata, columns, key } = resource
-  const canReturn = dialectOf(dataSource).returning(dataSource, 'insert')
-  generateKey(dataSource, resource, entity, canReturn)
+export async function executeInsert(session: DbSession, store: Store, entity: ObjectLiteral): Promise<RawRow> {
+  const { view, dataSource, dialect } = store
+  const { metadata, columns, key } = view
+  const canReturn = dialect.supportsReturning(dataSource, 'insert')
+  generateKey(dataSource, view, entity, canReturn)
   const returnedColumns = !canReturn ? [] : isTable(columns) ? columns : key.columns
-  const { values, bind } = gather()
-  const { toSet, shape } = toValueSet(dataSource, insertedValues(metadata, entity), bind, 'insert')
-  const defaults = explicitDefaults(dataSource, metadata, entity)
+  const { values, bind } = collectValues()
+  const { toSet, shape } = toValueSet(store, insertedValues(metadata, entity), bind, 'insert')
+  const defaults = explicitDefaults(store, entity)
   const defaultsKey = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
-  const cacheKey = shape === undefined ? undefined : `INSERT ${resource.name}${shape}${defaultsKey.join('')}`
+  const cacheKey = shape === undefined ? undefined : `INSERT ${view.name}${shape}${defaultsKey.join('')}`
   const statement = cachedStatement(session, cacheKey, () => {
     const set = toSet()
     for (const [column, text] of defaults) setPath(set, column.propertyPath, () => text)
@@ -43,68 +42,67 @@ export async function insertValues(session: DbSession, resource: Resource, entit
   if (returnedColumns === columns && returnedRow !== undefined) return returnedRow
   const keyValues =
     returnedRow === undefined
-      ? insertedKey(resource, entity, result.raw)
-      : rowReaderOf(key.columns, dataSource)(returnedRow)
-  const stored = await readRawItem(session, resource, joinColumnValues(keyValues))
+      ? insertedKey(view, entity, result.raw)
+      : buildRowReader(key.columns, dataSource)(returnedRow)
+  const stored = await readRawItem(session, store, joinColumnValues(keyValues))
   if (stored === undefined) throw new Error(`INSERT into ${metadata.tableName} returned no row`)
   return stored
 }
 
 /** Updates one record. @returns the stored row; undefined if there is no record for the target */
-export async function updateValues(
+export async function executeUpdate(
   session: DbSession,
-  resource: Resource,
+  store: Store,
   target: WriteTarget,
   changed: readonly ColumnValue[],
 ): Promise<RawRow | undefined> {
-  const { dataSource } = session
-  const { metadata, columns } = resource
-  const canReturn = isTable(columns) && dialectOf(dataSource).returning(dataSource, 'update')
-  const { values, bind } = gather()
-  const { toSet, shape } = toValueSet(dataSource, changed, bind, 'update')
-  const placeholders = bindTarget(dataSource, resource, target, bind)
+  const { view, dataSource, dialect, selected } = store
+  const { metadata, columns } = view
+  const canReturn = isTable(columns) && dialect.supportsReturning(dataSource, 'update')
+  const { values, bind } = collectValues()
+  const { toSet, shape } = toValueSet(store, changed, bind, 'update')
+  const placeholders = bindTarget(store, target, bind)
   const { maxBytes } = target
-  const cacheKey = shape === undefined ? undefined : `UPDATE ${resource.name} ${maxBytes}${shape}`
+  const cacheKey = shape === undefined ? undefined : `UPDATE ${view.name} ${maxBytes}${shape}`
   const statement = cachedStatement(session, cacheKey, () => {
     const set = toSet()
-    for (const [column, text] of explicitOnUpdates(dataSource, metadata, changed))
-      setPath(set, column.propertyPath, () => text)
+    for (const [column, text] of explicitOnUpdates(store, changed)) setPath(set, column.propertyPath, () => text)
     const builder = dataSource
       .createQueryBuilder()
       .update(metadata.target)
       .set(set)
       .updateEntity(false)
-      .where(whereTarget(dataSource, resource, placeholders))
-    const sizeLimit = maxBytes === undefined ? undefined : sizeCondition(dataSource, columns, maxBytes)
+      .where(whereTarget(store, placeholders))
+    const sizeLimit = maxBytes === undefined ? undefined : sizeCondition(store, selected.columns, maxBytes)
     if (sizeLimit !== undefined) builder.andWhere(sizeLimit)
     return compile(dataSource, builder, values.length, canReturn ? returning(dataSource, columns) : '')
   })
   const { records, affected = 0 } = await executeWrite(session, statement, values)
   if (canReturn) return records[0]
-  const stored = await readRawItem(session, resource, target.key)
+  const stored = await readRawItem(session, store, target.key)
   // A driver may count only rows whose values have changed. If it reports 0 affected rows, the owner of the stored
   // record decides whether it matched the target.
   if (stored === undefined) return undefined
-  return affected > 0 || isTarget(resource, rowReaderOf(columns, dataSource)(stored), target) ? stored : undefined
+  return affected > 0 || isOwnedBy(view, selected.columns.readRow(stored), target.owner) ? stored : undefined
 }
 
 /**
  * Deletes one record, softly if its entity has a `@DeleteDateColumn`.
  * @returns whether there was a record for the target
  */
-export async function deleteValues(session: DbSession, resource: Resource, target: WriteTarget): Promise<boolean> {
-  const { dataSource } = session
-  const { metadata, key } = resource
+export async function executeDelete(session: DbSession, store: Store, target: WriteTarget): Promise<boolean> {
+  const { view, dataSource, dialect } = store
+  const { metadata, key } = view
   const isSoft = metadata.deleteDateColumn !== undefined
-  const canReturn = dialectOf(dataSource).returning(dataSource, isSoft ? 'update' : 'delete')
-  const { values, bind } = gather()
-  const placeholders = bindTarget(dataSource, resource, target, bind)
-  const statement = cachedStatement(session, `DELETE ${resource.name}`, () => {
+  const canReturn = dialect.supportsReturning(dataSource, isSoft ? 'update' : 'delete')
+  const { values, bind } = collectValues()
+  const placeholders = bindTarget(store, target, bind)
+  const statement = cachedStatement(session, `DELETE ${view.name}`, () => {
     const builder = dataSource.createQueryBuilder()
     const deletion = isSoft ? builder.softDelete().from(metadata.target) : builder.delete().from(metadata.target)
     return compile(
       dataSource,
-      deletion.where(whereTarget(dataSource, resource, placeholders)),
+      deletion.where(whereTarget(store, placeholders)),
       values.length,
       canReturn ? returning(dataSource, key.columns) : '',
     )
@@ -140,23 +138,27 @@ function insertedColumns(columns: readonly ColumnMetadata[]): string[] | undefin
  * store the same result in each record.
  */
 function insertedValues(metadata: EntityMetadata, entity: ObjectLiteral): readonly ColumnValue[] {
-  const absent = transformedColumns(metadata).filter((column) => column.getEntityValue(entity) === undefined)
+  const absent = metadata.columns.filter(
+    (column) => isTransformed(column) && column.getEntityValue(entity) === undefined,
+  )
   return [...columnValues(metadata, entity), ...absent.map((column): ColumnValue => [column, undefined])]
 }
 
-const transformedColumns = memoize(({ columns }: EntityMetadata): readonly ColumnMetadata[] =>
-  columns.filter(
-    ({ transformer, isInsert, isVirtualProperty, asExpression }) =>
-      transformer !== undefined && isInsert && !isVirtualProperty && asExpression === undefined,
-  ),
-)
+function isTransformed({ transformer, isInsert, isVirtualProperty, asExpression }: ColumnMetadata): boolean {
+  return transformer !== undefined && isInsert && !isVirtualProperty && asExpression === undefined
+}
 
 /**
  * Generates UUIDs in the application if the database cannot, as TypeORM does.
  * @throws {Error} if the database generates a key that cannot be read after the INSERT. Without RETURNING, the driver
  * reports only auto-increment keys
  */
-function generateKey({ driver }: DataSource, { metadata }: Resource, entity: ObjectLiteral, canReturn: boolean): void {
+function generateKey(
+  { driver }: DataSource,
+  { metadata }: ResourceView,
+  entity: ObjectLiteral,
+  canReturn: boolean,
+): void {
   for (const column of metadata.generatedColumns.filter((one) => one.getEntityValue(entity) === undefined)) {
     if (column.generationStrategy === 'uuid' && !driver.isUUIDGenerationSupported()) {
       column.setEntityValue(entity, randomUUID())
@@ -166,7 +168,7 @@ function generateKey({ driver }: DataSource, { metadata }: Resource, entity: Obj
   }
 }
 
-function insertedKey({ key }: Resource, entity: ObjectLiteral, raw: unknown): readonly unknown[] {
+function insertedKey({ key }: ResourceView, entity: ObjectLiteral, raw: unknown): readonly unknown[] {
   const { insertId } = Object(raw) as { readonly insertId?: unknown }
   return key.columns.map(({ column }) => column.getEntityValue(entity) ?? insertId)
 }

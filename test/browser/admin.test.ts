@@ -3,21 +3,21 @@ import { resolve } from 'node:path'
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { adminPage } from '../../sample/admin-page'
 import type { World } from '../world/world'
-import { patience, Visitor } from './browser'
-import { openPlaces } from './places'
+import { maxWaitMs, Visitor } from './browser'
+import { openSampleSite } from './sample-site'
 
-/** What somebody does with the react-admin application over the sample (sample/admin). */
+/** Use of the react-admin application on the sample (sample/admin) in a browser. */
 
 const root = resolve(__dirname, '../..')
 let world: World
 let visitor: Visitor
 let page: Page
 
-/** With its packages, where they are not installed. */
+/** Builds the application, and installs its packages if necessary. */
 beforeAll(async () => {
   const env = { ...process.env, NODE_ENV: 'production' }
   execFileSync('npm', ['run', '--silent', 'admin:build'], { cwd: root, stdio: 'inherit', env })
-  world = await openPlaces({ before: (app) => void app.use(adminPage(resolve(root, 'sample/admin/dist'))) })
+  world = await openSampleSite({ before: (app) => void app.use(adminPage(resolve(root, 'sample/admin/dist'))) })
   visitor = await Visitor.arrive()
 }, 300_000)
 afterEach(async () => expect(await visitor?.finish()).toEqual([]))
@@ -37,17 +37,17 @@ async function signIn(username: string, password = username): Promise<void> {
   await button('Sign in').click()
 }
 
-/** Signs in, on the page of a path of the application. */
+/** Opens a path of the application in a new page and signs in. */
 async function open(username: string, path: string, options?: BrowserContextOptions): Promise<void> {
   page = await visitor.open(`${world.url}/admin/#${path}`, options)
   await signIn(username)
   await page.getByRole('button', { name: 'Profile' }).waitFor()
 }
 
-/** Waits until the cells of a column are these. */
+/** Waits until the cells of a column have these texts. */
 async function expectColumn(index: number, texts: readonly string[]): Promise<void> {
   const cells = page.locator(`tbody tr td:nth-child(${index})`)
-  const deadline = Date.now() + patience
+  const deadline = Date.now() + maxWaitMs
   let shown: readonly string[] = []
   while (Date.now() < deadline) {
     shown = await cells.allInnerTexts()
@@ -59,7 +59,7 @@ async function expectColumn(index: number, texts: readonly string[]): Promise<vo
 
 const largest = ['Tokyo', 'Berlin', 'Madrid', 'Rome', 'Paris', 'Hamburg', 'Lisbon', 'Village 23']
 
-test('a wrong password is told, and the right one lets in', async () => {
+test('signing in with a wrong password shows a message, with the right password it succeeds', async () => {
   page = await visitor.open(`${world.url}/admin/`)
   await signIn('bob', 'wrong')
   await notice('The username or the password is wrong').waitFor()
@@ -67,18 +67,18 @@ test('a wrong password is told, and the right one lets in', async () => {
   await page.getByRole('button', { name: 'Profile' }).getByText('bob').waitFor()
 })
 
-test('a list shows records, and the names of what they refer to', async () => {
+test('a list shows its records and the names of the records that they refer to', async () => {
   await open('bob', '/city')
   await expectColumn(1, [...largest, 'Village 22', 'Village 21'])
   await expectColumn(3, ['Japan', 'Germany', 'Spain', 'Italy', 'France', 'Germany', ...Array(4).fill('Portugal')])
 })
 
-test('filters: a part of the name, a number, a field of the reference', async () => {
+test('a list is filtered by a part of a name, by a number and by a field of a related record', async () => {
   await open('bob', '/city')
   await field('Name').fill('LIS')
   await expectColumn(1, ['Lisbon'])
   await field('Name').fill('')
-  // react-admin waits before it asks, and forgets then what was added meanwhile.
+  // react-admin delays the request after a change, and forgets filters that are added in the meantime.
   await expectColumn(1, [...largest, 'Village 22', 'Village 21'])
   await button('Add filter').click()
   await page.getByRole('menuitemcheckbox', { name: 'Population at least' }).click()
@@ -91,7 +91,7 @@ test('filters: a part of the name, a number, a field of the reference', async ()
   await expectColumn(1, ['Tokyo'])
 })
 
-test('a click on a column sorts by it, another the other way', async () => {
+test('a click on a column sorts by it, a second click in descending order', async () => {
   await open('bob', '/country')
   await expectColumn(1, ['France', 'Germany', 'Italy', 'Japan', 'Portugal', 'Spain'])
   await page.getByText('Area', { exact: true }).click()
@@ -100,7 +100,7 @@ test('a click on a column sorts by it, another the other way', async () => {
   await expectColumn(4, ['505,992', '92,090.5', '1,000', '1,000', '1,000', '1,000'])
 })
 
-test('pages show how many records there are', async () => {
+test('the pagination shows the number of records', async () => {
   await open('bob', '/city')
   await page.getByText('1-10 of 31', { exact: true }).waitFor()
   for (const range of ['11-20 of 31', '21-30 of 31', '31-31 of 31']) {
@@ -112,7 +112,7 @@ test('pages show how many records there are', async () => {
   await page.getByText('21-30 of 31', { exact: true }).waitFor()
 })
 
-test('a record is edited, and only what has changed is sent', async () => {
+test('editing a record sends only the changed fields', async () => {
   await open('bob', '/visit/1')
   const sent = page.waitForRequest((request) => request.method() === 'PUT')
   await field('Note').fill('Rain, and then sun')
@@ -123,7 +123,7 @@ test('a record is edited, and only what has changed is sent', async () => {
   await page.getByRole('cell', { name: 'Rain, and then sun' }).waitFor()
 })
 
-test('a reference is chosen by a part of its name, and a time is UTC wherever one is', async () => {
+test('a reference is selected by a part of its name, and times are UTC whatever the time zone of the browser is', async () => {
   await open('bob', '/visit/create', { timezoneId: 'America/New_York', locale: 'en-US' })
   await field('City').fill('amb')
   await option('Hamburg').click()
@@ -135,14 +135,14 @@ test('a reference is chosen by a part of its name, and a time is UTC wherever on
   expect(visit).toMatchObject({ visited: expect.stringContaining('2025-05-17 09:30:00'), cityId: 6 })
 })
 
-test('what refers to a record is a list of its own, with pages', async () => {
+test('the records that refer to a record are shown as a list with pages', async () => {
   await open('bob', '/country/2')
   await expectColumn(1, ['Lisbon', 'Village 23', 'Village 22', 'Village 21', 'Village 20'])
   await button('Go to next page').click()
   await expectColumn(1, ['Village 19', 'Village 18', 'Village 17', 'Village 16', 'Village 15'])
 })
 
-test('a refused value has its message beside the field, and another is taken', async () => {
+test('a refused value shows its message at the field, and a corrected value is saved', async () => {
   await open('bob', '/visit/2')
   await field('Rating').fill('99999')
   await button('Save').click()
@@ -154,7 +154,7 @@ test('a refused value has its message beside the field, and another is taken', a
   await page.getByRole('cell', { name: '5', exact: true }).waitFor()
 })
 
-test("a write on somebody else's record is refused in the server's words", async () => {
+test("a refused write on another user's record shows the server's message", async () => {
   await open('bob', '/visit/3')
   await field('Note').fill('Mine')
   await button('Save').click()
@@ -162,21 +162,21 @@ test("a write on somebody else's record is refused in the server's words", async
   expect(await world.sql('SELECT "note" FROM "visit" WHERE "id" = 3')).toEqual([{ note: 'Visit 3' }])
 })
 
-test('what only administrators may read is refused without signing anybody out', async () => {
+test('a 403 on a resource for administrators does not sign the user out', async () => {
   await open('bob', '/user')
   await notice('Only some users may do this').waitFor()
   await page.getByRole('menuitem', { name: 'Cities' }).click()
   await expectColumn(1, [...largest, 'Village 22', 'Village 21'])
 })
 
-test('an administrator changes a city', async () => {
+test('an administrator can change a city', async () => {
   await open('ann', '/city/1')
   await field('Population').fill('545800')
   await button('Save').click()
   await page.getByRole('cell', { name: '545,800' }).waitFor()
 })
 
-test('Refine, which wants totals, reads page after page to the last', async () => {
+test('Refine, which needs totals, reads all pages up to the last', async () => {
   page = await visitor.open(`${world.url}/admin/refine.html`)
   const items = page.getByRole('listitem')
   await items.getByText('Rome').waitFor()

@@ -2,20 +2,23 @@ import axe from 'axe-core'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { findProgram } from '../programs'
 
-/** Chromium that asks nobody but the pages it is shown. */
+/** Options of Chromium, with which it sends requests to the tested pages only. */
 const launchOptions = {
   executablePath: findProgram('chromium') ?? 'chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-sync'],
 }
 
-/** Milliseconds that something may take to be there: much runs beside it. */
-export const patience = 20_000
+/** Maximum time to wait for an element, in milliseconds. It is long because other tests run at the same time. */
+export const maxWaitMs = 20_000
 jest.setTimeout(90_000)
 
-/** A browser for the tests of a file: each has a page of its own, which must be without errors and stay at home. */
+/**
+ * Opens pages of a browser for the tests of a file. Each test gets its own page, which must neither log errors nor send requests to other
+ * origins.
+ */
 export class Visitor {
   readonly #contexts: BrowserContext[] = []
-  /** What no page may have: errors, and requests to other origins. */
+  /** Errors of the page, and its requests to other origins. */
   readonly #faults: string[] = []
 
   private constructor(readonly browser: Browser) {}
@@ -29,15 +32,15 @@ export class Visitor {
     const { origin } = new URL(url)
     const context = await this.browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options })
     this.#contexts.push(context)
-    context.setDefaultTimeout(patience)
+    context.setDefaultTimeout(maxWaitMs)
     const page = await context.newPage()
     page.on('pageerror', (error) => this.#faults.push(error.message))
     page.on('request', (request) => {
       const target = request.url()
-      if (!target.startsWith(`${origin}/`) && !target.startsWith('data:')) this.#faults.push(`asks ${target}`)
+      if (!target.startsWith(`${origin}/`) && !target.startsWith('data:')) this.#faults.push(`request to ${target}`)
     })
     page.on('console', (message) => {
-      // Of answers that are refusals, which the page shows in its own words.
+      // The browser logs refused requests as errors; the page handles them itself.
       const isRefusal = message.text().startsWith('Failed to load resource: the server responded with a status of 4')
       if (message.type() === 'error' && !isRefusal) this.#faults.push(message.text())
     })
@@ -45,7 +48,7 @@ export class Visitor {
     return page
   }
 
-  /** Closes the pages of a test. @returns what was wrong with them */
+  /** Closes the pages of a test. @returns the problems that were found */
   async finish(): Promise<readonly string[]> {
     for (const context of this.#contexts.splice(0)) await context.close()
     return this.#faults.splice(0)
@@ -56,9 +59,9 @@ export class Visitor {
   }
 }
 
-/** What axe finds wrong with a page as it is: rules with the elements that break them. */
+/** Accessibility problems that axe finds on a page: rules with the elements that violate them. */
 export async function barriers(page: Page): Promise<readonly string[]> {
-  // Evaluated by the browser's tools, which its content security policy does not bind.
+  // Evaluated through the DevTools protocol, which the content security policy of the page does not restrict.
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()')
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))

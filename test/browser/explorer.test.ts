@@ -5,18 +5,18 @@ import { userRule } from 'typeorm-resources'
 import { send } from '../client'
 import type { World } from '../world/world'
 import { barriers, Visitor } from './browser'
-import { longText, openPlaces } from './places'
+import { longText, openSampleSite } from './sample-site'
 
-/** What somebody does with the page at the mount's path, who sees or hears it and has read nothing. */
+/** Use of the explorer, the page at the path of the mount, with mouse, keyboard and screen reader. */
 
 let world: World
 let visitor: Visitor
 let page: Page
-/** Worlds of one test. */
+/** Sites of a single test, which are closed after it. */
 const closing: World[] = []
 
 beforeAll(async () => {
-  world = await openPlaces()
+  world = await openSampleSite()
   visitor = await Visitor.arrive()
 })
 afterEach(async () => {
@@ -39,7 +39,7 @@ const resource = (name: string): Locator =>
   page.getByRole('navigation', { name: 'Resources' }).getByRole('link', { name, exact: true })
 const request = (): Locator => page.getByRole('region', { name: 'Request' })
 
-/** The texts of a column, once the list has come. */
+/** The texts of a column, after the list has been loaded. */
 async function column(name: string): Promise<readonly string[]> {
   await page.locator('[aria-busy=false]').waitFor()
   const headers = await page.getByRole('columnheader').allInnerTexts()
@@ -47,7 +47,7 @@ async function column(name: string): Promise<readonly string[]> {
   return page.locator(`tbody td:nth-child(${index + 1})`).allInnerTexts()
 }
 
-/** Waits until a column begins with these texts, which a list that is on its way does not yet. */
+/** Waits until a column begins with these texts, for lists that are still being loaded. */
 async function expectColumn(name: string, texts: readonly string[]): Promise<void> {
   const begins = async (): Promise<boolean> => {
     const found = await column(name)
@@ -73,7 +73,7 @@ async function addFilter(field: string, comparison: string, value: string): Prom
   await button('Filter').click()
 }
 
-test('a resource is picked, and its records are a table', async () => {
+test('selecting a resource shows its records in a table', async () => {
   await open()
   await heading('Places').waitFor()
   await resource('country').click()
@@ -82,7 +82,7 @@ test('a resource is picked, and its records are a table', async () => {
   expect(await resource('country').getAttribute('aria-current')).toBe('page')
 })
 
-test('a click on a column sorts from the least, another from the greatest, a third no more', async () => {
+test('clicks on a column sort ascending, then descending, then not at all', async () => {
   await open('#/city')
   await expectColumn('name', ['Lisbon', 'Berlin'])
   const header = page.getByRole('columnheader', { name: 'population' })
@@ -97,7 +97,7 @@ test('a click on a column sorts from the least, another from the greatest, a thi
   await expectColumn('name', ['Lisbon', 'Berlin'])
 })
 
-test('a list is ordered by a field of a related record', async () => {
+test('a list can be sorted by a field of a related record', async () => {
   await open('#/city')
   await page.getByRole('combobox', { name: 'Order by' }).selectOption('country › name')
   await page.getByRole('checkbox', { name: 'Descending' }).check()
@@ -107,7 +107,7 @@ test('a list is ordered by a field of a related record', async () => {
   await expectColumn('name', ['Lisbon', 'Berlin'])
 })
 
-test('filters by field, comparison and value, through relations too, each taken away by itself', async () => {
+test('filters consist of field, operator and value, may follow relations, and can be removed one by one', async () => {
   await open('#/city')
   await addFilter('population', '≥', '2000000')
   await expectColumn('name', ['Berlin', 'Madrid', 'Rome', 'Paris', 'Tokyo'])
@@ -119,7 +119,7 @@ test('filters by field, comparison and value, through relations too, each taken 
   await expectColumn('name', ['Lisbon', 'Berlin'])
 })
 
-test('a filter has alternatives, of which any may hold', async () => {
+test('a filter can have alternatives, one of which must hold', async () => {
   await open('#/city')
   await addFilter('name', '=', 'Lisbon')
   await button('Or another filter instead of name = Lisbon').click()
@@ -133,7 +133,7 @@ test('a filter has alternatives, of which any may hold', async () => {
   await expectColumn('name', ['Lisbon', 'Berlin'])
 })
 
-test('a list is counted when somebody asks', async () => {
+test('the records of a list are counted only on request', async () => {
   await open('#/city?population__gte=2000000&limit=2')
   await button('Count').click()
   await page.getByText('5 records', { exact: true }).waitFor()
@@ -142,22 +142,22 @@ test('a list is counted when somebody asks', async () => {
   await page.getByText('5 records', { exact: true }).waitFor()
 })
 
-test('what the service says of a wrong filter is shown', async () => {
+test('the error message of the service for a wrong filter is shown', async () => {
   await open('#/city')
   await addFilter('population', '>', 'many')
   await page.getByRole('alert').filter({ hasText: 'population' }).waitFor()
-  // Nobody has counted.
+  // The records have not been counted.
   expect(await page.getByText('No records.').count()).toBe(0)
 })
 
-test('a filter that the service does not know can be taken away', async () => {
+test('a filter that the service does not support can be removed', async () => {
   await open('#/city?populatoin=3')
   await page.getByRole('alert').filter({ hasText: 'populatoin' }).waitFor()
   await button('Remove the filter populatoin = 3').click()
   await expectColumn('name', ['Lisbon', 'Berlin'])
 })
 
-test('the next page, the one before, and records per page', async () => {
+test('links lead to the next and the previous page, and the number of records per page can be chosen', async () => {
   await open('#/city?ordering=population')
   await expectColumn('name', ['Village 0'])
   await link('Next').click()
@@ -170,7 +170,7 @@ test('the next page, the one before, and records per page', async () => {
   expect(await column('name')).toHaveLength(5)
 })
 
-test('a record is opened, its foreign key followed, and who refers to it found', async () => {
+test('a record links to the record of its foreign key and to the records that refer to it', async () => {
   await open('#/city')
   await link('city 1').click()
   await heading('city 1 Lisbon').waitFor()
@@ -180,7 +180,7 @@ test('a record is opened, its foreign key followed, and who refers to it found',
   await expectColumn('name', ['Lisbon', 'Village 0'])
 })
 
-test('who signs in with a wrong password is told, and sees his own with the right one', async () => {
+test('signing in with a wrong password shows a message; with the right password the user sees their own records', async () => {
   await open('#/visit')
   await page.getByRole('alert').filter({ hasText: 'Sign in to do this.' }).waitFor()
   await signIn('bob', 'wrong')
@@ -192,7 +192,7 @@ test('who signs in with a wrong password is told, and sees his own with the righ
   await page.getByRole('alert').filter({ hasText: 'Sign in to do this.' }).waitFor()
 })
 
-test('a record is created, changed and deleted, and what is refused is said beside its field', async () => {
+test('a record can be created, changed and deleted, and refused values are reported at their fields', async () => {
   await open('#/city/1')
   await signIn('bob')
   await link('New visit').click()
@@ -218,7 +218,7 @@ test('a record is created, changed and deleted, and what is refused is said besi
   expect((await send(world.url, `GET /api/visit/${id}/`, { as: 'bob' })).status).toBe(404)
 })
 
-test('nothing is offered that the rule or the owner does not allow', async () => {
+test('actions that the access rule or the owner restriction forbids are not offered', async () => {
   await open('#/language/1')
   await heading('language 1 Portuguese').waitFor()
   expect(await page.getByRole('link', { name: /^(Edit|New)/ }).count()).toBe(0)
@@ -238,7 +238,7 @@ test('nothing is offered that the rule or the owner does not allow', async () =>
   await button('Sign in to add a city').waitFor()
 })
 
-test('a null is shown, kept and set', async () => {
+test('null is shown, kept and can be set', async () => {
   await open('#/country/2')
   await signIn('ann')
   await link('Edit').click()
@@ -253,11 +253,11 @@ test('a null is shown, kept and set', async () => {
   await page.locator('dl').getByText('null').waitFor()
 })
 
-test('a record whose state must be said is changed and deleted', async () => {
+test('a record that requires If-Match can be changed and deleted', async () => {
   await open('#/mark/50%25')
   await signIn('bob')
   await link('Edit').click()
-  // A text of digits is not taken for a number.
+  // A text of digits stays text.
   expect(await page.getByLabel('extra').inputValue()).toBe('"7"')
   await page.getByLabel('name').fill('')
   await page.getByLabel('name').fill('Changed')
@@ -269,7 +269,7 @@ test('a record whose state must be said is changed and deleted', async () => {
   expect((await send(world.url, 'GET /api/mark/50%25/')).status).toBe(404)
 })
 
-test('the curl line of a change says which state is meant', async () => {
+test('the curl command of a change contains If-Match', async () => {
   await open('#/mark/+')
   await page.goto(`${world.url}/api/#/mark/a%2Fb/edit`)
   await page.getByLabel('name').fill('Changed')
@@ -279,7 +279,7 @@ test('the curl line of a change says which state is meant', async () => {
     .waitFor()
 })
 
-test('what would be sent is in view while it is written', async () => {
+test('the request body is shown while it is edited', async () => {
   await open('#/tale/+')
   await page.getByLabel('text').fill('Once')
   await request()
@@ -287,7 +287,7 @@ test('what would be sent is in view while it is written', async () => {
     .waitFor()
 })
 
-test('what is no JSON is not stored as a text, and an input that is empty again is no value', async () => {
+test('invalid JSON is not stored as text, and an emptied input is left out of the body', async () => {
   await open('#/mark/+')
   await page.goto(`${world.url}/api/#/mark/key-${'x'.repeat(30)}-0/edit`)
   await signIn('bob')
@@ -305,7 +305,7 @@ test('what is no JSON is not stored as a text, and an input that is empty again 
   await heading(/^visit \d+/).waitFor()
 })
 
-test('who signs in while he edits keeps what he has typed', async () => {
+test('signing in during an edit keeps the edited values', async () => {
   await open('#/city/1/edit')
   await page.getByLabel('name').fill('Lisboa')
   await button('Save').click()
@@ -313,14 +313,14 @@ test('who signs in while he edits keeps what he has typed', async () => {
   await signIn('ann')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   expect(await page.getByLabel('name').inputValue()).toBe('Lisboa')
-  // It was another who might not.
+  // Only the user who was signed in before was not permitted to write.
   expect(await page.getByRole('alert').count()).toBe(0)
   await page.getByLabel('name').fill('Lisbon')
   await button('Save').click()
   await heading('city 1 Lisbon').waitFor()
 })
 
-test('a list by tokens is sorted and filtered from its start', async () => {
+test('sorting or filtering a list with keyset paging goes back to its first page', async () => {
   await open('#/mark')
   await link('Next').click()
   await page.getByText('Page 2').waitFor()
@@ -333,25 +333,25 @@ test('a list by tokens is sorted and filtered from its start', async () => {
   await expectColumn('name', ['Mark +'])
 })
 
-test.each(['+', 'a/b'])('the record of the key %s is opened', async (key) => {
+test.each(['+', 'a/b'])('the record with the key %s can be opened', async (key) => {
   await open(`#/mark?id=${encodeURIComponent(key)}`)
   await link(`mark ${key}`).click()
   await heading(`mark ${key} Mark ${key}`).waitFor()
 })
 
-test('an address that nobody has written for it is no end of the page', async () => {
+test('an invalid URL fragment does not break the page', async () => {
   await open('#/mark/50%')
   await heading('mark 50%').waitFor()
 })
 
-test('keys have names beside them, however long and many they are', async () => {
+test('all keys are shown with names, however long and many they are', async () => {
   await open('#/mark?limit=60&key__like=key%25')
   await page.getByRole('link', { name: /^other_id Mark key-x+-59 / }).waitFor()
   expect(await page.getByRole('link', { name: /^other_id Mark key-/ }).count()).toBe(60)
 })
 
-test('who signs out leaves no names of what the description tells to users', async () => {
-  const closed = await openPlaces({ mount: { openapi: userRule() } })
+test('signing out removes the names that only the description for users contains', async () => {
+  const closed = await openSampleSite({ mount: { openapi: userRule() } })
   closing.push(closed)
   page = await visitor.open(`${closed.url}/api/`)
   await page.getByRole('alert').filter({ hasText: 'Sign in to do this.' }).waitFor()
@@ -362,7 +362,7 @@ test('who signs out leaves no names of what the description tells to users', asy
   expect(await resource('city').count()).toBe(0)
 })
 
-test('an answer that is not one of the service ends no form', async () => {
+test('a response that is not from the service leaves the form usable', async () => {
   await open('#/tale/+')
   await page.route('**/api/tale/', (route) => route.fulfill({ status: 200, body: '<p>Welcome to the café' }))
   await page.getByLabel('text').fill('Kept')
@@ -371,7 +371,7 @@ test('an answer that is not one of the service ends no form', async () => {
   expect(await page.getByLabel('text').inputValue()).toBe('Kept')
 })
 
-test('a password that is typed is not in the curl line', async () => {
+test('a password that is typed is not in the curl command', async () => {
   await open('#/user/+')
   await signIn('ann')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -383,7 +383,7 @@ test('a password that is typed is not in the curl line', async () => {
   expect(await request().innerText()).not.toContain('a-typed-secret')
 })
 
-test('the URL and the curl line of what is shown are in view, and are copied', async () => {
+test('the URL and the curl command of the current view are shown and can be copied', async () => {
   await open('#/city?country__region=Asia')
   await expectColumn('name', ['Tokyo'])
   const url = `${world.url}/api/city/?country__region=Asia`
@@ -399,12 +399,12 @@ test('the URL and the curl line of what is shown are in view, and are copied', a
   expect(await copied('Copy the URL')).toBe(url)
   const line = await copied('Copy the curl line')
   expect(line).toMatch(/^curl '/)
-  // Not waited for in one go, since the service answers in this process.
+  // Polled, since the service runs in the same process.
   const { stdout: answer } = await promisify(execFile)('bash', ['-c', `${line} -s`])
   expect(JSON.parse(answer).objects).toMatchObject([{ name: 'Tokyo' }])
 })
 
-test('a deep link leads to the same place, and the back button back from it', async () => {
+test('a deep link opens the view, and the back button returns from it', async () => {
   await open('#/city?country__region=Europe&ordering=-population&limit=5')
   await expectColumn('name', ['Berlin', 'Madrid', 'Rome', 'Paris', 'Hamburg'])
   await link('city 2').click()
@@ -419,7 +419,7 @@ test('a deep link leads to the same place, and the back button back from it', as
   await expectColumn('name', ['Berlin', 'Madrid', 'Rome', 'Paris', 'Hamburg'])
 })
 
-test('the keyboard does it all: go, sort, open, sign in', async () => {
+test('everything can be done with the keyboard: navigate, sort, open a record, sign in', async () => {
   const press = async (locator: Locator): Promise<void> => {
     for (let step = 0; step < 60; step++) {
       if ((await locator.and(page.locator(':focus')).count()) === 1) return page.keyboard.press('Enter')
@@ -431,7 +431,7 @@ test('the keyboard does it all: go, sort, open, sign in', async () => {
   await resource('city').waitFor()
   await press(resource('city'))
   await heading('city').waitFor()
-  // Whoever goes somewhere is at its heading then, and not at the start of the page.
+  // After each navigation the heading has the focus, not the start of the page.
   await page.locator('h1:focus').waitFor()
   await press(page.getByRole('columnheader', { name: 'name' }).getByRole('button'))
   await expectColumn('name', ['Berlin'])
@@ -447,7 +447,7 @@ test('the keyboard does it all: go, sort, open, sign in', async () => {
 })
 
 const views: readonly (readonly [string, string])[] = [
-  ['the start', ''],
+  ['the list of resources', ''],
   ['a list', '#/city?population__gte=100'],
   ['a record', '#/city/1'],
   ['a form', '#/tale/+'],
@@ -458,7 +458,7 @@ const looks: readonly BrowserContextOptions[] = [
   { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
 ]
 
-test.each(looks)('axe finds nothing: $colorScheme', async (look) => {
+test.each(looks)('axe finds no accessibility problem: $colorScheme', async (look) => {
   const found: Record<string, readonly string[]> = {}
   for (const [name, fragment] of views) {
     await open(fragment, look)
@@ -472,7 +472,7 @@ test.each(looks)('axe finds nothing: $colorScheme', async (look) => {
   expect(found).toEqual(Object.fromEntries(Object.keys(found).map((name) => [name, []])))
 })
 
-test('a text of 10,000 characters is cut in a table and whole in its record', async () => {
+test('a text of 10,000 characters is shortened in a table and complete in its record', async () => {
   await open('#/tale')
   await page.getByText(/^A word and then.*…$/).waitFor()
   await link('tale 1').click()
@@ -481,7 +481,7 @@ test('a text of 10,000 characters is cut in a table and whole in its record', as
   await requireNoOverflow()
 })
 
-test('a hundred fields stay in the window: the table scrolls, the page does not', async () => {
+test('with a hundred fields only the table scrolls horizontally, not the page', async () => {
   await open('#/wide')
   await expectColumn('field99', ['value 99'])
   await requireNoOverflow()
@@ -499,7 +499,7 @@ async function requireNoOverflow(): Promise<void> {
   expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 }
 
-test('a stranger finds the five largest cities of Europe, signs in, adds a visit to one, and copies its curl line', async () => {
+test('a new visitor finds the five largest cities of Europe, signs in, adds a visit to one, and copies its curl command', async () => {
   await open()
   await resource('city').click()
   await addFilter('country › region', '=', 'Europe')
@@ -518,7 +518,7 @@ test('a stranger finds the five largest cities of Europe, signs in, adds a visit
   expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^curl -u bob .*\/api\/visit\/\d+\/$/)
 })
 
-test('the reference shows every operation, without another origin', async () => {
+test('the API reference shows every operation without requests to other origins', async () => {
   page = await visitor.open(`${world.url}/api/docs/`)
   await page.getByText('Places').first().waitFor()
   await page.locator('.opblock-summary-path').getByText('city', { exact: false }).first().waitFor()

@@ -6,7 +6,7 @@ import { entities } from '../../sample/entities'
 import { send } from '../client'
 import { openWorld } from '../world/world'
 
-/** The command, as it is installed. */
+/** The command as packages install it. */
 
 interface Ended {
   readonly code: number
@@ -36,14 +36,14 @@ const cases: readonly (readonly [string, number, string])[] = [
   ['openapi data-source.js --options wrong-options.js', 1, 'unknown option "prefx"'],
   ['openapi data-source.js -o no/such/folder.json', 1, 'no/such/folder.json cannot be written'],
 ]
-test.each(cases)('typeorm-resources %s: code %i', async (line, code, told) => {
+test.each(cases)('typeorm-resources %s exits with code %i', async (line, code, message) => {
   const ended = await run(...line.split(' ').filter(Boolean))
-  expect(ended).toEqual({ code, stdout: '', stderr: expect.stringContaining(told) })
-  // What the user has done wrong is no matter of ours, and has no stack.
+  expect(ended).toEqual({ code, stdout: '', stderr: expect.stringContaining(message) })
+  // Mistakes of the user are reported without a stack.
   expect(ended.stderr).not.toMatch(/^ +at /m)
 })
 
-test.each(['-h', '--help', 'openapi --help'])('%s prints what there is', async (line) => {
+test.each(['-h', '--help', 'openapi --help'])('%s prints the usage', async (line) => {
   const ended = await run(...line.split(' '))
   expect(ended).toEqual({ code: 0, stdout: expect.stringMatching(/^Usage: .*--output.*\n$/s), stderr: '' })
 })
@@ -52,16 +52,19 @@ test.each(['-v', '--version'])('%s prints the version', async (line) => {
   expect(await run(line)).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
 })
 
-test.each(['data-source.js', 'later.mjs'])('the document of %s is the one that a mount serves', async (file) => {
-  const { code, stdout, stderr } = await run('openapi', file)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  const world = await openWorld({ entities })
-  const served = (await send(world.url, 'GET /api/openapi.json')).json()
-  await world.close()
-  expect(JSON.parse(stdout)).toEqual(served)
-})
+test.each(['data-source.js', 'later.mjs'])(
+  'the OpenAPI document of %s is the same as that of a mount',
+  async (file) => {
+    const { code, stdout, stderr } = await run('openapi', file)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const world = await openWorld({ entities })
+    const served = (await send(world.url, 'GET /api/openapi.json')).json()
+    await world.close()
+    expect(JSON.parse(stdout)).toEqual(served)
+  },
+)
 
-test('who reads only the beginning is no mistake', async () => {
+test('closing the pipe before the whole document is written is no error', async () => {
   const ended = await new Promise((done) => {
     const line = `{ node ${command} openapi data-source.js; echo "ended with $?" >&2; } | head -c 1`
     execFile('sh', ['-c', line], { cwd: __dirname }, (error, stdout, stderr) =>
@@ -71,12 +74,12 @@ test('who reads only the beginning is no mistake', async () => {
   expect(ended).toEqual({ code: 0, stdout: '{', stderr: 'ended with 0\n' })
 })
 
-test('a data source that comes connected is let go, and the command ends', async () => {
+test('a data source that is already initialized is destroyed, so that the process ends', async () => {
   const { code, stderr } = await run('openapi', 'connected.js')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 }, 5000)
 
-test('options are those of a mount, and the document goes where it is wanted', async () => {
+test('the options of a mount are accepted, and the document is written to the given file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'resources-'))
   const output = join(folder, 'openapi.json')
   expect(await run('openapi', 'data-source.js', '--options', 'options.js', '-o', output)).toEqual({
@@ -90,7 +93,7 @@ test('options are those of a mount, and the document goes where it is wanted', a
   expect(text.endsWith('}\n')).toBe(true)
 })
 
-test('TypeScript without a package that compiles it: the message says what to do', async () => {
+test('without a TypeScript compiler the message says what to install', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'resources-'))
   writeFileSync(join(folder, 'data-source.ts'), 'export const dataSource: unknown = 1\n')
   const ended = await run('openapi', join(folder, 'data-source.ts'))

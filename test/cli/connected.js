@@ -3,7 +3,7 @@ const { entities } = require('../../sample/dist/entities')
 
 const dataSource = new DataSource({ type: 'better-sqlite3', database: ':memory:', entities })
 const { destroy } = dataSource
-// As the connections of a server do, it keeps the process until it is closed.
+// Keeps the process running until the data source is destroyed, as the connection of a database server does.
 const connection = setInterval(() => {}, 1000)
 dataSource.destroy = async () => {
   clearInterval(connection)

@@ -1,5 +1,5 @@
 const { DataSource } = require('typeorm')
 const { entities } = require('../../sample/dist/entities')
 
-// Where no database can be: a description needs none.
+// A path where no database can exist: the description is made without connecting.
 exports.dataSource = new DataSource({ type: 'better-sqlite3', database: '/no/such/folder/places.sqlite', entities })

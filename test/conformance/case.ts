@@ -1,47 +1,47 @@
 import type { SendOptions } from '../client'
 
-/** One request and what must come back. Requests that change something put it back in the same scenario. */
+/** One request and its expected response. Scenarios undo their own changes. */
 export interface Step extends SendOptions {
-  /** `GET /api/note/?score=5`; `{id}` stands for the `id` that the scenario's latest POST answered. */
+  /** `GET /api/note/?score=5`; `{id}` is replaced by the `id` in the response to the latest POST of the scenario. */
   readonly request: string
   readonly status: number
-  /** The ids of a list's objects, in this order. */
+  /** The ids of the records of a list, in this order. */
   readonly ids?: readonly (number | string)[]
-  /** Properties the JSON body has, among others. */
+  /** Properties of the JSON body, which may have others. */
   readonly has?: object
-  /** The whole JSON body. */
+  /** The complete JSON body. */
   readonly json?: unknown
-  /** The whole body as text. */
+  /** The complete body as text. */
   readonly text?: string
-  /** Headers, whole values, or `null` for absent. */
-  readonly answers?: Readonly<Record<string, string | null>>
-  /** The fields that the problem's `errors` name, in any order. */
-  readonly faults?: readonly string[]
-  /** Holds only where keys are numbers. */
+  /** Headers of the response with their complete values; `null` for an absent header. */
+  readonly responseHeaders?: Readonly<Record<string, string | null>>
+  /** The fields in the `errors` of the problem document, in any order. */
+  readonly errorFields?: readonly string[]
+  /** Whether the step can only be run where keys are numbers. */
   readonly numericKeys?: true
-  /** What the problem's `detail` says, among others. */
-  readonly says?: readonly string[]
+  /** Texts that the `detail` of the problem document contains. */
+  readonly detailParts?: readonly string[]
 }
 
-/** The 401 of the specification (Refusal by the access rule), byte for byte. */
-export const loginRequired: Pick<Step, 'status' | 'text' | 'answers'> = {
+/** The 401 response (specification: Refusal by the access rule), byte for byte. */
+export const loginRequired: Pick<Step, 'status' | 'text' | 'responseHeaders'> = {
   status: 401,
   text: 'Authentication failed',
-  answers: {
+  responseHeaders: {
     'WWW-Authenticate': 'Basic realm="Login Required"',
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Length': '21',
   },
 }
 
-/** One rule of the specification, shown by steps in order. */
+/** One rule of the specification and the steps that check it, in order. */
 export interface Scenario {
-  /** Headings of docs/specification.md, and what is shown of them: "Repeated parameters: a parameter given twice". */
+  /** Headings of docs/specification.md, a colon and the rule: "Repeated parameters: a parameter given twice". */
   readonly rule: string
   readonly steps: readonly Step[]
 }
 
-/** A table of single requests for one rule. */
+/** Makes one scenario with a single request of each step. */
 export function each(rule: string, steps: readonly Step[]): readonly Scenario[] {
   return steps.map((step) => ({
     rule: `${rule}: ${step.request}${step.as ? ` as ${step.as}` : ''}${bodyTitle(step.body)}`,
@@ -49,6 +49,7 @@ export function each(rule: string, steps: readonly Step[]): readonly Scenario[] 
   }))
 }
 
+/** Makes a scenario of several steps for one rule. */
 export function scenario(rule: string, ...steps: readonly Step[]): Scenario {
   return { rule, steps }
 }

@@ -1,7 +1,7 @@
 import { openWorld, type World } from '../world/world'
 import { testConformance } from './suite'
 
-/** The suite asks a world of `seed.ts`: its own, or the one that already answers at `CONFORMANCE_URL`. */
+/** The service that is tested: one of this process, or the one at `CONFORMANCE_URL`, whose database has the rows of `seed.ts`. */
 let world: World | undefined
 let url = process.env['CONFORMANCE_URL'] ?? ''
 

@@ -22,7 +22,7 @@ const tables = {
 
 /**
  * Declares a test for each scenario.
- * @param keys for a world whose keys are others: writes a step with them, and says whether all are numbers
+ * @param keys converts the keys in a step for entities with other keys, and says whether all keys are numbers
  */
 export function testConformance(
   url: () => string,
@@ -32,8 +32,8 @@ export function testConformance(
   },
 ): void {
   describe.each(Object.entries(tables))('%s', (_, scenarios: readonly Scenario[]) => {
-    const holding = scenarios.filter(({ steps }) => keys.areNumbers || !steps.some(({ numericKeys }) => numericKeys))
-    test.each(holding.map((scenario) => [scenario.rule, scenario] as const))('%s', async (_rule, { steps }) => {
+    const applicable = scenarios.filter(({ steps }) => keys.areNumbers || !steps.some(({ numericKeys }) => numericKeys))
+    test.each(applicable.map((scenario) => [scenario.rule, scenario] as const))('%s', async (_rule, { steps }) => {
       let id = ''
       for (const step of steps.map(keys.step)) {
         const request = step.request.replaceAll('{id}', id)
@@ -55,7 +55,7 @@ function check(request: string, step: Step, reply: Reply): void {
     const { objects } = reply.json() as { objects: readonly { id: unknown }[] }
     expect(objects.map((object) => object.id)).toEqual(step.ids)
   }
-  for (const [name, value] of Object.entries(step.answers ?? {})) {
+  for (const [name, value] of Object.entries(step.responseHeaders ?? {})) {
     expect({ [name]: reply.headers[name.toLowerCase()] ?? null }).toEqual({ [name]: value })
   }
   checkProblem(step, reply)
@@ -64,7 +64,7 @@ function check(request: string, step: Step, reply: Reply): void {
 
 /** Every refusal but the specified 401 is a problem document (specification: Error documents). */
 function checkProblem(step: Step, reply: Reply): void {
-  if (reply.status < 400 || reply.status === 401 || request404(reply) || reply.text === '') return
+  if (reply.status < 400 || reply.status === 401 || isKoa404(reply) || reply.text === '') return
   expect(reply.headers['content-type']).toBe('application/problem+json; charset=utf-8')
   const problem = reply.json() as {
     status: number
@@ -78,14 +78,14 @@ function checkProblem(step: Step, reply: Reply): void {
     type: expect.stringMatching(/^urn:/),
     title: expect.any(String),
   })
-  if (step.faults !== undefined) {
-    const faults = (problem.errors ?? []).map((fault) => fault.field)
-    expect(faults.toSorted()).toEqual([...step.faults].toSorted())
+  if (step.errorFields !== undefined) {
+    const fields = (problem.errors ?? []).map(({ field }) => field)
+    expect(fields.toSorted()).toEqual([...step.errorFields].toSorted())
   }
-  for (const words of step.says ?? []) expect(problem.detail).toContain(words)
+  for (const part of step.detailParts ?? []) expect(problem.detail).toContain(part)
 }
 
-/** Koa's own answer to a path that is not ours (specification: Paths). */
-function request404(reply: Reply): boolean {
+/** Koa's own response to a path that does not belong to the service (specification: Paths). */
+function isKoa404(reply: Reply): boolean {
   return reply.status === 404 && reply.text === 'Not Found'
 }

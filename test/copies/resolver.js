@@ -1,7 +1,7 @@
 const { resolve, sep } = require('node:path')
 
 const root = resolve(__dirname, '../..')
-/** The modules of the library. */
+/** Directory of the library's modules. */
 const source = resolve(root, 'src') + sep
 
 /**

@@ -4,46 +4,47 @@ import { atEnd, guardProcess } from './cleanup'
 import type { SourceOptions } from './site'
 import { until } from './time'
 
-/** How the site of a child process is to be. */
+/** Options of the site in a child process. */
 export interface ChildOptions {
   readonly source: SourceOptions
-  /** How long each request takes before it comes to us, in milliseconds. */
+  /** Milliseconds of delay before each request reaches the service. */
   readonly slow?: number
-  /** Given to `closeGracefully`, which SIGTERM calls. */
+  /** Options of `closeGracefully`, which SIGTERM calls. */
   readonly closing?: { readonly timeout?: number }
-  /** How many processes serve it by `node:cluster`. Default: the one. */
+  /** Number of worker processes (`node:cluster`). Default: no workers. */
   readonly workers?: number
 }
 
-/** What a child process says of itself. */
-export interface ChildNews {
+/** Message from a child process to its parent. */
+export interface ChildState {
   readonly url?: string
-  /** Requests that have come. */
+  /** Number of requests that have arrived. */
   readonly running?: number
   readonly closed?: { readonly isDone: boolean; readonly isInitialized: boolean }
 }
 
+/** A site in a child process. */
 export interface ChildSite {
   readonly url: string
-  /** The last of each kind. */
-  readonly news: ChildNews
-  /** What it has written to its error output. */
+  /** The latest value of each property. */
+  readonly news: ChildState
+  /** What the process has written to stderr. */
   readonly errors: () => string
   readonly pid: number | undefined
   readonly isUp: () => boolean
-  /** @returns how it ended: its exit code, or the signal */
+  /** Sends a signal. @returns the exit code, or the signal that ended the process */
   readonly end: (signal: NodeJS.Signals) => Promise<number | NodeJS.Signals | null>
 }
 
-/** Starts the site in a process of its own, which an unhandled rejection would end. */
+/** Starts the site in a child process, which an unhandled rejection would end. */
 export async function startChildSite(options: ChildOptions): Promise<ChildSite> {
   const child = fork(join(__dirname, 'child.ts'), [JSON.stringify(options)], {
     execArgv: ['--require', join(__dirname, 'register.js')],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   guardProcess(child)
-  const news: { -readonly [Name in keyof ChildNews]: ChildNews[Name] } = {}
-  child.on('message', (one: ChildNews) => Object.assign(news, one))
+  const news: { -readonly [Name in keyof ChildState]: ChildState[Name] } = {}
+  child.on('message', (one: ChildState) => Object.assign(news, one))
   let errors = ''
   child.stderr?.on('data', (chunk: Buffer) => {
     errors += chunk.toString()

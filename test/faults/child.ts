@@ -1,10 +1,10 @@
 import cluster from 'node:cluster'
 import { closeGracefully } from 'typeorm-resources'
-import type { ChildNews, ChildOptions } from './child-site'
+import type { ChildOptions, ChildState } from './child-site'
 import { createSource, serveSite } from './site'
 import { sleep } from './time'
 
-/** The site of these tests as a process of its own, which each answer names. It says its port, and how many requests it is at work on. */
+/** Runs the site in a child process. Each response names its process. The process reports its port and its number of running requests. */
 async function main({ source, slow = 0, closing }: ChildOptions): Promise<void> {
   const dataSource = await createSource(source).initialize()
   let running = 0
@@ -13,8 +13,8 @@ async function main({ source, slow = 0, closing }: ChildOptions): Promise<void> 
       app.use(async (context, next) => {
         const { path } = context
         context.set('X-Process', String(process.pid))
-        tellParent({ running: ++running })
-        // What hangs never comes to an end.
+        reportToParent({ running: ++running })
+        // Requests for this path never get a response.
         await (path === '/hang' ? new Promise(() => {}) : sleep(slow))
         await next()
       }),
@@ -24,21 +24,21 @@ async function main({ source, slow = 0, closing }: ChildOptions): Promise<void> 
       () => true,
       () => false,
     )
-    tellParent({ closed: { isDone, isInitialized: dataSource.isInitialized } })
+    reportToParent({ closed: { isDone, isInitialized: dataSource.isInitialized } })
   })
-  tellParent({ url: site.url })
+  reportToParent({ url: site.url })
 }
 
-function tellParent(news: ChildNews): void {
-  process.send?.(news)
+function reportToParent(state: ChildState): void {
+  process.send?.(state)
 }
 
-/** Processes that share a port; one that has ended is replaced. */
-function lead(workers: number): void {
+/** Starts worker processes that share a port, and replaces those that end. */
+function startWorkers(workers: number): void {
   cluster.on('exit', () => cluster.fork())
   let listening = 0
   cluster.on('listening', (_, { port }) => {
-    if (++listening === workers) tellParent({ url: `http://127.0.0.1:${port}` })
+    if (++listening === workers) reportToParent({ url: `http://127.0.0.1:${port}` })
   })
   for (let worker = 0; worker < workers; worker++) cluster.fork()
 }
@@ -47,10 +47,10 @@ const options: ChildOptions = JSON.parse(process.argv[2] ?? '{}')
 if (cluster.isWorker) {
   void main(options)
 } else {
-  // Without its parent it has no work to do.
+  // Exits when the parent process is gone.
   process.once('disconnect', () => process.exit(1))
-  // It ends when nothing is left to do, not when its parent does.
+  // The IPC channel does not keep the process running: it must exit when nothing is left to do.
   process.channel?.unref()
   if (options.workers === undefined) void main(options)
-  else lead(options.workers)
+  else startWorkers(options.workers)
 }

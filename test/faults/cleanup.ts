@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * What a test file has started and must end. The guard is a process of its own, so that servers do not outlive a run that was
- * killed either.
+ * Cleanup of what a test file has started.
+ * A separate process, the guard, also cleans up after a test run that was killed, so that no server outlives it.
  */
 const guard = spawn(process.execPath, [join(__dirname, 'guard.js')], {
   stdio: ['pipe', 'ignore', 'ignore'],
@@ -16,7 +16,7 @@ guard.unref()
 
 const works: (() => unknown)[] = []
 
-/** Does work when the tests of the file are done, the last first. */
+/** Registers work for the end of the test file. It is done in reverse order. */
 export function atEnd(work: () => unknown): void {
   works.push(work)
 }
@@ -33,12 +33,12 @@ function keep(what: string): () => void {
   return () => void guard.stdin.write(`-${what}\n`)
 }
 
-/** Names a process to the guard until it has ended. @param signal ends it, and lets it clear up if it must */
+/** Lets the guard end a process if the test run does not. @param signal the signal that ends it */
 export function guardProcess(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
   child.once('exit', keep(`process ${child.pid} ${signal}`))
 }
 
-/** An empty directory that is gone at the end. */
+/** Creates an empty directory, which is deleted at the end. */
 export function temporaryDirectory(owner?: { readonly uid: number; readonly gid: number }): string {
   const path = mkdtempSync(join(tmpdir(), 'resources-faults-'))
   const forget = keep(`directory ${path}`)
@@ -50,7 +50,7 @@ export function temporaryDirectory(owner?: { readonly uid: number; readonly gid:
   return path
 }
 
-/** Mounts a file system of this size, in bytes, in memory. @returns undefined where we may not */
+/** Mounts a file system of this size, in bytes, in memory. @returns undefined without the permission to mount */
 export function mountMemory(size: number): string | undefined {
   const path = temporaryDirectory()
   try {
@@ -66,7 +66,7 @@ export function mountMemory(size: number): string | undefined {
   return path
 }
 
-/** A process and its children, as Linux lists them. */
+/** The ids of a process and its child processes, as Linux lists them. */
 export function withChildren(pid: number): readonly number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
   return [pid, ...children.split(' ').filter(Boolean).map(Number)]

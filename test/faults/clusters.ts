@@ -8,50 +8,50 @@ import { atEnd, guardProcess, temporaryDirectory, withChildren } from './cleanup
 import { binary, type Owner, ownerNamed } from './programs'
 import { sleep } from './time'
 
-/** A connection outside of the site, with a session of its own. */
+/** A connection besides those of the site, with its own session. */
 interface Connection {
   readonly query: (sql: string) => Promise<readonly Record<string, unknown>[]>
   readonly close: () => Promise<void>
 }
 
-/** A database server of the test's own, on the loopback interface, which is gone with all its files at the end. */
+/** A database server of the test on the loopback interface. The server and its files are deleted at the end. */
 export interface Cluster {
   readonly name: 'PostgreSQL' | 'MariaDB'
-  /** What a data source needs to know of it. */
+  /** Options with which a data source connects to it. */
   readonly source: { readonly type: 'postgres' | 'mariadb'; readonly url: string }
   /** Resolves when the server accepts connections. */
   readonly start: () => Promise<void>
-  /** Ends it in its own quick way: connections are closed, what is not committed is rolled back. */
+  /** Shuts the server down fast: it closes all connections and rolls open transactions back. */
   readonly stop: () => Promise<void>
-  /** SIGKILL, as a crash. */
+  /** Kills the server with SIGKILL, as in a crash. */
   readonly kill: () => Promise<void>
-  /** Stops all its processes where they are: connections stay open and nothing answers. */
+  /** Stops all its processes with SIGSTOP: connections stay open, and nothing responds. */
   readonly freeze: () => void
   readonly thaw: () => void
-  /** Closes every connection but the one it does so by. */
+  /** Closes every other connection. */
   readonly terminate: () => Promise<void>
-  /** Does work while another session holds what this statement has locked, in a transaction that is committed behind it. */
+  /** Does work while another session holds the locks of this statement, in a transaction that is committed afterwards. */
   readonly whileLocked: <T>(sql: string, work: (query: Connection['query']) => Promise<T>) => Promise<T>
-  /** Runs a statement outside of the site. */
+  /** Runs a statement on a connection besides those of the site. */
   readonly query: Connection['query']
-  /** How many deadlocks it has resolved. */
+  /** Number of deadlocks that the server has resolved. */
   readonly deadlocks: () => Promise<number>
-  /** How many sessions wait for a lock. */
+  /** Number of sessions that wait for a lock. */
   readonly lockWaits: () => Promise<number>
 }
 
-/** What differs between the servers. */
+/** Differences between the servers. */
 interface Kind {
   readonly name: Cluster['name']
   readonly source: Cluster['source']
-  /** The database that is there from the first. */
+  /** The database that exists after installation. */
   readonly first: Cluster['source']
   readonly command: string
   readonly options: readonly string[]
   readonly owner: Owner
   readonly log: string
   readonly stopSignal: NodeJS.Signals
-  /** Ends it so quickly that its files are of no use any more, which at the end they need not be. */
+  /** Signal that ends the server at the end of the tests, when its files may become corrupt. */
   readonly endSignal: NodeJS.Signals
   readonly terminate: (connection: Connection) => Promise<void>
   readonly deadlocks: (connection: Connection) => Promise<number>
@@ -60,19 +60,19 @@ interface Kind {
 
 const run = promisify(execFile)
 
-/** @param settings as `deadlock_timeout=50ms` */
+/** Starts PostgreSQL. @param settings such as `deadlock_timeout=50ms` */
 export function startPostgres(settings: readonly string[] = []): Promise<Cluster> {
   const options = ['-U', 'test', '-A', 'trust', '-E', 'UTF8', '--no-locale']
   return startPostgresOn(['initdb', ...options], settings)
 }
 
-/** A server that replays what another writes, as it writes it, and is only read. */
+/** Starts a PostgreSQL standby, a read-only replica of another server. */
 export function startStandby(primary: Cluster, settings: readonly string[] = []): Promise<Cluster> {
   const options = ['-d', primary.source.url, '--write-recovery-conf', '--checkpoint=fast']
   return startPostgresOn(['pg_basebackup', ...options], settings)
 }
 
-/** @param making the command that makes its files, without their place */
+/** Starts PostgreSQL. @param making the command that creates its files, without the directory */
 async function startPostgresOn(making: readonly string[], settings: readonly string[]): Promise<Cluster> {
   const [maker = '', ...options] = making
   const owner = await ownerNamed('postgres', 'postgresql')
@@ -105,18 +105,18 @@ async function startPostgresOn(making: readonly string[], settings: readonly str
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
       )
     },
-    // Its statistics are behind by up to ten seconds.
+    // The statistics may be ten seconds old.
     deadlocks: async () => readFileSync(log, 'utf8').split('ERROR:  deadlock detected').length - 1,
     lockWaits: 'SELECT count(*) AS value FROM pg_locks WHERE NOT granted',
   })
 }
 
-/** @param settings as `innodb-lock-wait-timeout=1` */
+/** Starts MariaDB. @param settings such as `innodb-lock-wait-timeout=1` */
 export async function startMariadb(settings: readonly string[] = []): Promise<Cluster> {
   const owner = await ownerNamed('mysql', 'mariadb-server')
   const directory = temporaryDirectory(owner)
   const data = join(directory, 'data')
-  // Each that starts clears the directory for temporary files, of others too. Small files are quickly made.
+  // A starting server deletes temporary files of other servers in a shared directory. Small files are created quickly.
   const plain = ['--no-defaults', `--datadir=${data}`, `--tmpdir=${directory}`, '--innodb-log-file-size=8M']
   const options = [...plain, '--auth-root-authentication-method=normal', '--skip-test-db']
   await run(binary('mariadb-install-db', 'mariadb-server'), options, { ...owner, cwd: directory })
@@ -144,7 +144,7 @@ export async function startMariadb(settings: readonly string[] = []): Promise<Cl
     endSignal: 'SIGKILL',
     terminate: async ({ query }) => {
       const rows = await query('SELECT ID AS id FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID()')
-      // One that has just closed itself is no loss.
+      // A connection that has just been closed is ignored.
       for (const { id } of rows) await query(`KILL ${id}`).catch(() => {})
     },
     deadlocks: (connection) => readNumber(connection, statusSql('Innodb_deadlocks')),
@@ -204,7 +204,7 @@ async function startServer(kind: Kind): Promise<ChildProcess> {
 
 async function endServer(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const exited = new Promise((resolve) => server.once('exit', resolve))
-  // One that is frozen hears nothing.
+  // A stopped process does not receive other signals before SIGCONT.
   signalAll(server, 'SIGCONT')
   if (signal === 'SIGKILL') signalAll(server, signal)
   else server.kill(signal)
@@ -216,7 +216,7 @@ function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
     try {
       process.kill(one, signal)
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   }
 }
@@ -239,7 +239,7 @@ async function once<T>(source: Cluster['source'], work: (connection: Connection)
   }
 }
 
-/** The column `value` of a statement's one row. */
+/** The column `value` of the only row of a result. */
 async function readNumber({ query }: Connection, sql: string): Promise<number> {
   const [row] = await query(sql)
   return Number(row?.['value'])

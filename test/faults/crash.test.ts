@@ -4,44 +4,44 @@ import Database from 'better-sqlite3'
 import { send } from '../client'
 import { startChildSite } from './child-site'
 import { temporaryDirectory } from './cleanup'
-import { inOrder, Ledger } from './ledger'
+import { Ledger, noDifferences } from './ledger'
 import type { SourceOptions } from './site'
-import { byForm, tell } from './time'
+import { byForm, logFigures } from './time'
 
-/** How many writes are acknowledged before the site is killed, each time. */
-const enough = byForm({ short: 1_000, long: 10_000 })
+/** Number of acknowledged writes before the site is killed. */
+const writesBeforeKill = byForm({ short: 1_000, long: 10_000 })
 const clients = 20
 
-test(`kill -9 under ${enough} acknowledged writes on SQLite: none is lost, and the site comes back`, async () => {
+test(`kill -9 after ${writesBeforeKill} acknowledged writes on SQLite: none is lost, and the site starts again`, async () => {
   const database = join(temporaryDirectory(), 'site.sqlite')
-  // The process dies, not the machine: what the operating system has been given is kept.
+  // The process is killed, not the machine: what has been written to the operating system is kept.
   const source: SourceOptions = { type: 'better-sqlite3', database, enableWAL: true }
   const ledger = new Ledger()
   const site = await startChildSite({ source })
   await writeUntilKilled(site.url, ledger, () => void site.end('SIGKILL'))
   expect(site.errors()).toBe('')
 
-  const { stored, integrity } = look(database)
+  const { stored, integrity } = readDatabase(database)
   const started = performance.now()
   const again = await startChildSite({ source })
   expect((await send(again.url, 'GET /api/note/?limit=1')).status).toBe(200)
   const boot = Math.round(performance.now() - started)
   const audit = ledger.audit(stored)
-  tell('kill -9 of a site on SQLite', {
+  logFigures('kill -9 of a site on SQLite', {
     acknowledged: ledger.acknowledged.size,
     lost: audit.lost.length,
     'attempted and stored': stored.length - ledger.acknowledged.size,
     'first answer after ms': boot,
   })
-  expect(audit).toEqual(inOrder)
+  expect(audit).toEqual(noDifferences)
   expect(integrity).toEqual([{ integrity_check: 'ok' }])
-  expect(ledger.acknowledged.size).toBeGreaterThanOrEqual(enough)
+  expect(ledger.acknowledged.size).toBeGreaterThanOrEqual(writesBeforeKill)
   expect((await ledger.post(again.url, 'note', 'afterwards')).status).toBe(201)
-  // Most of it is Node.js that reads the tests' TypeScript, on a machine with other work.
+  // Most of the time Node.js loads the TypeScript of the tests, on a busy machine.
   expect(boot).toBeLessThan(5_000)
 }, 120_000)
 
-/** Writes over connections that are kept, until there is enough and every one of them breaks. */
+/** Writes on keep-alive connections until the site is killed and all connections are closed. */
 async function writeUntilKilled(url: string, ledger: Ledger, kill: () => void): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
   const write = async (client: number): Promise<void> => {
@@ -52,14 +52,14 @@ async function writeUntilKilled(url: string, ledger: Ledger, kill: () => void): 
       const status = await post(agent, `${url}/api/${resource}/`, { tag }).catch(() => undefined)
       if (status === undefined) return
       ledger.note(tag, status)
-      if (ledger.acknowledged.size === enough) kill()
+      if (ledger.acknowledged.size === writesBeforeKill) kill()
     }
   }
   await Promise.all(Array.from({ length: clients }, (_, client) => write(client)))
   agent.destroy()
 }
 
-/** An answer counts from its first line: it is then that the client believes it. */
+/** Sends a POST. The status line of the response counts as the acknowledgement. */
 function post(agent: Agent, url: string, body: object): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { 'Content-Type': 'application/json' }
@@ -72,8 +72,8 @@ function post(agent: Agent, url: string, body: object): Promise<number> {
   })
 }
 
-/** What is in the file, without the site. */
-function look(database: string): { readonly stored: readonly string[]; readonly integrity: unknown } {
+/** Reads the file without the site. */
+function readDatabase(database: string): { readonly stored: readonly string[]; readonly integrity: unknown } {
   const file = new Database(database)
   const rows = file.prepare('SELECT tag FROM note UNION ALL SELECT tag FROM memo').all() as { tag: string }[]
   const integrity = file.pragma('integrity_check')

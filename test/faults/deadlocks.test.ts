@@ -3,9 +3,9 @@ import type { Reply } from '../client'
 import { atEnd } from './cleanup'
 import { type Cluster, startMariadb, startPostgres } from './clusters'
 import { Counter, Entry, Season } from './entities'
-import { inOrder, inWords, isUnavailable, Ledger } from './ledger'
+import { describeReply, isUnavailable, Ledger, noDifferences } from './ledger'
 import { openSite, type Site } from './site'
-import { byForm, tell, until } from './time'
+import { byForm, logFigures, until } from './time'
 
 const posts = byForm({ short: 40, long: 400 })
 const parallel = 40
@@ -14,18 +14,18 @@ describe.each([
   {
     name: 'PostgreSQL',
     start: () => startPostgres(['deadlock_timeout=50ms']),
-    // Who looks for a deadlock and finds one is given up: the site, and not the other session, which looks much later.
+    // PostgreSQL aborts the transaction that first checks for a deadlock: that of the site, since the other session checks much later.
     yielding: "SET deadlock_timeout = '1min'",
     extra: { options: '-c deadlock_timeout=1s' },
   },
   {
     name: 'MariaDB',
     start: () => startMariadb(),
-    // The one that has changed less is given up.
+    // MariaDB aborts the transaction that has changed fewer rows.
     yielding: 'UPDATE season SET name = upper(name)',
     extra: {},
   },
-])('$name', ({ name, start, yielding, extra: patient }) => {
+])('$name', ({ name, start, yielding, extra: slowCheck }) => {
   let cluster: Cluster
   beforeAll(async () => {
     cluster = await start()
@@ -38,7 +38,7 @@ describe.each([
     return site
   }
 
-  test(`${posts} posts that lock in opposite orders are stored with all that belongs to them, or 503`, async () => {
+  test(`of ${posts} posts that lock rows in opposite orders, each is stored completely or responds with 503`, async () => {
     const { dataSource, url } = await open({})
     const ledger = new Ledger()
     const post = (index: number): Promise<Reply> =>
@@ -51,42 +51,45 @@ describe.each([
 
     const deadlocks = await cluster.deadlocks()
     const stored = await entriesOf(dataSource)
-    tell(`deadlocks, ${name}`, {
+    logFigures(`deadlocks, ${name}`, {
       deadlocks,
       acknowledged: ledger.acknowledged.size,
       'answered 503': ledger.failed.size,
       lost: ledger.audit(stored).lost.length,
     })
-    expect(replies.filter((reply) => reply.status !== 201 && !isUnavailable(reply)).map(inWords)).toEqual([])
-    expect(ledger.audit(stored)).toEqual(inOrder)
-    // The server was there all the time: it knows of each what became of it.
+    expect(replies.filter((reply) => reply.status !== 201 && !isUnavailable(reply)).map(describeReply)).toEqual([])
+    expect(ledger.audit(stored)).toEqual(noDifferences)
+    // The server was available all the time, so that the result of each transaction is known.
     expect(ledger.failedButStored(stored)).toEqual([])
     expect(await countersOf(dataSource)).toEqual([stored.length, stored.length])
     expect(ledger.acknowledged.size).toBeGreaterThan(0)
-    // Else nothing was shown.
+    // Otherwise the test would check nothing.
     expect(deadlocks).toBeGreaterThan(0)
   }, 60_000)
 
-  test('a post that was given up for a deadlock is tried once more as a whole', async () => {
-    const { dataSource, url } = await open(patient)
+  test('a post that is aborted by a deadlock is tried once more, as a whole', async () => {
+    const { dataSource, url } = await open(slowCheck)
     await dataSource.getRepository(Season).insert(Array.from({ length: 100 }, (_, index) => ({ name: `s${index}` })))
     const deadlocks = await cluster.deadlocks()
     const ledger = new Ledger()
     let posting: Promise<Reply> | undefined
     await cluster.whileLocked(yielding, async (query) => {
       await query('UPDATE counter SET value = value + 10 WHERE id = 2')
-      posting = ledger.post(url, 'entry', 'again', { counters: '1,2' })
-      await until('it holds the first counter, and waits for the second', async () => (await cluster.lockWaits()) > 0)
+      posting = ledger.post(url, 'entry', 'retried', { counters: '1,2' })
+      await until(
+        'the post has locked the first counter, and waits for the second',
+        async () => (await cluster.lockWaits()) > 0,
+      )
       await query('UPDATE counter SET value = value + 10 WHERE id = 1')
     })
     expect((await posting)?.status).toBe(201)
     expect(await cluster.deadlocks()).toBe(deadlocks + 1)
-    expect(await entriesOf(dataSource)).toEqual(['again'])
+    expect(await entriesOf(dataSource)).toEqual(['retried'])
     expect(await countersOf(dataSource)).toEqual([11, 11])
   })
 })
 
-test('a post that could not be serialized is tried once more as a whole', async () => {
+test('a post that fails with a serialization failure is tried once more, as a whole', async () => {
   const cluster = await startPostgres(['default_transaction_isolation=repeatable read'])
   const { dataSource, url, close } = await openSite({ source: cluster.source })
   atEnd(close)
@@ -94,11 +97,11 @@ test('a post that could not be serialized is tried once more as a whole', async 
   const ledger = new Ledger()
   let posting: Promise<Reply> | undefined
   await cluster.whileLocked('UPDATE counter SET value = value + 10 WHERE id = 1', async () => {
-    posting = ledger.post(url, 'entry', 'again', { counters: '1' })
-    await until('it waits for the counter', async () => (await cluster.lockWaits()) > 0)
+    posting = ledger.post(url, 'entry', 'retried', { counters: '1' })
+    await until('the post waits for the counter', async () => (await cluster.lockWaits()) > 0)
   })
   expect((await posting)?.status).toBe(201)
-  expect(await entriesOf(dataSource)).toEqual(['again'])
+  expect(await entriesOf(dataSource)).toEqual(['retried'])
   expect(await countersOf(dataSource)).toEqual([11])
 })
 

@@ -1,3 +1,5 @@
+import { permitAll } from '../support/access'
+import { unhashed } from '../support/unhashed'
 import 'reflect-metadata'
 import {
   Column,
@@ -10,34 +12,33 @@ import {
   PrimaryGeneratedColumn,
   type UpdateEvent,
 } from 'typeorm'
-import { anonymous, Resource, type Rule, UserAccount } from 'typeorm-resources'
+import { Resource, UserAccount } from 'typeorm-resources'
 import { sleep } from './time'
 
-/** Lets everybody do everything: no login takes a connection. */
-const open: Rule = () => anonymous
+/** Permits every request without a login, so that no statement reads the user. */
 
-/** Its tag is the client's own, so that what was asked for can be told from what is stored. Written by one statement. */
+/** Has a unique tag that the client chooses, by which requests and stored rows are compared. Written with one statement. */
 @Entity()
-@Resource({ auth: open })
+@Resource({ auth: permitAll })
 export class Note {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 60, unique: true }) tag!: string
   @Column({ default: 0 }) score!: number
 }
 
-/** As a note, with a subscriber: written in a transaction with it. */
+/** As `Note`, with a subscriber: its writes are in a transaction with the subscriber's. */
 @Entity()
-@Resource({ auth: open })
+@Resource({ auth: permitAll })
 export class Memo {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 60, unique: true }) tag!: string
   @Column({ default: 0 }) score!: number
 }
 
-/** How long the subscriber is at work on a memo that is tagged `slow`, in milliseconds. */
-export const slowness = 400
+/** Duration of the subscriber for a memo that is tagged `slow`, in milliseconds. */
+export const slowSubscriberMs = 400
 
-/** Takes its time, and does not want what is tagged `veto`: half of it before it is written, half of it after. */
+/** Awaits something, and throws for memos that are tagged `veto`: for half of them before the write, for half after it. */
 @EventSubscriber()
 export class MemoSubscriber implements EntitySubscriberInterface<Memo> {
   listenTo(): typeof Memo {
@@ -50,28 +51,29 @@ export class MemoSubscriber implements EntitySubscriberInterface<Memo> {
   }
 
   async afterInsert({ entity }: InsertEvent<Memo>): Promise<void> {
-    await sleep(entity.tag === 'slow' ? slowness : Math.random() * 4)
+    await sleep(entity.tag === 'slow' ? slowSubscriberMs : Math.random() * 4)
     if (entity.tag.startsWith('veto-after')) throw new Error('no such memo, please')
   }
 }
 
-/** What the entries are counted by. */
+/** Counts the entries. */
 @Entity()
 export class Counter {
   @PrimaryColumn() id!: number
   @Column({ default: 0 }) value!: number
 }
 
-/** Counted twice, one half of them in the other order than the other half: what databases resolve by a deadlock. */
+/** Increments counters in the order that the client gives. Opposite orders cause deadlocks. */
 @Entity()
-@Resource({ auth: open })
+@Resource({ auth: permitAll })
 export class Entry {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 60, unique: true }) tag!: string
-  /** The counters, as `1,2`. */
+  /** The ids of the counters: `1,2`. */
   @Column({ length: 20 }) counters!: string
 }
 
+/** Increments the counters of a new entry. */
 @EventSubscriber()
 export class EntrySubscriber implements EntitySubscriberInterface<Entry> {
   listenTo(): typeof Entry {
@@ -86,7 +88,7 @@ export class EntrySubscriber implements EntitySubscriberInterface<Entry> {
   }
 }
 
-/** Nobody may write it. */
+/** Cannot be written. */
 @Entity()
 @Resource()
 export class Season {
@@ -94,16 +96,16 @@ export class Season {
   @Column({ length: 20 }) name!: string
 }
 
-/** A password costs nothing here: what is measured is not its hash. */
+/** Its password is not hashed, to save time. */
 @Entity()
-@UserAccount({ hash: (plain) => plain, verify: (plain, stored) => plain === stored })
+@UserAccount(unhashed)
 export class Account {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 40, unique: true }) username!: string
   @Column() password!: string
 }
 
-/** Belongs to somebody. Written by one statement. */
+/** Has an owner. Written with one statement. */
 @Entity()
 @Resource({ ownerField: 'owner' })
 export class Page {
@@ -112,7 +114,7 @@ export class Page {
   @ManyToOne(() => Account, { nullable: false }) owner!: Account
 }
 
-/** Belongs to somebody, with a subscriber: written in a transaction with it. */
+/** Has an owner and a subscriber: its writes are in a transaction with the subscriber's. */
 @Entity()
 @Resource({ ownerField: 'owner' })
 export class Sheet {
@@ -121,6 +123,7 @@ export class Sheet {
   @ManyToOne(() => Account, { nullable: false }) owner!: Account
 }
 
+/** Lets sheets be written in a transaction. */
 @EventSubscriber()
 export class SheetSubscriber implements EntitySubscriberInterface<Sheet> {
   listenTo(): typeof Sheet {

@@ -3,9 +3,9 @@ const { readFileSync, rmSync } = require('node:fs')
 const { createInterface } = require('node:readline')
 
 /**
- * Clears up behind a test file that has come to no end of its own: killed, out of memory, its worker gone. It reads what there
- * is (`process 12 SIGKILL`, `mount /tmp/x`, `directory /tmp/x`, with `-` before what is gone), and ends what is left when its
- * input does.
+ * Process that cleans up after a test file that could not do so itself: it was killed, ran out of memory, or lost its worker.
+ * It reads from stdin what exists (`process 12 SIGKILL`, `mount /tmp/x`, `directory /tmp/x`, with `-` in front of what is gone), and
+ * removes the rest when stdin ends.
  */
 const kept = new Set()
 
@@ -18,7 +18,7 @@ async function clearUp() {
     .map((line) => line.split(' '))
     .map(([pid, signal]) => ({ tree: treeOf(Number(pid)), signal }))
   for (const { tree, signal } of trees) {
-    // One that is frozen hears nothing.
+    // A stopped process does not receive other signals before SIGCONT.
     for (const pid of tree) attempt(() => process.kill(pid, 'SIGCONT'))
     attempt(() => process.kill(tree[0], signal))
   }
@@ -28,18 +28,18 @@ async function clearUp() {
   for (const path of named('directory')) attempt(() => rmSync(path, { recursive: true, force: true, maxRetries: 5 }))
 }
 
-/** What follows the kind in its lines. */
+/** The values of a kind of line. */
 function named(kind) {
   return [...kept].filter((line) => line.startsWith(`${kind} `)).map((line) => line.slice(kind.length + 1))
 }
 
-/** A process and its children. */
+/** The ids of a process and its child processes. */
 function treeOf(pid) {
   const children = attempt(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')) ?? ''
   return [pid, ...children.split(' ').filter(Boolean).map(Number)]
 }
 
-/** What is gone already needs no end. */
+/** Ignores errors: what does not exist any more needs no cleanup. */
 function attempt(work) {
   try {
     return work()

@@ -1,27 +1,28 @@
 import { type Reply, send } from '../client'
 
-/** What does not fit between what was said and what is stored; in a database in order each is empty. */
+/** Differences between the responses and the stored records; all are empty if no write was lost or repeated. */
 export interface Audit {
-  /** Acknowledged, and not stored. */
+  /** Tags of records that were acknowledged, but are not stored. */
   readonly lost: readonly string[]
-  /** Refused as the client's fault, and stored. */
+  /** Tags of records that were refused with 4xx, but are stored. */
   readonly refusedButStored: readonly string[]
-  /** Never asked for, and stored. */
+  /** Tags of stored records that were never requested. */
   readonly unattempted: readonly string[]
 }
 
-export const inOrder: Audit = { lost: [], refusedButStored: [], unattempted: [] }
+/** The audit of a database that agrees with all responses. */
+export const noDifferences: Audit = { lost: [], refusedButStored: [], unattempted: [] }
 
-/** The books of what clients asked for, by tag, and of what they were told. */
+/** Record of all requested writes, by tag, and of their responses. */
 export class Ledger {
   readonly attempted = new Set<string>()
   readonly acknowledged = new Set<string>()
-  /** 4xx */
+  /** Requests with a 4xx response. */
   readonly refused = new Set<string>()
-  /** 5xx; of some that went wrong with their connection nobody knows whether they are stored. */
+  /** Requests with a 5xx response. After a broken connection it is unknown whether their records are stored. */
   readonly failed = new Set<string>()
 
-  /** Posts a record with a tag of its own. */
+  /** Posts a record with a unique tag. */
   async post(url: string, resource: string, tag: string, values: object = {}): Promise<Reply> {
     this.attempted.add(tag)
     const reply = await send(url, `POST /api/${resource}/`, { body: { tag, ...values } })
@@ -45,20 +46,20 @@ export class Ledger {
     }
   }
 
-  /** Answered by 5xx, and stored. */
+  /** Tags of records with a 5xx response that are stored. */
   failedButStored(stored: readonly string[]): readonly string[] {
     return stored.filter((tag) => this.failed.has(tag))
   }
 }
 
-/** Whether an answer is the 503 of the contract, which says when to come again. */
+/** Whether a response is the documented 503, with the header `Retry-After`. */
 export function isUnavailable({ status, headers, text }: Reply): boolean {
   const isProblem = headers['content-type']?.startsWith('application/problem+json') ?? false
-  const mayComeAgain = /^[1-9]\d*$/.test(headers['retry-after'] ?? '')
-  return status === 503 && isProblem && mayComeAgain && text.includes('"urn:typeorm-resources:unavailable"')
+  const hasRetryAfter = /^[1-9]\d*$/.test(headers['retry-after'] ?? '')
+  return status === 503 && isProblem && hasRetryAfter && text.includes('"urn:typeorm-resources:unavailable"')
 }
 
-/** An answer in one line, for what should have been another. */
-export function inWords({ status, headers, text }: Reply): string {
+/** A response as one line, for messages of assertions. */
+export function describeReply({ status, headers, text }: Reply): string {
   return `${status} Retry-After ${headers['retry-after'] ?? 'missing'} ${text.slice(0, 300)}`
 }

@@ -1,24 +1,25 @@
 import type { DataSource } from 'typeorm'
 import { send } from '../client'
 import { Memo, Note } from './entities'
-import { inWords, Ledger } from './ledger'
+import { describeReply, Ledger } from './ledger'
 import type { Site } from './site'
 import { sleep } from './time'
 
-/** How many posts there are, of which every third is refused, and how many transactions of the application's own. */
+/** Number of posts, every third of which is refused, and of transactions of the application. */
 export const posts = 200
 const transactions = 40
 
+/** Result of a mixed load. */
 export interface Outcome {
   readonly ledger: Ledger
   readonly stored: readonly string[]
-  /** What readers saw of transactions that were rolled back. */
+  /** Tags of rolled back transactions that readers have seen. */
   readonly dirty: readonly string[]
 }
 
 /**
- * Posts in parallel, beside transactions of the application on the same data source, and counts.
- * @param spread how long after the first the last of them starts, in milliseconds
+ * Sends posts in parallel with transactions of the application on the same data source.
+ * @param spread time between the start of the first and the last of them, in milliseconds
  */
 export async function mixedLoad(site: Site, spread: number): Promise<Outcome> {
   const ledger = new Ledger()
@@ -34,7 +35,7 @@ export async function mixedLoad(site: Site, spread: number): Promise<Outcome> {
   return { ledger, stored: await storedTags(site.dataSource), dirty: await watch.stop() }
 }
 
-/** One third right, one third refused, one third half right, half rejected by the subscriber. */
+/** Posts a valid record, an invalid one, or one of which the subscriber rejects half. */
 async function postOne({ url }: Site, ledger: Ledger, index: number, spread: number): Promise<void> {
   await sleep(Math.random() * spread)
   const resource = index % 2 === 0 ? 'note' : 'memo'
@@ -43,10 +44,10 @@ async function postOne({ url }: Site, ledger: Ledger, index: number, spread: num
   const veto = index % 4 === 3 ? 'veto-before' : 'veto-after'
   const tag = `${third === 2 && resource === 'memo' ? veto : 'post'}-${index}`
   const reply = await ledger.post(url, resource, tag, values)
-  if (third === 1 && reply.status !== 400) throw new Error(inWords(reply))
+  if (third === 1 && reply.status !== 400) throw new Error(describeReply(reply))
 }
 
-/** A transaction as applications have them, which awaits what is not the database; every third is rolled back. */
+/** Runs a transaction that awaits something besides the database, as in applications; every third is rolled back. */
 async function transactOne(dataSource: DataSource, ledger: Ledger, index: number, spread: number): Promise<void> {
   await sleep(Math.random() * spread)
   const isUndone = index % 3 === 2
@@ -65,7 +66,7 @@ async function transactOne(dataSource: DataSource, ledger: Ledger, index: number
   for (const tag of tags) ledger.note(tag, status)
 }
 
-/** Reads all the time, and keeps what it sees of transactions that are rolled back. */
+/** Reads continuously, and collects the tags of transactions that are rolled back. */
 function watchForDirtyReads({ url }: Site): { readonly stop: () => Promise<readonly string[]> } {
   const seen = new Set<string>()
   let isOver = false
@@ -87,6 +88,7 @@ function watchForDirtyReads({ url }: Site): { readonly stop: () => Promise<reado
   }
 }
 
+/** Reads the tags of all notes and memos. */
 export async function storedTags(dataSource: DataSource): Promise<readonly string[]> {
   const rows = await Promise.all([dataSource.getRepository(Note).find(), dataSource.getRepository(Memo).find()])
   return rows.flat().map(({ tag }) => tag)

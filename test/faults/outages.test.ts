@@ -3,18 +3,18 @@ import type { Socket } from 'node:net'
 import { send } from '../client'
 import { atEnd } from './cleanup'
 import { type Cluster, startMariadb, startPostgres } from './clusters'
-import { Season, slowness } from './entities'
-import { inOrder, inWords, isUnavailable, Ledger } from './ledger'
+import { Season, slowSubscriberMs } from './entities'
+import { describeReply, isUnavailable, Ledger, noDifferences } from './ledger'
 import { storedTags } from './mixed-load'
 import { openSite, type Site } from './site'
-import { byForm, sleep, tell, until } from './time'
+import { byForm, logFigures, sleep, until } from './time'
 import { firstSuccess, startTraffic } from './traffic'
 
-/** How long clients ask before and after. */
-const calm = byForm({ short: 300, long: 1_500 })
-const frozen = byForm({ short: 1_500, long: 4_000 })
+/** Milliseconds of requests before and after the outage. */
+const undisturbedMs = byForm({ short: 300, long: 1_500 })
+const frozenMs = byForm({ short: 1_500, long: 4_000 })
 
-/** What happens to a server; resolves when it accepts connections again. */
+/** What happens to the server; resolves when it accepts connections again. */
 const outages: readonly { readonly what: string; readonly happen: (cluster: Cluster) => Promise<void> }[] = [
   {
     what: 'restarted',
@@ -33,7 +33,7 @@ const outages: readonly { readonly what: string; readonly happen: (cluster: Clus
     },
   },
   {
-    what: 'parted from its connections ten times',
+    what: 'disconnected from all clients ten times',
     happen: async (cluster) => {
       for (let time = 0; time < 10; time++) {
         await cluster.terminate()
@@ -42,10 +42,10 @@ const outages: readonly { readonly what: string; readonly happen: (cluster: Clus
     },
   },
   {
-    what: `frozen for ${frozen} ms`,
+    what: `frozen for ${frozenMs} ms`,
     happen: async (cluster) => {
       cluster.freeze()
-      await sleep(frozen)
+      await sleep(frozenMs)
       cluster.thaw()
     },
   },
@@ -65,19 +65,19 @@ describe.each([
   }, 60_000)
 
   test.each(outages)(
-    '$what under 20 clients: success, or 503 with Retry-After, and nothing is lost',
+    '$what under 20 clients: requests succeed or get 503 with Retry-After, and no acknowledged write is lost',
     async ({ what, happen }) => {
       const { dataSource } = site
       await dataSource.query('DELETE FROM note')
       await dataSource.query('DELETE FROM memo')
       const traffic = startTraffic(site.url)
-      await sleep(calm)
+      await sleep(undisturbedMs)
       let accepted: number
       try {
         await until('a write is acknowledged', () => traffic.ledger.acknowledged.size > 0)
         await happen(cluster)
         accepted = performance.now()
-        await sleep(Math.max(calm, 1_000))
+        await sleep(Math.max(undisturbedMs, 1_000))
       } finally {
         await traffic.stop()
       }
@@ -85,7 +85,7 @@ describe.each([
       const stored = await storedTags(dataSource)
       const read = firstSuccess(traffic, 'read', accepted)
       const write = firstSuccess(traffic, 'write', accepted)
-      tell(`${name} ${what}`, {
+      logFigures(`${name} ${what}`, {
         acknowledged: ledger.acknowledged.size,
         lost: ledger.audit(stored).lost.length,
         'answered 503': traffic.answered.filter(({ status }) => status === 503).length,
@@ -93,32 +93,33 @@ describe.each([
         'first read after ms': read,
         'first write after ms': write,
       })
-      // What surprises is alike, mostly: a few say it, with what the application was told.
-      const told = surprises.length === 0 ? [] : messagesOf(site.faults)
-      expect([...surprises.slice(0, 5), ...told]).toEqual([])
-      expect(ledger.audit(stored)).toEqual(inOrder)
+      // Most unexpected responses are alike: some of them are printed, with the errors that the application received.
+      const logged = surprises.length === 0 ? [] : messagesOf(site.faults)
+      expect([...surprises.slice(0, 5), ...logged]).toEqual([])
+      expect(ledger.audit(stored)).toEqual(noDifferences)
       expect(Math.max(read, write)).toBeLessThan(3_000)
     },
     60_000,
   )
 
-  test('a connection that breaks as it is made ends neither the process nor the site', async () => {
+  test('a connection that breaks while it is opened ends neither the process nor the site', async () => {
     const { dataSource, url } = site
-    // As when the server's farewell comes in one piece with its welcome; only pg's pool tells of new connections.
+    // As if the server's greeting and the message that it shuts down arrived in one packet; only pg's pool emits an event for a new
+    // connection.
     const { master } = dataSource.driver as { master?: EventEmitter }
-    let heard: boolean | undefined
-    // Behind pg, and before the promise that TypeORM waits for.
-    const farewell = (client: EventEmitter): void =>
+    let wasEmitted: boolean | undefined
+    // Emitted after pg's own listeners were called and before TypeORM's promise is resolved.
+    const emitShutdown = (client: EventEmitter): void =>
       process.nextTick(() => {
-        heard = client.emit('error', new Error('terminating connection'))
+        wasEmitted = client.emit('error', new Error('terminating connection'))
       })
-    master?.once('connect', farewell)
+    master?.once('connect', emitShutdown)
     await cluster.terminate()
-    await until('the site reads', async () => (await send(url, 'GET /api/season/1/')).status === 200)
-    expect(heard).toBe(master === undefined ? undefined : true)
+    await until('a read succeeds', async () => (await send(url, 'GET /api/season/1/')).status === 200)
+    expect(wasEmitted).toBe(master === undefined ? undefined : true)
   })
 
-  test('a connection that breaks before its first statement holds no request up', async () => {
+  test('a connection that breaks before its first statement does not block requests', async () => {
     const { dataSource, url } = site
     const { master } = dataSource.driver as { master?: EventEmitter }
     let broken = 0
@@ -134,17 +135,19 @@ describe.each([
       master?.off('connect', breakConnection)
     }
     if (master !== undefined) expect(broken).toBeGreaterThan(0)
-    await until('the site reads', async () => (await send(url, 'GET /api/season/1/')).status === 200)
+    await until('a read succeeds', async () => (await send(url, 'GET /api/season/1/')).status === 200)
   })
 
-  test('a connection that breaks between two statements of a transaction: 503, and nothing of it is stored', async () => {
+  test('when a connection breaks between two statements of a transaction, the response is 503 and nothing is stored', async () => {
     const ledger = new Ledger()
     const posting = ledger.post(site.url, 'memo', 'slow')
-    // The record is written, and the subscriber at work.
-    await sleep(slowness / 2)
+    // The record is written, and the subscriber is running.
+    await sleep(slowSubscriberMs / 2)
     await cluster.terminate()
     const reply = await posting
-    expect(isUnavailable(reply) ? 'unavailable' : [inWords(reply), ...messagesOf(site.faults)]).toBe('unavailable')
+    expect(isUnavailable(reply) ? 'unavailable' : [describeReply(reply), ...messagesOf(site.faults)]).toBe(
+      'unavailable',
+    )
     expect(await storedTags(site.dataSource)).not.toContain('slow')
     expect((await ledger.post(site.url, 'memo', 'slow')).status).toBe(201)
   })

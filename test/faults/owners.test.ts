@@ -3,22 +3,22 @@ import { type Reply, send } from '../client'
 import { atEnd } from './cleanup'
 import { startMariadb, startPostgres } from './clusters'
 import { Account, Page, Sheet } from './entities'
-import { inWords } from './ledger'
+import { describeReply } from './ledger'
 import { openSite, type Site, type SourceOptions } from './site'
-import { byForm, sleep, tell } from './time'
+import { byForm, logFigures, sleep } from './time'
 
 const rounds = byForm({ short: 50, long: 1_000 })
-/** That many rounds at a time, each with a record of its own. */
+/** Number of rounds that run at the same time, each with its own record. */
 const parallel = 10
 
 type Owned = Page | Sheet
 
-/** How the old owner's write and the record look after a round. */
+/** Result of a round: the response to the old owner's write, and the record afterwards. */
 interface Round {
   readonly status: number
-  /** Undefined when it is gone. */
+  /** Undefined if the record was deleted. */
   readonly title: string | undefined
-  /** Whether the change of the owner found the record. */
+  /** Whether the UPDATE that changes the owner found the record. */
   readonly isMoved: boolean
   readonly reply: Reply
 }
@@ -40,13 +40,13 @@ describe.each([
     { resource: 'page', entity: Page },
     { resource: 'sheet', entity: Sheet },
   ])(
-    `${rounds} changes of a $resource's owner against a PUT of the old one: it never comes behind the change`,
+    `${rounds} changes of a $resource's owner against a PUT of the old one: it is never stored after the change`,
     async ({ resource, entity }) => {
       const put = (id: number): Promise<Reply> =>
         send(site.url, `PUT /api/${resource}/${id}/`, { as: 'old', body: { title: 'of the old owner' } })
       const outcomes = await race(site, entity, put)
-      tellRaces(`PUT of a ${resource} against a change of owner, ${name}`, outcomes)
-      // The change sets the title too: a write that was before it is under it, and one that is to be seen came behind.
+      logRaces(`PUT of a ${resource} against a change of owner, ${name}`, outcomes)
+      // The change of owner also sets the title. A PUT before it is overwritten; another title shows a PUT that was stored after it.
       expect(outcomes.filter(({ title }) => title !== 'moved')).toEqual([])
       expect(unexpected(outcomes, [200, 403, 404])).toEqual([])
       expectBoth(outcomes)
@@ -58,11 +58,11 @@ describe.each([
     { resource: 'page', entity: Page },
     { resource: 'sheet', entity: Sheet },
   ])(
-    `${rounds} changes of a $resource's owner against a DELETE of the old one: what has changed hands stays`,
+    `${rounds} changes of a $resource's owner against a DELETE of the old one: a record of the new owner is not deleted`,
     async ({ resource, entity }) => {
       const remove = (id: number): Promise<Reply> => send(site.url, `DELETE /api/${resource}/${id}/`, { as: 'old' })
       const outcomes = await race(site, entity, remove)
-      tellRaces(`DELETE of a ${resource} against a change of owner, ${name}`, outcomes)
+      logRaces(`DELETE of a ${resource} against a change of owner, ${name}`, outcomes)
       expect(outcomes.filter(({ title, isMoved }) => isMoved !== (title === 'moved'))).toEqual([])
       expect(outcomes.filter(({ status, isMoved }) => isMoved === (status === 204))).toEqual([])
       expect(unexpected(outcomes, [204, 403, 404])).toEqual([])
@@ -80,12 +80,12 @@ async function race(
   const some = (delay: number): Promise<readonly Round[]> =>
     Promise.all(Array.from({ length: parallel }, () => raceOnce(site, entity, write, Math.random() * delay)))
   const outcomes: Round[] = []
-  // The change is to come before, in the middle of and behind the write: as often one as the other is first.
+  // The change of owner should run before, during and after the write: the delay is adapted so that each is first equally often.
   let delay = 60
   while (outcomes.length < rounds) {
     const last = await some(delay)
     outcomes.push(...last)
-    // On a busy machine a write takes long.
+    // On a busy machine a write takes longer.
     delay *= last.filter(({ status }) => status < 300).length > parallel / 2 ? 0.6 : 1.8
   }
   return outcomes
@@ -112,20 +112,20 @@ async function raceOnce(
 }
 
 function unexpected(outcomes: readonly Round[], statuses: readonly number[]): readonly string[] {
-  return outcomes.filter(({ status }) => !statuses.includes(status)).map(({ reply }) => inWords(reply))
+  return outcomes.filter(({ status }) => !statuses.includes(status)).map(({ reply }) => describeReply(reply))
 }
 
-/** A race that one always wins shows nothing. */
+/** Fails if one side always won, since the test would check nothing. */
 function expectBoth(outcomes: readonly Round[]): void {
   const written = outcomes.filter(({ status }) => status < 300).length
   expect(written).toBeGreaterThan(0)
   expect(written).toBeLessThan(outcomes.length)
 }
 
-function tellRaces(what: string, outcomes: readonly Round[]): void {
+function logRaces(what: string, outcomes: readonly Round[]): void {
   const count = (...statuses: readonly number[]): number =>
     outcomes.filter(({ status }) => statuses.includes(status)).length
-  tell(what, {
+  logFigures(what, {
     rounds: outcomes.length,
     'before the change': count(200, 204),
     'after it': count(403),

@@ -3,16 +3,16 @@ import { type Reply, send } from '../client'
 import { atEnd } from './cleanup'
 import { type Cluster, startMariadb, startPostgres } from './clusters'
 import { Note, Season } from './entities'
-import { inOrder, inWords, isUnavailable, Ledger } from './ledger'
+import { describeReply, isUnavailable, Ledger, noDifferences } from './ledger'
 import { storedTags } from './mixed-load'
 import { openSite, type Site } from './site'
-import { byForm, p99, sleep, tell, until } from './time'
+import { byForm, logFigures, p99, sleep, until } from './time'
 
 const waitLimit = 1_000
 const writers = 40
 const readers = byForm({ short: 20, long: 200 })
 
-/** What can be answered without the database, and how. */
+/** Requests that need no database, with their statuses. */
 const databaseless: readonly (readonly [line: string, status: number, body?: string])[] = [
   ['GET /api/note/?nope=1', 400],
   ['GET /api/note/?score=many', 400],
@@ -41,89 +41,93 @@ describe.each([
     await site.dataSource.getRepository(Note).insert({ tag: 'held' })
   }, 60_000)
 
-  test(`a pool of 10 that ${writers} writers hold: who reads is answered within the limit, who needs no database at once`, async () => {
+  test(`with a pool of 10 connections that ${writers} writers hold, reads get a response within the limit, and requests that need no database at once`, async () => {
     const { dataSource, url } = site
     const ledger = new Ledger()
     const held: Promise<number>[] = []
     const [reads, writes, quick] = await cluster.whileLocked('UPDATE note SET score = 0 WHERE id = 1', async () => {
       for (let writer = 0; writer < writers; writer++) {
-        held.push(incrementHeld(dataSource))
+        held.push(incrementInTransaction(dataSource))
       }
       await until('the pool is held', async () => (await cluster.lockWaits()) >= 10)
       return Promise.all([
         Promise.all(Array.from({ length: readers }, () => timed(send(url, 'GET /api/season/1/')))),
         Promise.all(Array.from({ length: readers }, (_, index) => timed(ledger.post(url, 'note', `${index}`)))),
-        askDatabaseless(url),
+        sendDatabaseless(url),
       ])
     })
     const increments = (await Promise.all(held)).reduce((sum, one) => sum + one, 0)
-    await until('the site reads', async () => (await send(url, 'GET /api/season/1/')).status === 200)
+    await until('a read succeeds', async () => (await send(url, 'GET /api/season/1/')).status === 200)
 
     const stored = await storedTags(dataSource)
-    tell(`a pool of 10 held by ${writers} writers, wait limit ${waitLimit} ms, ${name}`, {
+    logFigures(`a pool of 10 held by ${writers} writers, wait limit ${waitLimit} ms, ${name}`, {
       'reads answered 503': reads.filter(({ reply }) => reply.status === 503).length,
       'slowest ms': Math.round(Math.max(...[...reads, ...writes].map(({ took }) => took))),
       'p99 without database ms': p99(quick),
     })
     for (const { reply, took } of [...reads, ...writes]) {
-      expect(reply.status < 300 || isUnavailable(reply) ? 'as it should be' : inWords(reply)).toBe('as it should be')
+      expect(reply.status < 300 || isUnavailable(reply) ? 'as it should be' : describeReply(reply)).toBe(
+        'as it should be',
+      )
       expect(took).toBeLessThan(waitLimit + 1_000)
     }
-    // Nobody has let go: else nothing was shown.
+    // All connections were held the whole time; otherwise the test would check nothing.
     expect(reads.filter(({ reply }) => reply.status === 503).length).toBe(readers)
     expect(p99(quick)).toBeLessThan(500)
     ledger.attempted.add('held')
-    expect(ledger.audit(stored)).toEqual(inOrder)
-    // What has waited in vain is not done when its turn would have come.
+    expect(ledger.audit(stored)).toEqual(noDifferences)
+    // A request that has timed out is not executed later.
     expect(ledger.failedButStored(stored)).toEqual([])
     expect((await dataSource.getRepository(Note).findOneByOrFail({ id: 1 })).score).toBe(increments)
     expect(increments).toBeGreaterThanOrEqual(10)
   }, 30_000)
 
-  test("in a flood of reads, which hand connections to each other, the application's own code has its turn", async () => {
-    // However slow the machine is, who was refused would have been no flood.
-    const patient = await openSite({ source: { ...cluster.source, extra }, mount: { waitLimit: 30_000 } })
-    atEnd(patient.close)
-    const { dataSource, url } = patient
+  test("during many reads, which pass connections to each other, the application's own code also gets a connection", async () => {
+    // A limit so long that no request is refused, even on a slow machine.
+    const site = await openSite({ source: { ...cluster.source, extra }, mount: { waitLimit: 30_000 } })
+    atEnd(site.close)
+    const { dataSource, url } = site
     let answered = 0
     const read = async (): Promise<number> => {
       const { status } = await fetch(`${url}/api/season/1/`)
       answered += 1
       return status
     }
-    // The connections of the clients, which are kept.
+    // Opens the keep-alive connections of the clients.
     await Promise.all(Array.from({ length: 300 }, read))
     answered = 0
     const flood = Array.from({ length: 300 }, read)
     await Promise.race(flood)
     await dataSource.transaction((manager) => manager.findOneByOrFail(Season, { id: 1 }))
     const before = answered
-    tell(`a transaction in a flood of ${flood.length} reads, ${name}`, { 'answered before': before })
+    logFigures(`a transaction in a flood of ${flood.length} reads, ${name}`, { 'answered before': before })
     expect((await Promise.all(flood)).filter((status) => status !== 200)).toEqual([])
     expect(before).toBeLessThan(flood.length - 100)
   }, 60_000)
 
-  test('a server that is frozen: who needs no database is answered at once', async () => {
+  test('while the server is frozen, requests that need no database get a response at once', async () => {
     cluster.freeze()
     let reads: readonly Promise<Timed>[]
     let quick: readonly number[]
     try {
       reads = Array.from({ length: 30 }, () => timed(send(site.url, 'GET /api/season/1/')))
-      quick = await askDatabaseless(site.url)
+      quick = await sendDatabaseless(site.url)
       await sleep(waitLimit + 300)
     } finally {
       cluster.thaw()
     }
     const answered = await Promise.all(reads)
-    tell(`a frozen server, ${name}`, {
+    logFigures(`a frozen server, ${name}`, {
       'p99 without database ms': p99(quick),
       'reads answered 503': answered.filter(({ reply }) => reply.status === 503).length,
       'reads answered 200': answered.filter(({ reply }) => reply.status === 200).length,
     })
     for (const { reply } of answered) {
-      expect(reply.status === 200 || isUnavailable(reply) ? 'as it should be' : inWords(reply)).toBe('as it should be')
+      expect(reply.status === 200 || isUnavailable(reply) ? 'as it should be' : describeReply(reply)).toBe(
+        'as it should be',
+      )
     }
-    // Some wait for their answer, and the others for a connection: not longer than they may.
+    // Some requests wait for a result, the others for a connection: none longer than the limit.
     const refused = answered.filter(({ reply }) => reply.status === 503)
     expect(refused.length).toBeGreaterThan(0)
     expect(Math.max(...refused.map(({ took }) => took))).toBeLessThan(waitLimit + 1_000)
@@ -132,8 +136,8 @@ describe.each([
   }, 30_000)
 })
 
-/** A transaction of the application's own; it may wait for a connection as long as it likes, or as it is let. */
-async function incrementHeld(dataSource: DataSource): Promise<number> {
+/** Runs a transaction of the application, which may wait for a connection without a limit. @returns the number of increments */
+async function incrementInTransaction(dataSource: DataSource): Promise<number> {
   const work = dataSource.transaction((manager) => manager.increment(Note, { id: 1 }, 'score', 1))
   return work.then(
     () => 1,
@@ -146,13 +150,13 @@ interface Timed {
   readonly took: number
 }
 
-async function timed(asked: Promise<Reply>): Promise<Timed> {
+async function timed(response: Promise<Reply>): Promise<Timed> {
   const started = performance.now()
-  return { reply: await asked, took: performance.now() - started }
+  return { reply: await response, took: performance.now() - started }
 }
 
-/** Asks what needs no database, ten times, one after another. @returns how long each took, in milliseconds */
-async function askDatabaseless(url: string): Promise<readonly number[]> {
+/** Sends the requests that need no database ten times, one after another. @returns the durations in milliseconds */
+async function sendDatabaseless(url: string): Promise<readonly number[]> {
   const durations: number[] = []
   for (let round = 0; round < 10; round++) {
     for (const [line, status, body] of databaseless) {
@@ -165,7 +169,7 @@ async function askDatabaseless(url: string): Promise<readonly number[]> {
   return durations
 }
 
-test('a pool that gives up sooner than the site: who has begun to wait a moment ago is not failed for who was asked for before', async () => {
+test('with a pool whose timeout is shorter than the limit of the site, requests that have just begun to wait do not fail because of earlier ones', async () => {
   const cluster = await startPostgres()
   const extra = { max: 1, connectionTimeoutMillis: 300 }
   const site = await openSite({ source: { ...cluster.source, extra }, mount: { waitLimit } })
@@ -189,7 +193,7 @@ test('a pool that gives up sooner than the site: who has begun to wait a moment 
   expect(new Set(statuses.flat())).toEqual(new Set([200]))
 }, 60_000)
 
-test('who asks at once for the one connection: one has it, and the others are told within the limit', async () => {
+test('of requests that arrive at the same time for one connection, one succeeds, and the others get 503 within the limit', async () => {
   const cluster = await startPostgres()
   let open = (): void => {}
   const gate = new Promise<null>((resolve) => {
@@ -210,19 +214,19 @@ test('who asks at once for the one connection: one has it, and the others are to
   })
   atEnd(site.close)
   await site.dataSource.getRepository(Note).insert({ tag: 'one' })
-  const asked = await cluster.whileLocked('LOCK TABLE note IN ACCESS EXCLUSIVE MODE', async () => {
+  const pending = await cluster.whileLocked('LOCK TABLE note IN ACCESS EXCLUSIVE MODE', async () => {
     const reads = Array.from({ length: 3 }, () => timed(send(site.url, 'GET /api/note/1/?gate')))
-    await until('all are at the gate', async () => arrived === 3)
+    await until('all requests have arrived', async () => arrived === 3)
     open()
     await sleep(1_500)
     return reads
   })
-  const answered = await Promise.all(asked)
+  const answered = await Promise.all(pending)
   expect(answered.map(({ reply }) => reply.status).sort()).toEqual([200, 503, 503])
   for (const { reply, took } of answered) if (reply.status === 503) expect(took).toBeLessThan(1_300)
 }, 60_000)
 
-test('a data source that is destroyed while requests wait, and initialized again, serves as if new', async () => {
+test('a data source that is destroyed while requests wait, and initialized again, works as before', async () => {
   const cluster = await startPostgres()
   const site = await openSite({ source: { ...cluster.source, extra: { max: 1 } }, mount: { waitLimit: 5_000 } })
   atEnd(site.close)
@@ -240,14 +244,16 @@ test('a data source that is destroyed while requests wait, and initialized again
   await release()
   await destroyed
   for (const reply of await Promise.all(before)) {
-    expect(reply.status === 200 || isUnavailable(reply) ? 'as it should be' : inWords(reply)).toBe('as it should be')
+    expect(reply.status === 200 || isUnavailable(reply) ? 'as it should be' : describeReply(reply)).toBe(
+      'as it should be',
+    )
   }
   await dataSource.initialize()
   const releaseAgain = await hold()
-  const asked = timed(send(site.url, 'GET /api/note/1/'))
+  const pending = timed(send(site.url, 'GET /api/note/1/'))
   await sleep(100)
   await releaseAgain()
-  const { reply, took } = await asked
+  const { reply, took } = await pending
   expect(reply.status).toBe(200)
   expect(took).toBeLessThan(2_000)
 }, 60_000)

@@ -1,12 +1,12 @@
 import { atEnd } from './cleanup'
 import { type Cluster, startMariadb, startPostgres } from './clusters'
-import { inOrder } from './ledger'
+import { noDifferences } from './ledger'
 import { mixedLoad, posts, storedTags } from './mixed-load'
 import { openSite, type SourceOptions } from './site'
-import { tell } from './time'
+import { logFigures } from './time'
 
 declare global {
-  /** The databases that the line of TypeORM is tested with; jest.config.js says it. */
+  /** The drivers that are tested with this version of TypeORM (jest.config.js). */
   var faultDatabases: readonly string[] | undefined
 }
 
@@ -22,28 +22,28 @@ describe.each(databases)('%s', (database) => {
     { when: 'at once', spread: 0 },
     { when: 'spread over 200 ms', spread: 200 },
   ])(
-    '200 posts $when beside transactions of the application: what is acknowledged is stored, and nothing else',
+    'of 200 posts $when, in parallel with transactions of the application, exactly the acknowledged ones are stored',
     async ({ when, spread }) => {
-      // How long one waits is not what this is about, and on a busy machine it is long.
+      // Long enough for a busy machine, since the test is not about the time that requests wait.
       const site = await openSite({ source, mount: { waitLimit: 60_000 } })
       atEnd(site.close)
       const { ledger, stored, dirty } = await mixedLoad(site, spread)
       const audit = ledger.audit(stored)
-      tell(`${posts} posts ${when}, ${database}`, {
+      logFigures(`${posts} posts ${when}, ${database}`, {
         acknowledged: ledger.acknowledged.size,
         lost: audit.lost.length,
         refused: ledger.refused.size,
         failed: ledger.failed.size,
         'dirty reads': dirty.length,
       })
-      expect(audit).toEqual(inOrder)
+      expect(audit).toEqual(noDifferences)
       expect(ledger.failedButStored(stored)).toEqual([])
       expect(dirty).toEqual([])
-      // All that is right gets in, and only what the subscriber rejects is a fault.
+      // All valid records are stored, and only those that the subscriber rejects are faults.
       expect([...ledger.failed].filter((tag) => !/^(veto|undone)/.test(tag))).toEqual([])
       expect(ledger.acknowledged.size).toBeGreaterThan(posts / 3)
       expect(ledger.refused.size).toBeGreaterThan(posts / 4)
-      // It goes on as before.
+      // The site still works afterwards.
       expect((await ledger.post(site.url, 'memo', 'afterwards')).status).toBe(201)
       expect(await storedTags(site.dataSource)).toContain('afterwards')
     },

@@ -3,20 +3,20 @@ import { send } from '../client'
 import { type ChildSite, startChildSite } from './child-site'
 import { type Cluster, startPostgres } from './clusters'
 import { Season } from './entities'
-import { inOrder, Ledger } from './ledger'
+import { Ledger, noDifferences } from './ledger'
 import { storedTags } from './mixed-load'
 import { type Nginx, startNginx } from './proxies'
 import { createSource, type SourceOptions } from './site'
-import { byForm, sleep, tell, until } from './time'
+import { byForm, logFigures, sleep, until } from './time'
 import { clients, startTraffic } from './traffic'
 
-const calm = byForm({ short: 500, long: 2_000 })
+const undisturbedMs = byForm({ short: 500, long: 2_000 })
 
 let cluster: Cluster
 let source: SourceOptions
 beforeAll(async () => {
   cluster = await startPostgres()
-  // One makes the tables, before the others start.
+  // Another site creates the tables before these start.
   const dataSource = await createSource(cluster.source).initialize()
   await dataSource.getRepository(Season).insert({ name: 'spring' })
   await dataSource.destroy()
@@ -28,7 +28,7 @@ afterEach(async () => {
   await cluster.query('DELETE FROM memo')
 })
 
-test('two processes by node:cluster: what one writes the other reads; one is killed, and nothing acknowledged is lost', async () => {
+test("two processes of node:cluster see each other's writes; when one is killed, no acknowledged write is lost", async () => {
   const site = await startChildSite({ source, workers: 2 })
   expect((await writeAndRead(site.url)).size).toBe(2)
   await cluster.query('DELETE FROM note')
@@ -38,16 +38,16 @@ test('two processes by node:cluster: what one writes the other reads; one is kil
   const post = async (index: number): Promise<void> => {
     if (index === 50) process.kill(Number(victim), 'SIGKILL')
     const posted = ledger.post(site.url, index % 2 === 0 ? 'note' : 'memo', `${index}`).catch(() => undefined)
-    // A connection that Node.js was about to give to the one that is gone is neither answered nor closed by it.
+    // A connection that Node.js was passing to the killed process is neither used nor closed.
     if ((await within(2_000, posted, undefined)) === undefined) broken++
   }
-  await inTurns(200, 10, post)
-  await until('another takes its place', async () => {
+  await inParallel(200, 10, post)
+  await until('a new process has replaced it', async () => {
     const processes = await processesOf(site.url, 4)
     return processes.size === 2 && !processes.has(String(victim))
   })
-  tell('two processes by node:cluster, one killed', { acknowledged: ledger.acknowledged.size, broken })
-  expect(ledger.audit(await stored())).toEqual(inOrder)
+  logFigures('two processes by node:cluster, one killed', { acknowledged: ledger.acknowledged.size, broken })
+  expect(ledger.audit(await stored())).toEqual(noDifferences)
   expect([ledger.failed.size, ledger.refused.size]).toEqual([0, 0])
   expect(ledger.acknowledged.size + broken).toBe(200)
   expect(broken).toBeLessThan(20)
@@ -63,7 +63,7 @@ describe('behind nginx', () => {
     url = nginx.url
   }, 60_000)
 
-  test('both answer; links and Location lead back through it, and its pages may write', async () => {
+  test('both processes respond; links and Location lead through the proxy, and pages of its origin may write', async () => {
     expect([...(await writeAndRead(url))].toSorted()).toEqual(sites.map(({ pid }) => String(pid)).toSorted())
     const { meta } = (await send(url, 'GET /api/note/?limit=5')).json() as { meta: { next: string } }
     expect(meta.next).toBe('/api/note/?limit=5&page=2')
@@ -75,32 +75,32 @@ describe('behind nginx', () => {
 
   test.each([
     {
-      what: 'taken out and stopped',
+      what: 'removed from nginx and stopped',
       end: async ([first, second]: readonly ChildSite[]) => {
         await nginx.serve([second?.url ?? ''])
         await first?.end('SIGTERM')
       },
       mayBreak: 0,
     },
-    // What was sent to it is not sent once more by nginx, where it may have been written: 502.
+    // nginx does not repeat a request that the process may have handled: 502.
     { what: 'stopped', end: ([first]: readonly ChildSite[]) => first?.end('SIGTERM'), mayBreak: clients },
     { what: 'killed', end: ([first]: readonly ChildSite[]) => first?.end('SIGKILL'), mayBreak: clients },
-  ])(`one that is $what under ${clients} clients: the other answers`, async ({ what, end, mayBreak }) => {
+  ])(`when one process is $what under ${clients} clients, the other one responds`, async ({ what, end, mayBreak }) => {
     const traffic = startTraffic(url)
-    await sleep(calm)
+    await sleep(undisturbedMs)
     await end(sites)
-    await sleep(calm)
+    await sleep(undisturbedMs)
     const processes = await processesOf(url, 10)
     await traffic.stop()
     const { ledger, answered, surprises } = traffic
     const broken = answered.filter(({ status }) => status === 502).length
-    tell(`one of two processes behind nginx ${what}`, {
+    logFigures(`one of two processes behind nginx ${what}`, {
       acknowledged: ledger.acknowledged.size,
       lost: ledger.audit(await stored()).lost.length,
       'answered 502': broken,
     })
     expect([...processes]).toEqual([String(sites[1]?.pid)])
-    expect(ledger.audit(await stored())).toEqual(inOrder)
+    expect(ledger.audit(await stored())).toEqual(noDifferences)
     expect(surprises.filter((one) => !/^turn \d: 502/.test(one)).slice(0, 5)).toEqual([])
     expect(broken).toBeLessThanOrEqual(mayBreak)
 
@@ -110,7 +110,7 @@ describe('behind nginx', () => {
   })
 })
 
-/** Writes records, and reads each until both processes have shown it. @returns the processes that have written */
+/** Writes records, and reads each until both processes have returned it. @returns the processes that have written */
 async function writeAndRead(url: string): Promise<ReadonlySet<string>> {
   const writers = new Set<string>()
   for (let index = 0; index < 20; index++) {
@@ -131,8 +131,8 @@ async function processesOf(url: string, requests: number): Promise<ReadonlySet<s
   return new Set(replies.map(({ headers }) => String(headers['x-process'])))
 }
 
-/** Does work so many times, by so many clients. */
-async function inTurns(times: number, clients: number, work: (index: number) => Promise<void>): Promise<void> {
+/** Does work a number of times, with a number of clients. */
+async function inParallel(times: number, clients: number, work: (index: number) => Promise<void>): Promise<void> {
   let next = 0
   const client = async (): Promise<void> => {
     while (next < times) await work(next++)

@@ -8,13 +8,14 @@ import type { Cluster } from './clusters'
 import { binary, type Owner, ownerNamed } from './programs'
 import { until } from './time'
 
+/** A running nginx. */
 export interface Nginx {
   readonly url: string
-  /** Takes up another list of sites; resolves when what was sent to those of before is answered. */
+  /** Replaces the list of sites; resolves when requests to the previous ones have ended. */
   readonly serve: (urls: readonly string[]) => Promise<void>
 }
 
-/** nginx in front of sites. @param urls of each of them */
+/** Starts nginx as a proxy of sites. @param urls of the sites */
 export async function startNginx(urls: readonly string[]): Promise<Nginx> {
   const owner = await ownerNamed('www-data', 'nginx-light')
   const directory = temporaryDirectory(owner)
@@ -63,7 +64,7 @@ http {
 `
 }
 
-/** PgBouncer in front of PostgreSQL: many clients share its connections, each for a transaction. @returns its URL */
+/** Starts PgBouncer in front of PostgreSQL in transaction pooling mode. @returns its URL */
 export async function startPgbouncer({ source }: Cluster, connections: number): Promise<string> {
   const owner = await ownerNamed('postgres', 'pgbouncer')
   const directory = temporaryDirectory(owner)
@@ -97,7 +98,7 @@ interface Program {
   readonly owner: Owner
 }
 
-/** Resolves when the program's port is open. */
+/** Starts a program, and resolves when its port is open. */
 async function start({ name, debian, options, directory, port, owner }: Program): Promise<ChildProcess> {
   const log = join(directory, 'log')
   const output = openSync(log, 'a')

@@ -2,7 +2,7 @@ const { readFileSync } = require('node:fs')
 const Module = require('node:module')
 const { transformSync } = require('@swc/core')
 
-/** Lets Node.js run the tests' TypeScript. The package itself it finds as its users do, built. */
+/** Lets Node.js run the TypeScript of the tests. The package itself is loaded from `dist`, as in applications. */
 Module._extensions['.ts'] = (module, filename) => {
   const { code } = transformSync(readFileSync(filename, 'utf8'), {
     filename,

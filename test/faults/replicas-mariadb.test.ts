@@ -1,7 +1,7 @@
 import { type Reply, send } from '../client'
 import { atEnd } from './cleanup'
 import { type Cluster, startMariadb } from './clusters'
-import { inWords } from './ledger'
+import { describeReply } from './ledger'
 import { createSource, type Site, serveSite } from './site'
 import { sleep, until } from './time'
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterEach(() => primary.query('DELETE FROM note'))
 
-test('reads go to the replica and writes to the primary; without the replica the primary answers, and health warns', async () => {
+test('the replica serves reads and the primary serves writes; without the replica the primary serves all, and health warns', async () => {
   const { url } = await openReplicated({ restoreNodeTimeout })
   await replica.query('STOP SLAVE SQL_THREAD')
   const { headers } = await send(url, 'POST /api/note/', { body: { tag: 'new' } })
@@ -35,8 +35,8 @@ test('reads go to the replica and writes to the primary; without the replica the
 
   await replica.kill()
   const replies = await Promise.all(Array.from({ length: 5 }, () => send(url, `GET ${path}`)))
-  // What runs on a connection as it breaks is 503; who comes then is answered.
-  expect(replies.filter(({ status }) => ![200, 503].includes(status)).map(inWords)).toEqual([])
+  // Statements that run on a connection as it breaks get 503; later requests succeed.
+  expect(replies.filter(({ status }) => ![200, 503].includes(status)).map(describeReply)).toEqual([])
   expect((await send(url, `GET ${path}`)).status).toBe(200)
   expect(await health(url)).toBe('200 {"status":"warn"}')
   await replica.start()
@@ -46,9 +46,9 @@ test('reads go to the replica and writes to the primary; without the replica the
 test.each([
   { options: { restoreNodeTimeout }, becomes: 201, warned: false },
   { options: {}, becomes: 503, warned: true },
-])('a primary that was away for a moment, with $options: $becomes', async ({ options, becomes, warned }) => {
-  const told: string[] = []
-  const { url } = await openReplicated(options, told)
+])('after a short outage of the primary, with $options: $becomes', async ({ options, becomes, warned }) => {
+  const logged: string[] = []
+  const { url } = await openReplicated(options, logged)
   const post = (tag: string): Promise<Reply> => send(url, 'POST /api/note/', { body: { tag } })
   expect((await post('before')).status).toBe(201)
   await primary.stop()
@@ -56,13 +56,13 @@ test.each([
   await primary.start()
   await sleep(restoreNodeTimeout * 2)
   expect((await post('afterwards')).status).toBe(becomes)
-  expect(told.some((message) => message.includes('replication without restoreNodeTimeout'))).toBe(warned)
+  expect(logged.some((message) => message.includes('replication without restoreNodeTimeout'))).toBe(warned)
 })
 
-async function openReplicated(options: object, told: string[] = []): Promise<Site> {
+async function openReplicated(options: object, logged: string[] = []): Promise<Site> {
   const replication = { master: primary.source, slaves: [replica.source], ...options }
   const dataSource = createSource({ type: 'mariadb', replication })
-  Object.assign(dataSource.logger, { log: (_: string, message: string) => void told.push(message) })
+  Object.assign(dataSource.logger, { log: (_: string, message: string) => void logged.push(message) })
   const site = await serveSite(await dataSource.initialize(), { mount: { health: true } })
   atEnd(site.close)
   return site

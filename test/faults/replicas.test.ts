@@ -4,27 +4,27 @@ import { type Reply, send } from '../client'
 import { atEnd } from './cleanup'
 import { type Cluster, startPostgres, startStandby } from './clusters'
 import { Account, Note, Season } from './entities'
-import { inOrder, inWords, isUnavailable } from './ledger'
+import { describeReply, isUnavailable, noDifferences } from './ledger'
 import { storedTags } from './mixed-load'
 import { openSite, type Site } from './site'
-import { byForm, sleep, tell, until } from './time'
+import { byForm, logFigures, sleep, until } from './time'
 import { clients, startTraffic } from './traffic'
 
-// Two connections for twenty clients: long enough that nobody is refused for the sake of a slow machine.
+// Two connections for twenty clients: long enough that no request is refused on a slow machine.
 const waitLimit = 1_500
-const calm = byForm({ short: 500, long: 2_000 })
+const undisturbedMs = byForm({ short: 500, long: 2_000 })
 
 let primary: Cluster
 let standby: Cluster
 let site: Site
 beforeAll(async () => {
   primary = await startPostgres()
-  // What it replays goes before what it is asked.
+  // The standby cancels queries that conflict with WAL replay at once.
   standby = await startStandby(primary, ['max_standby_streaming_delay=0'])
   site = await openReplicated(2)
   await site.dataSource.getRepository(Season).insert({ name: 'spring' })
   await site.dataSource.getRepository(Account).insert({ username: 'ann', password: 'ann' })
-  await caughtUp()
+  await replicaIsCurrent()
 }, 60_000)
 
 afterEach(async () => {
@@ -32,7 +32,7 @@ afterEach(async () => {
   await site.dataSource.query('DELETE FROM memo')
 })
 
-test('lists and items are read from the replica, all that a write reads from the primary', async () => {
+test('lists and items are read from the replica, and everything that a write reads from the primary', async () => {
   const { url } = site
   await standby.query('SELECT pg_wal_replay_pause()')
   try {
@@ -46,21 +46,21 @@ test('lists and items are read from the replica, all that a write reads from the
     const put = await send(url, `PUT ${location}`, { body: { score: 1 }, headers: { 'If-Match': etag } })
     expect([put.status, put.json()]).toMatchObject([200, { tag: 'new', score: 1 }])
     expect((await send(url, `PUT ${location}`, { body: { score: 2 }, headers: { 'If-Match': etag } })).status).toBe(412)
-    const memo = await send(url, 'POST /api/memo/', { body: { tag: 'heard' } })
-    expect([memo.status, memo.json()]).toMatchObject([201, { tag: 'heard' }])
+    const memo = await send(url, 'POST /api/memo/', { body: { tag: 'stored' } })
+    expect([memo.status, memo.json()]).toMatchObject([201, { tag: 'stored' }])
     expect((await send(url, `DELETE ${memo.headers.location}`)).status).toBe(204)
   } finally {
     await standby.query('SELECT pg_wal_replay_resume()')
   }
-  await caughtUp()
+  await replicaIsCurrent()
   expect((await send(url, 'GET /api/note/')).json()).toMatchObject({ objects: [{ tag: 'new', score: 1 }] })
 })
 
-test('an ETag that was read from a replica that is behind is 412', async () => {
+test('an ETag of a replica that lags behind gets 412', async () => {
   const { url, dataSource } = site
   const posted = await send(url, 'POST /api/note/', { body: { tag: 'read' } })
   const path = posted.headers.location ?? ''
-  await caughtUp()
+  await replicaIsCurrent()
   await standby.query('SELECT pg_wal_replay_pause()')
   try {
     await dataSource.getRepository(Note).update({ tag: 'read' }, { score: 5 })
@@ -73,7 +73,7 @@ test('an ETag that was read from a replica that is behind is 412', async () => {
   }
 })
 
-test('who may log in is asked of the primary', async () => {
+test('users are read from the primary', async () => {
   const { url, dataSource } = site
   const accounts = dataSource.getRepository(Account)
   const login = async (password: string): Promise<number> => {
@@ -92,53 +92,53 @@ test('who may log in is asked of the primary', async () => {
   }
 })
 
-test('a statement that the replica ends in favour of what it replays is answered by the primary', async () => {
+test('a statement that the replica cancels because of WAL replay is repeated on the primary', async () => {
   const failed: boolean[] = []
   const listen = (event: unknown): number => failed.push((event as StatementEvent).failed)
   subscribe('typeorm-resources:statement', listen)
-  // A table that takes its time.
+  // Makes reads of the table slow.
   await primary.query('ALTER TABLE season RENAME TO season_stored')
   await primary.query('CREATE VIEW season AS SELECT id, name FROM season_stored, pg_sleep(0.5)')
   try {
-    await caughtUp()
+    await replicaIsCurrent()
     const reading = send(site.url, 'GET /api/season/')
     await sleep(200)
     await primary.whileLocked('LOCK TABLE season_stored IN ACCESS EXCLUSIVE MODE', async () => {})
-    expect(inWords(await reading)).toContain('spring')
+    expect(describeReply(await reading)).toContain('spring')
     expect(failed).toEqual([true, false])
   } finally {
     unsubscribe('typeorm-resources:statement', listen)
     await primary.query('DROP VIEW season')
     await primary.query('ALTER TABLE season_stored RENAME TO season')
-    await caughtUp()
+    await replicaIsCurrent()
   }
 })
 
-test(`a replica that is killed under ${clients} clients: the primary answers, health warns, and it is read again when it is back`, async () => {
+test(`while a replica is down, under ${clients} clients, the primary serves reads and health warns; once it is up again it serves reads`, async () => {
   const traffic = startTraffic(site.url)
   try {
-    await sleep(calm)
+    await sleep(undisturbedMs)
     expect(await health()).toBe('200 {"status":"pass"}')
     await standby.kill()
-    await sleep(calm)
+    await sleep(undisturbedMs)
     expect(await health()).toBe('200 {"status":"warn"}')
     await standby.start()
-    await sleep(calm)
+    await sleep(undisturbedMs)
   } finally {
     await traffic.stop()
   }
   const { ledger, answered, surprises } = traffic
   const unavailable = answered.filter(({ status }) => status === 503)
-  tell('a replica killed', {
+  logFigures('a replica killed', {
     acknowledged: ledger.acknowledged.size,
     reads: answered.filter(({ kind }) => kind === 'read').length,
     'reads answered 503': unavailable.length,
   })
   expect(surprises.slice(0, 5)).toEqual([])
   expect(unavailable.filter(({ kind }) => kind === 'write')).toEqual([])
-  // What runs on a connection as it breaks; who comes then is answered.
+  // Only statements that ran on a connection as it broke get 503; later requests succeed.
   expect(unavailable.length).toBeLessThanOrEqual(clients)
-  expect(ledger.audit(await storedTags(site.dataSource))).toEqual(inOrder)
+  expect(ledger.audit(await storedTags(site.dataSource))).toEqual(noDifferences)
   await until('health passes', async () => (await health()) === '200 {"status":"pass"}')
   await standby.query('SELECT pg_wal_replay_pause()')
   await site.dataSource.query('DELETE FROM note')
@@ -146,16 +146,16 @@ test(`a replica that is killed under ${clients} clients: the primary answers, he
   await standby.query('SELECT pg_wal_replay_resume()')
 }, 60_000)
 
-test('a replica that is frozen: who waits for a connection to it comes to the primary, and health warns', async () => {
+test('while a replica is frozen, requests that wait for a connection to it are served by the primary, and health warns', async () => {
   standby.freeze()
   let held: readonly Promise<Reply>[]
   try {
-    // As many as there are connections wait for their answer.
+    // These use up the connections to the replica.
     held = Array.from({ length: 2 }, () => send(site.url, 'GET /api/season/1/'))
     const started = performance.now()
     const others = await Promise.all(Array.from({ length: 10 }, () => send(site.url, 'GET /api/season/1/')))
     const took = Math.round(performance.now() - started)
-    tell(`a replica frozen, wait limit ${waitLimit} ms`, { 'answered after ms': took })
+    logFigures(`a replica frozen, wait limit ${waitLimit} ms`, { 'answered after ms': took })
     expect(others.map(({ status }) => status)).toEqual(others.map(() => 200))
     expect(took).toBeLessThan(waitLimit + 1_000)
     expect((await send(site.url, 'POST /api/note/', { body: { tag: 'meanwhile' } })).status).toBe(201)
@@ -166,7 +166,7 @@ test('a replica that is frozen: who waits for a connection to it comes to the pr
   expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200])
 })
 
-test('defaultMode master: what was written is read', async () => {
+test('with defaultMode "master" a read finds what was just written', async () => {
   const own = await openReplicated(2, 'master')
   await standby.query('SELECT pg_wal_replay_pause()')
   try {
@@ -177,14 +177,14 @@ test('defaultMode master: what was written is read', async () => {
   }
 })
 
-test('who starts while a replica is lost waits for it: TypeORM connects to each', async () => {
+test('a site that starts while a replica is down waits for it, since TypeORM connects to all', async () => {
   await standby.stop()
   await expect(openReplicated(2)).rejects.toThrow('ECONNREFUSED')
   await standby.start()
   await openReplicated(2)
 })
 
-test('a primary that is lost: what needs no login is still read, writes are 503, and health is', async () => {
+test('while the primary is down, reads without a login succeed, writes get 503, and health is 503', async () => {
   await primary.stop()
   try {
     expect((await send(site.url, 'GET /api/season/1/')).text).toContain('spring')
@@ -211,9 +211,9 @@ async function health(): Promise<string> {
   return `${status} ${text}`
 }
 
-/** Resolves when the replica has all that is written. */
-async function caughtUp(): Promise<void> {
+/** Resolves when the replica has replayed all writes of the primary. */
+async function replicaIsCurrent(): Promise<void> {
   const [row] = await primary.query('SELECT pg_current_wal_lsn() AS lsn')
-  const behind = `SELECT pg_last_wal_replay_lsn() >= '${row?.['lsn']}' AS caught`
-  await until('the replica catches up', async () => (await standby.query(behind))[0]?.['caught'])
+  const isReplayed = `SELECT pg_last_wal_replay_lsn() >= '${row?.['lsn']}' AS caught`
+  await until('the replica catches up', async () => (await standby.query(isReplayed))[0]?.['caught'])
 }

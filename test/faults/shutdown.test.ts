@@ -3,10 +3,10 @@ import { send } from '../client'
 import { startChildSite } from './child-site'
 import { temporaryDirectory } from './cleanup'
 import { startPostgres } from './clusters'
-import { inOrder, Ledger } from './ledger'
+import { Ledger, noDifferences } from './ledger'
 import { storedTags } from './mixed-load'
 import { createSource, type SourceOptions } from './site'
-import { tell, until } from './time'
+import { logFigures, until } from './time'
 
 const requests = 100
 
@@ -20,28 +20,28 @@ describe.each([
   },
   { name: 'PostgreSQL', open: async (): Promise<SourceOptions> => (await startPostgres()).source },
 ])('$name', ({ name, open }) => {
-  test(`SIGTERM with ${requests} requests in flight: all are answered, then the process ends by itself`, async () => {
+  test(`on SIGTERM with ${requests} requests in flight, all get a response, then the process exits`, async () => {
     const source = await open()
     const site = await startChildSite({ source, slow: 300, closing: { timeout: 10_000 } })
     const ledger = new Ledger()
-    const asked = Array.from({ length: requests }, (_, index) =>
+    const pending = Array.from({ length: requests }, (_, index) =>
       ledger.post(site.url, index % 2 === 0 ? 'note' : 'memo', `${index}`),
     )
     await until('all are in flight', () => site.news.running === requests)
     const started = performance.now()
     const ended = site.end('SIGTERM')
-    const replies = await Promise.all(asked)
+    const replies = await Promise.all(pending)
     const late = send(site.url, 'GET /api/note/').then(
       () => 'accepted',
       () => 'refused',
     )
     const exit = await ended
-    tell(`SIGTERM under ${requests} requests, ${name}`, {
+    logFigures(`SIGTERM under ${requests} requests, ${name}`, {
       completed: replies.filter(({ status }) => status === 201).length,
       'ended after ms': Math.round(performance.now() - started),
     })
     expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: requests }, () => 201))
-    expect(ledger.audit(await storedIn(source))).toEqual(inOrder)
+    expect(ledger.audit(await storedIn(source))).toEqual(noDifferences)
     expect(site.news.closed).toEqual({ isDone: true, isInitialized: false })
     expect(exit).toBe(0)
     expect(await late).toBe('refused')
@@ -49,7 +49,7 @@ describe.each([
   }, 60_000)
 })
 
-test('a request that hangs does not keep the process: the limit ends it', async () => {
+test('a request that never ends is aborted after the limit, so that the process exits', async () => {
   const source = { type: 'better-sqlite3', database: ':memory:' }
   const site = await startChildSite({ source, closing: { timeout: 500 } })
   const hanging = send(site.url, 'GET /hang').then(
@@ -60,14 +60,14 @@ test('a request that hangs does not keep the process: the limit ends it', async 
   const started = performance.now()
   await site.end('SIGTERM')
   const took = Math.round(performance.now() - started)
-  tell('SIGTERM under a request that hangs, limit 500 ms', { 'ended after ms': took })
+  logFigures('SIGTERM under a request that hangs, limit 500 ms', { 'ended after ms': took })
   expect(await hanging).toBe('broken off')
   expect(site.news.closed?.isInitialized).toBe(false)
   expect(took).toBeGreaterThanOrEqual(400)
   expect(took).toBeLessThan(3_000)
 })
 
-test('connections that are kept open and idle do not keep the process', async () => {
+test('idle keep-alive connections do not keep the process running', async () => {
   const { Agent, get } = await import('node:http')
   const site = await startChildSite({
     source: { type: 'better-sqlite3', database: ':memory:' },
@@ -83,7 +83,7 @@ test('connections that are kept open and idle do not keep the process', async ()
   agent.destroy()
 })
 
-/** What is stored when the site is gone. */
+/** Reads what is stored after the process has ended. */
 async function storedIn(source: SourceOptions): Promise<readonly string[]> {
   const dataSource = await createSource(source).initialize()
   const tags = await storedTags(dataSource)

@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import Koa from 'koa'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { type MountOptions, mountResources } from 'typeorm-resources'
+import { listen } from '../support/listen'
 import { entities, subscribers } from './entities'
 
-/** The site of these tests, in this process. */
+/** A site with the entities of `entities.ts`, in this process. */
 export interface Site {
   readonly url: string
   readonly dataSource: DataSource
@@ -15,29 +15,30 @@ export interface Site {
   readonly close: () => Promise<void>
 }
 
-/** Which database, and the options of its data source that differ. */
+/** Options of the data source: type and connection. */
 export type SourceOptions = Readonly<Record<string, unknown>> & { readonly type: string }
 
+/** Options of a site. */
 export interface SiteOptions {
   readonly source: SourceOptions
   readonly mount?: MountOptions
-  /** Middleware of the application, before ours. */
+  /** Middleware before the service. */
   readonly before?: (app: Koa) => void
 }
 
-/** A data source of the site's entities, not yet initialized. */
+/** Creates a data source with the entities of the site, which is not yet initialized. */
 export function createSource(source: SourceOptions): DataSource {
-  // TypeORM's own type has one member for each driver, and its two lines have not the same.
+  // TypeORM's type is a union of the drivers' options, which differs between the versions of TypeORM.
   return new DataSource({ entities, subscribers, synchronize: true, ...source } as object as DataSourceOptions)
 }
 
-/** Opens a site whose data source is up. The caller closes it. */
+/** Initializes a data source and opens a site with it. The caller closes it. */
 export async function openSite(options: SiteOptions): Promise<Site> {
   const dataSource = await createSource(options.source).initialize()
   return serveSite(dataSource, options)
 }
 
-/** Opens a site on a data source as it is. */
+/** Opens a site with a data source that the caller has or has not initialized. */
 export async function serveSite(dataSource: DataSource, { mount, before }: Omit<SiteOptions, 'source'>): Promise<Site> {
   const app = new Koa()
   const faults: unknown[] = []
@@ -45,9 +46,8 @@ export async function serveSite(dataSource: DataSource, { mount, before }: Omit<
   before?.(app)
   mountResources(app, dataSource, mount)
   const server = createServer(app.callback())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: await listen(server),
     dataSource,
     server,
     faults,

@@ -4,15 +4,15 @@ import { renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Reply, send } from '../client'
 import { atEnd, guardProcess, mountMemory, temporaryDirectory } from './cleanup'
-import { inOrder, inWords, isUnavailable, Ledger } from './ledger'
+import { describeReply, isUnavailable, Ledger, noDifferences } from './ledger'
 import { storedTags } from './mixed-load'
 import { openSite, type Site } from './site'
-import { tell } from './time'
+import { logFigures } from './time'
 
-/** A fault of the file, and its end. */
-interface Trouble {
+/** A fault of the database file: how it begins and ends. */
+interface FileFault {
   readonly what: string
-  /** Opens the site, in whose files the fault is to happen. */
+  /** Opens the site with the file that will be faulty. */
   readonly open: () => Promise<{ readonly site: Site; readonly path: string }>
   readonly begin: (site: Site, path: string) => unknown
   readonly end: (site: Site, path: string) => unknown
@@ -21,9 +21,9 @@ interface Trouble {
 const size = 2_097_152
 const disk = mountMemory(size)
 
-const troubles: readonly Trouble[] = [
+const fileFaults: readonly FileFault[] = [
   {
-    what: 'the file may not grow',
+    what: 'the file cannot grow',
     open: () => openFile(temporaryDirectory()),
     begin: async ({ dataSource }) => {
       const [{ page_count: pages } = { page_count: 0 }] = await dataSource.query('PRAGMA page_count')
@@ -32,22 +32,22 @@ const troubles: readonly Trouble[] = [
     end: ({ dataSource }) => dataSource.query('PRAGMA max_page_count = 100000'),
   },
   {
-    what: 'the connection may only read',
+    what: 'the connection is read-only',
     open: () => openFile(temporaryDirectory()),
     begin: ({ dataSource }) => dataSource.query('PRAGMA query_only = 1'),
     end: ({ dataSource }) => dataSource.query('PRAGMA query_only = 0'),
   },
   {
     what: 'the file was moved away',
-    // With a journal SQLite looks where its file is before it writes.
+    // With a rollback journal SQLite checks before a write whether the file is still in its place.
     open: () => openFile(temporaryDirectory(), { enableWAL: false }),
     begin: (_, path) => renameSync(path, `${path}.moved`),
     end: (_, path) => renameSync(`${path}.moved`, path),
   },
 ]
 
-/** Where we may mount one, a disk that is really full. */
-const fullDisk: Trouble = {
+/** A file system without free space, which requires the permission to mount one. */
+const fullDisk: FileFault = {
   what: 'the disk is full',
   open: () => openFile(disk ?? ''),
   begin: () => {
@@ -57,8 +57,8 @@ const fullDisk: Trouble = {
   end: () => rmSync(join(disk ?? '', 'filler')),
 }
 
-test.each(disk === undefined ? troubles : [...troubles, fullDisk])(
-  '$what: writes are 503, reads go on, none is half done, and it goes on when the cause is gone',
+test.each(disk === undefined ? fileFaults : [...fileFaults, fullDisk])(
+  '$what: writes get 503, reads succeed, no write is stored partly, and writes succeed when the cause is gone',
   async ({ what, open, begin, end }) => {
     const { site, path } = await open()
     const ledger = new Ledger()
@@ -68,7 +68,7 @@ test.each(disk === undefined ? troubles : [...troubles, fullDisk])(
 
     await begin(site, path)
     const refused = [await writeUntilRefused(write, ''), await writeUntilRefused(write, '-memo')]
-    expect(refused.map((reply) => (isUnavailable(reply) ? 'unavailable' : inWords(reply)))).toEqual([
+    expect(refused.map((reply) => (isUnavailable(reply) ? 'unavailable' : describeReply(reply)))).toEqual([
       'unavailable',
       'unavailable',
     ])
@@ -78,19 +78,19 @@ test.each(disk === undefined ? troubles : [...troubles, fullDisk])(
     const afterwards = [await write('after'), await write('after-memo')]
     expect(afterwards.map(({ status }) => status)).toEqual([201, 201])
     const stored = await storedTags(site.dataSource)
-    tell(what, {
+    logFigures(what, {
       acknowledged: ledger.acknowledged.size,
       lost: ledger.audit(stored).lost.length,
       'answered 503': ledger.failed.size,
       'answered 503 and stored': ledger.failedButStored(stored).length,
     })
-    expect(ledger.audit(stored)).toEqual(inOrder)
+    expect(ledger.audit(stored)).toEqual(noDifferences)
     expect(ledger.failedButStored(stored)).toEqual([])
     expect(await site.dataSource.query('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }])
   },
 )
 
-test('another process holds the write lock: writes are 503, reads go on, and it goes on when the lock is gone', async () => {
+test('while another process holds the write lock, writes get 503 and reads succeed; afterwards writes succeed', async () => {
   const { site, path } = await openFile(temporaryDirectory(), { timeout: 100 })
   const ledger = new Ledger()
   expect((await ledger.post(site.url, 'note', 'before')).status).toBe(201)
@@ -101,7 +101,7 @@ test('another process holds the write lock: writes are 503, reads go on, and it 
   await once(locker, 'message')
   for (const resource of ['note', 'memo']) {
     const reply = await ledger.post(site.url, resource, `locked-${resource}`)
-    expect(isUnavailable(reply) ? 'unavailable' : inWords(reply)).toBe('unavailable')
+    expect(isUnavailable(reply) ? 'unavailable' : describeReply(reply)).toBe('unavailable')
   }
   expect((await send(site.url, 'GET /api/note/')).status).toBe(200)
   locker.kill('SIGKILL')
@@ -110,7 +110,7 @@ test('another process holds the write lock: writes are 503, reads go on, and it 
   expect((await ledger.post(site.url, 'note', 'after')).status).toBe(201)
   expect((await ledger.post(site.url, 'memo', 'after-memo')).status).toBe(201)
   const stored = await storedTags(site.dataSource)
-  expect(ledger.audit(stored)).toEqual(inOrder)
+  expect(ledger.audit(stored)).toEqual(noDifferences)
   expect(ledger.failedButStored(stored)).toEqual([])
 })
 
@@ -124,11 +124,11 @@ async function openFile(
   return { site, path }
 }
 
-/** What is free in the pages of a table is filled first. */
+/** Writes until a write is refused, since the first ones fill free space in the pages of the table. */
 async function writeUntilRefused(write: (tag: string) => Promise<Reply>, suffix: string): Promise<Reply> {
   for (let index = 0; index < 2_000; index++) {
     const reply = await write(`during-${index}${suffix}`)
     if (reply.status !== 201) return reply
   }
-  throw new Error('all writes get in')
+  throw new Error('no write was refused')
 }

@@ -1,10 +1,10 @@
 import { lockSqlite } from 'typeorm-resources'
 import { atEnd } from './cleanup'
 import { Note } from './entities'
-import { inOrder } from './ledger'
+import { noDifferences } from './ledger'
 import { mixedLoad, storedTags } from './mixed-load'
 import { openSite, type Site, type SiteOptions } from './site'
-import { tell } from './time'
+import { logFigures } from './time'
 
 const drivers = (globalThis.faultDatabases ?? ['better-sqlite3']).filter((name) => /sqlite/.test(name))
 
@@ -15,12 +15,12 @@ describe.each(drivers)('%s', (driver) => {
     return site
   }
 
-  test('without the lock writes that were right are lost or fail: what it is there for', async () => {
+  test('without the lock acknowledged writes are lost or fail, which shows that it is needed', async () => {
     const site = await open({ mount: { sqliteLock: false } })
     const { ledger, stored } = await mixedLoad(site, 200)
     const { lost } = ledger.audit(stored)
     const failed = [...ledger.failed].filter((tag) => !/^(veto|undone)/.test(tag))
-    tell(`without the lock, ${driver}`, {
+    logFigures(`without the lock, ${driver}`, {
       acknowledged: ledger.acknowledged.size,
       lost: lost.length,
       'failed for no fault of theirs': failed.length,
@@ -28,16 +28,19 @@ describe.each(drivers)('%s', (driver) => {
     expect(lost.length + failed.length).toBeGreaterThan(0)
   })
 
-  test('with the lock that an application has installed itself none are lost', async () => {
+  test('with a lock that the application has installed itself no writes are lost', async () => {
     const site = await open({ mount: { sqliteLock: false } })
     lockSqlite(site.dataSource)
     const { ledger, stored, dirty } = await mixedLoad(site, 200)
-    tell(`with the lock, ${driver}`, { acknowledged: ledger.acknowledged.size, lost: ledger.audit(stored).lost.length })
-    expect(ledger.audit(stored)).toEqual(inOrder)
+    logFigures(`with the lock, ${driver}`, {
+      acknowledged: ledger.acknowledged.size,
+      lost: ledger.audit(stored).lost.length,
+    })
+    expect(ledger.audit(stored)).toEqual(noDifferences)
     expect(dirty).toEqual([])
   })
 
-  test('installed twice, and mounted twice, it is one lock', async () => {
+  test('a lock that is installed twice, and used by two mounts, is one lock', async () => {
     const site = await open()
     lockSqlite(site.dataSource)
     lockSqlite(site.dataSource)
@@ -45,7 +48,7 @@ describe.each(drivers)('%s', (driver) => {
     expect(await storedTags(site.dataSource)).toEqual(['inner'])
   })
 
-  test('a repository inside of the transaction of another manager is an error soon, and the site goes on', async () => {
+  test("a repository that is used inside of another manager's transaction soon gets an error, and the site still works", async () => {
     const site = await open({ mount: { waitLimit: 500 } })
     const { dataSource } = site
     const started = Date.now()
@@ -55,13 +58,13 @@ describe.each(drivers)('%s', (driver) => {
     })
     await expect(wrong).rejects.toThrow()
     const took = Date.now() - started
-    tell(`a repository inside of a transaction, ${driver}`, { 'error after ms': took })
+    logFigures(`a repository inside of a transaction, ${driver}`, { 'error after ms': took })
     expect(took).toBeLessThan(2_000)
     await dataSource.getRepository(Note).insert({ tag: 'after' })
     expect(await storedTags(dataSource)).toEqual(['after'])
   })
 
-  test('nested transactions of one manager are one, with savepoints', async () => {
+  test('nested transactions of one manager are one transaction with savepoints', async () => {
     const { dataSource } = await open()
     await dataSource.transaction(async (manager) => {
       await manager.insert(Note, { tag: 'outer' })

@@ -1,42 +1,43 @@
 import { type Reply, send } from '../client'
-import { inWords, isUnavailable, Ledger } from './ledger'
+import { describeReply, isUnavailable, Ledger } from './ledger'
 import { sleep } from './time'
 
-/** When an answer came, by the clock of `performance.now()`. */
+/** Time of a response, in milliseconds of `performance.now()`. */
 interface Answered {
   readonly kind: 'write' | 'read'
   readonly at: number
   readonly status: number
 }
 
-/** Clients that write and read without end. */
+/** Clients that write and read until they are stopped. */
 export interface Traffic {
   readonly ledger: Ledger
   readonly answered: readonly Answered[]
-  /** What should not have been: another status than success, refusal and the 503 of the contract, or a broken connection. */
+  /** Unexpected responses: broken connections, and statuses other than success, the expected refusals and the documented 503. */
   readonly surprises: readonly string[]
   readonly stop: () => Promise<void>
 }
 
+/** Number of clients. */
 export const clients = 20
 
-/** Twenty clients, each with one request after another: three in six write, one of these is refused, three read. */
+/** Starts twenty clients that send one request after another: of six, three write, one of which is refused, and three read. */
 export function startTraffic(url: string): Traffic {
   const ledger = new Ledger()
   const answered: Answered[] = []
   const surprises: string[] = []
   let isOver = false
-  const ask = async (client: number, turn: number): Promise<void> => {
+  const sendNext = async (client: number, turn: number): Promise<void> => {
     const kind = turn % 2 === 0 ? 'write' : 'read'
     const reply = await request(url, ledger, client, turn)
     answered.push({ kind, at: performance.now(), status: reply.status })
-    if (!isExpected(reply, turn)) surprises.push(`turn ${turn % 6}: ${inWords(reply)}`)
-    // It would come again at once, thousands of times.
+    if (!isExpected(reply, turn)) surprises.push(`turn ${turn % 6}: ${describeReply(reply)}`)
+    // Without a delay it would be repeated thousands of times.
     if (reply.status >= 500) await sleep(10)
   }
   const run = async (client: number): Promise<void> => {
     for (let turn = 0; !isOver; turn++) {
-      await ask(client, turn).catch(async (error: Error) => {
+      await sendNext(client, turn).catch(async (error: Error) => {
         surprises.push(`turn ${turn % 6}: the connection broke: ${error.message}`)
         await sleep(10)
       })
@@ -72,7 +73,7 @@ function isExpected(reply: Reply, turn: number): boolean {
   return reply.status === (turn % 2 === 0 ? 201 : 200)
 }
 
-/** How long after a moment the first success of a kind came, in milliseconds. */
+/** Milliseconds from a moment to the first success of a kind. */
 export function firstSuccess({ answered }: Traffic, kind: Answered['kind'], since: number): number {
   const first = answered.find((one) => one.kind === kind && one.at >= since && one.status < 300)
   return first === undefined ? Number.POSITIVE_INFINITY : Math.round(first.at - since)

@@ -3,35 +3,36 @@ import { Agent } from 'node:http'
 import fc from 'fast-check'
 import { UserAccount, verifyPassword } from 'typeorm-resources'
 import { type Reply, send } from '../client'
+import { heapInUse } from '../support/heap'
 import { LanguageWord, User } from '../world/entities'
 import { canaries } from '../world/seed'
 import { openWorld, seedWorld, type World } from '../world/world'
-import { caseCount, heapInUse, timeFor } from './cases'
+import { caseCount, timeFor } from './cases'
 import type { Generated } from './generate'
 import { differences, readStored, restoreStored, type Stored } from './stored'
 import { listRequests, pathRequests, resources, wordId, writeRequests } from './world-requests'
 
 /**
- * Whatever is asked, in whatever form: nothing breaks, nothing hidden is shown, and what is refused changes nothing. The
- * requests are the same in every run; `cases.ts` says how many there are. A failure prints the smallest request that
+ * Generated requests of every form: none causes a 5xx, reveals hidden values, or changes anything if it is refused.
+ * The requests are the same in every run; `cases.ts` defines their number. If a test fails, it prints the smallest failing request that
  * fast-check finds.
  */
 
-/** The seed has argon2 hashes, of which each check takes a core for 40 ms: what one has said once is remembered. */
+/** Results of password checks, by password and hash. The data set has argon2 hashes, and each check takes a CPU for 40 ms. */
 const checks = new Map<string, Promise<boolean>>()
 const hashOf = (plain: string): string => `$argon2-${createHash('sha256').update(plain).digest('hex')}`
-function remembered(plain: string, stored: string): Promise<boolean> | boolean {
+function verifyCached(plain: string, stored: string): Promise<boolean> | boolean {
   if (!stored.startsWith('$argon2id')) return hashOf(plain) === stored
   const check = checks.get(`${stored} ${plain}`) ?? verifyPassword(plain, stored)
   if (checks.size < 1000) checks.set(`${stored} ${plain}`, check)
   return check
 }
-UserAccount({ hash: hashOf, verify: remembered })(User)
+UserAccount({ hash: hashOf, verify: verifyCached })(User)
 
 const total = caseCount(5000, 100_000)
-/** Requests in flight, beside the one that writes. */
+/** Number of clients that read in parallel, besides the one that writes. */
 const readers = 4
-/** What the heap may have more at the end than halfway: kept of each request, 80 bytes are as much in a night. */
+/** How many bytes the heap may grow in the second half: 80 bytes that were kept for each request would be as much in a nightly run. */
 const heapGrowth = 4 * 2 ** 20
 
 let world: World
@@ -51,39 +52,39 @@ afterAll(async () => {
   await world.close()
 })
 
-const ask = ({ line, as, headers, body }: Generated): Promise<Reply> =>
+const sendGenerated = ({ line, as, headers, body }: Generated): Promise<Reply> =>
   send(world.url, line, { as, headers, body, agent })
 
-/** The canonical path and the one without its last slash (specification: Paths). A path has neither `#` nor `\`. */
-const ours = new RegExp(`^/api/(${resources.join('|')})(/[^/?#\\\\]+)?/?(\\?|$)`)
-const isOurs = (target: string): boolean => ours.test(target)
-/** What is read besides records: it has forms of its own, and other tests. */
+/** Matches the canonical path and the one without its final slash (specification: Paths). A path contains neither `#` nor `\`. */
+const servicePath = new RegExp(`^/api/(${resources.join('|')})(/[^/?#\\\\]+)?/?(\\?|$)`)
+const isServicePath = (target: string): boolean => servicePath.test(target)
+/** Matches the pages besides resources, which have other formats and their own tests. */
 const page = /^\/api(\/|\/docs\/?|\/openapi\.json\/?)?(\?|$)/
 const isPage = (method: string, target: string): boolean => ['GET', 'HEAD'].includes(method) && page.test(target)
 
-/** The answers of each status, to see that the requests come as far as they should. */
+/** Number of responses by method and status, with which a test checks that the requests reach all stages of the service. */
 const statuses = new Map<string, number>()
 function count({ line }: Generated, { status }: Reply): void {
   const kind = `${line.startsWith('GET ') ? 'GET' : 'other'} ${status}`
   statuses.set(kind, (statuses.get(kind) ?? 0) + 1)
 }
 
-/** What is wrong with an answer, whatever was asked. */
+/** Violations of the rules that hold for all responses. */
 function faultsOf({ line }: Generated, reply: Reply): readonly string[] {
   const [method = '', target = ''] = line.split(/ (.*)/s)
   const { status, headers, text } = reply
   const answer = text + JSON.stringify(headers)
   const isBusy = status === 503 && headers['retry-after'] !== undefined
-  const isKnown = isOurs(target) || (status === 404 && ['Not Found', ''].includes(text))
+  const isKnown = isServicePath(target) || (status === 404 && ['Not Found', ''].includes(text))
   return [
     ...(status >= 500 && !isBusy ? [`a fault: ${status} ${text}`] : []),
     ...canaries.filter((canary) => answer.includes(canary)).map((canary) => `shows ${canary}`),
-    ...(isKnown || isPage(method, target) ? [] : [`not ours: ${status} ${text}`]),
-    ...(isOurs(target) && method !== 'HEAD' ? formFaults(reply) : []),
+    ...(isKnown || isPage(method, target) ? [] : [`not Koa's 404: ${status} ${text}`]),
+    ...(isServicePath(target) && method !== 'HEAD' ? formFaults(reply) : []),
   ]
 }
 
-/** By the specification: Error documents, Refusal by the access rule. */
+/** Violations of the format of refusals (specification: Error documents, Refusal by the access rule). */
 function formFaults({ status, headers, text, json }: Reply): readonly string[] {
   if (status === 204 || status === 304) return text === '' ? [] : [`a body: ${text}`]
   if (status === 401) {
@@ -96,7 +97,7 @@ function formFaults({ status, headers, text, json }: Reply): readonly string[] {
   return status < 300 || isProblem(document, status) ? [] : [`no problem document: ${text}`]
 }
 
-/** RFC 9457, with `errors` (specification: Error documents). */
+/** Whether a document is a problem document of RFC 9457, with `errors` (specification: Error documents). */
 function isProblem(document: unknown, status: number): boolean {
   const { type, title, detail, errors = [], ...rest } = document as Record<string, unknown>
   const isText = [type, title, detail].every((member) => typeof member === 'string' && member !== '')
@@ -110,16 +111,16 @@ function raise(faults: readonly string[]): void {
 }
 
 async function checkReading(request: Generated): Promise<void> {
-  const reply = await ask(request)
+  const reply = await sendGenerated(request)
   count(request, reply)
-  // What they are recorded for is not asked here, and they would fill the heap.
+  // The recorded statements are not used, and would fill the heap.
   world.statements()
   raise(faultsOf(request, reply))
 }
 
-/** One at a time, and taken back: so each meets the seed, and what is printed can be sent again. */
+/** Sends one write at a time and undoes its changes, so that each write starts from the same data set and can be repeated. */
 async function checkWriting(request: Generated): Promise<void> {
-  const reply = await ask(request)
+  const reply = await sendGenerated(request)
   count(request, reply)
   const stored = await readStored(world)
   const changed = differences(seeded, stored)
@@ -131,7 +132,7 @@ async function checkWriting(request: Generated): Promise<void> {
 
 const tables: Readonly<Record<string, string>> = { word: 'language_word' }
 
-/** A refusal changes nothing, and what is accepted no more than the record that the path or the answer names. */
+/** Changes that are not allowed: any change by a refused request, and changes of other records than that of the path or the response. */
 function changeFaults({ line }: Generated, reply: Reply, changed: readonly string[]): readonly string[] {
   const [, method, name = '', id] = /^(\S+) \/api\/([^/]+)\/([^/]*)/.exec(line) ?? []
   const table = tables[name] ?? name
@@ -143,7 +144,7 @@ function changeFaults({ line }: Generated, reply: Reply, changed: readonly strin
   }
   const may = reply.status < 300 ? (allowed[method ?? '']?.() ?? []) : []
   const others = changed.filter((one) => !may.includes(one))
-  // PUT may change nothing; a record that is made or deleted is so in truth.
+  // PUT may change nothing; POST and DELETE must create or delete a record.
   const missing = method === 'PUT' || method === 'PATCH' ? [] : may.filter((one) => !changed.includes(one))
   return [
     ...others.map((one) => `${reply.status}, and ${one}`),
@@ -151,16 +152,16 @@ function changeFaults({ line }: Generated, reply: Reply, changed: readonly strin
   ]
 }
 
-interface Lane {
+interface Client {
   readonly requests: fc.Arbitrary<Generated>
   readonly check: (request: Generated) => Promise<void>
   readonly count: number
 }
 
-/** All at the same time: lists, items and odd paths, and one that writes. */
-function lanesOf(cases: number): readonly Lane[] {
-  const writing: Lane = { requests: writeRequests, check: checkWriting, count: Math.ceil(cases * 0.3) }
-  const reading = Array.from({ length: readers }, (_, index): Lane => {
+/** Clients that run at the same time: one that writes, and others that read lists, items and unusual paths. */
+function clientsOf(cases: number): readonly Client[] {
+  const writing: Client = { requests: writeRequests, check: checkWriting, count: Math.ceil(cases * 0.3) }
+  const reading = Array.from({ length: readers }, (_, index): Client => {
     const requests = index === 0 ? pathRequests : listRequests
     return { requests, check: checkReading, count: Math.ceil((cases * 0.7) / readers) }
   })
@@ -168,16 +169,18 @@ function lanesOf(cases: number): readonly Lane[] {
 }
 
 async function run(half: number): Promise<void> {
-  const lanes = lanesOf(total / 2).map(({ requests, check, count }, index) =>
+  const clients = clientsOf(total / 2).map(({ requests, check, count }, index) =>
     fc.assert(fc.asyncProperty(requests, check), {
       seed: half * 100 + index,
       numRuns: count,
       includeErrorInReport: true,
     }),
   )
-  // Every lane ends, or what is left of one would go on in the next test.
-  const failed = (await Promise.allSettled(lanes)).flatMap((lane) => (lane.status === 'rejected' ? [lane.reason] : []))
-  // Which request has brought an error to the event cannot be said of it, while others are in flight.
+  // Waits for all clients, so that none of their requests runs during the next test.
+  const failed = (await Promise.allSettled(clients)).flatMap((client) =>
+    client.status === 'rejected' ? [client.reason] : [],
+  )
+  // An error event does not say which of the parallel requests caused it.
   const events = world.faults.map((fault) => `an error event: ${fault}`)
   raise([...failed.map((reason) => String(reason instanceof Error ? reason.message : reason)), ...events])
 }
@@ -185,7 +188,7 @@ async function run(half: number): Promise<void> {
 let halfway = 0
 
 test(
-  'the first half: nothing breaks, nothing hidden is shown, what is refused changes nothing',
+  'first half: no request causes a 5xx, reveals hidden values, or changes anything if it is refused',
   async () => {
     await run(1)
     halfway = heapInUse()
@@ -194,7 +197,7 @@ test(
 )
 
 test(
-  'the second half, on a heap that stays as it is',
+  'second half: the same, and the heap does not grow',
   async () => {
     await run(2)
     expect(heapInUse() - halfway).toBeLessThan(heapGrowth)
@@ -202,7 +205,7 @@ test(
   timeFor(total),
 )
 
-test('the requests come as far as they should', () => {
+test('the generated requests reach every kind of response', () => {
   const reached = ['GET 200', 'GET 400', 'GET 401', 'GET 404']
   const written = ['200', '201', '204', '400', '401', '403', '404', '405', '409', '413', '415'].map(
     (one) => `other ${one}`,
@@ -211,6 +214,6 @@ test('the requests come as far as they should', () => {
   expect({ missing: total < 5000 ? [] : missing }).toEqual({ missing: [] })
 })
 
-test('the seed is as it was', async () => {
+test('the data set is unchanged after all tests', async () => {
   expect(differences(seeded, await readStored(world))).toEqual([])
 })

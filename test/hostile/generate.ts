@@ -8,9 +8,7 @@ export interface Generated {
   readonly body?: string | Buffer | undefined
 }
 
-export const operators = ['eq', 'lt', 'lte', 'gt', 'gte', 'ne', 'in', 'is', 'like', 'ilike'] as const
-
-/** Names that are no field of anything, and mean something to JavaScript, SQL or us. */
+/** Names of no field, which have a meaning in JavaScript, SQL or this service. */
 export const strangeNames = [
   '__proto__',
   'constructor',
@@ -131,7 +129,7 @@ const pattern = fc
 const long = fc.tuple(fc.constantFrom('x', '%', '_a', '\\', '1,', 'é', '(', '0'), fc.integer({ min: 1, max: 2100 }))
 const longText = long.map(([text, length]) => text.repeat(Math.ceil(length / text.length)))
 
-/** A value of a filter, before it is encoded. */
+/** Value of a filter, not yet encoded. */
 export const value: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...words) },
   { weight: 6, arbitrary: fc.constantFrom(...numbers) },
@@ -147,7 +145,7 @@ export const value: fc.Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: longText },
 )
 
-/** What stands between `=` and `&` and is no UTF-8, or no percent-encoding. */
+/** Raw values that are not UTF-8 or not percent-encoded. */
 export const rawGarbage = fc.constantFrom(
   '\\',
   '%',
@@ -173,13 +171,13 @@ export const rawGarbage = fc.constantFrom(
   '%EF%BB%BFx',
 )
 
-/** Text as a query string has it, mostly encoded as it must be. */
+/** Value as part of a query string, usually correctly encoded. */
 export const encodedValue = fc.oneof(
   { weight: 9, arbitrary: value.map(encodeURIComponent) },
   { weight: 1, arbitrary: rawGarbage },
 )
 
-/** A value of a group: as it is, in quotes, or in a list. */
+/** Ways to write a value in a group: as it is, in quotes, or in a list. */
 const spelled = fc.constantFrom<((value: string) => string)[]>(
   (value) => value,
   (value) => value,
@@ -188,13 +186,13 @@ const spelled = fc.constantFrom<((value: string) => string)[]>(
   (value) => `(${value},${value})`,
 )
 
-/** What closes a group, and some of what does not. */
+/** End of a group: correct ones and wrong ones. */
 const closing = fc.oneof(
   { weight: 20, arbitrary: fc.constant(')') },
   { weight: 1, arbitrary: fc.constantFrom('', '))', ',)', ')x', '()', '%22', ':') },
 )
 
-/** @param filter as a parameter: `name=value` */
+/** Group of filters. @param filter a parameter: `name=value` */
 const groupOf = (filter: fc.Arbitrary<string>, depth: number): fc.Arbitrary<string> => {
   const one = fc.tuple(filter, spelled).map(([parameter, spell]) => {
     const [name = '', value = ''] = parameter.split(/=(.*)/s)
@@ -206,7 +204,7 @@ const groupOf = (filter: fc.Arbitrary<string>, depth: number): fc.Arbitrary<stri
     .tuple(fc.constantFrom('or', 'or', 'and', 'not'), fc.array(nested, { minLength: 0, maxLength: 3 }), closing)
     .map(([type, members, close]) => `${type}(${members.join()}${close}`)
 }
-/** A parameter that combines filters. @param filter as a parameter: `name=value` */
+/** Parameter that combines filters. @param filter a parameter: `name=value` */
 export const groupParameter = (filter: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 9, arbitrary: groupOf(filter, 2).map((text) => text.replace('(', '=(')) },
@@ -225,5 +223,5 @@ export const groupParameter = (filter: fc.Arbitrary<string>): fc.Arbitrary<strin
     },
   )
 
-/** A parameter that counts, mostly. */
+/** Parameter that requests a count, with some wrong ones. */
 export const countParameter = fc.constantFrom('count=exact', 'count=capped', 'count=exact&limit=0', 'count=', 'count=1')

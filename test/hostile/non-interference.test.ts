@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import fc from 'fast-check'
-import { type Reply, send } from '../client'
+import { send, textWithoutDate } from '../client'
 import { isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 import { caseCount, timeFor } from './cases'
@@ -9,12 +9,10 @@ import { type Conditional, twinRequests } from './twin-requests'
 import { hiddenColumns, type Side, seedTwin, twinEntities } from './twins'
 
 /**
- * Two databases that differ in what is hidden, and in nothing else, answer every request alike: status, headers and body,
- * byte for byte, but for `Date`. So no answer depends on anything hidden, whatever way it might have taken. Both are asked the
- * same in the same order, writes too. `cases.ts` says how many requests there are.
- *
- * Hidden columns are written where they are neither unique nor references: of the others an answer must tell whether a value is taken,
- * or points to a record.
+ * Two databases that differ only in hidden values give the same response to every request: status, headers (except `Date`) and body are
+ * equal byte for byte. Therefore no response depends on a hidden value.
+ * Both get the same requests in the same order, including writes; `cases.ts` defines their number. Requests write hidden columns only if
+ * these are neither unique nor references: for the others a response must tell whether a value is already used, or refers to a record.
  */
 
 const total = caseCount(2000, 20_000)
@@ -36,7 +34,7 @@ function openTwin(side: Side): Promise<World> {
     seed: async (dataSource) => {
       await seedTwin(dataSource, side)
       if (!isPostgres) return
-      // Keys that were given do not count in PostgreSQL's sequences.
+      // Inserted keys do not advance PostgreSQL's sequences.
       for (const { tableName } of dataSource.entityMetadatas.filter(
         ({ generatedColumns }) => generatedColumns.length > 0,
       ))
@@ -51,20 +49,20 @@ const tables = Object.keys(hiddenColumns)
 const rowsOf = (table: string): Promise<readonly (readonly Row[])[]> =>
   Promise.all(worlds.map(({ sql }) => sql(`SELECT * FROM "${table}" ORDER BY "id"`)))
 
-/** The columns of a table in which the two databases are not the same. */
+/** The columns of a table whose values differ between the two databases. */
 async function differingColumns(table: string): Promise<readonly string[]> {
-  const [ours = [], theirs = []] = await rowsOf(table)
-  expect(ours.length).toBe(theirs.length)
-  const columns = Object.keys(ours[0] ?? {})
+  const [firstRows = [], secondRows = []] = await rowsOf(table)
+  expect(firstRows.length).toBe(secondRows.length)
+  const columns = Object.keys(firstRows[0] ?? {})
   const valuesOf = (rows: readonly Row[], column: string): string => JSON.stringify(rows.map((row) => row[column]))
-  return columns.filter((column) => valuesOf(ours, column) !== valuesOf(theirs, column))
+  return columns.filter((column) => valuesOf(firstRows, column) !== valuesOf(secondRows, column))
 }
 
-test.each(tables)('the two differ in the hidden columns of %s, and in no other', async (table) => {
+test.each(tables)('the two databases differ in the hidden columns of %s, and only in these', async (table) => {
   expect((await differingColumns(table)).toSorted()).toEqual([...(hiddenColumns[table] ?? [])].toSorted())
 })
 
-/** The `ETag` that a path was last answered with, the same on both sides. */
+/** The latest `ETag` of each path, which is the same for both databases. */
 const tags = new Map<string, string>()
 
 function withCondition({ line, headers, condition }: Conditional): Generated['headers'] {
@@ -73,30 +71,26 @@ function withCondition({ line, headers, condition }: Conditional): Generated['he
 }
 const pathOf = (line: string): string => line.slice(line.indexOf(' ') + 1)
 
-/** An answer as text, without its `Date`. */
-const visible = ({ status, headers: { date, ...headers }, text }: Reply): string =>
-  [status, ...Object.entries(headers).map((header) => header.join(': ')), '', text].join('\n')
-
 const statuses = new Set<number>()
 
 async function check(request: Conditional): Promise<void> {
   const { line, as, body } = request
   const options = { as, body, agent, headers: withCondition(request) }
   const [one, other] = await Promise.all(worlds.map(({ url }) => send(url, line, options)))
-  if (one === undefined || other === undefined) throw new Error('there must be two worlds')
+  if (one === undefined || other === undefined) throw new Error('two databases are needed')
   for (const world of worlds) world.statements()
   statuses.add(one.status)
   if (typeof one.headers.etag === 'string') tags.set(pathOf(line), one.headers.etag)
-  expect(visible(other)).toBe(visible(one))
+  expect(textWithoutDate(other)).toBe(textWithoutDate(one))
 }
 
 test.each(['sheet', 'branch'])(
-  'a PUT of %s that names a hidden value moves the version on both sides',
+  'a PUT of %s that names a hidden field increments the version in both databases',
   async (table) => {
-    const [ours = [], theirs = []] = await rowsOf(table)
-    for (const [index, row] of ours.entries()) {
+    const [firstRows = [], secondRows = []] = await rowsOf(table)
+    for (const [index, row] of firstRows.entries()) {
       for (const column of hiddenColumns[table] ?? []) {
-        const stored = (index % 2 === 0 ? row : theirs[index])?.[column]
+        const stored = (index % 2 === 0 ? row : secondRows[index])?.[column]
         const body = JSON.stringify({ [column]: stored })
         const headers = { 'Content-Type': 'application/json' }
         await check({ line: `PUT /api/${table}/${row['id']}/`, as: 'ann', headers, body })
@@ -107,7 +101,7 @@ test.each(['sheet', 'branch'])(
 )
 
 test(
-  'they answer every request alike',
+  'both databases give the same response to every request',
   async () => {
     const property = fc.asyncProperty(twinRequests, check)
     await fc.assert(property, { seed: 31, numRuns: total, includeErrorInReport: true })
@@ -115,12 +109,12 @@ test(
   timeFor(total),
 )
 
-test('the requests came as far as they should', () => {
+test('the generated requests reach every kind of response', () => {
   const missing = [200, 201, 204, 304, 400, 401, 403, 404, 405, 409, 412].filter((status) => !statuses.has(status))
   expect({ missing: total < 2000 ? [] : missing }).toEqual({ missing: [] })
 })
 
-test.each(tables)('what is shown of %s is still the same', async (table) => {
+test.each(tables)('the shown columns of %s are still the same in both databases', async (table) => {
   const hidden = hiddenColumns[table] ?? []
   expect((await differingColumns(table)).filter((column) => !hidden.includes(column))).toEqual([])
 })

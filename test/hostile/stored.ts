@@ -3,11 +3,12 @@ import type { World } from '../world/world'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Every row of a database by `table key`, as the driver hands it over. */
+/** Every row of a database by `table key`, as the driver returns it. */
 export type Stored = ReadonlyMap<string, { readonly metadata: EntityMetadata; readonly row: Row }>
 
 const keyColumn = (metadata: EntityMetadata): string => metadata.primaryColumns[0]?.databaseName ?? 'id'
 
+/** Reads every row of a database. */
 export async function readStored({ dataSource, sql }: World): Promise<Stored> {
   const tables = await Promise.all(
     dataSource.entityMetadatas.map(async (metadata) => {
@@ -18,7 +19,7 @@ export async function readStored({ dataSource, sql }: World): Promise<Stored> {
   return new Map(tables.flat())
 }
 
-/** The rows that are not the same, as `+ table key`, `- table key` and `~ table key`. */
+/** Differences between rows, as `+ table key`, `- table key` and `~ table key`. */
 export function differences(before: Stored, after: Stored): readonly string[] {
   const signOf = (key: string): string => {
     if (!before.has(key)) return '+'
@@ -29,7 +30,7 @@ export function differences(before: Stored, after: Stored): readonly string[] {
   return keys.flatMap((key) => (signOf(key) === '' ? [] : [`${signOf(key)} ${key}`]))
 }
 
-/** Takes back what has changed, by statements of its own. */
+/** Undoes changes with SQL statements. */
 export async function restoreStored({ dataSource }: World, before: Stored, after: Stored): Promise<void> {
   for (const difference of differences(before, after)) {
     const key = difference.slice(2)

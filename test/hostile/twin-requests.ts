@@ -1,19 +1,21 @@
 import fc from 'fast-check'
-import { countParameter, encodedValue, type Generated, groupParameter, operators, strangeNames } from './generate'
+import { operatorNames } from '../../src/value/value-type'
+import { countParameter, encodedValue, type Generated, groupParameter, strangeNames } from './generate'
 
-/** Requests on the entities of `twins.ts`, which ask for what is hidden as often as for what is shown. */
+/** Requests on the entities of `twins.ts`, which name hidden fields as often as shown ones. */
 
+/** A request with an optional conditional header. */
 export interface Conditional extends Generated {
-  /** The header that takes the `ETag` of the path's answer before. */
+  /** Name of the header that contains the latest `ETag` of the path. */
   readonly condition?: 'If-None-Match' | 'If-Match' | undefined
 }
 
-interface Known {
+interface ResourceFields {
   readonly shown: readonly string[]
   readonly hidden: readonly string[]
 }
 
-const known = {
+const fieldsByResource = {
   article: {
     shown: [
       'id',
@@ -111,10 +113,10 @@ const known = {
     hidden: ['pin', 'memo', 'mpath', 'parent__pin', 'children__memo'],
   },
   safe: { shown: ['id'], hidden: ['code'] },
-} satisfies Record<string, Known>
+} satisfies Record<string, ResourceFields>
 
-type Name = keyof typeof known
-const asked = fc.oneof(
+type Name = keyof typeof fieldsByResource
+const resourceName = fc.oneof(
   { weight: 4, arbitrary: fc.constant<Name>('article') },
   { weight: 4, arbitrary: fc.constantFrom<Name>('person', 'label', 'remark', 'sheet', 'branch') },
   { weight: 1, arbitrary: fc.constant<Name>('safe') },
@@ -122,12 +124,12 @@ const asked = fc.oneof(
 
 const field = (name: Name): fc.Arbitrary<string> =>
   fc.oneof(
-    { weight: 8, arbitrary: fc.constantFrom(...known[name].shown) },
-    { weight: 3, arbitrary: fc.constantFrom(...known[name].hidden) },
+    { weight: 8, arbitrary: fc.constantFrom(...fieldsByResource[name].shown) },
+    { weight: 3, arbitrary: fc.constantFrom(...fieldsByResource[name].hidden) },
     { weight: 1, arbitrary: fc.constantFrom(...strangeNames) },
   )
 
-/** Values of both sides, hidden ones too, and shown ones. */
+/** Values from both databases, hidden and shown ones. */
 const values = fc.oneof(
   {
     weight: 3,
@@ -161,7 +163,7 @@ const filter = (name: Name): fc.Arbitrary<string> =>
       field(name),
       fc.oneof(
         fc.constant(''),
-        fc.constantFrom(...operators).map((one) => `__${one}`),
+        fc.constantFrom(...operatorNames).map((one) => `__${one}`),
       ),
       values,
     )
@@ -174,7 +176,7 @@ const ordering = (name: Name): fc.Arbitrary<string> =>
     )
     .map((names) => `ordering=${encodeURIComponent(names.join(','))}`)
 const paging = fc.constantFrom('limit=3', 'limit=1&page=2', 'page=2', 'limit=0', 'limit=5&page=3')
-const list = asked.chain((name) =>
+const list = resourceName.chain((name) =>
   fc
     .tuple(
       fc.array(fc.oneof({ weight: 2, arbitrary: filter(name) }, groupParameter(filter(name)), countParameter), {
@@ -189,13 +191,13 @@ const list = asked.chain((name) =>
     }),
 )
 
-/** Few, so that a path is asked again. */
+/** Few keys, so that paths are repeated. */
 const id = fc.oneof(
   { weight: 8, arbitrary: fc.integer({ min: 1, max: 9 }).map(String) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 130 }).map(String) },
   { weight: 1, arbitrary: fc.constantFrom('0', '1abc', '99999', '%31') },
 )
-const item = fc.tuple(asked, id).map(([name, segment]) => `/api/${name}/${segment}/`)
+const item = fc.tuple(resourceName, id).map(([name, segment]) => `/api/${name}/${segment}/`)
 
 const who = fc.constantFrom(undefined, undefined, 'ann', 'bob', 'bob', 'carl', 'dora', 'emil', 'nobody')
 const condition = fc.constantFrom<Conditional['condition'][]>(undefined, undefined, 'If-None-Match', 'If-Match')
@@ -208,13 +210,13 @@ const reading: fc.Arbitrary<Conditional> = fc
   .map(([verb, path, as, when]) => ({ line: `${verb} ${path}`, as, headers: {}, condition: when }))
 
 const instants = fc.constantFrom('2024-01-01 10:20:30', '2024-01-02T10:20:30.001Z', '2024-02-30', '2025-05-05 05:05:05')
-/** Titles, and hidden values as one of the sides has them. */
+/** Titles, including hidden values of one of the databases. */
 const secrets = {
   title: fc.constantFrom('a', 'b'),
   pin: fc.constantFrom(1, 2, 3, 97, 98, 99, null),
   memo: fc.constantFrom('hidden0-1', 'hidden0-2', 'hidden1-2', 'hidden1-3', null),
 }
-/** Values of shown fields that fit, but for some. What could be stored is without what the clock says. */
+/** Values of shown fields, most of which are valid. Columns that contain the current time are left out. */
 const fitting = {
   article: {
     title: fc.oneof(fc.constantFrom('alpha', 'Beta', 'delta'), fc.string({ maxLength: 33 })),
@@ -255,8 +257,8 @@ const needed: Readonly<Record<Name, readonly string[]>> = {
 }
 
 /**
- * Hidden fields with values that are refused on every side, whatever is stored: nothing of them is written. One that is
- * read-only too (`sealed`) is refused with what is stored as well, or that would be told.
+ * Hidden fields with values that are refused in both databases, whatever is stored, so that nothing is written. A read-only field
+ * (`sealed`) is refused with the stored value as well, since the response would otherwise reveal it.
  */
 const refused: Readonly<Record<Name, readonly object[]>> = {
   article: [
@@ -305,9 +307,9 @@ const sent = (name: Name): fc.Arbitrary<object> => {
 }
 
 const writer = fc.constantFrom('ann', 'ann', 'ann', 'bob', 'bob', 'carl', undefined)
-/** Not the two who log in, nor anybody that a hidden column refers to in a way that would keep it. */
+/** Users to write: neither those who log in, nor those whom a foreign key without a cascade refers to. */
 const writtenPerson = fc.constantFrom('3', '4', '5')
-const writing: fc.Arbitrary<Conditional> = asked.chain((name) => {
+const writing: fc.Arbitrary<Conditional> = resourceName.chain((name) => {
   const segment = name === 'person' ? writtenPerson : id
   const target = fc.oneof(
     { weight: 3, arbitrary: fc.tuple(fc.constant('POST'), fc.constant('')) },
@@ -335,6 +337,7 @@ const writing: fc.Arbitrary<Conditional> = asked.chain((name) => {
   }))
 })
 
+/** Requests of all kinds. */
 export const twinRequests: fc.Arbitrary<Conditional> = fc.oneof(
   { weight: 7, arbitrary: reading },
   { weight: 3, arbitrary: writing },

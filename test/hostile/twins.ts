@@ -18,7 +18,7 @@ import {
 import { adminRule, Resource, UserAccount, userRule } from 'typeorm-resources'
 import { types } from '../world/leg'
 
-/** Entities with every kind of hidden column, and two databases of them that are the same but for these. */
+/** Entities with every kind of hidden column, for two databases that differ only in these columns. */
 
 const hash = (plain: string): string => `hash of ${plain}`
 
@@ -122,7 +122,7 @@ export class Article {
   @Column({ type: 'decimal', precision: 6, scale: 2, nullable: true }) cost!: string | null
   @Column({ type: 'varchar', nullable: true, select: false }) token!: string | null
   @Column({ type: 'varchar', nullable: true, unique: true }) serial!: string | null
-  /** A value that is sent back is compared with what is stored: not with what is hidden. */
+  /** A value that is sent back must be compared with the shown value, not with the stored one, which contains a hidden part. */
   @Column({ type: 'varchar', nullable: true }) sealed!: string | null
   @Column({ ...types.binary, nullable: true }) picture!: Buffer | null
   @Column(() => Stats) stats!: Stats
@@ -160,7 +160,7 @@ export class Remark {
   article!: Article | null
 }
 
-/** Shows how often it was written, and has a listener: its hidden columns are written too. */
+/** Shows its version and has a listener, with which its hidden columns are written too. */
 @Entity()
 @Resource({ exclude: ['pin', 'memo'], auth: userRule({ read: 'public' }) })
 export class Sheet {
@@ -172,7 +172,7 @@ export class Sheet {
   @BeforeUpdate() hear(): void {}
 }
 
-/** The same of a tree. */
+/** A tree with the same columns. */
 @Entity()
 @Tree('materialized-path')
 @Resource({ exclude: ['pin', 'memo'], auth: userRule({ read: 'public' }) })
@@ -186,9 +186,10 @@ export class Branch {
   @TreeChildren() children!: Relation<Branch>[]
 }
 
+/** All entities of this module. */
 export const twinEntities = [Person, Safe, Label, Article, Remark, Sheet, Branch]
 
-/** Columns that differ between the two, by table, as the database calls them. */
+/** Columns that differ between the databases, by table, under their names in the database. */
 export const hiddenColumns: Readonly<Record<string, readonly string[]>> = {
   person: ['password', 'email', 'phone', 'born', 'bossId'],
   safe: ['code'],
@@ -217,12 +218,12 @@ export const hiddenColumns: Readonly<Record<string, readonly string[]>> = {
   branch: ['pin', 'memo'],
 }
 
-/** The two databases are those of side 0 and of side 1. */
+/** Number of one of the two databases. */
 export type Side = 0 | 1
 
-/** Hidden text of a row: it differs, and where one side has a null the other has none. */
+/** Hidden text of a row. It differs between the databases, which have null in different rows. */
 const hiddenText = (side: Side, row: number): string | null => (row % 3 === side ? null : `hidden${side}-${row}`)
-/** Numbers that come in the reverse order on the other side. */
+/** Hidden number of a row, in opposite orders in the two databases. */
 const hiddenNumber = (side: Side, row: number): number => (side === 0 ? row : 100 - row)
 const hiddenDay = (side: Side, row: number): string => `${2000 + (hiddenNumber(side, row) % 90)}-01-01`
 const hiddenKey = (side: Side, row: number, count: number): { id: number } | null =>
@@ -234,7 +235,7 @@ const remarks = 9
 const labels = 5
 const sheets = 9
 
-/** Those who log in have the same hash; that of another is of one side only. */
+/** The users who log in have the same hash in both databases; another user has one in only one of them. */
 const person = (side: Side, username: string, index: number): object => ({
   id: index + 1,
   username,
@@ -296,7 +297,7 @@ const sheet = (side: Side, index: number): object => ({
 const each = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index))
 
-/** Fills one of the two. Keys that are generated later begin behind these on both. */
+/** Fills one of the two databases. Generated keys continue after the inserted ones in both. */
 export async function seedTwin(dataSource: DataSource, side: Side): Promise<void> {
   const add = async (
     entity: typeof Article | typeof Person | typeof Safe | typeof Label | typeof Remark,

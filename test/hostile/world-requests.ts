@@ -1,24 +1,24 @@
 import fc from 'fast-check'
+import { operatorNames } from '../../src/value/value-type'
 import {
   countParameter,
   encodedValue,
   type Generated,
   groupParameter,
-  operators,
   rawGarbage,
   strangeNames,
   value,
 } from './generate'
 
-/** Requests on the world of `test/world`, by what its entities show and hide. */
+/** Requests on the entities of `test/world`, with their shown and hidden fields. */
 
-interface Known {
+interface ResourceFields {
   readonly shown: readonly string[]
   readonly hidden: readonly string[]
   readonly relations: readonly string[]
 }
 
-const known = {
+const fieldsByResource = {
   note: {
     shown: [
       'id',
@@ -53,38 +53,42 @@ const known = {
   user: { shown: ['id', 'username', 'admin', 'active'], hidden: ['password', 'email'], relations: [] },
   language: { shown: ['id', 'code', 'name'], hidden: [], relations: [] },
   word: { shown: ['id', 'text', 'language', 'language_id'], hidden: [], relations: ['language'] },
-} satisfies Record<string, Known>
+} satisfies Record<string, ResourceFields>
 
+/** The resources of `test/world`. */
 export const resources = ['note', 'message', 'user', 'language', 'word'] as const
 export type ResourceName = (typeof resources)[number]
 
-const shownNames = [...new Set(resources.flatMap((name) => known[name].shown))]
-const hiddenNames = [...new Set(resources.flatMap((name) => known[name].hidden))]
-const relationNames = [...new Set(resources.flatMap((name) => known[name].relations))]
+const shownNames = [...new Set(resources.flatMap((name) => fieldsByResource[name].shown))]
+const hiddenNames = [...new Set(resources.flatMap((name) => fieldsByResource[name].hidden))]
+const relationNames = [...new Set(resources.flatMap((name) => fieldsByResource[name].relations))]
 
 const strange = fc.oneof(fc.constantFrom(...strangeNames), fc.string({ unit: 'grapheme', maxLength: 10 }))
 
 const fieldOf = (resource: ResourceName): fc.Arbitrary<string> =>
   fc.oneof(
-    { weight: 12, arbitrary: fc.constantFrom(...known[resource].shown) },
+    { weight: 12, arbitrary: fc.constantFrom(...fieldsByResource[resource].shown) },
     { weight: 2, arbitrary: fc.constantFrom(...shownNames) },
     { weight: 2, arbitrary: fc.constantFrom(...hiddenNames) },
     { weight: 1, arbitrary: strange },
   )
 
-/** A path of fields, often one that is there: through relations, and an operator behind. */
+/** Name of a filter: a path of fields, often an existing one, through relations and with an operator. */
 const filterName = (resource: ResourceName): fc.Arbitrary<string> =>
   fc
     .tuple(
       fc.oneof(
         { weight: 6, arbitrary: fc.constant<readonly string[]>([]) },
-        { weight: 2, arbitrary: fc.array(fc.constantFrom('parent', ...known[resource].relations), { maxLength: 3 }) },
+        {
+          weight: 2,
+          arbitrary: fc.array(fc.constantFrom('parent', ...fieldsByResource[resource].relations), { maxLength: 3 }),
+        },
         { weight: 1, arbitrary: fc.array(fc.constantFrom(...relationNames), { maxLength: 9 }) },
       ),
       fieldOf(resource),
       fc.oneof(
         { weight: 3, arbitrary: fc.constant<readonly string[]>([]) },
-        { weight: 6, arbitrary: fc.constantFrom(...operators).map((operator) => [operator]) },
+        { weight: 6, arbitrary: fc.constantFrom(...operatorNames).map((operator) => [operator]) },
         { weight: 1, arbitrary: fc.constantFrom('regex', 'contains', '__proto__', 'EQ', 'isnull').map((one) => [one]) },
       ),
     )
@@ -145,11 +149,11 @@ const queries = (resource: ResourceName): fc.Arbitrary<string> =>
       ),
       separator,
     )
-    // Node's own limit of a head, 16 KiB, is not what is tested.
+    // Shorter than 16 KiB, Node's limit of the request head, which is not tested here.
     .map(([parameters, between]) => parameters.join(between).slice(0, 12_000))
     .map((query) => (query === '' ? '' : `?${query}`))
 
-/** Who asks: the users of the seed, or nobody. */
+/** Users who read: those of the data set, or none. */
 const reader = fc.oneof(
   { weight: 8, arbitrary: fc.constantFrom(undefined, 'ann', 'ann') },
   { weight: 1, arbitrary: fc.constantFrom('bob', 'carl', 'dora', 'Zoë') },
@@ -193,14 +197,15 @@ const reading = (path: fc.Arbitrary<string>): fc.Arbitrary<Generated> =>
     .tuple(readingMethod, path, reader, headers)
     .map(([method, target, as, all]) => ({ line: `${method} ${target}`, as, headers: all }))
 
-/** Half of them on notes, which have the most kinds of fields. */
+/** Resource of a request. Half of them are notes, which have the most kinds of fields. */
 const resource = fc.oneof(fc.constant<ResourceName>('note'), fc.constantFrom<ResourceName>(...resources))
 
+/** Requests that read lists. */
 export const listRequests: fc.Arbitrary<Generated> = resource.chain((name) =>
   reading(fc.tuple(fc.constantFrom('/', ''), queries(name)).map(([slash, query]) => `/api/${name}${slash}${query}`)),
 )
 
-/** A record of every resource but `word`, of which the seed has none. */
+/** Key of a `word`, which does not exist: the data set has no words. */
 export const wordId = '01890a5d-ac96-774b-bcce-b302099a8057'
 const ids: Readonly<Record<ResourceName, readonly string[]>> = {
   note: ['1', '2', '6', '10'],
@@ -278,6 +283,7 @@ const segments = fc.constantFrom(
 )
 const oddPath = fc.array(segments, { minLength: 1, maxLength: 5 }).map((parts) => `/${parts.join('/')}`)
 
+/** Requests that read items and unusual paths. */
 export const pathRequests: fc.Arbitrary<Generated> = reading(
   fc.oneof(
     { weight: 4, arbitrary: itemPath },
@@ -286,7 +292,7 @@ export const pathRequests: fc.Arbitrary<Generated> = reading(
   ),
 )
 
-/** The kinds of the fields of all resources, as values that most often fit. */
+/** Values for the fields of all resources, most of which are valid. */
 const fitting: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   title: fc.oneof(fc.string({ unit: 'grapheme', maxLength: 8 }), fc.string({ maxLength: 30 })),
   body: fc.oneof(fc.constant(null), fc.string({ unit: 'grapheme', maxLength: 60 })),
@@ -331,7 +337,7 @@ const fitting: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
 }
 
 const inputs: Readonly<Record<ResourceName, readonly string[]>> = {
-  note: [...known.note.shown.filter((name) => name !== 'author' && name !== 'parent'), 'secret', 'vault_id'],
+  note: [...fieldsByResource.note.shown.filter((name) => name !== 'author' && name !== 'parent'), 'secret', 'vault_id'],
   message: ['message', 'created', 'stamp', 'user_id', 'note_id'],
   user: ['username', 'password', 'email', 'admin', 'active'],
   language: ['code', 'name'],
@@ -345,14 +351,14 @@ const required: Readonly<Record<ResourceName, readonly string[]>> = {
   word: ['text'],
 }
 
-/** Text with what `JSON.stringify` writes as an escape: lone surrogates, NUL. */
+/** Text with characters that `JSON.stringify` escapes: lone surrogates, NUL. */
 const badText = fc.constantFrom('\ud800', 'a\udc00', 'a\0b', '\u2028', '😀'.repeat(15), 'x'.repeat(5000), '\ufeff')
 const anyJson = fc.oneof(fc.jsonValue({ maxDepth: 3 }), badText, fc.constantFrom<unknown>(1e308, -0, 2 ** 53, 1e21))
 
 const fits = (names: readonly string[], requiredKeys: string[]): fc.Arbitrary<object> =>
   fc.record(Object.fromEntries(names.map((name) => [name, fitting[name] ?? anyJson])), { requiredKeys })
 
-/** A record that often fits: few fields, so that not all is refused for one of them. */
+/** Record that is often valid: with few fields, so that not all are refused for one of them. */
 const records = (name: ResourceName): fc.Arbitrary<object> => {
   const some = fc.subarray([...inputs[name]], { maxLength: Math.min(4, inputs[name].length) })
   const others = fc.dictionary(fc.oneof(fc.constantFrom(...inputs[name]), fieldOf(name)), anyJson, { maxKeys: 2 })
@@ -405,7 +411,7 @@ interface Sent {
 const boundary = 'b0undary'
 const part = (name: string, text: string): string =>
   `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`
-/** The ways to send a record (specification: Bodies), and some that are none. */
+/** Ways to send a record (specification: Bodies), and some wrong ones. */
 const ways: readonly ((json: string) => Sent)[] = [
   (body) => ({ type: 'application/json', body }),
   (body) => ({ type: 'application/json; charset=utf-8', body }),
@@ -457,7 +463,7 @@ const encoding = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom({ 'Content-Encoding': 'gzip' }, { 'Content-Encoding': 'identity' }) },
 )
 
-/** POST on a collection, PUT, PATCH and DELETE on a record; now and then the other way about. */
+/** POST on a collection, PUT, PATCH and DELETE on a record, and sometimes on the other kind of path. */
 export const writeRequests: fc.Arbitrary<Generated> = writtenResource.chain((name) => {
   const onList = fc.tuple(fc.constantFrom('POST', 'POST', 'POST', 'POST', 'PUT', 'DELETE'), fc.constant(''))
   const onItem = fc.tuple(

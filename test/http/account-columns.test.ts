@@ -9,6 +9,7 @@ import {
 } from 'typeorm'
 import { adminRule, type Mounted, mountResources, userRule } from 'typeorm-resources'
 import { send } from '../client'
+import { unhashed } from '../support/unhashed'
 import { openWorld, type World } from '../world/world'
 
 @Entity()
@@ -20,9 +21,6 @@ class Report {
 class Setting {
   @PrimaryGeneratedColumn() id!: number
 }
-
-/** A password's hash is itself, so that hundreds of logins take no time. */
-const plainText = { hash: (plain: string) => plain, verify: (plain: string, hash: string) => plain === hash }
 
 type Role = 'username' | 'password' | 'admin' | 'active' | 'email'
 type AccountRow = { readonly id: number } & Readonly<Record<Role, string | boolean>>
@@ -37,7 +35,7 @@ const columnTypes: Readonly<Record<Role, ColumnType>> = {
   email: 'varchar',
 }
 
-/** Column names that could be taken for keywords, for the aliases of a statement, or for other columns. */
+/** Column names that look like keywords, aliases of a statement or other columns. */
 const unusualNames: readonly Readonly<Record<Role, string>>[] = [
   { username: 'user name', password: 'pass-word', admin: 'group', active: 'order', email: 'select' },
   { username: '4', password: '3', admin: '2', active: '1', email: '0' },
@@ -50,7 +48,7 @@ function permutations<Item>(items: readonly Item[]): readonly (readonly Item[])[
   return items.flatMap((item, index) => permutations(items.toSpliced(index, 1)).map((others) => [item, ...others]))
 }
 
-/** Users whose columns are declared in this order, every second time under unusual names. */
+/** Declares a user entity whose columns have this order, for every second index with unusual names. */
 function usersOf(order: readonly Role[], index: number): EntitySchema<AccountRow> {
   const names = index % 2 === 0 ? undefined : unusualNames[((index - 1) / 2) % unusualNames.length]
   const columns = order.map((role): [string, EntitySchemaColumnOptions] => [
@@ -71,7 +69,7 @@ const accounts: readonly AccountRow[] = [
   { id: 14, username: 'former user', password: 'former user', admin: false, active: false, email: 'user' },
 ]
 
-/** Status of the user rule, and of the admin rule. */
+/** Statuses with the user rule, and with the admin rule. */
 const expected = { user: [200, 401], admin: [200, 200], 'former admin': [401, 401], 'former user': [401, 401] }
 
 const statuses = async (url: string, prefix: string): Promise<unknown> => {
@@ -94,17 +92,17 @@ const resources = [
 const worlds: World[] = []
 afterAll(() => Promise.all(worlds.map((world) => world.close())))
 
-// Every order of the four columns that an account is read from; the fifth, which is not read, at each position in turn.
+// Every order of the four columns that are read for a login; the fifth, which is not read, at each position in turn.
 const orders = permutations(roles.slice(0, 4)).map((order, index) => order.toSpliced(index % 5, 0, 'email'))
 const tables = [...orders, ['username', 'password', 'email', 'active', 'admin'] as const].map((order, index) => ({
   order: order.join(', '),
   entity: usersOf(order, index),
   prefix: `/site${index}`,
 }))
-/** Each site that is mounted adds listeners to the pool of the data source, of which Node warns at ten. */
+/** Groups of tables: each mount adds listeners to the pool of the data source, and Node warns when there are more than ten. */
 const groups = [0, 1, 2, 3, 4].map((group) => ({ group, tables: tables.filter((_, index) => index % 5 === group) }))
 
-describe.each(groups)('who may log in, and who is an administrator, in any order of columns: $group', (group) => {
+describe.each(groups)('logins and administrators are recognized whatever the order of columns is: $group', (group) => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({
@@ -114,7 +112,7 @@ describe.each(groups)('who may log in, and who is an administrator, in any order
       },
       mountOn: (app, dataSource) => {
         const mounts = group.tables.map(({ entity, prefix }) =>
-          mountResources(app, dataSource, { prefix, resources, users: { entity, ...plainText } }),
+          mountResources(app, dataSource, { prefix, resources, users: { entity, ...unhashed } }),
         )
         return mounts[0] as Mounted
       },
@@ -127,9 +125,9 @@ describe.each(groups)('who may log in, and who is an administrator, in any order
   })
 })
 
-/** Stored as 1000 and more. */
+/** Transformer that adds 1000 to stored keys. */
 const offset = { to: (id: number): number => id + 1000, from: (id: number): number => id - 1000 }
-/** Stored in reverse. */
+/** Transformer that stores texts in reverse. */
 const reversed = {
   to: (text: string): string => [...text].reverse().join(''),
   from: (text: string): string => [...text].reverse().join(''),
@@ -148,7 +146,7 @@ class Member {
   @PrimaryColumn({ type: 'int', transformer: offset }) id!: number
 }
 
-test('an account with embedded columns, transformers and a hidden password', async () => {
+test('an account can have embedded columns, transformers and a hidden password', async () => {
   const ids: unknown[] = []
   const world = await openWorld({
     entities: [Report, Setting, Member],
@@ -168,7 +166,7 @@ test('an account with embedded columns, transformers and a hidden password', asy
           return principal
         },
       })),
-      users: { entity: Member, ...plainText },
+      users: { entity: Member, ...unhashed },
     },
   })
   worlds.push(world)

@@ -11,9 +11,10 @@ import {
 } from 'typeorm'
 import { adminRule, mountResources, Resource, userRule } from 'typeorm-resources'
 import { send } from '../client'
+import { unhashed } from '../support/unhashed'
 import { openWorld } from '../world/world'
 
-/** Only columns of the user entity itself say who somebody is and what he may do. */
+/** Only columns of the user entity itself determine who a user is and what the user may do. */
 
 @Entity()
 @Resource({ auth: adminRule() })
@@ -26,8 +27,6 @@ class Preferences {
   @Column({ default: true }) active!: boolean
 }
 
-const plainText = { hash: (plain: string) => plain, verify: (plain: string, hash: string) => plain === hash }
-
 @Entity()
 @Resource({ auth: userRule() })
 class Preferring {
@@ -37,7 +36,7 @@ class Preferring {
   @Column(() => Preferences) preferences!: Preferences
 }
 
-/** `admin` is who looks after this user. */
+/** Its relation `admin` refers to the user who looks after this one. */
 @Entity()
 @Resource({ auth: userRule() })
 class LookedAfter {
@@ -69,7 +68,7 @@ class Base {
   @Column({ default: false }) admin!: boolean
 }
 
-/** Columns of a base class are its own. */
+/** Inherits its columns from a base class. */
 @Entity()
 class Derived extends Base {
   @Column() username!: string
@@ -82,10 +81,10 @@ test.each([
   ['an embedded entity', Preferring],
   ['a relation', LookedAfter],
   ['a child entity', Member],
-] as const)('a flag in %s is not the user’s own: nobody becomes an administrator by it', async (_, entity) => {
+] as const)('a flag in %s does not make a user an administrator', async (_, entity) => {
   const entities = entity === Member ? [Member, Staff, Setting] : [entity, Setting]
   const world = await openWorld({ entities, mountOn: () => ({ resources: [] }) })
-  expect(() => mountResources(world.app, world.dataSource, { users: { entity, ...plainText } })).toThrow(
+  expect(() => mountResources(world.app, world.dataSource, { users: { entity, ...unhashed } })).toThrow(
     'Setting: its rule (admin) needs administrators; name their property in @UserAccount({ admin })',
   )
   await world.close()
@@ -95,10 +94,10 @@ test.each([
   ['an embedded entity', Preferring, 'preferring', { preferences: { active: false } }],
   ['a relation', LookedAfter, 'lookedafter', { active_id: null }],
   ['a child entity', Staff, 'staff', { active: false }],
-] as const)('a flag in %s locks nobody out', async (_, entity, name, body) => {
+] as const)('a flag in %s does not deactivate a user', async (_, entity, name, body) => {
   const world = await openWorld({
     entities: entity === Staff ? [Member, Staff] : [entity],
-    mount: { users: { entity: entity === Staff ? Member : entity, ...plainText } },
+    mount: { users: { entity: entity === Staff ? Member : entity, ...unhashed } },
     seed: async ({ manager }) => void (await manager.save(entity, manager.create(entity as typeof Staff, ann))),
   })
   expect((await send(world.url, `PUT /api/${name}/1/`, { as: 'ann', body })).status).toBe(200)
@@ -111,17 +110,17 @@ test.each([
   [LookedAfter, 'admin'],
   [Member, 'admin'],
   [Member, 'active'],
-] as const)('%p: such a column cannot be named as "%s"', async (entity, role) => {
+] as const)('%p: a column that is not the user’s cannot be named as "%s"', async (entity, role) => {
   const world = await openWorld({
     entities: [Preferring, LookedAfter, Member, Staff],
     mountOn: () => ({ resources: [] }),
   })
-  const users = { entity, ...plainText, [role]: role }
+  const users = { entity, ...unhashed, [role]: role }
   expect(() => mountResources(world.app, world.dataSource, { users })).toThrow(`"${role}" cannot be the users' ${role}`)
   await world.close()
 })
 
-test('a flag of a base class, and one in an embedded entity that is named by its path, are the user’s', async () => {
+test('a flag of a base class, and one in an embedded entity that is named by its path, are flags of the user', async () => {
   for (const [entity, admin, flag] of [
     [Derived, undefined, { admin: true }],
     [Preferring, 'preferences.admin', { preferences: { admin: true, active: true } }],
@@ -130,7 +129,7 @@ test('a flag of a base class, and one in an embedded entity that is named by its
       entities: [entity, Setting],
       seed: async ({ manager }) =>
         void (await manager.save(entity as typeof Derived, { ...ann, ...(flag as { admin: boolean }) })),
-      mount: { users: { entity, ...plainText, ...(admin && { admin }) } },
+      mount: { users: { entity, ...unhashed, ...(admin && { admin }) } },
     })
     expect((await send(world.url, 'GET /api/setting/', { as: 'ann' })).status).toBe(200)
     await world.close()
@@ -154,12 +153,12 @@ class Note {
   owner!: Relation<Tenant>
 }
 
-test('an owner whose key has several columns is refused: a principal has one of them', async () => {
+test('an owner whose key has several columns is refused, since a principal has a single key', async () => {
   const world = await openWorld({
     entities: [Tenant, Note],
     mountOn: () => ({ resources: [] }),
   })
-  expect(() => mountResources(world.app, world.dataSource, { users: { entity: Tenant, ...plainText } })).toThrow(
+  expect(() => mountResources(world.app, world.dataSource, { users: { entity: Tenant, ...unhashed } })).toThrow(
     '"ownerField" must be a many-to-one relation to the key of Tenant, not "owner"',
   )
   await world.close()

@@ -1,15 +1,9 @@
 import { Column, Entity, PrimaryGeneratedColumn, type ValueTransformer } from 'typeorm'
 import { adminRule, hashPassword, Resource, UserAccount, userRule, verifyPassword } from 'typeorm-resources'
 import { basic, send } from '../client'
-import { openWorld, type World, type WorldOptions } from '../world/world'
+import { worldPerTest } from '../support/world-per-test'
 
-const worlds: World[] = []
-const openFor = async (options: WorldOptions): Promise<World> => {
-  const world = await openWorld(options)
-  worlds.push(world)
-  return world
-}
-afterAll(() => Promise.all(worlds.map((world) => world.close())))
+const openForTest = worldPerTest()
 
 @Entity()
 class Person {
@@ -25,11 +19,11 @@ class Secret {
   @PrimaryGeneratedColumn() id!: number
 }
 
-/** Shows its password property by mistake: it stays hidden all the same. */
+/** Does not exclude its password property, which is hidden all the same. */
 @Entity()
 @UserAccount()
 @Resource({ auth: userRule() })
-class Careless {
+class NotExcluded {
   @PrimaryGeneratedColumn() id!: number
   @Column() username!: string
   @Column() password!: string
@@ -47,8 +41,8 @@ const from = (username: string, password: string): { headers: Record<string, str
   headers: { Authorization: basic(username, password) },
 })
 
-test('users of an entity that carries no decorator, under names of its own', async () => {
-  const { url } = await openFor({
+test('the user entity needs no decorator, and its properties can have other names', async () => {
+  const { url } = await openForTest({
     entities: [Person, Secret],
     mount: { users: { entity: Person, username: 'login', password: 'hash', admin: 'boss' } },
     seed: async (dataSource) => {
@@ -64,29 +58,29 @@ test('users of an entity that carries no decorator, under names of its own', asy
   expect((await send(url, 'GET /api/secret/', from('al', 'pass:word é'))).status).toBe(401)
 })
 
-test('the password property is hidden and hashed even where "exclude" forgets it', async () => {
-  const { url, mounted, dataSource } = await openFor({
-    entities: [Careless],
+test('the password property is hidden and hashed even if "exclude" does not contain it', async () => {
+  const { url, mounted, dataSource } = await openForTest({
+    entities: [NotExcluded],
     seed: async (source) => {
-      await source.getRepository(Careless).insert({ username: 'al', password: await hashPassword('al') })
+      await source.getRepository(NotExcluded).insert({ username: 'al', password: await hashPassword('al') })
     },
   })
   expect(mounted.resources[0]?.fields).toEqual(['id', 'username'])
-  const made = await send(url, 'POST /api/careless/', { as: 'al', body: { username: 'bo', password: 'bo' } })
+  const made = await send(url, 'POST /api/notexcluded/', { as: 'al', body: { username: 'bo', password: 'bo' } })
   expect([made.status, made.json()]).toEqual([201, { id: 2, username: 'bo' }])
-  const stored = await dataSource.getRepository(Careless).findOneByOrFail({ id: 2 })
+  const stored = await dataSource.getRepository(NotExcluded).findOneByOrFail({ id: 2 })
   expect(stored.password).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-  expect((await send(url, 'GET /api/careless/?password__like=%25', { as: 'bo' })).status).toBe(400)
+  expect((await send(url, 'GET /api/notexcluded/?password__like=%25', { as: 'bo' })).status).toBe(400)
 })
 
-test('a password that stands in the database unhashed lets nobody in', async () => {
-  const { url } = await openFor({
-    entities: [Careless],
+test('a user whose stored password is not hashed cannot log in', async () => {
+  const { url } = await openForTest({
+    entities: [NotExcluded],
     seed: async (source) => {
-      await source.getRepository(Careless).insert({ username: 'al', password: 'al' })
+      await source.getRepository(NotExcluded).insert({ username: 'al', password: 'al' })
     },
   })
-  expect((await send(url, 'GET /api/careless/', { as: 'al' })).status).toBe(401)
+  expect((await send(url, 'GET /api/notexcluded/', { as: 'al' })).status).toBe(401)
 })
 
 const emailOnly: ValueTransformer = {
@@ -106,8 +100,8 @@ class Subscriber {
   @Column({ length: 100 }) password!: string
 }
 
-test('a username that its transformer rejects is that of no user', async () => {
-  const { url } = await openFor({
+test('a username that its transformer rejects matches no user', async () => {
+  const { url } = await openForTest({
     entities: [Subscriber],
     seed: async (source) => {
       await source.getRepository(Subscriber).insert({ username: 'al@x', password: await hashPassword('al') })
@@ -117,24 +111,24 @@ test('a username that its transformer rejects is that of no user', async () => {
   expect((await send(url, 'GET /api/subscriber/', from('al', 'al'))).status).toBe(401)
 })
 
-test('a changed password, and a user who was deleted, hold at once', async () => {
-  const { url, dataSource } = await openFor({
-    entities: [Careless],
+test('a changed password, and the deletion of a user, take effect at once', async () => {
+  const { url, dataSource } = await openForTest({
+    entities: [NotExcluded],
     seed: async (source) => {
-      await source.getRepository(Careless).insert({ username: 'al', password: await hashPassword('al') })
+      await source.getRepository(NotExcluded).insert({ username: 'al', password: await hashPassword('al') })
     },
   })
-  expect((await send(url, 'GET /api/careless/', { as: 'al' })).status).toBe(200)
-  await dataSource.getRepository(Careless).update(1, { password: await hashPassword('new') })
-  expect((await send(url, 'GET /api/careless/', { as: 'al' })).status).toBe(401)
-  expect((await send(url, 'GET /api/careless/', from('al', 'new'))).status).toBe(200)
-  await dataSource.getRepository(Careless).delete(1)
-  expect((await send(url, 'GET /api/careless/', from('al', 'new'))).status).toBe(401)
+  expect((await send(url, 'GET /api/notexcluded/', { as: 'al' })).status).toBe(200)
+  await dataSource.getRepository(NotExcluded).update(1, { password: await hashPassword('new') })
+  expect((await send(url, 'GET /api/notexcluded/', { as: 'al' })).status).toBe(401)
+  expect((await send(url, 'GET /api/notexcluded/', from('al', 'new'))).status).toBe(200)
+  await dataSource.getRepository(NotExcluded).delete(1)
+  expect((await send(url, 'GET /api/notexcluded/', from('al', 'new'))).status).toBe(401)
 })
 
-test('an unknown, inactive or password-less user costs a check like a wrong password', async () => {
+test('a login as an unknown, inactive or password-less user takes as long as one with a wrong password', async () => {
   const checked: string[] = []
-  const { url } = await openFor({
+  const { url } = await openForTest({
     entities: [Guest, Secret],
     mount: {
       defaultAuth: userRule(),
@@ -166,7 +160,7 @@ test('an unknown, inactive or password-less user costs a check like a wrong pass
   expect([decoys.size, decoys.has(checked[0] ?? '')]).toEqual([1, false])
 })
 
-test('hashPassword and verifyPassword', async () => {
+test('hashPassword and verifyPassword work together', async () => {
   const hash = await hashPassword('päss')
   expect(hash).toHaveLength(97)
   expect(hash).not.toBe(await hashPassword('päss'))

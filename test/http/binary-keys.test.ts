@@ -9,12 +9,13 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
+import { idsOf, readPages } from '../support/pages'
 import { isMariadb, types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** Columns of bytes that a transformer shows as text: keys, references to them, and others. */
+/** Binary columns that a transformer shows as text: keys, foreign keys and other columns. */
 
-const everybody = (): { id: number } => ({ id: 1 })
 const binary: ColumnOptions = isMariadb ? { type: 'binary', length: 16 } : types.binary
 const uuid = {
   to: (text: string | null) => text && Buffer.from(text.replaceAll('-', ''), 'hex'),
@@ -22,7 +23,7 @@ const uuid = {
 }
 
 @Entity()
-@Resource({ auth: everybody, paging: 'keyset' })
+@Resource({ auth: permitAllAsUser1, paging: 'keyset' })
 class Device {
   @PrimaryColumn({ ...binary, nullable: false, transformer: uuid }) id!: string
   @Column({ ...binary, nullable: true, transformer: uuid }) token!: string
@@ -30,14 +31,14 @@ class Device {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Reading {
   @PrimaryGeneratedColumn() id!: number
   @ManyToOne(() => Device) device!: Relation<Device>
   @ManyToOne(() => Device, { nullable: true, createForeignKeyConstraints: false }) other!: Relation<Device> | null
 }
 
-/** No UTF-8, ASCII, with a NUL, with `%`, `_` and `\`; and two that a collation takes to be the same. */
+/** Keys that are not UTF-8 or ASCII, contain NUL, `%`, `_` or `\`, or are equal under some collations. */
 const keys = [
   '01890a5d-ac96-774b-bcce-b302099a8057',
   '41424344-4546-4748-494a-4b4c4d4e4f50',
@@ -62,7 +63,7 @@ afterAll(async () => {
 const { get, ids, post, put } = apiOf(() => world.url)
 const others = (id: string): readonly string[] => keys.filter((key) => key !== id)
 
-test.each(keys)('%s is a key that finds and changes its record', async (id) => {
+test.each(keys)('the key %s finds and changes its record', async (id) => {
   expect((await get(`device/${id}/`)).json()).toMatchObject({ id, token: id })
   expect((await put(`device/${id}`, { title: 'changed' })).json()).toMatchObject({ id, title: 'changed' })
   expect((await get(`device/?title=changed&id=${id}`)).json()).toMatchObject({ objects: [{ id }] })
@@ -77,7 +78,7 @@ test.each(['id', 'token'])('%s is compared byte by byte', async (field) => {
   }
 })
 
-test.each(['device', 'other'])('%s refers to a key of bytes', async (relation) => {
+test.each(['device', 'other'])('%s refers to a binary key', async (relation) => {
   for (const id of keys) {
     const made = await post('reading', { device_id: keys[0], [`${relation}_id`]: id })
     expect([made.status, made.json()]).toMatchObject([201, { [`${relation}_id`]: id }])
@@ -90,22 +91,16 @@ test.each(['device', 'other'])('%s refers to a key of bytes', async (relation) =
 })
 
 test.each(['', 'ordering=-id&', 'ordering=token&', 'ordering=-title&'])(
-  'every record is on one page: %s',
+  'keyset pages contain every record once: %s',
   async (query) => {
     const all = await ids(`device?${query}limit=9`)
-    const seen: unknown[] = []
-    let path = `device?${query}limit=2`
-    for (; path !== '' && seen.length < 20; ) {
-      const { meta, objects } = (await get(path)).json() as { meta: { next: string }; objects: { id: string }[] }
-      seen.push(...objects.map(({ id }) => id))
-      path = meta.next.replace('/api/', '')
-    }
+    const seen = idsOf(await readPages<{ readonly id: string }>(world.url, `/api/device?${query}limit=2`))
     expect(seen).toEqual(all)
     expect(new Set(seen)).toEqual(new Set(keys))
   },
 )
 
-test.each(['like', 'ilike'])('bytes are no text to compare by %s', async (operator) => {
+test.each(['like', 'ilike'])('binary columns have no operator %s', async (operator) => {
   expect((await get(`device?token__${operator}=${keys[0]}`)).status).toBe(400)
 })
 

@@ -22,7 +22,7 @@ const parsers: readonly (readonly [string, Middleware])[] = [
   ['koa-body', koaBody({ multipart: true, includeUnparsed: true })],
 ]
 
-describe.each(parsers)('Bodies: behind %s', (_, parser) => {
+describe.each(parsers)('Bodies: after %s', (_, parser) => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({ entities, seed: seedWorld, before: (app) => app.use(parser) })
@@ -40,13 +40,13 @@ describe.each(parsers)('Bodies: behind %s', (_, parser) => {
     expect(reply.json()).toMatchObject({ title: 'é + & = %', extra: { a: [1] } })
   })
 
-  test('JSON under the type of a form, as curl -d sends it', async () => {
+  test('JSON with the content type of a form, as curl -d sends it, is accepted', async () => {
     const reply = await post(form, '{"title":"x = y","author_id":2}')
     expect(reply.status).toBe(201)
     expect(reply.json()).toMatchObject({ title: 'x = y' })
   })
 
-  test('a compressed body is refused, though the parser has unpacked it', async () => {
+  test('a compressed body is refused, even if the parser has decompressed it', async () => {
     const headers = { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }
     const reply = await send(world.url, 'POST /api/note/', { as: 'bob', headers, body: gzipSync(json) })
     expect([reply.status, reply.json()]).toMatchObject([415, { detail: expect.stringContaining('gzip') }])
@@ -61,7 +61,7 @@ describe.each(parsers)('Bodies: behind %s', (_, parser) => {
   })
 })
 
-test('Bodies: behind a parser that keeps only its form, JSON under the type of a form is refused rather than guessed', async () => {
+test('Bodies: after a parser that keeps only the parsed form, JSON with the content type of a form is refused', async () => {
   const world = await openWorld({ entities, seed: seedWorld, before: (app) => app.use(koaBody()) })
   const headers = { 'Content-Type': form }
   const wrong = await send(world.url, 'POST /api/note/', {

@@ -1,25 +1,16 @@
 import { BeforeInsert, BeforeUpdate, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAllAsUser1 } from '../support/access'
+import { Decimal } from '../support/decimal'
 import { isPostgres, types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
-/** A decimal number of a library. */
-class Decimal {
-  constructor(readonly digits: string) {}
-
-  toString(): string {
-    return this.digits
-  }
-}
-
-/** What the listener sets. */
+/** Values that the listener sets. */
 let values: object = {}
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Ticket {
   @PrimaryGeneratedColumn() id!: number
   @Column({ default: 'none' }) title!: string
@@ -48,9 +39,9 @@ const stored = () => world.sql('SELECT "title", "role", "note" FROM "ticket"')
 
 const body = { title: 'split', role: 'user', note: 'hello' }
 
-// pg stores them as the text of an array or as JSON.
+// pg would store them as the text of an array or as JSON.
 if (!isPostgres)
-  describe('an array or a plain object that a listener sets on a column is not stored', () => {
+  describe('values that a listener sets on a column', () => {
     test.each([
       { title: ['t1', 'ADMIN'], note: [] },
       { title: ['t1', 'ADMIN', 'more'] },
@@ -58,7 +49,7 @@ if (!isPostgres)
       { title: ['one'] },
       { title: { a: 1 } },
       { title: Object.create(null) },
-    ])('%j', async (set) => {
+    ])('an array or a plain object is not stored: %j', async (set) => {
       const before = world.faults.length
       values = set
       expect((await post('ticket', body)).status).toBe(500)

@@ -9,17 +9,17 @@ import {
   TreeChildren,
   TreeParent,
 } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAll } from '../support/access'
+import { insertRows } from '../support/insert-rows'
 import { isMariadb, isPostgres, isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** Chains of records that `onDelete: 'CASCADE'` deletes with their first one. */
-
-const auth = () => anonymous
+/** Chains of records that `onDelete: 'CASCADE'` deletes together with the first record. */
 
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Link {
   @PrimaryColumn() id!: number
   @ManyToOne(() => Link, { onDelete: 'CASCADE' }) previous!: Relation<Link> | null
@@ -27,18 +27,18 @@ class Link {
 
 @Entity()
 @Tree('closure-table')
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Node {
   @PrimaryGeneratedColumn() id!: number
   @TreeParent({ onDelete: 'CASCADE' }) parent!: Relation<Node> | null
   @TreeChildren() children!: Relation<Node>[]
 }
 
-/** The longest chain that every database deletes, and one that SQLite, MariaDB and MySQL do not. */
+/** Lengths of chains: one that every database can delete, and one that SQLite, MariaDB and MySQL cannot. */
 const short = 15
 const long = isMariadb ? 17 : 1005
 
-async function seed({ manager }: DataSource): Promise<void> {
+async function seed(dataSource: DataSource): Promise<void> {
   for (const [first, length] of [
     [1, short],
     [1001, long],
@@ -47,7 +47,7 @@ async function seed({ manager }: DataSource): Promise<void> {
       id: first + index,
       previous: index === 0 ? null : { id: first + index - 1 },
     }))
-    await manager.createQueryBuilder().insert().into(Link).values(rows).updateEntity(false).execute()
+    await insertRows(dataSource, Link, rows)
   }
 }
 
@@ -64,13 +64,13 @@ const remove = (path: string) => send(world.url, `DELETE /api/${path}/`)
 const count = async (query: string): Promise<unknown> =>
   ((await get(`${query}&count=exact&limit=0`)).json() as { meta: { total: unknown } }).meta.total
 
-test('a record is deleted with a chain of others', async () => {
+test('deleting a record deletes the chain of records that refer to it', async () => {
   expect((await remove('link/1')).status).toBe(204)
   expect(await count('link/?id__lt=1000')).toBe(0)
 })
 
 if (!isPostgres)
-  test('a record with a longer chain than the database deletes is not deleted, with 409', async () => {
+  test('deleting a record with a longer chain than the database supports is refused with 409', async () => {
     const reply = await remove('link/1001')
     expect([reply.status, reply.json()]).toMatchObject([
       409,
@@ -80,8 +80,8 @@ if (!isPostgres)
     expect((await remove(`link/${1000 + long - 2}`)).status).toBe(204)
   })
 
-test('a node of a closure table gets no more than 1,000 ancestors', async () => {
-  // As if the chain had been made node by node.
+test('a node of a closure table has at most 1,000 ancestors', async () => {
+  // The rows of a chain that was created node by node.
   const numbers = Array.from({ length: 1001 }, (_, index) => index + 1)
   const insert = (into: string, rows: readonly string[]): Promise<unknown> =>
     world.sql(`INSERT INTO ${into} VALUES ${rows.join(', ')}`)

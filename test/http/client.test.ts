@@ -1,5 +1,4 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Column, Entity, PrimaryColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import {
@@ -11,13 +10,15 @@ import {
   type FiltersOf,
   ResourceError,
 } from 'typeorm-resources/client'
+import { permitAllAsUser1 } from '../support/access'
+import { listen } from '../support/listen'
+import { rejection } from '../support/rejection'
 import { keysOfTwo } from '../tables/keys'
 import { entities, type Language, type LanguageWord, type Message, type Note, type User } from '../world/entities'
 import { openWorld, seedWorld, type World } from '../world/world'
-import { rejection } from './rejection'
 
 @Entity()
-@Resource({ auth: () => ({ id: 1 }) })
+@Resource({ auth: permitAllAsUser1 })
 class Ware {
   @PrimaryColumn({ length: 20 }) shop!: string
   @PrimaryColumn({ length: 20 }) article!: string
@@ -47,7 +48,7 @@ const refusalOf = (work: Promise<unknown>): Promise<ResourceError> => rejection(
 describe('list', () => {
   const lists: readonly (readonly [
     rule: string,
-    ask: () => Promise<{ objects: readonly { id: number }[] }>,
+    request: () => Promise<{ objects: readonly { id: number }[] }>,
     number[],
   ])[] = [
     ['Names of filters: a name alone is equality', () => api.note.list({ score: 9 }), [8, 9]],
@@ -117,8 +118,8 @@ describe('list', () => {
     ],
     ['Pages: limit and page', () => api.note.list({}, { ordering: 'id', limit: 3, page: 2 }), [4, 5, 6]],
   ]
-  test.each(lists)('%s', async (_, ask, ids) => {
-    const { objects } = await ask()
+  test.each(lists)('%s', async (_, request, ids) => {
+    const { objects } = await request()
     expect(objects.map(({ id }) => id)).toEqual(ids)
   })
 
@@ -143,12 +144,12 @@ describe('list', () => {
     ['or', { or: [] }],
     ['or', { or: [{}] }],
     ['not', { not: { id: undefined } }],
-  ])('Groups: an empty group is refused, not left out: %s', async (name, filters) => {
+  ])('Groups: an empty group is refused instead of being omitted: %s', async (name, filters) => {
     const { status, errors } = await refusalOf(api.note.list(filters))
     expect([status, errors.map(({ field }) => field)]).toEqual([400, [name]])
   })
 
-  test('Operators: a list of no members is refused, not left out', async () => {
+  test('Operators: an empty list is refused instead of being omitted', async () => {
     const { status, errors } = await refusalOf(api.note.list({ id__in: [] }))
     expect([status, errors.map(({ field }) => field)]).toEqual([400, ['id__in']])
   })
@@ -169,7 +170,7 @@ describe('all', () => {
     expect(seen.length).toBeGreaterThan(4)
   })
 
-  test('asks no further than it is read', async () => {
+  test('requests no more pages than are read', async () => {
     world.statements()
     for await (const _ of clientOf().note.all({}, { limit: 2 })) break
     expect(world.statements()).toHaveLength(1)
@@ -177,7 +178,7 @@ describe('all', () => {
 })
 
 describe('records', () => {
-  test('Record representation: what the types say is what there is', async () => {
+  test('Record representation: a record has the fields of its type', async () => {
     const note = await api.note.get(10)
     expect(note).toMatchObject({
       author_id: 1,
@@ -190,7 +191,7 @@ describe('records', () => {
     expect(await api.language.get('fra')).toEqual({ id: 'fra', code: 'fra', name: 'French' })
   })
 
-  test('Results of writes, Foreign keys, Date-times: create, update with a Date, read back, delete', async () => {
+  test('Results of writes, Foreign keys, Date-times: create, update with a Date, read, delete', async () => {
     const made = await api.note.create({
       title: 'made',
       author_id: 2,
@@ -204,7 +205,7 @@ describe('records', () => {
     expect((await refusalOf(api.note.get(made.id))).status).toBe(404)
   })
 
-  test('Values in JSON: a bigint goes as a number, or as a text where no number holds it', async () => {
+  test('Values in JSON: a bigint is sent as a number if a double can represent it, otherwise as a string', async () => {
     const values = { title: 'big', author_id: 2 }
     const wide = { ...values, big: (2n ** 60n) as unknown as string }
     const safe = { ...values, big: 5n as unknown as string }
@@ -213,7 +214,7 @@ describe('records', () => {
     for (const { id } of notes) await api.note.delete(id)
   })
 
-  test.each(keysOfTwo)('a key of two, %s and %s, is %s', async (shop, article, id) => {
+  test.each(keysOfTwo)('the id of the key columns %s and %s is %s', async (shop, article, id) => {
     const made = await api.ware.create({ shop, article })
     expect(made.id).toBe(id)
     expect(await api.ware.get(made.id)).toEqual(made)
@@ -221,14 +222,14 @@ describe('records', () => {
     await api.ware.delete(made.id)
   })
 
-  test.each(['', '.', '..'])('an id that would lead to another path is no record: "%s"', async (id) => {
+  test.each(['', '.', '..'])('an id that would change the path is refused: "%s"', async (id) => {
     world.statements()
     expect((await refusalOf(api.language.get(id))).status).toBe(404)
     expect((await refusalOf(api.note.delete(id))).status).toBe(404)
     expect(world.statements()).toEqual([])
   })
 
-  test('RFC 9110 ifMatch: the second of two writers is refused', async () => {
+  test('RFC 9110: with ifMatch the second of two writers is refused', async () => {
     const { id } = await api.note.create({ title: 'tagged', author_id: 2 })
     const read = await api.note.get(id)
     const changed = await api.note.update(id, { score: 1 }, { ifMatch: etagOf(read) })
@@ -242,7 +243,7 @@ describe('records', () => {
 })
 
 describe('errors', () => {
-  test('Error documents: every fault of the values, by field', async () => {
+  test('Error documents: an error has all mistakes of the body, by field', async () => {
     const { status, problem, errors, message } = await refusalOf(
       api.note.create({ title: 'x'.repeat(21), score: 1.5, author_id: 2 }),
     )
@@ -251,37 +252,37 @@ describe('errors', () => {
     expect(message).toBe(problem?.detail)
   })
 
-  test('Refusal by the access rule: plain text', async () => {
+  test('Refusal by the access rule: the message of the error is the plain text', async () => {
     const wrong = clientOf({ username: 'bob', password: 'wrong' })
     const refusals = [refusalOf(clientOf().note.create({ title: 'a' })), refusalOf(wrong.note.delete(1))]
     for (const error of await Promise.all(refusals))
       expect(error).toMatchObject({ status: 401, problem: undefined, errors: [], message: 'Authentication failed' })
   })
 
-  test('Admin rule, Order of checks: admins read what others do not; a conflict is 409', async () => {
+  test('Admin rule, Order of checks: administrators can read what others cannot; a conflict is 409', async () => {
     expect((await refusalOf(api.user.list())).status).toBe(401)
     const admin = clientOf({ username: 'ann', password: 'ann' })
     expect((await admin.user.list({ username: 'Zoë' })).objects).toMatchObject([{ id: 5 }])
     expect((await refusalOf(admin.user.create({ username: 'bob', password: 'b' }))).status).toBe(409)
   })
 
-  test('RFC 7617 credentials in UTF-8', async () => {
+  test('RFC 7617: credentials are encoded as UTF-8', async () => {
     const { id } = await clientOf({ username: 'Zoë', password: 'Zoë' }).note.create({ title: 'z', author_id: 5 })
     await api.note.delete(id)
   })
 
-  test('Hidden fields: a hidden field is none: the type says it, and the service too', async () => {
+  test('Hidden fields: a hidden field is unknown to the types and to the service', async () => {
     // @ts-expect-error: it is excluded
     const { errors } = await refusalOf(api.note.list({ secret: 'x' }))
     expect(errors).toMatchObject([{ field: 'secret' }])
   })
 
-  test('a name that is no resource answers as Koa does', async () => {
+  test("a name that is not a resource gets Koa's 404", async () => {
     // @ts-expect-error: no such resource
     expect(await refusalOf(api.nothing.list())).toMatchObject({ status: 404, problem: undefined, message: 'Not Found' })
   })
 
-  test('headers in place of its own, of any case; a fetch of the application', async () => {
+  test('given headers replace those of the client, whatever their case; an own fetch is called', async () => {
     const authorization = `Basic ${btoa('bob:bob')}`
     const urls: string[] = []
     const custom = clientOf({
@@ -297,20 +298,21 @@ describe('errors', () => {
     expect(urls).toEqual([`${world.url}/api/note/`, `${world.url}/api/note/${id}/`])
   })
 
-  test('a client that is awaited is no promise', async () => {
+  test('a client can be returned from an async function, since it has no then', async () => {
     expect(await Promise.resolve(api)).toBe(api)
   })
 })
 
-describe('behind what answers in its place', () => {
+describe('with other responses than those of the service', () => {
   let server: Server
+  let url: string
   let methods: string[]
-  const answers: RequestListener[] = []
-  /** Answers one request after the other in these ways, then as the service. */
+  const listeners: RequestListener[] = []
+  /** Makes the server respond to one request after another with these listeners, then as the service. */
   const serve = async (...next: RequestListener[]): Promise<Client<Resources>> => {
     methods = []
-    answers.splice(0, answers.length, ...next)
-    return createClient<Resources>(`http://127.0.0.1:${(server.address() as AddressInfo).port}/api`, {
+    listeners.splice(0, listeners.length, ...next)
+    return createClient<Resources>(`${url}/api`, {
       username: 'bob',
       password: 'bob',
     })
@@ -319,10 +321,10 @@ describe('behind what answers in its place', () => {
     const service = world.app.callback()
     server = createServer((request, response) => {
       methods.push(request.method ?? '')
-      const answer = answers.shift() ?? service
-      answer(request, response)
+      const listener = listeners.shift() ?? service
+      listener(request, response)
     })
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    url = await listen(server)
   })
   afterAll(() => new Promise((closed) => server.close(closed)))
 
@@ -338,24 +340,24 @@ describe('behind what answers in its place', () => {
     ['seconds', () => '0'],
     ['an HTTP date', soon],
     ['a date that is past', () => 'Wed, 21 Oct 2015 07:28:00 GMT'],
-  ])('503 with Retry-After as %s is sent again', async (_, retryAfter) => {
+  ])('503 with Retry-After as %s is retried', async (_, retryAfter) => {
     const client = await serve(busy(retryAfter()), busy(retryAfter()))
     expect(await client.note.get(1)).toMatchObject({ title: 'alpha' })
     expect(methods).toEqual(['GET', 'GET', 'GET'])
   })
 
-  test('waits as long as it is told', async () => {
+  test('waits as long as Retry-After says', async () => {
     const client = await serve(busy('1'))
     const start = performance.now()
     await client.note.get(1)
     expect(performance.now() - start).toBeGreaterThan(990)
   })
 
-  test('PUT and DELETE are sent again, with what they send', async () => {
+  test('PUT and DELETE are retried with the same body', async () => {
     const { id } = await api.note.create({ title: 'again', author_id: 2 })
     const client = await serve(busy('0'))
     expect(await client.note.update(id, { score: 5 })).toMatchObject({ id, score: 5 })
-    answers.push(busy('0'))
+    listeners.push(busy('0'))
     await client.note.delete(id)
     expect(methods).toEqual(['PUT', 'PUT', 'DELETE', 'DELETE'])
   })
@@ -366,15 +368,15 @@ describe('behind what answers in its place', () => {
     (client: Client<Resources>) => Promise<unknown>,
     number,
   ])[] = [
-    ['a POST, which may have been carried out', busy('0'), (client) => client.note.create({ title: 'a' }), 503],
-    ['no Retry-After', busy(undefined), (client) => client.note.get(1), 503],
-    ['one that nobody can read', busy('soon'), (client) => client.note.get(1), 503],
-    ['one of more than 30 seconds', busy('31'), (client) => client.note.get(1), 503],
+    ['a POST, which may have succeeded', busy('0'), (client) => client.note.create({ title: 'a' }), 503],
+    ['a response without Retry-After', busy(undefined), (client) => client.note.get(1), 503],
+    ['an invalid Retry-After', busy('soon'), (client) => client.note.get(1), 503],
+    ['a Retry-After of more than 30 seconds', busy('31'), (client) => client.note.get(1), 503],
     ['another status', busy('0', 429), (client) => client.note.get(1), 429],
   ]
-  test.each(refused)('is not sent again: %s', async (_, answer, ask, status) => {
-    const client = await serve(answer)
-    expect(await refusalOf(ask(client))).toMatchObject({ status, message: 'busy' })
+  test.each(refused)('is not retried: %s', async (_, listener, request, status) => {
+    const client = await serve(listener)
+    expect(await refusalOf(request(client))).toMatchObject({ status, message: 'busy' })
     expect(methods).toHaveLength(1)
   })
 
@@ -393,16 +395,16 @@ describe('behind what answers in its place', () => {
     ['a page of a proxy', say(502, 'text/html', '<html>…</html>'), 502, '502 Bad Gateway'],
     ['nothing', say(500, 'text/plain', ''), 500, '500 Internal Server Error'],
     ['a long text', say(500, 'text/plain', 'x'.repeat(9999)), 500, 'x'.repeat(200)],
-    ['a problem that breaks off', say(400, problem, '{"detail":'), 400, '{"detail":'],
-    ['a problem that is none', say(400, problem, 'null'), 400, 'null'],
-    ['a problem whose detail is no text', say(400, problem, '{"detail":5}'), 400, '{"detail":5}'],
-    ['a problem of another make', say(400, problem, '{"detail":"no","errors":{"a":[]}}'), 400, 'no'],
-  ])('an error is told whatever it is: %s', async (_, answer, status, message) => {
-    const client = await serve(answer)
+    ['a truncated problem document', say(400, problem, '{"detail":'), 400, '{"detail":'],
+    ['a problem document that is null', say(400, problem, 'null'), 400, 'null'],
+    ['a problem document whose detail is not a string', say(400, problem, '{"detail":5}'), 400, '{"detail":5}'],
+    ['a problem document of another service', say(400, problem, '{"detail":"no","errors":{"a":[]}}'), 400, 'no'],
+  ])('every error response becomes an error: %s', async (_, listener, status, message) => {
+    const client = await serve(listener)
     expect(await refusalOf(client.note.get(1))).toMatchObject({ status, message, errors: [] })
   })
 
-  test('a success that is no JSON is an error: another address', async () => {
+  test('a successful response that is not JSON is an error, since the URL may be wrong', async () => {
     const client = await serve(say(200, 'text/html', '<html>'))
     expect(await refusalOf(client.note.get(1))).toMatchObject({
       status: 200,
@@ -410,9 +412,8 @@ describe('behind what answers in its place', () => {
     })
   })
 
-  test('Links: follows next under another path than the service knows', async () => {
-    const port = (server.address() as AddressInfo).port
-    const client = createClient<Resources>(`http://127.0.0.1:${port}/site/api`)
+  test('Links: follows next if a proxy has changed the path', async () => {
+    const client = createClient<Resources>(`${url}/site/api`)
     const onward: RequestListener = (request, response) => {
       request.url = request.url?.replace('/site', '') ?? ''
       world.app.callback()(request, response)
@@ -423,16 +424,16 @@ describe('behind what answers in its place', () => {
     expect(seen).toHaveLength(5)
   })
 
-  test('aborts what is under way, and throws the reason', async () => {
+  test('a signal aborts a request, and the reason is thrown', async () => {
     const control = new AbortController()
     const client = await serve(() => control.abort(new Error('enough')))
     await expect(client.note.get(1, { signal: control.signal })).rejects.toThrow('enough')
   })
 
   test.each([
-    ['before the answer ends', (control: AbortController) => control.abort(new Error('enough'))],
+    ['before the response ends', (control: AbortController) => control.abort(new Error('enough'))],
     ['while it waits', (control: AbortController) => void setTimeout(() => control.abort(new Error('enough')), 100)],
-  ])('aborts the wait for a retry: %s', async (_, abort) => {
+  ])('a signal aborts the wait before a retry: %s', async (_, abort) => {
     const control = new AbortController()
     const client = await serve((request, response) => {
       busy('20')(request, response)
@@ -444,7 +445,7 @@ describe('behind what answers in its place', () => {
     expect(methods).toHaveLength(1)
   })
 
-  test('does not wait when it was aborted just before', async () => {
+  test('there is no wait if the signal was aborted just before', async () => {
     const control = new AbortController()
     const answer = async (): Promise<Response> => {
       control.abort(new Error('enough'))
@@ -455,7 +456,7 @@ describe('behind what answers in its place', () => {
     expect(performance.now() - start).toBeLessThan(5_000)
   })
 
-  test('aborts a walk through all pages', async () => {
+  test('a signal aborts a walk through all pages', async () => {
     const control = new AbortController()
     const walk = async (): Promise<void> => {
       for await (const _ of api.note.all({}, { limit: 1, signal: control.signal })) control.abort(new Error('enough'))

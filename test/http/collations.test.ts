@@ -4,7 +4,7 @@ import { apiOf, send } from '../client'
 import { isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** A text whose collation ignores the case where the database has such a one: that of MariaDB does by default. */
+/** A text column whose collation ignores case: `NOCASE` on SQLite, the default collation on MariaDB. PostgreSQL has none by default. */
 const text = { type: 'varchar' as const, length: 20, ...(isSqlite && { collation: 'NOCASE' }) }
 
 const Code = new EntitySchema({
@@ -41,7 +41,7 @@ afterAll(async () => {
 })
 const { get, ids, post, put } = apiOf(() => world.url)
 
-test('Operators: equality minds the case of a text, whatever its collation', async () => {
+test('Operators: equality is case-sensitive, whatever the collation is', async () => {
   const others = Array.from({ length: 6 }, (_, index) => `x${index}`).join(',')
   const all = ['abc']
   for (const [query, found] of [
@@ -64,13 +64,13 @@ test('Operators: equality minds the case of a text, whatever its collation', asy
   }
 })
 
-test('Operators: equality of keys of several columns minds the case, in long lists too', async () => {
+test('Operators: equality of keys of several columns is case-sensitive, also in long lists', async () => {
   const others = Array.from({ length: 6 }, (_, index) => `"x,${index}"`).join(',')
   expect(await ids(`use?part__in="ABC,1",${others}`)).toEqual([])
   expect(await ids(`use?part__in="abc,1",${others}`)).toEqual([1])
 })
 
-test.each(['GET', 'PUT', 'DELETE'])('a path in another case than the key leads to no record: %s', async (method) => {
+test.each(['GET', 'PUT', 'DELETE'])('a path with another case than the key finds no record: %s', async (method) => {
   for (const path of ['code/ABC', 'part/ABC,1']) {
     const body = method === 'PUT' ? (path.startsWith('code') ? { label: 'two' } : { number: 2 }) : undefined
     const reply = body === undefined ? await send(world.url, `${method} /api/${path}/`) : await put(path, body)
@@ -79,7 +79,7 @@ test.each(['GET', 'PUT', 'DELETE'])('a path in another case than the key leads t
   expect((await get('code/abc/')).json()).toMatchObject({ code: 'abc', label: 'one' })
 })
 
-test('Foreign keys: a reference in another case than the key is to no record', async () => {
+test('Foreign keys: a value with another case than the key refers to no record', async () => {
   for (const [field, value] of [
     ['code_id', 'ABC'],
     ['part_id', 'ABC,1'],

@@ -11,9 +11,8 @@ import {
 } from 'typeorm'
 import { Resource, UserAccount, userRule } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { openWorld, type World } from '../world/world'
-
-const everybody = (): { id: number } => ({ id: 1 })
 
 class Money {
   constructor(
@@ -49,7 +48,7 @@ const cents = {
   to: (value: number | null) => value && Math.round(value * 100),
   from: (value: number | string | null) => value && Number(value) / 100,
 }
-/** Takes everything, and reads only some of it. */
+/** Accepts every value, and can read only some of the stored ones. */
 const once = { to: (value: unknown) => value, from: (value: string | null) => value && JSON.parse(value) }
 const prefixed = { to: (value: string) => `k-${value}`, from: (value: string) => value.slice(2) }
 const reversed = {
@@ -57,9 +56,9 @@ const reversed = {
   from: (value: string | null) => value && [...value].reverse().join(''),
 }
 
-/** Values that are not stored as they are. */
+/** Has transformers that change the stored value. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Changed {
   @PrimaryColumn({ length: 20, transformer: prefixed }) id!: string
   @Column({ type: 'varchar', length: 30, nullable: true, transformer: lower }) email!: string | null
@@ -70,9 +69,9 @@ class Changed {
   @ManyToOne(() => Changed, { nullable: true }) next!: Changed | null
 }
 
-/** Transformers as applications have them. */
+/** Has transformers as in applications. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Strange {
   @PrimaryColumn({ type: 'int', transformer: { to: Number, from: String } }) id!: string
   @Column({ type: 'bigint', nullable: true, transformer: numeric }) count!: number | null
@@ -82,18 +81,18 @@ class Strange {
   @Column({ type: 'varchar', nullable: true, transformer: once }) once!: unknown
 }
 
-/** Its transformers make values of nothing. */
+/** Has transformers that return a value for null. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Stamped {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', nullable: true, transformer: { to: (value) => value ?? randomUUID(), from: String } })
   token!: string
 }
 
-/** Its transformer hands on whatever it is given. */
+/** Has a transformer that returns every value unchanged. */
 @Entity()
-@Resource({ auth: everybody, ownerField: 'owner' })
+@Resource({ auth: permitAllAsUser1, ownerField: 'owner' })
 class Owned {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', nullable: true, transformer: { to: (value) => value, from: (value) => value } })
@@ -105,9 +104,9 @@ class Owned {
   tags!: unknown
 }
 
-/** Names that mean something elsewhere. */
+/** Has names with a special meaning in SQL, in TypeORM or in JavaScript. */
 @Entity({ name: 'select odd' })
-@Resource({ auth: everybody, name: 'odd' })
+@Resource({ auth: permitAllAsUser1, name: 'odd' })
 class Odd {
   @PrimaryGeneratedColumn() id!: number
   @Column({ name: 'order', default: 1 }) group!: number
@@ -118,7 +117,7 @@ class Odd {
   @Column({ name: 'T0', default: 6 }) t0!: number
 }
 
-/** Users whose flags are numbers. */
+/** A user entity whose flags are numbers. */
 @Entity()
 @UserAccount()
 @Resource({ auth: userRule() })
@@ -140,7 +139,7 @@ class SnakeNames extends DefaultNamingStrategy {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Snake {
   @PrimaryGeneratedColumn() id!: number
   @Column() longName!: string
@@ -162,7 +161,7 @@ afterAll(async () => {
 
 const { get, ids, post, put } = apiOf(() => world.url)
 
-test('transformers work both ways, and their values are those of the entity', async () => {
+test('transformers convert in both directions, and requests and responses contain the values of the entity', async () => {
   const body = { email: 'Ann@X.org', active: true, price: { amount: 5, currency: 'EUR' }, rate: 1.25, twice: 'ABC' }
   const made = await post('changed', { id: 'one', ...body })
   const shown = { id: 'one', ...body, email: 'ann@x.org', twice: 'abc', next_id: null }
@@ -191,7 +190,7 @@ test.each([
   ['twice=aBc', true],
   ['twice__ne=abc', false],
   ['price__is=not_null', true],
-])('filters ask for the values of the entity: %s', async (query, found) => {
+])('filters contain the values of the entity: %s', async (query, found) => {
   expect(await ids(`changed?${query}`)).toEqual(found ? ['one'] : [])
 })
 
@@ -201,7 +200,7 @@ test.each([
   [{ active: 'Y' }, 'active'],
   [{ rate: '1.25' }, 'rate'],
   [{ email: 5 }, 'email'],
-])('Strict types: what a transformer cannot take is refused: %j', async (body, field) => {
+])('Strict types: a value that a transformer throws for is refused: %j', async (body, field) => {
   const reply = await put('changed/one', body)
   expect([reply.status, reply.json(), reply.text]).toMatchObject([
     400,
@@ -210,7 +209,7 @@ test.each([
   ])
 })
 
-test('a foreign key to a key with a transformer', async () => {
+test('a foreign key can refer to a key with a transformer', async () => {
   expect((await post('changed', { id: 'two', next_id: 'one' })).json()).toMatchObject({ id: 'two', next_id: 'one' })
   expect(await ids('changed?next=one')).toEqual(['two'])
   expect(await ids('changed?next__email=ann@x.org')).toEqual(['two'])
@@ -218,7 +217,7 @@ test('a foreign key to a key with a transformer', async () => {
   expect((await put('changed/two', { next_id: 'no' })).json()).toMatchObject({ errors: [{ field: 'next_id' }] })
 })
 
-test('what a transformer takes says what a property is, whatever its declaration', async () => {
+test('the type of a property is the type that its transformer accepts, whatever the column type is', async () => {
   const made = await post('strange', { id: '5', count: 7, expires: '2030-01-01 00:00:00' })
   expect([made.status, made.json()]).toEqual([
     201,
@@ -235,26 +234,29 @@ test('what a transformer takes says what a property is, whatever its declaration
   expect((await get('strange?id__like=5%25')).status).toBe(400)
 })
 
-test('a transformer converts the value of a field that is left out for each record', async () => {
+test('the default of a field with a transformer is converted for each record', async () => {
   const replies = [await post('stamped', {}), await post('stamped', {}), await post('stamped', {})]
   expect(new Set(replies.map((reply) => (reply.json() as Stamped).token)).size).toBe(3)
   expect((await post('stamped', { token: 'given' })).json()).toMatchObject({ token: 'given' })
 })
 
-test.each(['price', 'total'])('fractions that a transformer stores as integers are numbers: %s', async (field) => {
-  expect((await put('strange/5', { [field]: 12.5 })).json()).toMatchObject({ [field]: 12.5 })
-  expect((await put('strange/5', { [field]: 0.29 })).json()).toMatchObject({ [field]: 0.29 })
-  const [row] = await world.sql(`SELECT "${field}" AS "stored" FROM "strange"`)
-  expect(Number(row?.['stored'])).toBe(29)
-  for (const filter of ['=0.29', '__in=0.29,0.3', '__gt=0.28', '__lte=0.29', '__ne=0.3']) {
-    expect([filter, await ids(`strange?${field}${filter}`)]).toEqual([filter, ['5']])
-  }
-  for (const value of ['12.5', 1e20]) expect((await put('strange/5', { [field]: value })).status).toBe(400)
-  expect((await get(`strange?${field}=1e20`)).status).toBe(400)
-  expect((await put('strange/5', { [field]: null })).json()).toMatchObject({ [field]: null })
-})
+test.each(['price', 'total'])(
+  'fractions that a transformer stores as integers are shown as numbers: %s',
+  async (field) => {
+    expect((await put('strange/5', { [field]: 12.5 })).json()).toMatchObject({ [field]: 12.5 })
+    expect((await put('strange/5', { [field]: 0.29 })).json()).toMatchObject({ [field]: 0.29 })
+    const [row] = await world.sql(`SELECT "${field}" AS "stored" FROM "strange"`)
+    expect(Number(row?.['stored'])).toBe(29)
+    for (const filter of ['=0.29', '__in=0.29,0.3', '__gt=0.28', '__lte=0.29', '__ne=0.3']) {
+      expect([filter, await ids(`strange?${field}${filter}`)]).toEqual([filter, ['5']])
+    }
+    for (const value of ['12.5', 1e20]) expect((await put('strange/5', { [field]: value })).status).toBe(400)
+    expect((await get(`strange?${field}=1e20`)).status).toBe(400)
+    expect((await put('strange/5', { [field]: null })).json()).toMatchObject({ [field]: null })
+  },
+)
 
-test('what a transformer cannot read back is not stored', async () => {
+test('a value that the transformer cannot read back is not stored', async () => {
   const answer = { status: 400, errors: [{ field: 'once', message: expect.stringContaining('can read back') }] }
   expect((await post('strange', { id: '6', once: 'not json' })).json()).toMatchObject(answer)
   expect((await put('strange/5', { once: 'not json' })).json()).toMatchObject(answer)
@@ -276,20 +278,23 @@ const unstorable: readonly object[] = [
   { tags: [['a', 'b']] },
 ]
 
-test.each(unstorable)('what no column holds is refused, whatever the transformer says: %j', async (body) => {
-  const [field] = Object.keys(body)
-  const { status, errors } = (await post('owned', body)).json() as { status: number; errors: { field: string }[] }
-  expect([status, errors.map((error) => error.field)]).toEqual([400, expect.arrayContaining([field])])
-})
+test.each(unstorable)(
+  'a value that no column can store is refused, whatever the transformer returns: %j',
+  async (body) => {
+    const [field] = Object.keys(body)
+    const { status, errors } = (await post('owned', body)).json() as { status: number; errors: { field: string }[] }
+    expect([status, errors.map((error) => error.field)]).toEqual([400, expect.arrayContaining([field])])
+  },
+)
 
-test('names of tables, columns and properties may be odd', async () => {
+test('tables, columns and properties can have unusual names', async () => {
   const record = { id: 1, group: 1, tr_p0: 2, constructors: 3, toJSON: 4, c0: 5, t0: 6 }
   expect((await post('odd', {})).json()).toEqual(record)
   expect((await put('odd/1', { tr_p0: 7, group: 8 })).json()).toEqual({ ...record, tr_p0: 7, group: 8 })
   expect(await ids('odd?tr_p0=7&group=8&toJSON__in=4,5&c0__gte=5&t0=6&ordering=-toJSON,tr_p0')).toEqual([1])
 })
 
-test('the flags of users may be integers', async () => {
+test('the flags of users can be integers', async () => {
   for (const [username, active] of Object.entries({ ann: 1, bob: 0 })) {
     await world.sql(`INSERT INTO "member" ("username", "password", "active") VALUES ('${username}', '', ${active})`)
   }
@@ -301,7 +306,7 @@ test('the flags of users may be integers', async () => {
   expect((await send(world.url, 'GET /api/member/', { as: 'bob' })).status).toBe(401)
 })
 
-test('a naming strategy of the application', async () => {
+test('a naming strategy of the application is used', async () => {
   const api = apiOf(() => named.url)
   expect((await api.post('snake', { longName: 'x' })).json()).toMatchObject({ id: 1, longName: 'x', tail_id: null })
   expect((await api.post('snake', { longName: 'y', tail_id: 1 })).json()).toMatchObject({ tail_id: 1 })

@@ -12,14 +12,13 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { isMariadb } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
-/** Columns that nobody writes. */
+/** Has columns that cannot be written. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Box {
   @PrimaryGeneratedColumn() id!: number
   @Column() width!: number
@@ -41,7 +40,7 @@ class Box {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Thing {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -56,7 +55,7 @@ class Thing {
   expression: (dataSource) =>
     dataSource.createQueryBuilder().select('box.id', 'boxId').addSelect('box.width + 3', 'half').from(Box, 'box'),
 })
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class BoxView {
   @ViewColumn() @PrimaryColumn({ type: 'int' }) boxId!: number
   @ViewColumn() @Column({ type: 'int' }) half!: number
@@ -73,7 +72,7 @@ afterAll(async () => {
 
 const { get, ids, post, put } = apiOf(() => world.url)
 
-test('columns that the database computes, and virtual ones, are read', async () => {
+test('generated columns and virtual columns are read', async () => {
   const made = await post('box', { width: 2, height: 3 })
   expect([made.status, made.json()]).toEqual([201, { id: 1, width: 2, height: 3, area: 6, count: 0 }])
   await post('thing', { name: 'a', box_id: 1 })
@@ -86,7 +85,7 @@ test('columns that the database computes, and virtual ones, are read', async () 
   expect((await post('box', { width: 2, height: 3, area: 6 })).status).toBe(400)
 })
 
-test('a view is read, and cannot be written', async () => {
+test('a view can be read, but not written', async () => {
   expect((await get('boxview?half__gt=1')).json()).toMatchObject({ objects: [{ id: 1, boxId: 1, half: 7 }] })
   for (const request of ['POST /api/boxview/', 'PUT /api/boxview/1/', 'DELETE /api/boxview/1/']) {
     const reply = await send(world.url, request, { body: {} })

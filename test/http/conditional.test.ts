@@ -1,13 +1,12 @@
 import { AfterLoad, Column, Entity, ManyToOne, PrimaryGeneratedColumn, Tree, TreeParent, VersionColumn } from 'typeorm'
 import { type MountOptions, Resource } from 'typeorm-resources'
 import { type Reply, type SendOptions, send } from '../client'
+import { permitAll } from '../support/access'
 import { types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const auth = (): { id: null } => ({ id: null })
-
 @Entity()
-@Resource({ auth, exclude: ['secret'] })
+@Resource({ auth: permitAll, exclude: ['secret'] })
 class Paper {
   @PrimaryGeneratedColumn() id!: number
   @Column() title!: string
@@ -16,25 +15,25 @@ class Paper {
 }
 
 @Entity()
-@Resource({ auth, requireIfMatch: true })
+@Resource({ auth: permitAll, requireIfMatch: true })
 class Page {
   @PrimaryGeneratedColumn() id!: number
   @Column() title!: string
   @VersionColumn() version!: number
 }
 
-/** Its version is hidden, and must not be told by the tag. */
+/** Has a hidden version, which the ETag must not reveal. */
 @Entity()
-@Resource({ auth, exclude: ['version'] })
+@Resource({ auth: permitAll, exclude: ['version'] })
 class Draft {
   @PrimaryGeneratedColumn() id!: number
   @Column() title!: string
   @VersionColumn() version!: number
 }
 
-/** Shown otherwise each time. */
+/** Has a value that is different on each read. */
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Clock {
   static ticks = 0
   @PrimaryGeneratedColumn() id!: number
@@ -46,7 +45,7 @@ class Clock {
 
 @Entity()
 @Tree('closure-table')
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Branch {
   @PrimaryGeneratedColumn() id!: number
   @Column() title!: string
@@ -54,7 +53,7 @@ class Branch {
 }
 
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Leaf {
   @PrimaryGeneratedColumn() id!: number
   @Column() title!: string
@@ -68,9 +67,9 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const ask = (line: string, options: SendOptions = {}): Promise<Reply> => send(world.url, line, options)
+const request = (line: string, options: SendOptions = {}): Promise<Reply> => send(world.url, line, options)
 const create = async (resource: string, body: object = { title: 'one' }): Promise<{ path: string; tag: string }> => {
-  const { headers, status, text } = await ask(`POST /api/${resource}/`, { body })
+  const { headers, status, text } = await request(`POST /api/${resource}/`, { body })
   expect([status, text]).toEqual([201, expect.anything()])
   return { path: String(headers.location), tag: String(headers.etag) }
 }
@@ -78,37 +77,37 @@ const create = async (resource: string, body: object = { title: 'one' }): Promis
 const resources = ['paper', 'page', 'draft', 'clock', 'branch', 'leaf']
 
 test.each(resources)(
-  '%s: POST, GET, HEAD and PUT answer with the same strong tag for the same state',
+  '%s: POST, GET, HEAD and PUT respond with the same strong ETag for the same state',
   async (resource) => {
     const { path, tag } = await create(resource)
     expect(tag).toMatch(/^"[\w-]+"$/)
-    for (const method of ['GET', 'HEAD']) expect((await ask(`${method} ${path}`)).headers.etag).toBe(tag)
-    const put = await ask(`PUT ${path}`, { body: { title: 'two' }, headers: { 'If-Match': tag } })
+    for (const method of ['GET', 'HEAD']) expect((await request(`${method} ${path}`)).headers.etag).toBe(tag)
+    const put = await request(`PUT ${path}`, { body: { title: 'two' }, headers: { 'If-Match': tag } })
     expect([put.status, put.headers.etag === tag]).toEqual([200, false])
-    expect((await ask(`GET ${path}`)).headers.etag).toBe(put.headers.etag)
+    expect((await request(`GET ${path}`)).headers.etag).toBe(put.headers.etag)
   },
 )
 
-test.each(resources)('%s: If-None-Match gives 304 without a body while the record is the same', async (resource) => {
+test.each(resources)('%s: If-None-Match gets 304 without a body while the record is unchanged', async (resource) => {
   const { path, tag } = await create(resource)
   for (const list of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
     for (const method of ['GET', 'HEAD']) {
-      const reply = await ask(`${method} ${path}`, { headers: { 'If-None-Match': list } })
+      const reply = await request(`${method} ${path}`, { headers: { 'If-None-Match': list } })
       expect([list, reply.status, reply.text, reply.headers.etag]).toEqual([list, 304, '', tag])
       expect(reply.headers['cache-control']).toBe('no-cache')
     }
   }
-  await ask(`PUT ${path}`, { body: { title: 'two' }, headers: { 'If-Match': tag } })
-  expect((await ask(`GET ${path}`, { headers: { 'If-None-Match': tag } })).status).toBe(200)
+  await request(`PUT ${path}`, { body: { title: 'two' }, headers: { 'If-Match': tag } })
+  expect((await request(`GET ${path}`, { headers: { 'If-None-Match': tag } })).status).toBe(200)
 })
 
 const stale = ['"stale"', 'W/"stale"', 'stale', '', '"a", "b"']
-test.each(resources)('%s: If-Match that does not hold gives 412 and changes nothing', async (resource) => {
+test.each(resources)('%s: If-Match with another ETag gets 412 and changes nothing', async (resource) => {
   const { path, tag } = await create(resource)
   for (const list of [...stale, `W/${tag}`]) {
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const headers = { 'If-Match': list }
-      const reply = await ask(`${method} ${path}`, {
+      const reply = await request(`${method} ${path}`, {
         headers,
         ...(method === 'DELETE' ? {} : { body: { title: 'two' } }),
       })
@@ -117,78 +116,78 @@ test.each(resources)('%s: If-Match that does not hold gives 412 and changes noth
     }
   }
   expect(
-    (await ask(`PUT ${path}`, { body: { title: 'x' }, headers: { 'If-None-Match': '*', 'If-Match': '*' } })).status,
+    (await request(`PUT ${path}`, { body: { title: 'x' }, headers: { 'If-None-Match': '*', 'If-Match': '*' } })).status,
   ).toBe(412)
-  expect((await ask(`GET ${path}`, { headers: { 'If-Match': '"stale"' } })).status).toBe(412)
-  const { status, headers } = await ask(`GET ${path}`, { headers: { 'If-Match': tag } })
+  expect((await request(`GET ${path}`, { headers: { 'If-Match': '"stale"' } })).status).toBe(412)
+  const { status, headers } = await request(`GET ${path}`, { headers: { 'If-Match': tag } })
   expect([status, headers.etag]).toEqual([200, tag])
-  expect((await ask(`DELETE ${path}`, { headers: { 'If-Match': `"other", ${tag}` } })).status).toBe(204)
+  expect((await request(`DELETE ${path}`, { headers: { 'If-Match': `"other", ${tag}` } })).status).toBe(204)
 })
 
-test.each(resources)('%s: of many writers with the same tag one gets in', async (resource) => {
+test.each(resources)('%s: of several writers with the same ETag one succeeds', async (resource) => {
   const { path, tag } = await create(resource)
   const replies = await Promise.all(
     Array.from({ length: 12 }, (_, index) =>
-      ask(`PUT ${path}`, { body: { title: `by ${index}` }, headers: { 'If-Match': tag } }),
+      request(`PUT ${path}`, { body: { title: `by ${index}` }, headers: { 'If-Match': tag } }),
     ),
   )
   const statuses = replies.map(({ status }) => status)
   expect(statuses.filter((status) => status === 200)).toHaveLength(1)
   expect(statuses.filter((status) => status === 412)).toHaveLength(11)
   const winner = replies.find(({ status }) => status === 200)?.json() as { title: string }
-  const stored = (await ask(`GET ${path}`)).json() as { title: string }
+  const stored = (await request(`GET ${path}`)).json() as { title: string }
   expect(stored.title.replace(/ \d+$/, '')).toBe(winner.title.replace(/ \d+$/, ''))
 })
 
-test('requireIfMatch: a write without it is 428 and changes nothing, one of no record is 404', async () => {
+test('requireIfMatch: a write without If-Match gets 428 and changes nothing; if the record does not exist, it gets 404', async () => {
   const { path, tag } = await create('page')
   for (const method of ['PUT', 'PATCH', 'DELETE']) {
-    const reply = await ask(`${method} ${path}`, method === 'DELETE' ? {} : { body: { title: 'two' } })
+    const reply = await request(`${method} ${path}`, method === 'DELETE' ? {} : { body: { title: 'two' } })
     expect([method, reply.status]).toEqual([method, 428])
   }
-  expect((await ask('DELETE /api/page/999999/')).status).toBe(404)
-  expect((await ask(`GET ${path}`)).headers.etag).toBe(tag)
-  expect((await ask(`DELETE ${path}`, { headers: { 'If-Match': '*' } })).status).toBe(204)
+  expect((await request('DELETE /api/page/999999/')).status).toBe(404)
+  expect((await request(`GET ${path}`)).headers.etag).toBe(tag)
+  expect((await request(`DELETE ${path}`, { headers: { 'If-Match': '*' } })).status).toBe(204)
 })
 
-test('the tag tells nothing of what is hidden', async () => {
+test('the ETag does not depend on hidden values', async () => {
   const [first, second] = [await create('draft'), await create('paper', { title: 'one', secret: 'a' })]
   await world.sql('UPDATE "draft" SET "version" = 7')
   await world.sql(`UPDATE "paper" SET "secret" = 'b'`)
-  for (const { path, tag } of [first, second]) expect((await ask(`GET ${path}`)).headers.etag).toBe(tag)
+  for (const { path, tag } of [first, second]) expect((await request(`GET ${path}`)).headers.etag).toBe(tag)
 })
 
-test('the tag is another when the version is, and when something is that the version does not count', async () => {
+test('the ETag changes with the version, and with columns that do not increment the version', async () => {
   const { path, tag } = await create('page')
   await world.sql('UPDATE "page" SET "version" = 7')
-  const later = (await ask(`GET ${path}`)).headers.etag
+  const later = (await request(`GET ${path}`)).headers.etag
   await world.sql(`UPDATE "page" SET "title" = 'past it'`)
-  expect(new Set([tag, later, (await ask(`GET ${path}`)).headers.etag]).size).toBe(3)
+  expect(new Set([tag, later, (await request(`GET ${path}`)).headers.etag]).size).toBe(3)
 })
 
-test('a tree: writers with and without If-Match do not wait for each other in a circle', async () => {
+test('a tree: writers with and without If-Match do not deadlock', async () => {
   const { path } = await create('branch')
   const replies = await Promise.all(
     Array.from({ length: 16 }, (_, index) =>
-      ask(`PUT ${path}`, { body: { title: `${index}` }, ...(index % 2 === 0 && { headers: { 'If-Match': '*' } }) }),
+      request(`PUT ${path}`, { body: { title: `${index}` }, ...(index % 2 === 0 && { headers: { 'If-Match': '*' } }) }),
     ),
   )
   expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
 })
 
-test('the tag is of what is stored, not of what is shown: a fraction of a second counts', async () => {
+test('the ETag depends on the stored value, not on the shown one: a fraction of a second changes it', async () => {
   const [one, other] = [
     await create('paper', { title: 'one', at: '2024-01-01T00:00:00.100Z' }),
     await create('paper', { title: 'one', at: '2024-01-01T00:00:00.200Z' }),
   ]
   await world.sql(`UPDATE "paper" SET "id" = 777 WHERE "id" = ${one.path.split('/')[3]}`)
-  expect((await ask('GET /api/paper/777/')).headers.etag).not.toBe(one.tag)
+  expect((await request('GET /api/paper/777/')).headers.etag).not.toBe(one.tag)
   expect(one.tag).not.toBe(other.tag)
 })
 
-test('lists and empty answers carry no tag', async () => {
+test('lists and responses without a body have no ETag', async () => {
   const { path } = await create('paper')
   for (const line of ['GET /api/paper/', 'OPTIONS /api/paper/', `DELETE ${path}`, 'GET /api/paper/999999/']) {
-    expect([line, (await ask(line)).headers.etag]).toEqual([line, undefined])
+    expect([line, (await request(line)).headers.etag]).toEqual([line, undefined])
   }
 })

@@ -1,13 +1,15 @@
 import { Column, type DataSource, Entity, ManyToOne, OneToMany, PrimaryColumn, type Relation } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAll } from '../support/access'
+import { insertRows } from '../support/insert-rows'
 import { isMariadb, isSqlite, types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** Long `in` lists of values that are not compared by one equation each: dates, times, date-times and keys of several columns. */
+/** Long `in` lists of values that take more than one comparison each: dates, times, date-times and keys of several columns. */
 
 @Entity()
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Event {
   @PrimaryColumn() id!: number
   @Column({ type: 'date', nullable: true }) day!: string | null
@@ -19,7 +21,7 @@ class Event {
 }
 
 @Entity()
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Seat {
   @PrimaryColumn() row!: number
   @PrimaryColumn({ type: 'varchar', length: 10 }) letter!: string
@@ -31,13 +33,13 @@ const days = Array.from({ length: 500 }, (_, index) => new Date(86_400_000 * ind
 const times = Array.from({ length: 500 }, (_, index) => new Date(60_000 * index).toISOString().slice(11, 19))
 const instants = Array.from({ length: 500 }, (_, index) => new Date(60_000 * index + (index % 2)).toISOString())
 const seats = Array.from({ length: 500 }, (_, index) => [index % 40, `a${index % 7}`, days[index] ?? ''] as const)
-/** A key of several columns in a list. */
+/** Keys of several columns as members of a list. */
 const quoted = seats.map(([row, letter, day]) => `"${row},${letter},${day}"`)
 
 async function seed(dataSource: DataSource): Promise<void> {
   const seatRows = [1, 2, 3, 5].map((index) => {
     const [row = 0, letter = '', day = ''] = seats[index] ?? []
-    // Another one than that of the lists, whatever the collation says.
+    // A date in no list, since the collation could make it equal to one.
     return { row, letter: index === 5 ? letter.toUpperCase() : letter, day }
   })
   await dataSource.getRepository(Seat).insert(seatRows)
@@ -65,7 +67,7 @@ afterAll(async () => {
 const { get, ids } = apiOf(() => world.url)
 
 const list = (members: readonly string[]): string => members.map(encodeURI).join()
-/** Lists of these lengths begin with the value that the test is about. */
+/** Lengths of lists. Each list begins with the value that is looked for. */
 const lengths = [1, 4, 5, 256, 257, 499]
 const from = (members: readonly string[], first: number, length: number): string =>
   list([...members.slice(first), ...members.slice(0, first)].slice(0, length))
@@ -102,12 +104,12 @@ test.each(
 )('a list of %i members finds the records of %s', async (_, __, query, expected) => {
   const found = await ids(`event/?${query}`)
   expect(found).toEqual(expected)
-  // The group finds those that they leave out.
+  // The negated group finds the other records.
   const [name, members] = query.split('=')
   expect(await ids(`event/?not=(${name}:(${members}))`)).toEqual([1, 2, 3, 4, 5, 6].filter((id) => !found.includes(id)))
 })
 
-test('a list of 500 keys of several columns finds the records of a relation to many', async () => {
+test('a list of 500 keys of several columns finds the records through a to-many relation', async () => {
   const found = await get(`seat/?events__seat__in=${list(quoted)}&limit=9`)
   expect(found.json()).toMatchObject({ objects: [{ id: '1,a1,1970-01-02' }, { id: '2,a2,1970-01-03' }] })
 })
@@ -115,17 +117,14 @@ test('a list of 500 keys of several columns finds the records of a relation to m
 describe('in a table of 10,000 records', () => {
   let large: World
   beforeAll(async () => {
-    const fill = async ({ manager }: DataSource): Promise<void> => {
+    const fill = async (dataSource: DataSource): Promise<void> => {
       const rows = Array.from({ length: 10_000 }, (_, id) => ({
         id,
         day: '2024-02-29',
         time: '23:00:01',
         at: new Date(9e11),
       }))
-      for (let first = 0; first < rows.length; first += 2000) {
-        const some = rows.slice(first, first + 2000)
-        await manager.createQueryBuilder().insert().into(Event).values(some).updateEntity(false).execute()
-      }
+      await insertRows(dataSource, Event, rows)
     }
     const limits = { parameterValue: 20_000 }
     large = await openWorld({ entities: [Event, Seat], seed: fill, mount: { limits, statementTimeout: 600 } })
@@ -146,12 +145,12 @@ describe('in a table of 10,000 records', () => {
 })
 
 if (isSqlite)
-  test('the time limit ends a statement that compares many values, whatever else is asked', async () => {
+  test('the time limit ends a statement that compares many values, while other requests run', async () => {
     const fill = async ({ manager }: DataSource): Promise<void> => {
       const digits = '(SELECT column1 AS d FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)))'
       const number = '10000 * a.d + 1000 * b.d + 100 * c.d + 10 * e.d + f.d'
       const tables = ['a', 'b', 'c', 'e', 'f'].map((alias) => `${digits} ${alias}`)
-      // sqlite3 works in a thread of its own, which must still be busy when a busy machine lets the timer run.
+      // sqlite3 runs in another thread, which must still be busy when the timer fires late on a busy machine.
       await manager.query(`INSERT INTO event (id, day) SELECT ${number}, '2024-02-29' FROM ${tables.join()}`)
     }
     const limited = await openWorld({ entities: [Event, Seat], seed: fill, mount: { statementTimeout: 100 } })

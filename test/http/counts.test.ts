@@ -1,14 +1,13 @@
 import { Column, DeleteDateColumn, Entity, ManyToOne, OneToMany, PrimaryGeneratedColumn, type Relation } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAll } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
-/** How many records a list has: `count`. */
-
-const auth = () => anonymous
+/** The parameter `count`, with which a list counts its records. */
 
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Shelf {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 20 }) name!: string
@@ -20,7 +19,7 @@ class Shelf {
 }
 
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Book {
   @PrimaryGeneratedColumn() id!: number
   @Column({ default: 0 }) score!: number
@@ -28,9 +27,9 @@ class Book {
   @DeleteDateColumn() deleted!: Date | null
 }
 
-/** A field has the name of the parameter. */
+/** Has a field with the name of the parameter. */
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Stock {
   @PrimaryGeneratedColumn() id!: number
   @Column({ default: 0 }) count!: number
@@ -65,7 +64,7 @@ const listOf = async (path: string): Promise<Envelope> => {
 }
 
 test.each<readonly [path: string, totals: object, records: number]>([
-  // Without deleted records.
+  // Soft-deleted records are not counted.
   ['book/?count=exact', { total: 8 }, 8],
   ['book/?count=exact&limit=3', { total: 8 }, 3],
   ['book/?count=exact&limit=3&page=9', { total: 8 }, 0],
@@ -77,7 +76,7 @@ test.each<readonly [path: string, totals: object, records: number]>([
   ['book/?count=exact&score__gt=100', { total: 0 }, 0],
   ['book/?count=exact&shelf__name=a', { total: 3 }, 3],
   ['book/?count=exact&or=(shelf__name:a,not(score__gt:1))', { total: 4 }, 4],
-  // A relation to many does not count a record twice.
+  // A record that a to-many relation matches several times counts once.
   ['shelf/?count=exact&books__score__gte=0', { total: 2 }, 2],
   ['shelf/?count=capped&books__score__gte=0', { total: 2, total_capped: false }, 2],
   ['book/?count=exact&after=&limit=2', { total: 8 }, 2],
@@ -88,13 +87,13 @@ test.each<readonly [path: string, totals: object, records: number]>([
   expect(objects).toHaveLength(records)
 })
 
-test('nothing is counted unless it is asked for', async () => {
+test('records are not counted without the parameter', async () => {
   world.statements()
   expect(Object.keys((await listOf('book/')).meta)).toEqual(['model', 'page', 'next', 'previous'])
   expect(world.statements().join()).not.toContain('COUNT')
 })
 
-test('a list that counts is two statements, one without records, and values share them', async () => {
+test('counting takes two statements, one without records, which are the same for other values', async () => {
   await listOf('book/?count=exact&score=1')
   world.statements()
   await listOf('book/?count=exact&score=2')
@@ -104,7 +103,7 @@ test('a list that counts is two statements, one without records, and values shar
   expect(new Set(statements).size).toBe(2)
 })
 
-test('links count on, also by keyset', async () => {
+test('the links count as well, also by keyset', async () => {
   for (const after of ['', '&after=']) {
     const { meta } = await listOf(`book/?count=exact&limit=5${after}`)
     const next = (await send(world.url, `GET ${meta.next}`)).json() as Envelope
@@ -112,7 +111,7 @@ test('links count on, also by keyset', async () => {
   }
 })
 
-test('without records there are no links', async () => {
+test('a list without records has no links', async () => {
   const { meta } = await listOf('book/?count=exact&limit=0')
   expect([meta.next, meta.previous]).toEqual(['', ''])
 })
@@ -123,7 +122,7 @@ test.each([
   ['book/?count=all', 'count', 'must be exact or capped'],
   ['book/?count=', 'count', 'must be exact or capped'],
   ['book/?count=exact&count=exact', 'count', 'is given twice'],
-  // It is a field there.
+  // The resource has a field of this name.
   ['stock/?count=exact', 'count', 'must be an integer'],
 ])('%s is 400', async (path, field, message) => {
   const reply = await get(path)
@@ -132,11 +131,11 @@ test.each([
   expect(errors[0]?.message).toContain(message)
 })
 
-test('a field of that name is a filter', async () => {
+test('a field named count is a filter', async () => {
   expect((await listOf('stock/?count=2')).objects.map(({ id }) => id)).toEqual([2])
 })
 
-test('who may not read is not told how many there are', async () => {
+test('counting requires the permission to read', async () => {
   const closed = await openWorld({})
   const reply = await send(closed.url, 'GET /api/message/?count=exact&limit=0')
   expect([reply.status, reply.text]).toEqual([401, expect.not.stringContaining('total')])

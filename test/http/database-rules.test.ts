@@ -1,10 +1,10 @@
 import { EntitySchema } from 'typeorm'
-import { anonymous } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAll } from '../support/access'
 import { isMariadb, isPostgres, isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** A table with rules of its own, which TypeORM does not know. */
+/** A table with constraints and triggers that TypeORM does not know. */
 const Ruled = new EntitySchema({
   name: 'ruled',
   columns: {
@@ -18,22 +18,22 @@ let world: World
 beforeAll(async () => {
   world = await openWorld({
     entities: [Ruled],
-    mount: { resources: [{ entity: Ruled, auth: () => anonymous }] },
-    // One connection, whose role is that of all requests.
+    mount: { resources: [{ entity: Ruled, auth: permitAll }] },
+    // A single connection, so that its role is that of all requests.
     ...(isPostgres && { source: { extra: { max: 1 } } }),
   })
 })
 afterAll(() => world.close())
 const { post, put } = apiOf(() => world.url)
 
-/** What a request that the rules refuse gets, created and updated; what it gets that keeps them. */
+/** The statuses of POST and PUT with a body that violates the constraints, and with one that does not. */
 async function statuses(refused: object, kept: object): Promise<readonly number[]> {
   const created = await post('ruled', kept)
   const { id } = created.json() as { id: number }
   return [created.status, (await post('ruled', refused)).status, (await put(`ruled/${id}`, refused)).status]
 }
 
-/** Errors that a trigger may raise, by what it says. */
+/** Errors that a trigger can raise, by name. */
 const raised = isPostgres
   ? ['P0001', 'P0002', 'P0004', '45000', 'U0001', '99001', '42501'].map(
       (code) => `RAISE EXCEPTION 'canary' USING ERRCODE = '${code}'`,
@@ -48,7 +48,7 @@ const raised = isPostgres
       ]
     : [`SELECT RAISE(ABORT, 'canary')`, `SELECT RAISE(ROLLBACK, 'canary')`]
 
-test.each(raised)('what a trigger refuses is a refusal, whatever code it raises: %s', async (raise) => {
+test.each(raised)('a write that a trigger refuses is a refusal, whatever the error code is: %s', async (raise) => {
   if (isPostgres) {
     await world.sql(`CREATE OR REPLACE FUNCTION refuse_code() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN IF NEW.code < 0 THEN ${raise}; END IF; RETURN NEW; END $$`)
@@ -67,7 +67,7 @@ test.each(raised)('what a trigger refuses is a refusal, whatever code it raises:
   expect(await statuses({ code: -1 }, { code: 1 })).toEqual([201, 400, 400])
 })
 
-/** Expressions of generated columns and CHECKs that fail for a value, and the value. */
+/** Expressions of generated columns and CHECKs that fail for a value, and this value. */
 const failing: readonly (readonly [type: string, expression: string, value: object])[] = isPostgres
   ? [['int', '1 / code', { code: 0 }]]
   : isMariadb
@@ -82,11 +82,11 @@ const failing: readonly (readonly [type: string, expression: string, value: obje
       ]
 
 test.each(failing)(
-  'a value that a generated column of %s cannot be computed from is a refusal: %s',
+  'a value for which a generated column of %s cannot be computed is refused: %s',
   async (type, expression, value) => {
     const stored = isSqlite ? 'VIRTUAL' : 'STORED'
     await world.sql(`ALTER TABLE "ruled" ADD COLUMN made ${type} GENERATED ALWAYS AS (${expression}) ${stored}`)
-    // SQLite computes a virtual column only when it is read or checked.
+    // SQLite computes a virtual column only when the column is read or checked.
     if (isSqlite) await world.sql(`CREATE INDEX "ruled_made" ON "ruled" (made)`)
     expect(await statuses(value, { code: 1, word: '{}' })).toEqual([201, 400, 400])
     if (isSqlite) await world.sql('DROP INDEX "ruled_made"')
@@ -94,8 +94,8 @@ test.each(failing)(
   },
 )
 
-// Of PostgreSQL; other databases have no such policies.
-test('a record that a policy of row level security does not let in is a refusal', async () => {
+// Only PostgreSQL has row level security.
+test('a record that violates a policy of row level security is refused', async () => {
   if (!isPostgres) return
   const [{ schema } = {}] = await world.sql('SELECT current_schema() AS schema')
   for (const sql of [
@@ -111,7 +111,7 @@ test('a record that a policy of row level security does not let in is a refusal'
   expect(world.faults).toEqual([])
   await world.sql('RESET ROLE')
   await world.sql('REVOKE ALL ON "ruled" FROM pg_monitor')
-  // What the role itself may not do is a mistake of the application.
+  // A missing privilege of the role is a mistake of the application, and not of the request.
   await world.sql('SET ROLE pg_monitor')
   expect((await post('ruled', { code: 1 })).status).toBe(500)
   await world.sql('RESET ROLE')

@@ -1,21 +1,20 @@
 import { AfterLoad, Column, Entity, PrimaryGeneratedColumn, VirtualColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /**
- * Decimals that arrive as JavaScript numbers: from a parser that the application gives to pg, an option of mysql2, a virtual
+ * Decimals that the driver or the entity returns as JavaScript numbers: through a type parser of pg, an option of mysql2, a virtual
  * column of another type, or an `@AfterLoad` listener.
  */
 
-const everybody = (): { id: number } => ({ id: 1 })
-
-/** PostgreSQL's `numeric` without a precision has more digits than a double. */
+/** PostgreSQL's `numeric` without precision has more digits than a double. */
 const free = isPostgres ? {} : { precision: 24, scale: 3 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Reading {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'decimal', precision: 24, scale: 2 }) price!: string
@@ -25,7 +24,7 @@ class Reading {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Loaded {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'decimal', precision: 24, scale: 2 }) price!: unknown
@@ -85,7 +84,7 @@ describe.each(['reading', 'loaded'])('a decimal that is read as a number is show
   })
 })
 
-test('a virtual decimal may be computed as an integer or a float', async () => {
+test('a virtual column of type decimal can be computed as an integer or a float', async () => {
   const { id } = (await post('reading', { price: '1.00', amount: '1' })).json() as { id: number }
   expect((await get(`reading/${id}`)).json()).toMatchObject({ count: `${id}`, half: `${id + 0.5}` })
 })

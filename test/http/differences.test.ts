@@ -1,15 +1,14 @@
 import { Check, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { differences } from '../tables/differences'
 import { isMariadb, isPostgres, leg } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
 @Entity()
 @Check('checked', 'checked < 5')
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Thing {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', nullable: true }) text!: string | null
@@ -42,7 +41,7 @@ async function values(field: string, query: string): Promise<readonly unknown[]>
   return (reply.json() as { objects: Record<string, unknown>[] }).objects.map((object) => object[field])
 }
 
-/** What is posted answers with these statuses, here. */
+/** The statuses of POST requests with these bodies. */
 async function statuses(...bodies: readonly object[]): Promise<readonly number[]> {
   const found: number[] = []
   for (const body of bodies) found.push((await post('thing', body)).status)
@@ -87,6 +86,6 @@ const checks: Readonly<Record<keyof typeof differences, () => Promise<void>>> = 
   },
 }
 
-test.each(Object.entries(differences))('%s: $what', async (name) => {
+test.each(Object.entries(differences))('%s has the documented differences', async (name) => {
   await checks[name as keyof typeof differences]()
 })

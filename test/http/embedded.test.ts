@@ -1,9 +1,8 @@
 import { Column, Entity, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn, type Relation } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { openWorld, type World } from '../world/world'
-
-const everybody = (): { id: number } => ({ id: 1 })
 
 class Position {
   @Column({ type: 'double precision', default: 0 }) latitude!: number
@@ -20,14 +19,14 @@ class Profile {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Country {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
 }
 
 @Entity()
-@Resource({ auth: everybody, exclude: ['profile.secret', 'hidden', 'sealed'], readOnly: ['sealed'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['profile.secret', 'hidden', 'sealed'], readOnly: ['sealed'] })
 class Person {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -41,9 +40,9 @@ class Code {
   @PrimaryColumn() number!: number
 }
 
-/** Its key is in an embedded entity. */
+/** Has a key in an embedded entity. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Phone {
   @Column(() => Code) code!: Code
   @Column({ default: '' }) label!: string
@@ -72,7 +71,7 @@ const ann = {
   },
 }
 
-test('embedded columns are objects in a record, and can be nested', async () => {
+test('embedded entities are objects in a record, and can be nested', async () => {
   const made = await post('person', {
     name: 'Ann',
     profile: { city: 'Paris', position: { latitude: 48.5 }, country_id: 1, secret: 'x' },
@@ -85,7 +84,7 @@ test('embedded columns are objects in a record, and can be nested', async () => 
   expect(stored).toMatchObject({ hidden: { latitude: 3 }, profile: { secret: 'x' } })
 })
 
-test('PUT changes the members that are given, at every depth', async () => {
+test('PUT changes only the members that are given, at every depth', async () => {
   const changed = await put('person/1', { profile: { street: 'Rue', position: { longitude: 2.25 } } })
   expect(changed.json()).toEqual({
     ...ann,
@@ -109,7 +108,7 @@ test.each([
   ['profile__country__name=France', 1],
   ['profile__country__name__ne=France', 0],
   ['ordering=-profile__city,profile__position__latitude', 1],
-])('embedded columns are asked for by their path: %s', async (query, count) => {
+])('filters name embedded columns by their path: %s', async (query, count) => {
   const reply = await get(`person/?${query}`)
   expect([reply.status, reply.json()]).toMatchObject([200, { objects: { length: count } }])
 })
@@ -137,27 +136,27 @@ test.each([
   [{ profile: { position__latitude: 1 } }, ['profile__position__latitude']],
   [{ profile: { number: 8 } }, ['profile__number']],
   [{ profile: { country_id: 99 } }, ['profile__country_id']],
-])('Strict types: PUT %j names what is wrong', async (body, fields) => {
+])('Strict types: PUT %j reports the wrong fields', async (body, fields) => {
   const { status, errors } = (await put('person/1', body)).json() as { status: number; errors: { field: string }[] }
   expect([status, errors.map(({ field }) => field)]).toEqual([400, fields])
 })
 
-test('an embedded object may have as many members as a body', async () => {
+test('an embedded object can have as many members as a body', async () => {
   const profile = Object.fromEntries(Array.from({ length: 4097 }, (_, index) => [`f${index}`, index]))
   const { status, text } = await put('person/1', { profile })
   expect([status, text]).toEqual([400, expect.stringContaining('more than 4096 members')])
 })
 
-test('Required fields: a required member is named by its path', async () => {
+test('Required fields: a required member is reported by its path', async () => {
   expect((await post('person', { name: 'x' })).json()).toMatchObject({
     errors: [{ field: 'profile__city', message: 'is required' }],
   })
 })
 
-test('an embedded entity that is hidden and read-only answers as none', async () => {
+test('an embedded entity that is hidden and read-only is treated as unknown', async () => {
   for (const name of ['sealed', 'absent']) {
-    const asked = (await get(`person?${name}__latitude=1`)).json()
-    expect(asked).toMatchObject({
+    const response = (await get(`person?${name}__latitude=1`)).json()
+    expect(response).toMatchObject({
       detail: expect.stringContaining(`starts with ${name}, which is not a field of person`),
     })
     const written = (await put('person/1', { [name]: 3 })).json()
@@ -166,7 +165,7 @@ test('an embedded entity that is hidden and read-only answers as none', async ()
 })
 
 test.each(['', 'ordering=', 'not=(', 'or=('])(
-  'a query with %jhidden__latitude says as little as one with an unknown name',
+  'a query string with %jhidden__latitude gets the same error as one with an unknown name',
   async (before) => {
     const detailOf = async (name: string): Promise<string> => {
       const after = before.endsWith('(') ? ':1)' : before === '' ? '=1' : ''
@@ -177,7 +176,7 @@ test.each(['', 'ordering=', 'not=(', 'or=('])(
   },
 )
 
-test('a key in an embedded entity', async () => {
+test('a key can be in an embedded entity', async () => {
   const made = await post('phone', { code: { area: '030', number: 5 } })
   expect([made.status, made.json()]).toEqual([201, { id: '030,5', code: { area: '030', number: 5 }, label: '' }])
   expect((await put('phone/030,5', { label: 'x' })).json()).toMatchObject({ id: '030,5', label: 'x' })

@@ -15,13 +15,12 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Author {
   @PrimaryGeneratedColumn({ name: 'author_number' }) id!: number
   @Column({ name: 'full_name', length: 10 }) name!: string
@@ -32,9 +31,9 @@ class Author {
   books!: Book[]
 }
 
-/** A foreign key that is a property too, custom names, and dates that TypeORM keeps. */
+/** Has a foreign key that is a property too, custom names, and dates that TypeORM sets. */
 @Entity({ name: 'tbl_books' })
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Book {
   @PrimaryGeneratedColumn() id!: number
   @Column({ name: 'book_title' }) title!: string
@@ -58,7 +57,7 @@ class Book {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Draft {
   @PrimaryGeneratedColumn() id!: number
   @Column() text!: string
@@ -72,12 +71,12 @@ abstract class Named {
 }
 
 @Entity()
-@Resource({ auth: everybody, name: 'thing' })
+@Resource({ auth: permitAllAsUser1, name: 'thing' })
 class NamedThing extends Named {}
 
-/** In a schema of its own, where there are schemas. */
+/** In another schema, on databases that have schemas. */
 @Entity({ name: `elsewhere_${randomBytes(4).toString('hex')}`, ...(isPostgres ? { schema: 'public' } : {}) })
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Elsewhere {
   @PrimaryGeneratedColumn() id!: number
   @Column({ unique: true }) name!: string
@@ -98,16 +97,16 @@ beforeAll(async () => {
   world = await openWorld({
     entities: [Author, Book, Draft, NamedThing, Elsewhere, Planet],
     mount: {
-      resources: [{ entity: Planet, auth: everybody }],
+      resources: [{ entity: Planet, auth: permitAllAsUser1 }],
     },
   })
 })
 afterAll(() => world.close())
 
-const { post, put, get: ask } = apiOf(() => world.url)
-const get = async (path: string): Promise<unknown> => (await ask(path)).json()
+const { post, put, get: getReply } = apiOf(() => world.url)
+const get = async (path: string): Promise<unknown> => (await getReply(path)).json()
 
-test('custom column and table names, a foreign key with and without a property', async () => {
+test('tables and columns can have custom names, and a foreign key can be a property or not', async () => {
   expect((await post('author', { name: 'Ann' })).json()).toEqual({ id: 1, name: 'Ann' })
   const made = await post('book', { title: 'One', author_id: 1, editor_id: 1 })
   const date = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
@@ -131,7 +130,7 @@ test('custom column and table names, a foreign key with and without a property',
   })
 })
 
-test('version and update date are kept by TypeORM', async () => {
+test('TypeORM sets version and update date', async () => {
   const before = (await get('book/1/')) as { version: number }
   expect((await put('book/1', { copies: 4 })).json()).toMatchObject({ version: before.version + 1, copies: 4 })
 })
@@ -143,18 +142,18 @@ test.each([
   [{ version: 99 }, 400],
   [{ created: '2020-01-01 00:00:00' }, 400],
   [{ updated: '2020-01-01 00:00:00' }, 400],
-])('PUT %j on columns that are hidden, kept by TypeORM or written once is %i', async (body, status) => {
+])('PUT %j on a column that is hidden, set by TypeORM or not updatable gets %i', async (body, status) => {
   expect((await put('book/1', body)).status).toBe(status)
 })
 
-test('POST of columns with insert: false and update: false', async () => {
+test('POST refuses a column with insert: false, and accepts one with update: false', async () => {
   expect((await post('book', { title: 'x', later: 'x' })).status).toBe(400)
   expect((await post('book', { title: 'x', once: 'x' })).json()).toMatchObject({ once: 'x' })
   expect(JSON.stringify(await get('book/'))).not.toContain('unseen')
   expect((await send(world.url, 'GET /api/book/?hint=unseen')).status).toBe(400)
 })
 
-test('a soft-deleted record is gone from reads, joins and writes, and stays in the table', async () => {
+test('a soft-deleted record is not found by reads, joins and writes, and stays in the table', async () => {
   await post('draft', { text: 'first' })
   await post('draft', { text: 'second', after_id: 1 })
   expect(await get('draft/?after__text=first')).toMatchObject({ objects: [{ id: 2 }] })
@@ -166,19 +165,19 @@ test('a soft-deleted record is gone from reads, joins and writes, and stays in t
   expect(await world.sql('SELECT "text" FROM "draft" WHERE "id" = 1')).toEqual([{ text: 'first' }])
 })
 
-test('an EntitySchema, registered by name', async () => {
+test('an EntitySchema can be registered by name', async () => {
   expect((await post('planet', { name: 'Mars' })).json()).toEqual({ id: 1, name: 'Mars', moons: 0 })
   expect((await put('planet/1', { moons: 2 })).json()).toEqual({ id: 1, name: 'Mars', moons: 2 })
   expect(await get('planet/?moons__gte=2')).toMatchObject({ meta: { model: 'planet' }, objects: [{ name: 'Mars' }] })
   expect((await post('planet', { name: 'x'.repeat(21) })).status).toBe(400)
 })
 
-test('an entity with an abstract base, under a name of its own', async () => {
+test('an entity with an abstract base class can have its own name', async () => {
   expect((await post('thing', { name: 'x' })).json()).toEqual({ id: 1, name: 'x' })
   expect(await get('thing/?name=x')).toMatchObject({ meta: { model: 'thing' }, objects: [{ id: 1, name: 'x' }] })
 })
 
-test('a table of another schema', async () => {
+test('a table can be in another schema', async () => {
   expect((await post('elsewhere', { name: 'a' })).json()).toEqual({ id: 1, name: 'a', next_id: null })
   expect((await post('elsewhere', { name: 'a' })).status).toBe(409)
   expect((await put('elsewhere/1', { next_id: 1 })).json()).toEqual({ id: 1, name: 'a', next_id: 1 })

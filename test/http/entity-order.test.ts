@@ -9,16 +9,15 @@ import {
   PrimaryColumn,
   type Relation,
 } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAll } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
-/** Entities that TypeORM orders by itself. */
-
-const auth = () => anonymous
+/** Entities with a default order (`orderBy` of `@Entity`). */
 
 @Entity({ orderBy: { rank: 'DESC' } })
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Team {
   @PrimaryColumn() id!: number
   @Column('int') rank!: number
@@ -26,7 +25,7 @@ class Team {
 }
 
 @Entity({ orderBy: { rank: 'DESC' } })
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Player {
   @PrimaryColumn() id!: number
   @Column('int') rank!: number
@@ -37,7 +36,7 @@ class Player {
 }
 
 @Entity({ orderBy: { title: 'DESC' } })
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Skill {
   @PrimaryColumn() id!: number
   @Column({ type: 'varchar', length: 20 }) title!: string
@@ -73,18 +72,18 @@ test.each([
   ['team/?after=&limit=2', [1, 2]],
   ['player/?team__players__rank__gte=4', [2, 4]],
   ['player/?team__rank=1&ordering=team__rank,-id', [4, 2]],
-] as const)('an entity with an order of its own: %s', async (query, expected) => {
+] as const)('an entity with a default order: %s', async (query, expected) => {
   expect(await ids(query)).toEqual(expected)
 })
 
-test.each(['exact', 'capped'])('count=%s counts the records of an entity with an order of its own', async (count) => {
+test.each(['exact', 'capped'])('count=%s counts the records of an entity with a default order', async (count) => {
   world.statements()
   const counted = await get(`player/?team__rank__lte=1&limit=1&count=${count}`)
   expect(counted.json()).toMatchObject({ meta: { total: 2 } })
   expect(world.statements().filter((sql) => /COUNT/.test(sql) && /ORDER BY/.test(sql))).toEqual([])
 })
 
-test('an entity with an order of its own can be written, and referred to', async () => {
+test('an entity with a default order can be written and referred to', async () => {
   const created = await send(world.url, 'POST /api/player/', { body: { id: 9, rank: 9, team_id: 2 } })
   expect([created.status, created.json()]).toMatchObject([201, { id: 9, team_id: 2 }])
   const missing = await send(world.url, 'PUT /api/player/9/', { body: { rank: 8, team_id: 77 } })

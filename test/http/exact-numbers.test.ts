@@ -11,28 +11,28 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
+import { idsOf, readPages } from '../support/pages'
 import { isMariadb, isPostgres, isSqlite, sqlOf } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
-/** SQLite keeps decimals as doubles; there a text that is computed is the harder one. */
+/** SQL of a decimal as text on SQLite, which stores decimals as doubles; on the other databases a computed decimal. */
 const printed = (column: string): string => (isSqlite ? `printf('%.2f', ${column})` : `${column} + 0.001 - 0.001`)
 
-/** Of more than 35 digits before the point, in all but SQLite. */
+/** SQL of a number with more than 35 digits before the decimal point, except on SQLite. */
 const long = (column: string): string => (isSqlite ? column : `${column} * 1000000000000000000000000000000.001`)
-/** Of more than 30 digits behind it, in all but SQLite. */
+/** SQL of a number with more than 30 digits after the decimal point, except on SQLite. */
 const fine = (column: string): string =>
   isSqlite ? column : `${column} * 0.001000000000000000001 * 1.0000000000000001`
 
-/** As applications have them that reckon in a type of their own. */
+/** Transformers as in applications that compute with a type of their own. */
 const asBigInt = { to: (value: unknown) => BigInt(value as string), from: String }
 const asText = { to: String, from: String }
 const sameNumber = { to: (value: number) => value, from: (value: number | string) => Number(value) }
 const asPercent = { to: (value: number) => value * 100, from: (value: number | string) => Number(value) / 100 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Amount {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'decimal', precision: 19, scale: 2 }) price!: string
@@ -57,7 +57,7 @@ class Amount {
     `SELECT "id", "price", ${printed('"price"')} AS "shown", "price" + 0 AS "sum", "big", "big" + 0 AS "bigger" FROM "amount"`,
   ),
 })
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class AmountView {
   @ViewColumn() @PrimaryColumn({ type: 'int' }) id!: number
   @ViewColumn() @Column({ type: 'decimal', precision: 19, scale: 2 }) price!: string
@@ -67,9 +67,9 @@ class AmountView {
   @ViewColumn() @Column({ type: 'bigint' }) bigger!: string
 }
 
-/** Decimals whose precision nobody has declared. */
+/** Has decimals without a declared precision. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Undeclared {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'decimal', precision: 15, scale: 2 }) price!: string
@@ -80,16 +80,16 @@ class Undeclared {
 }
 
 @ViewEntity({ expression: sqlOf(`SELECT "id", "price" + 0 AS "sum", "double" * 1e0 AS "half" FROM "undeclared"`) })
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class UndeclaredView {
   @ViewColumn() @PrimaryColumn({ type: 'int' }) id!: number
   @ViewColumn() @Column({ type: 'decimal' }) sum!: string
   @ViewColumn() @Column({ type: 'decimal' }) half!: string
 }
 
-/** Numbers of single precision, and what transformers make of them. */
+/** Has numbers of single precision, some with transformers. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Single {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: isPostgres ? 'real' : 'float' }) plain!: number
@@ -98,21 +98,21 @@ class Single {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Wide {
   @PrimaryColumn({ type: 'bigint' }) id!: string
   @Column() title!: string
 }
 
-/** The database does not watch what it refers to. */
+/** Has a foreign key without a constraint. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Referring {
   @PrimaryGeneratedColumn() id!: number
   @ManyToOne(() => Wide, { createForeignKeyConstraints: false }) wide!: Relation<Wide>
 }
 
-/** Alike as doubles; and in another order as texts. */
+/** Values that are equal as doubles, and have another order as texts. */
 const prices = isSqlite
   ? ['2.20', '10.00', '-3.50', '100.25']
   : ['12345678901234567.01', '12345678901234567.02', '-3.50', '10.00']
@@ -152,7 +152,7 @@ afterAll(async () => {
 
 const { get, ids, post, put } = apiOf(() => world.url)
 
-/** In hundred thousandths. */
+/** Value of a decimal, in hundred thousandths. */
 const exact = (text: string): bigint => {
   const [whole = '', fraction = ''] = text.split('.')
   return BigInt(whole + fraction.padEnd(5, '0'))
@@ -185,28 +185,21 @@ const holds: Readonly<Record<string, (one: bigint, other: bigint) => boolean>> =
   gte: (one, other) => one >= other,
 }
 
-test.each(fields)('%s?%s is compared by all of its digits', async (resource, field, stored) => {
+test.each(fields)('%s?%s is compared with all of its digits', async (resource, field, stored) => {
   for (const value of stored) {
     for (const [operator, isHeld] of Object.entries(holds)) {
       const expected = stored.flatMap((one, index) => (isHeld(exact(one), exact(value)) ? [index + 1] : []))
-      // Two members, since a database may compare one otherwise than several.
-      const asked = operator === 'in' ? `${value},${resource === 'amount' && field === 'huge' ? '7' : '-7'}` : value
-      const query = `${resource}?${field}__${operator}=${asked}&ordering=id`
+      // A list of two members, since a database may compare a single one in another way.
+      const operand = operator === 'in' ? `${value},${resource === 'amount' && field === 'huge' ? '7' : '-7'}` : value
+      const query = `${resource}?${field}__${operator}=${operand}&ordering=id`
       expect([query, await ids(query)]).toEqual([query, expected])
     }
   }
 })
 
-/** The ids of a list by keyset, page by page; some more where the walk does not end. */
+/** The ids of a list by keyset, with one record per page. */
 async function walk(resource: string, ordering: string): Promise<readonly unknown[]> {
-  const seen: unknown[] = []
-  let path = `${resource}?ordering=${ordering}&limit=1&after=`
-  for (; path !== '' && seen.length < 9; ) {
-    const { meta, objects } = (await get(path)).json() as { meta: { next: string }; objects: { id: number }[] }
-    seen.push(...objects.map(({ id }) => id))
-    path = meta.next.replace('/api/', '')
-  }
-  return seen
+  return idsOf(await readPages(world.url, `/api/${resource}?ordering=${ordering}&limit=1&after=`))
 }
 
 const sortedIds = (stored: readonly string[]): readonly number[] =>
@@ -215,7 +208,7 @@ const sortedIds = (stored: readonly string[]): readonly number[] =>
     .toSorted((one, other) => (one.value < other.value ? -1 : 1))
     .map(({ id }) => id)
 
-test.each(fields)('%s is sorted by %s as by numbers, and paged so by keyset', async (resource, field, stored) => {
+test.each(fields)('%s is sorted by %s numerically, also by keyset', async (resource, field, stored) => {
   const sorted = sortedIds(stored)
   expect(await ids(`${resource}?ordering=${field}`)).toEqual(sorted)
   expect([field, await walk(resource, field)]).toEqual([field, sorted])
@@ -223,14 +216,14 @@ test.each(fields)('%s is sorted by %s as by numbers, and paged so by keyset', as
 })
 
 test.each(['vfine', 'vsum'])(
-  'a walk by %s, which has more digits than a number is compared by, ends',
+  'a walk by %s, which has more digits than numbers are compared with, ends',
   async (field) => {
     expect(await walk('amount', field)).toEqual(sortedIds(prices))
     expect(await walk('amount', `-${field}`)).toEqual(sortedIds(prices).toReversed())
   },
 )
 
-test('what is shown of a computed number finds its record', async () => {
+test('the shown value of a computed number finds its record', async () => {
   const { objects } = (await get('amountview?limit=9')).json() as { objects: Record<string, unknown>[] }
   for (const { id, ...record } of objects) {
     for (const [field, value] of Object.entries(record)) {
@@ -244,7 +237,7 @@ test('what is shown of a computed number finds its record', async () => {
   expect(await ids('amount?vsmall=5&ordering=-vsmall')).toEqual([2])
 })
 
-test.each([49, 300, 12849])('%d is stored as it is, also where a transformer makes a bigint of it', async (number) => {
+test.each([49, 300, 12849])('%d is stored exactly, also if a transformer converts it to a bigint', async (number) => {
   const { id } = (
     await post('amount', { price: '1', big: 1, huge: 1, reckoned: number, text: '1', priceText: '1' })
   ).json() as {
@@ -258,7 +251,7 @@ test.each([49, 300, 12849])('%d is stored as it is, also where a transformer mak
   expect((await send(world.url, `DELETE /api/amount/${id}/`)).status).toBe(204)
 })
 
-test('keys that are the same double are different keys', async () => {
+test('keys that are equal as doubles are different keys', async () => {
   for (const id of integers.slice(0, 2)) expect((await post('wide', { id, title: id })).status).toBe(201)
   for (const id of integers.slice(0, 2)) {
     expect((await get(`wide/${id}/`)).json()).toEqual({ id, title: id })
@@ -272,7 +265,7 @@ test('keys that are the same double are different keys', async () => {
   expect(await ids('wide')).toEqual([integers[1]])
 })
 
-test('numbers of single precision behind a transformer are shown as they were sent, and found by it', async () => {
+test('numbers of single precision with a transformer are shown as they were sent, and found by this value', async () => {
   for (const number of [0.1, 0.25, 0.7, 1234.5, 0]) {
     const values = { plain: number, same: number, percent: number }
     const made = await post('single', values)
@@ -285,15 +278,15 @@ test('numbers of single precision behind a transformer are shown as they were se
     }
     expect((await put(`single/${id}`, made.json())).json()).toEqual(made.json())
   }
-  // PostgreSQL cannot read such a filter.
+  // PostgreSQL cannot parse such a filter.
   for (const field of isPostgres ? [] : ['same', 'percent']) {
     expect(await ids(`single?${field}=1e300`)).toEqual([])
     expect(await ids(`single?${field}__lt=1e300&limit=1`)).toHaveLength(1)
   }
 })
 
-test('computed decimals without a precision have all digits, and are found by what is shown', async () => {
-  // SQLite keeps 15 digits.
+test('computed decimals without precision have all digits, and are found by the shown value', async () => {
+  // SQLite has 15 significant digits.
   const [price, double] = [isSqlite ? '123456.25' : '1234567890123.25', 12345678901.25]
   const made = await post('undeclared', { price, double })
   const { id, computed, cast } = made.json() as { id: number; computed: string; cast: string }

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 test.each(['GET /api/word/', 'GET /api/word/01890a5d-ac96-774b-bcce-b302099a8057/', 'HEAD /api/word/'])(
-  'Error documents: %s: a fault goes to the application and not to the client',
+  'Error documents: %s: a fault is reported to the application and not to the client',
   async (request) => {
     const before = world.faults.length
     const reply = await send(world.url, request)
@@ -29,19 +29,21 @@ test.each(['GET /api/word/', 'GET /api/word/01890a5d-ac96-774b-bcce-b302099a8057
   },
 )
 
-test('a client that goes away in the middle of its body does no harm', async () => {
+test("a client that disconnects in the middle of its body causes no other error than Koa's", async () => {
   const before = world.faults.length
   for (let round = 0; round < 50; round++) await abort(world.url)
   expect((await send(world.url, 'GET /api/note/1/')).status).toBe(200)
-  // Koa itself tells the application of a connection that broke; we add nothing to that.
-  const ours = world.faults.slice(before).filter((fault) => (fault as { headerSent?: boolean }).headerSent !== true)
-  expect(ours).toEqual([])
+  // Koa itself emits an error for a broken connection; the service must not emit another one.
+  const ownFaults = world.faults
+    .slice(before)
+    .filter((fault) => (fault as { headerSent?: boolean }).headerSent !== true)
+  expect(ownFaults).toEqual([])
 })
 
-test('after a body that is too large the connection can be used again', async () => {
+test('after a body that is too large the connection can be reused', async () => {
   const { request, Agent } = await import('node:http')
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const ask = (method: string, path: string, chunks: readonly Buffer[]): Promise<number> =>
+  const statusOf = (method: string, path: string, chunks: readonly Buffer[]): Promise<number> =>
     new Promise((resolve, reject) => {
       const headers = { Authorization: basic('bob'), 'Content-Type': 'application/json' }
       const outgoing = request(`${world.url}${path}`, { agent, method, headers }, (incoming) => {
@@ -51,20 +53,20 @@ test('after a body that is too large the connection can be used again', async ()
       outgoing.end()
     })
   const large = Array.from({ length: 48 }, () => Buffer.alloc(65_536, ' '))
-  expect(await ask('POST', '/api/note/', large)).toBe(413)
-  expect(await ask('GET', '/api/note/1/', [])).toBe(200)
+  expect(await statusOf('POST', '/api/note/', large)).toBe(413)
+  expect(await statusOf('GET', '/api/note/1/', [])).toBe(200)
   agent.destroy()
 })
 
-test('a fault of a statement goes to the application without the values that it was about', async () => {
+test('the error of a failed statement is reported to the application without its parameters', async () => {
   await world.sql('ALTER TABLE "note" DROP COLUMN "weight"')
   const before = world.faults.length
   const body = { title: 'x', author_id: 2, secret: 'canary-0a1b' }
   expect((await send(world.url, 'POST /api/note/', { as: 'bob', body })).status).toBe(500)
   const [fault] = world.faults.slice(before)
-  const told = `${(fault as Error).message} ${inspect(fault, { depth: 8 })}`
-  expect(told).toContain('weight')
-  expect(told).not.toContain('canary')
+  const description = `${(fault as Error).message} ${inspect(fault, { depth: 8 })}`
+  expect(description).toContain('weight')
+  expect(description).not.toContain('canary')
 })
 
 async function abort(url: string): Promise<void> {

@@ -2,18 +2,18 @@ import { hash } from 'node:crypto'
 import { Column, type ColumnOptions, Entity, Generated, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAllAsUser1 } from '../support/access'
+import { idsOf, readPages } from '../support/pages'
 import { isMariadb, isPostgres, leg, types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
-/** A type where the leg has it, else text. */
+/** Column type, or `varchar` on databases without the type. */
 const onLeg = (type: string, has: boolean): ColumnOptions =>
   ({ type: has ? type : 'varchar', nullable: true }) as ColumnOptions
 
-/** Columns of every sort that a list can be ordered by. */
+/** Has a column of each type that a list can be sorted by. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Sorted {
   @PrimaryGeneratedColumn() id!: number
   @Column('int') small!: number
@@ -62,7 +62,7 @@ const record = {
   optional: 5,
 }
 const fields = [...Object.keys(record), 'uuid']
-/** Those that a number can be a value of. */
+/** Fields for which a number is a valid value. */
 const numbers = [
   'small',
   'large',
@@ -73,7 +73,7 @@ const numbers = [
   'optional',
   ...(isMariadb ? ['year', 'bits'] : []),
 ]
-/** Those of which every text is a value. */
+/** Fields for which every text is a valid value. */
 const texts = fields.filter((name) => record[name as keyof typeof record] === 'x').concat('title', 'story')
 
 let world: World
@@ -88,13 +88,13 @@ afterAll(async () => {
 
 const { get, post } = apiOf(() => world.url)
 
-/** As one who knows how tokens are made, where there is no secret. */
+/** Makes a cursor token, as a client can that knows its format, since there is no secret. */
 function forge(field: string, content: unknown): string {
   const text = Buffer.from(JSON.stringify(content)).toString('base64url')
   return `${hash('sha256', `sorted ${field} id\n${text}`, 'base64url').slice(0, 16)}${text}`
 }
 
-const ask = async (field: string, value: unknown, id: unknown = '1'): Promise<number> =>
+const statusOf = async (field: string, value: unknown, id: unknown = '1'): Promise<number> =>
   (await get(`sorted?ordering=${field}&after=${forge(field, ['after', value, id])}`)).status
 
 const wrong = [
@@ -113,27 +113,22 @@ const wrong = [
   `${'9'.repeat(400)}x`,
 ]
 
-test.each(fields)('tokens of %s that the list gives out lead through all records', async (field) => {
+test.each(fields)('the tokens of a list sorted by %s lead through all records', async (field) => {
   for (const ordering of [field, `-${field}`]) {
-    const seen: unknown[] = []
-    for (let path = `sorted?ordering=${ordering}&limit=1&after=`; path !== ''; ) {
-      const { meta, objects } = (await get(path)).json() as { meta: { next: string }; objects: { id: number }[] }
-      seen.push(...objects.map(({ id }) => id))
-      if (meta.next !== '') expect(meta.next).toContain('&after=')
-      path = meta.next.replace('/api/', '')
-    }
-    expect(seen.toSorted()).toEqual([1, 2, 3])
+    const pages = await readPages(world.url, `/api/sorted?ordering=${ordering}&limit=1&after=`)
+    for (const { meta } of pages.slice(0, -1)) expect(meta.next).toContain('&after=')
+    expect(idsOf(pages).toSorted()).toEqual([1, 2, 3])
   }
 })
 
 test.each(fields)('a forged token with a value of the wrong type for %s is refused', async (field) => {
   const values = texts.includes(field) ? wrong.filter((value) => typeof value !== 'string') : wrong
-  for (const value of values) expect([value, await ask(field, value)]).toEqual([value, 400])
+  for (const value of values) expect([value, await statusOf(field, value)]).toEqual([value, 400])
   const isEnumOfNumbers = isMariadb && field === 'choice'
-  if (!numbers.includes(field) && !isEnumOfNumbers) expect(await ask(field, 5)).toBe(400)
+  if (!numbers.includes(field) && !isEnumOfNumbers) expect(await statusOf(field, 5)).toBe(400)
 })
 
-test.each(fields)('a forged token never is a fault: %s', async (field) => {
+test.each(fields)('a forged token never causes a fault: %s', async (field) => {
   const values = [
     null,
     0,
@@ -150,12 +145,12 @@ test.each(fields)('a forged token never is a fault: %s', async (field) => {
     'one',
     "' OR 1=1 --",
   ]
-  for (const value of values) expect([200, 400]).toContain(await ask(field, value))
+  for (const value of values) expect([200, 400]).toContain(await statusOf(field, value))
   for (const id of ['x', null, true, '1.5', '9'.repeat(30)])
-    expect([200, 400]).toContain(await ask(field, isPostgres ? '1' : 1, id))
+    expect([200, 400]).toContain(await statusOf(field, isPostgres ? '1' : 1, id))
 })
 
-test('a null is a value of columns that may be null only', async () => {
-  expect(await ask('optional', null)).toBe(200)
-  expect(await ask('small', null)).toBe(400)
+test('null is only valid for nullable columns', async () => {
+  expect(await statusOf('optional', null)).toBe(200)
+  expect(await statusOf('small', null)).toBe(400)
 })

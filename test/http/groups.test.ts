@@ -1,20 +1,21 @@
 import { Column, Entity, JoinTable, ManyToMany, ManyToOne, PrimaryColumn, type Relation } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAll } from '../support/access'
 import { isMariadb } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /** Filters that are combined by `or`, `and` and `not`. */
 
 @Entity()
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Person {
   @PrimaryColumn() id!: number
   @Column({ type: 'varchar', length: 20, nullable: true }) name!: string | null
 }
 
 @Entity()
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Tag {
   @PrimaryColumn() id!: number
   @Column({ length: 20 }) name!: string
@@ -22,7 +23,7 @@ class Tag {
 }
 
 @Entity()
-@Resource({ auth: () => anonymous, exclude: ['secret'] })
+@Resource({ auth: permitAll, exclude: ['secret'] })
 class Task {
   @PrimaryColumn() id!: number
   @Column({ type: 'varchar', length: 20, nullable: true }) status!: string | null
@@ -73,7 +74,7 @@ describe('groups', () => {
     ['or=(status:open,status:done)', [1, 2, 3]],
     ['or=(status:open,score__gt:3)', [1, 2, 4, 6]],
     ['and=(status:open,score:1)', [1]],
-    // Unlike a parameter that is given twice.
+    // Unlike a parameter that is given twice, which matches any of its values.
     ['and=(status:open,status:done)', []],
     ['not=(status:open)', [3, 4, 5, 6]],
     ['not=(status:open,score:1)', [2, 3, 4, 5, 6]],
@@ -84,7 +85,7 @@ describe('groups', () => {
     ['or=(status:done,and(status:open,score__is:null))', [2, 3]],
     ['or=(id:1,and(id__gt:1,or(id:2,and(id:3,status:done))))', [1, 2, 3]],
     ['or=(id:1,id:2)&or=(id:2,id:3)', [2]],
-    // Values in quotes, and lists.
+    // Quoted values, and lists.
     ['or=(status:"a,b",id:1)', [1, 5]],
     ['or=(status:"(x) ""y"": z")', [6]],
     ['or=(id__in:(1,2),status__in:("a,b","(x) ""y"": z"))', [1, 2, 5, 6]],
@@ -92,11 +93,11 @@ describe('groups', () => {
     ['or=(status:)', []],
     ['not=(status__like:"%(%")', [1, 2, 3, 4, 5]],
     ['or=(assignee:1,id:2)', [1, 2, 4]],
-    // Through relations to one, of which there may be none.
+    // Through to-one relations, which may be null.
     ['not=(assignee__name:ann)', [2, 3, 5, 6]],
     ['or=(assignee__name__is:null,id:1)', [1, 2, 3, 5, 6]],
     ['not=(assignee__name__is:null)', [1, 4]],
-    // Through relations to many: of one `and` for the same record.
+    // Through to-many relations: within one `and` the filters must hold for the same related record.
     ['tags__name=a&tags__color=red', [1, 5]],
     ['and=(tags__name:a,tags__color:red)', [1, 5]],
     ['and=(tags__name:a,tags__color:blue)', [2, 5]],
@@ -106,7 +107,7 @@ describe('groups', () => {
     ['not=(tags__name:a)', [3, 4, 6]],
     ['not=(tags__name:a,tags__color:red)', [2, 3, 4, 6]],
     ['not=(tags__id__is:not_null)', [4, 6]],
-    // Fields of these names.
+    // Fields named `or` and `count`.
     ['or__eq=3', [4]],
     ['or=(or:3,or__gte:5)', [4, 6]],
     ['or=(count:1,id:1)', [1]],
@@ -115,23 +116,23 @@ describe('groups', () => {
     expect(await ids(`task/?${query.replaceAll('%', '%25').replaceAll(' ', '+')}`)).toEqual(expected)
   })
 
-  test('links repeat them', async () => {
+  test('links repeat groups', async () => {
     const { meta } = (await get('task/?or=(status:open,score__gt:3)&limit=2')).json() as { meta: { next: string } }
     expect(meta.next).toBe('/api/task/?or=(status:open,score__gt:3)&limit=2&page=2')
     const { objects } = (await send(world.url, `GET ${meta.next}`)).json() as { objects: { id: number }[] }
     expect(objects.map(({ id }) => id)).toEqual([4, 6])
   })
 
-  test('pages by keyset', async () => {
+  test('lists with groups are paged by keyset', async () => {
     const first = (await get('task/?not=(status:open)&ordering=-score&limit=2&after=')).json() as {
       meta: { next: string }
     }
     const { objects } = (await send(world.url, `GET ${first.meta.next}`)).json() as { objects: { id: number }[] }
-    // Without case and accents nothing differs here; the last one is null.
+    // The order is the same under all collations; the last value is null.
     expect(objects.map(({ id }) => id)).toEqual([3, 5])
   })
 
-  test('groups of one structure share a statement, of which they have only the values', async () => {
+  test('groups with the same structure share a statement, with different parameters', async () => {
     world.statements()
     await ids('task/?or=(status:open,not(score:1))')
     await ids('task/?or=(status:done,not(score:3))')
@@ -191,18 +192,18 @@ describe('limits of groups', () => {
     ['1,000 members', `or=(${'a:,'.repeat(650)}a:)`],
     ['a list of 1,000 members', `or=(id__in:(${'1,'.repeat(1000)}))`],
     ['50 groups', Array.from({ length: 50 }, () => 'or=((').join('&')],
-  ])('hostile syntax is 400: %s', async (_, query) => {
+  ])('invalid syntax is 400: %s', async (_, query) => {
     expect((await get(`task/?${query}`)).status).toBe(400)
   })
 })
 
-test('a null value in a subquery does not hide others: not, and relations to many of nobody', async () => {
+test('a null in a subquery does not hide other records: not, and to-many relations without records', async () => {
   const all = await ids('task/')
   for (const inner of ['tags__name:a', 'assignee__name:ann', 'score__gt:3', 'status__ne:open', 'assignee__is:null']) {
     const [one, other] = [await ids(`task/?and=(${inner})`), await ids(`task/?not=(${inner})`)]
     expect([...one, ...other].toSorted()).toEqual(all)
   }
-  // MariaDB's collation ignores case; what is asked is the same on every database.
+  // MariaDB's collation ignores case; the result must be the same on every database.
   expect(await ids('task/?not=(status__ilike:OPEN)')).toEqual([3, 4, 5, 6])
   expect(isMariadb || (await ids('task/?or=(status:OPEN)')).length === 0).toBe(true)
 })

@@ -19,10 +19,9 @@ import {
 } from 'typeorm'
 import { ConfigError, type MountOptions, mountResources } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { createDataSource } from '../world/leg'
 import { openWorld, type World } from '../world/world'
-
-const everybody = (): { id: number } => ({ id: 1 })
 
 @Entity()
 @Unique(['region', 'number'])
@@ -42,7 +41,7 @@ class ByEmail {
   @ManyToOne(() => Person) @JoinColumn({ referencedColumnName: 'email' }) person!: Relation<Person>
 }
 
-/** Its foreign key is a property too. */
+/** Has a foreign key that is a property too. */
 @Entity()
 class ByDeclaredEmail {
   @PrimaryGeneratedColumn() id!: number
@@ -72,23 +71,23 @@ class ByNumber {
   person!: Relation<Person>
 }
 
-/** Its key is the foreign key. */
+/** Has a key that is the foreign key. */
 @Entity()
 class KeyedByEmail {
   @PrimaryColumn({ length: 60 }) mail!: string
   @OneToOne(() => Person) @JoinColumn({ name: 'mail', referencedColumnName: 'email' }) person!: Relation<Person>
 }
 
-/** Refers to a key that refers to the email. */
+/** Refers to a key that is itself a foreign key to the email. */
 @Entity()
 class Chained {
   @PrimaryGeneratedColumn() id!: number
   @ManyToOne(() => KeyedByEmail) keyed!: Relation<KeyedByEmail>
 }
 
-/** One column is the foreign key of two relations. */
+/** Has one column that is the foreign key of two relations. */
 @Entity()
-class Twice {
+class SharedColumn {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 60 }) name!: string
   @ManyToOne(() => Person, { createForeignKeyConstraints: false })
@@ -118,7 +117,7 @@ class Walk {
   @ManyToOne(() => Animal) @JoinColumn({ referencedColumnName: 'chip' }) animal!: Relation<Animal>
 }
 
-/** Belongs to many people, whom its junction table calls by their emails. */
+/** Has a many-to-many relation whose junction table contains emails. */
 @Entity()
 class Club {
   @PrimaryGeneratedColumn() id!: number
@@ -137,7 +136,7 @@ const entities = [
   ByNumber,
   KeyedByEmail,
   Chained,
-  Twice,
+  SharedColumn,
   Animal,
   Dog,
   Walk,
@@ -151,7 +150,7 @@ beforeAll(async () => {
 })
 afterAll(() => dataSource.destroy())
 
-/** What mounting these resources says is wrong. */
+/** The errors of a mount with these resources. */
 function mistakesOf(options: MountOptions): readonly string[] {
   try {
     mountResources(new Koa(), dataSource, options)
@@ -172,17 +171,17 @@ test.each([
     ['ByDeclaredEmail person Person.email'],
   ],
   [
-    'select: false, of an entity that is no resource',
+    'select: false, of an entity that is not a resource',
     { resources: [{ entity: ByToken }] },
     ['ByToken person Person.token'],
   ],
   [
-    'the password of an entity that is no resource',
+    'the password of an entity that is not a resource',
     { users: { entity: Person }, resources: [{ entity: ByPassword }] },
     ['ByPassword person Person.password'],
   ],
   [
-    'one of several columns',
+    'a foreign key of several columns',
     { resources: [person('number'), { entity: ByNumber }] },
     ['ByNumber person Person.number'],
   ],
@@ -192,21 +191,21 @@ test.each([
     ['KeyedByEmail person Person.email', 'Chained keyed Person.email'],
   ],
   [
-    'a reference to what another resource hides of its own',
+    'a foreign key to a hidden foreign key of another resource',
     { resources: [{ entity: ByEmail, exclude: ['person'] }, { entity: Chained }, person('email')] },
     ['Chained keyed Person.email'],
   ],
   [
-    'one of the relations that share a column',
-    { resources: [person('email'), { entity: Twice }] },
-    ['Twice person Person.email'],
+    'a relation that shares its column with another one',
+    { resources: [person('email'), { entity: SharedColumn }] },
+    ['SharedColumn person Person.email'],
   ],
   [
     'a column that a resource of the same table excludes',
     { resources: [{ entity: Dog, exclude: ['chip'] }, { entity: Walk }] },
     ['Walk animal Animal.chip'],
   ],
-])('a foreign key that would show a hidden column is refused at mount: %s', (_, options, expected) => {
+])('a foreign key that would reveal a hidden column is refused at mount: %s', (_, options, expected) => {
   const mistakes = mistakesOf(options)
   const found = mistakes.map((mistake) =>
     mistake.replace(
@@ -217,7 +216,7 @@ test.each([
   expect([...new Set(found)]).toEqual(expected)
 })
 
-test('the mistake says what to do', () => {
+test('the error says how to fix it', () => {
   const ways =
     'refer to a column that is shown ("referencedColumnName"), or put "person" in "exclude" too, or show Person.email'
   const mistakes = mistakesOf({ resources: [person('email'), { entity: ByEmail }] })
@@ -229,13 +228,13 @@ test('the mistake says what to do', () => {
 test.each([
   ['the foreign key is excluded too', { resources: [person('email'), { entity: ByEmail, exclude: ['person'] }] }],
   ['nothing is hidden', { resources: [person(), { entity: ByEmail }] }],
-  ['what is referred to is no resource, and hides nothing', { resources: [{ entity: ByEmail }] }],
+  ['the referenced entity is not a resource, and hides nothing', { resources: [{ entity: ByEmail }] }],
   ['another column is hidden', { resources: [person('username'), { entity: ByEmail }] }],
   [
-    'what is referred to is a resource that shows the column, and another one of its table hides it',
+    'the referenced resource shows the column, and another resource of its table hides it',
     { resources: [{ entity: Animal }, { entity: Dog, exclude: ['chip'] }, { entity: Walk }] },
   ],
-])('a foreign key is mounted where %s', (_, options) => {
+])('a foreign key is accepted if %s', (_, options) => {
   expect(mistakesOf(options)).toEqual([])
 })
 
@@ -245,7 +244,7 @@ describe('a hidden column that foreign keys refer to', () => {
     world = await openWorld({
       entities,
       mount: {
-        defaultAuth: everybody,
+        defaultAuth: permitAllAsUser1,
         resources: [
           person('email', 'password', 'token', 'region', 'number'),
           { entity: ByEmail, exclude: ['person'] },
@@ -266,7 +265,7 @@ describe('a hidden column that foreign keys refer to', () => {
   })
   const { get, ids } = apiOf(() => world.url)
 
-  test('is shown by none that is excluded, nor by a junction table', async () => {
+  test('is revealed neither by excluded foreign keys nor by a junction table', async () => {
     expect((await get('byemail')).json()).toMatchObject({ objects: [{ id: 1 }] })
     for (const query of ['person=canary@hidden', 'person_id__like=can%25', 'person__username=ann', 'ordering=person']) {
       expect((await get(`byemail?${query}`)).status).toBe(400)

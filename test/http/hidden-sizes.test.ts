@@ -1,23 +1,25 @@
 import { EventEmitter, once } from 'node:events'
 import { AfterLoad, Column, Entity, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn, type Relation } from 'typeorm'
-import { anonymous, Resource, UserAccount, userRule } from 'typeorm-resources'
-import { type Reply, send } from '../client'
-import { isMariadb } from '../world/leg'
-import { openWorld, type World } from '../world/world'
+import { Resource, UserAccount, userRule } from 'typeorm-resources'
+import { send, textWithoutDate } from '../client'
+import { permitAll } from '../support/access'
+import { longText } from '../support/texts'
+import { unhashed } from '../support/unhashed'
+import { worldPerTest } from '../support/world-per-test'
+import type { World } from '../world/world'
 
 /**
- * Hidden columns are read where listeners are to see them. Where a page ends, and whether a record can be shown, must not say how long
- * they are. What is read is bounded all the same.
+ * Hidden columns are read for listeners. Their length must affect neither where a page ends nor whether a record can be shown, but the
+ * memory for them must be limited.
  */
 
-const longText = isMariadb ? 'longtext' : 'text'
 const seen: string[] = []
-/** What listeners wait for. */
+/** Promise that listeners wait for. */
 let gate: Promise<unknown> = Promise.resolve()
 const arrivals = new EventEmitter()
 
 @Entity()
-@UserAccount({ hash: (plain) => plain, verify: (plain, stored) => plain === stored })
+@UserAccount(unhashed)
 class Person {
   @PrimaryColumn({ length: 190 }) name!: string
   @Column() username!: string
@@ -25,7 +27,7 @@ class Person {
 }
 
 @Entity()
-@Resource({ auth: () => anonymous, exclude: ['secret'] })
+@Resource({ auth: permitAll, exclude: ['secret'] })
 class Doc {
   @PrimaryGeneratedColumn() id!: number
   @Column(longText) title!: string
@@ -37,7 +39,7 @@ class Doc {
   }
 }
 
-/** Its hidden owner is read without a listener. */
+/** Has a hidden owner, which is read although there is no listener. */
 @Entity()
 @Resource({ exclude: ['author'], ownerField: 'author', auth: userRule({ read: 'public' }) })
 class Owned {
@@ -47,17 +49,13 @@ class Owned {
 }
 
 const titles = [10, 10, 10, 1500, 10, 900, 900, 900, 10, 4500, 10, 10]
-/** Lengths of the hidden values of databases that are the same to a client. */
+/** Lengths of the hidden values of two databases that differ only in these values. */
 const sides = [titles.map(() => 1), [10, 1500, 5000, 1, 300, 100_000, 1, 2001, 4001, 8, 1, 60_000]]
 
-const worlds: World[] = []
-afterEach(async () => {
-  await Promise.all(worlds.splice(0).map((world) => world.close()))
-})
+const openForTest = worldPerTest()
 
 async function openSide(secrets: readonly number[], limits: object): Promise<World> {
-  const world = await openWorld({ entities: [Person, Doc, Owned], mount: { limits } })
-  worlds.push(world)
+  const world = await openForTest({ entities: [Person, Doc, Owned], mount: { limits } })
   const { dataSource } = world
   const nameOf = (length: number): string => `p${length}`.padEnd(Math.min(length, 190), '-')
   const names = new Set(secrets.map(nameOf))
@@ -72,10 +70,6 @@ async function openSide(secrets: readonly number[], limits: object): Promise<Wor
   return world
 }
 
-/** A response as text, without its `Date`. */
-const visible = ({ status, headers: { date, ...headers }, text }: Reply): string =>
-  [status, ...Object.entries(headers).map((header) => header.join(': ')), '', text].join('\n')
-
 const lists = ['limit=3', 'limit=1000', 'limit=2&page=3', 'limit=7&ordering=-id', 'limit=5&id__gt=4', 'id=10']
 const gets = ['doc', 'owned'].flatMap((table) => [
   ...lists.map((query) => `GET /api/${table}/?${query}`),
@@ -83,14 +77,14 @@ const gets = ['doc', 'owned'].flatMap((table) => [
 ])
 const puts = titles.map((_, index) => ({ line: `PUT /api/doc/${index + 1}/`, body: { title: `new ${index}` } }))
 
-test('databases that differ in the sizes of hidden values answer alike', async () => {
+test('databases that differ only in the sizes of hidden values give the same responses', async () => {
   const limits = { pageBytes: 2000, itemBytes: 4000 }
   const opened = await Promise.all(sides.map((secrets) => openSide(secrets, limits)))
   const requests = [...gets.map((line) => ({ line, body: undefined })), ...puts]
   for (const { line, body } of requests) {
     const [one, other] = await Promise.all(opened.map(({ url }) => send(url, line, { body })))
-    if (one === undefined || other === undefined) throw new Error('there must be two worlds')
-    expect(`${line}\n${visible(other)}`).toBe(`${line}\n${visible(one)}`)
+    if (one === undefined || other === undefined) throw new Error('two databases are needed')
+    expect(`${line}\n${textWithoutDate(other)}`).toBe(`${line}\n${textWithoutDate(one)}`)
   }
   const { url } = opened[1] as World
   const cut = (await send(url, 'GET /api/owned/?limit=1000')).json() as { objects: unknown[] }
@@ -100,7 +94,7 @@ test('databases that differ in the sizes of hidden values answer alike', async (
   })
 })
 
-test('listeners see hidden values of any size, and the rows of a page in their order', async () => {
+test('listeners receive hidden values of any size, and the rows of a page in their order', async () => {
   const secrets = [10, 1500, 5000, 1, 300, 100_000, 1, 2001, 4001, 8, 1, 60_000]
   const { url, statements } = await openSide(secrets, { pageBytes: 10_000 })
   statements()
@@ -108,13 +102,13 @@ test('listeners see hidden values of any size, and the rows of a page in their o
   const { objects } = (await send(url, 'GET /api/doc/?limit=12')).json() as { objects: readonly { id: number }[] }
   expect(objects.map(({ id }) => id)).toEqual(secrets.map((_, index) => index + 1))
   expect(seen).toEqual(secrets.map((length, index) => `${index + 1} ${length}`))
-  // One statement measures; the hidden values of the page need several pages' bytes.
+  // One statement reads the lengths; the hidden values of the page take several further ones, since they exceed the limit of a page.
   expect(statements().length).toBeGreaterThan(3)
 })
 
 const waits = ['GET /api/doc/', 'GET /api/doc/1/', 'GET /api/doc/?limit=1']
 
-test.each(waits)('rows that a listener has not let go of are in memory: %s', async (line) => {
+test.each(waits)('rows that a listener is still using count as used memory: %s', async (line) => {
   const { url, dataSource } = await openSide([], { responseBytes: 512 * 1024, pageBytes: 1024 * 1024 })
   const value = 'v'.repeat(200 * 1024)
   await dataSource.getRepository(Doc).insert([{ title: value, secret: value }])

@@ -14,17 +14,16 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { isMariadb, types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
-/** A date that the database itself moves, where it can. */
+/** A date that the database itself updates, on MariaDB and MySQL. */
 const touched: ColumnOptions = isMariadb
   ? { type: 'datetime', default: () => 'CURRENT_TIMESTAMP', onUpdate: 'CURRENT_TIMESTAMP' }
   : { ...types.instant, nullable: true }
 
-class Counted {
+class Versioned {
   @PrimaryGeneratedColumn() id!: number
   @Column({ default: 'x' }) title!: string
   @Column({ type: 'varchar', length: 20, nullable: true }) secret!: string | null
@@ -34,13 +33,13 @@ class Counted {
   @Column(touched) touched!: Date
 }
 
-const hidden = { exclude: ['secret', 'pin'], auth: everybody } as const
+const hidden = { exclude: ['secret', 'pin'], auth: permitAllAsUser1 } as const
 
 @Entity()
 @Resource(hidden)
-class Plain extends Counted {}
+class Plain extends Versioned {}
 
-/** Only the database notes when it was changed. */
+/** Has no version and update date except that of the database. */
 @Entity()
 @Resource(hidden)
 class Stamped {
@@ -50,17 +49,17 @@ class Stamped {
   @Column(touched) touched!: Date
 }
 
-/** Its listener may change what is written, so that records are compared with what is stored. */
+/** Has a listener that could change values, so that the new values are compared with the stored ones. */
 @Entity()
 @Resource(hidden)
-class Heard extends Counted {
+class Observed extends Versioned {
   @BeforeUpdate() nothing(): void {}
 }
 
-/** Shows less than is stored. */
+/** Shows other values than are stored. */
 @Entity()
-@Resource({ auth: everybody })
-class Masked extends Counted {
+@Resource({ auth: permitAllAsUser1 })
+class Masked extends Versioned {
   @AfterLoad() mask(): void {
     this.secret = '***'
     this.pin = 0
@@ -71,7 +70,7 @@ class Masked extends Counted {
 @Entity()
 @Tree('closure-table')
 @Resource(hidden)
-class Closure extends Counted {
+class Closure extends Versioned {
   @TreeParent() parent!: Relation<Closure> | null
   @TreeChildren() children!: Relation<Closure>[]
 }
@@ -79,7 +78,7 @@ class Closure extends Counted {
 @Entity()
 @Tree('materialized-path')
 @Resource(hidden)
-class Path extends Counted {
+class Path extends Versioned {
   @TreeParent() parent!: Relation<Path> | null
   @TreeChildren() children!: Relation<Path>[]
   @BeforeUpdate() nothing(): void {}
@@ -88,25 +87,25 @@ class Path extends Counted {
 @Entity()
 @Tree('nested-set')
 @Resource(hidden)
-class Nested extends Counted {
+class Nested extends Versioned {
   @TreeParent() parent!: Relation<Nested> | null
   @TreeChildren() children!: Relation<Nested>[]
 }
 
-/** Hides who its parent is. */
+/** Hides its parent. */
 @Entity()
 @Tree('materialized-path')
-@Resource({ exclude: ['secret', 'pin', 'parent'], auth: everybody })
-class Orphan extends Counted {
+@Resource({ exclude: ['secret', 'pin', 'parent'], auth: permitAllAsUser1 })
+class Orphan extends Versioned {
   @TreeParent() parent!: Relation<Orphan> | null
   @TreeChildren() children!: Relation<Orphan>[]
 }
 
-const names = ['plain', 'heard', 'masked', 'closure', 'path', 'nested', 'orphan']
+const names = ['plain', 'observed', 'masked', 'closure', 'path', 'nested', 'orphan']
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Plain, Stamped, Heard, Masked, Closure, Path, Nested, Orphan] })
+  world = await openWorld({ entities: [Plain, Stamped, Observed, Masked, Closure, Path, Nested, Orphan] })
 })
 afterAll(async () => {
   await world.close()
@@ -122,16 +121,16 @@ interface Shown {
   readonly touched: string | null
 }
 
-const long = "'2001-02-03 04:05:06'"
+const longAgo = "'2001-02-03 04:05:06'"
 
-/** A record that was last changed long ago. */
+/** Creates a record that was last changed long ago. */
 async function makeOld(name: string, body: object): Promise<number> {
   const { id } = (await post(name, body)).json() as Shown
-  await world.sql(`UPDATE "${name}" SET "updated" = ${long}, "touched" = ${long} WHERE "id" = ${id}`)
+  await world.sql(`UPDATE "${name}" SET "updated" = ${longAgo}, "touched" = ${longAgo} WHERE "id" = ${id}`)
   return id
 }
 
-/** What a PUT changes of what is shown, and by how many statements. */
+/** What a PUT changes in the shown fields, and its number of statements. */
 async function effectOf(name: string, id: number, body: object): Promise<unknown> {
   const before = (await get(`${name}/${id}/`)).json() as Shown
   world.statements()
@@ -162,7 +161,7 @@ test.each(
         [name, { title: 'y', secret: 'stored' }, { title: 'y', secret: 'other' }],
       ] as const,
   ),
-)('a PUT of %s does not tell whether %j or %j is stored', async (name, one, other) => {
+)('a PUT of %s does not reveal whether %j or %j is stored', async (name, one, other) => {
   const root = name === 'nested' ? { parent_id: await rootOf(name) } : {}
   const stored = { ...root, secret: 'stored', pin: 5 }
   const nothing = { ...root, secret: null, pin: null }
@@ -172,11 +171,11 @@ test.each(
   expect(same).toMatchObject({ status: 200, versions: 1, isUpdated: true, isTouched: isMariadb })
 })
 
-test('a PUT does not tell by ON UPDATE whether a hidden value is stored', async () => {
+test('a PUT does not reveal through ON UPDATE whether a hidden value is stored', async () => {
   const effects = []
   for (const secret of ['stored', 'other']) {
     const { id } = (await post('stamped', { secret: 'stored' })).json() as Shown
-    await world.sql(`UPDATE "stamped" SET "touched" = ${long} WHERE "id" = ${id}`)
+    await world.sql(`UPDATE "stamped" SET "touched" = ${longAgo} WHERE "id" = ${id}`)
     effects.push(await effectOf('stamped', id, { secret }))
   }
   const [same, different] = effects
@@ -190,7 +189,7 @@ async function rootOf(name: string): Promise<number> {
   return nestedRoot
 }
 
-test('a PUT that names the hidden parent of a record does not tell what else is hidden', async () => {
+test('a PUT that names the hidden parent of a record does not reveal other hidden values', async () => {
   const parent_id = await makeOld('orphan', {})
   const make = (): Promise<number> => makeOld('orphan', { parent_id, secret: 'stored' })
   const same = await effectOf('orphan', await make(), { parent_id, secret: 'stored' })
@@ -202,7 +201,7 @@ test('a PUT that names the hidden parent of a record does not tell what else is 
 })
 
 test.each(names)(
-  'a PUT of %s that changes nothing that is shown, and names nothing hidden, moves nothing',
+  'a PUT of %s that changes no shown field and names no hidden one does not change version and dates',
   async (name) => {
     const id = await makeOld(name, name === 'nested' ? { parent_id: await rootOf(name) } : {})
     const record = (await get(`${name}/${id}/`)).json() as Shown

@@ -1,11 +1,12 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAll } from '../support/access'
 import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 @Entity()
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Bag {
   @PrimaryGeneratedColumn() id!: number
   @Column(isPostgres ? { type: 'hstore', hstoreType: 'object' } : { type: 'simple-json' }) pairs!: object
@@ -22,7 +23,7 @@ afterAll(async () => {
 })
 const { get, post, put } = apiOf(() => world.url)
 
-/** Longer than `simple-json` of MariaDB can be. */
+/** Longer than `simple-json` can be on MariaDB. */
 const long: [what: string, pairs: object][] = [
   ['a text of 10 MB', { a: 'x'.repeat(10_000_000), b: null }],
   ['a text of 4 million characters to escape', { a: '"\\'.repeat(2_000_000) }],
@@ -33,7 +34,7 @@ test.each<[what: string, pairs: object]>([
   ['nulls', { a: null, b: '', NULL: 'NULL', c: null }],
   ['characters of its text form', { '"': '\\', '\\"': '"=>"', '=>': ', ', 'a\n': '\\\\', ' ': '"' }],
   ...(isMariadb ? [] : long),
-])('an hstore holds %s', async (_, pairs) => {
+])('an hstore can contain %s', async (_, pairs) => {
   const made = await post('bag', { pairs })
   const { id } = made.json() as { id: number }
   expect([made.status, same(made.json(), { id, pairs, label: '' })]).toEqual([201, true])
@@ -42,7 +43,7 @@ test.each<[what: string, pairs: object]>([
   expect((await send(world.url, `DELETE /api/bag/${id}/`)).status).toBe(204)
 })
 
-/** The same as `toEqual`, which would print megabytes. */
+/** Compares like `toEqual`, which would print megabytes. */
 function same(actual: unknown, expected: Record<string, unknown>): boolean {
   const sorted = (value: unknown): string =>
     JSON.stringify(value, (__, member: unknown) =>

@@ -171,33 +171,33 @@ class View {
 }
 
 const nowhere: readonly string[] = []
-/** MariaDB makes an index for each foreign key constraint. */
+/** MariaDB creates an index for each foreign key constraint. */
 const noted = (path: string): readonly string[] => (isMariadb ? [] : [path])
 
 type Registration = NonNullable<MountOptions['resources']>[number] & { readonly entity: { readonly name: string } }
 
-/** What is mounted, and the foreign keys that must be noted. */
+/** Resources, and their foreign keys without an index. */
 const cases: readonly (readonly [what: string, resource: Registration, missing: readonly string[]])[] = [
   ['a foreign key', { entity: Plain }, noted('Plain.author')],
-  ['one with an index', { entity: Indexed }, nowhere],
-  ['one whose column has an index', { entity: Declared }, nowhere],
-  ['one that an index of several columns begins with', { entity: Leading }, nowhere],
-  ['one that an index ends with', { entity: Following }, noted('Following.author')],
-  ['one that a unique constraint begins with', { entity: Sole }, nowhere],
-  ['a one-to-one', { entity: Single }, nowhere],
-  ['one that the key begins with', { entity: Key }, nowhere],
-  ['one that the key ends with', { entity: KeyEnd }, noted('KeyEnd.author')],
-  ['one without a constraint', { entity: Loose }, ['Loose.author']],
-  ['a one-to-one without a constraint', { entity: LooseSingle }, ['LooseSingle.author']],
-  ['one of two columns with an index', { entity: Visit }, nowhere],
-  ['one of two columns that an index begins with', { entity: Booking }, nowhere],
-  ['one of two columns that an index ends with', { entity: Ticket }, noted('Ticket.seat')],
-  ['one whose index migrations make', { entity: Migrated }, nowhere],
-  ['an index that nobody knows the columns of', { entity: Unknown }, noted('Unknown.author')],
-  ['one that a class inherits with its table', { entity: Child }, nowhere],
-  ['a hidden one', { entity: Hidden, exclude: ['author'] }, nowhere],
+  ['a foreign key with an index', { entity: Indexed }, nowhere],
+  ['a foreign key whose column has an index', { entity: Declared }, nowhere],
+  ['a foreign key that is the first column of an index', { entity: Leading }, nowhere],
+  ['a foreign key that is the last column of an index', { entity: Following }, noted('Following.author')],
+  ['a foreign key that is the first column of a unique constraint', { entity: Sole }, nowhere],
+  ['a one-to-one relation', { entity: Single }, nowhere],
+  ['a foreign key that is the first column of the key', { entity: Key }, nowhere],
+  ['a foreign key that is the last column of the key', { entity: KeyEnd }, noted('KeyEnd.author')],
+  ['a foreign key without a constraint', { entity: Loose }, ['Loose.author']],
+  ['a one-to-one relation without a constraint', { entity: LooseSingle }, ['LooseSingle.author']],
+  ['a foreign key of two columns with an index', { entity: Visit }, nowhere],
+  ['a foreign key of two columns that are the first of an index', { entity: Booking }, nowhere],
+  ['a foreign key of two columns that are the last of an index', { entity: Ticket }, noted('Ticket.seat')],
+  ['a foreign key whose index is created by a migration', { entity: Migrated }, nowhere],
+  ['a foreign key with an index on an expression', { entity: Unknown }, noted('Unknown.author')],
+  ['a foreign key that a child entity inherits with its table', { entity: Child }, nowhere],
+  ['a hidden foreign key', { entity: Hidden, exclude: ['author'] }, nowhere],
   ['a hidden owner', { entity: Owned, exclude: ['author'], ownerField: 'author' }, noted('Owned.author')],
-  ['one of a view', { entity: View }, nowhere],
+  ['a foreign key of a view', { entity: View }, nowhere],
 ]
 
 let notes: readonly string[]
@@ -207,18 +207,18 @@ beforeAll(async () => {
   const entities = [Author, Place, Parent, ...resources.map(({ entity }) => entity)]
   const dataSource = await openDataSource(entities as never, undefined, {}, (line) => lines.push(line))
   mountResources(new Koa(), dataSource, { users: { entity: Author }, resources })
-  // It looks at its settings in its own time.
+  // The settings of the database are read asynchronously after the mount.
   await new Promise((resolve) => setTimeout(resolve, 100))
   await dataSource.destroy()
   notes = lines.filter((line) => line.startsWith('info typeorm-resources: '))
 })
 
-test.each(cases)('a mount notes the foreign keys without an index, once: %s', (_, { entity }, missing) => {
+test.each(cases)('a mount logs the foreign keys without an index, once: %s', (_, { entity }, missing) => {
   const found = notes.filter((note) => note.includes(` ${entity.name}.`))
   expect(found).toEqual(missing.map((path) => expect.stringContaining(`no index begins with ${path},`)))
 })
 
-test('the note says what it costs and what to write', () => {
+test('the log line says what the missing index costs and how to declare one', () => {
   expect(notes).toContain(
     'info typeorm-resources: no index begins with Loose.author, so the database reads every Loose to find those of one Author: ' +
       'write @Index() on Loose.author',

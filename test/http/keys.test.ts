@@ -11,20 +11,19 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { keysOfTwo } from '../tables/keys'
 import { leg } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
-/** Both columns of a key of two, as columns that an entity declares itself. */
+/** The two columns of a key that an entity declares itself. */
 const shopAndArticle = [
   { name: 'shop', referencedColumnName: 'shop' },
   { name: 'article', referencedColumnName: 'article' },
 ]
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Price {
   @PrimaryColumn({ length: 20 }) shop!: string
   @PrimaryColumn({ length: 20 }) article!: string
@@ -36,18 +35,18 @@ class Price {
   offers!: Offer[]
 }
 
-/** Refers to a key of two by columns that are no properties. */
+/** Has a foreign key of two columns, which are not properties. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Offer {
   @PrimaryGeneratedColumn() id!: number
   @ManyToOne(() => Price, { nullable: true }) price!: Relation<Price> | null
   @Column({ default: 'x' }) text!: string
 }
 
-/** Refers to a key of two by columns that are properties too. */
+/** Has a foreign key of two columns, which are properties too. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Tag {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', length: 20, nullable: true }) shop!: string | null
@@ -58,15 +57,15 @@ class Tag {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Order {
   @PrimaryGeneratedColumn() id!: number
   @Column() buyer!: string
 }
 
-/** A key of which one part is a relation, and the other a date. */
+/** Has a key of a relation and a date. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Delivery {
   @PrimaryColumn() orderId!: number
   @ManyToOne(() => Order) order!: Relation<Order>
@@ -74,9 +73,9 @@ class Delivery {
   @Column({ default: 1 }) boxes!: number
 }
 
-/** A key that is a relation without a property. */
+/** Has a key that is a relation without a property for its column. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Invoice {
   @OneToOne(() => Order, { nullable: false })
   @JoinColumn()
@@ -85,17 +84,17 @@ class Invoice {
   @Column({ default: false }) paid!: boolean
 }
 
-/** Refers to a key that is a foreign key itself. */
+/** Refers to a key that is itself a foreign key. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Reminder {
   @PrimaryGeneratedColumn('uuid') id!: string
   @ManyToOne(() => Invoice, { nullable: true }) invoice!: Relation<Invoice> | null
 }
 
-/** Refers to a key of two that nothing in the database watches. */
+/** Has a foreign key of two columns without a constraint. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Loose {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', length: 20, nullable: true }) shop!: string | null
@@ -105,9 +104,9 @@ class Loose {
   price!: Relation<Price> | null
 }
 
-/** Hides a relation of which it shows the columns. */
+/** Hides a relation whose columns are shown. */
 @Entity()
-@Resource({ auth: everybody, exclude: ['price'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['price'] })
 class Discreet {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', length: 20, nullable: true }) shop!: string | null
@@ -117,9 +116,9 @@ class Discreet {
   price!: Relation<Price> | null
 }
 
-/** A part of its key has the name that the whole of it has in records. */
+/** Has a key column named `id`, which is also the name of the whole key in records. */
 @Entity()
-@Resource({ auth: everybody, rename: { id: 'number', order: 'of' } })
+@Resource({ auth: permitAllAsUser1, rename: { id: 'number', order: 'of' } })
 class Line {
   @PrimaryColumn() id!: number
   @PrimaryColumn({ length: 5 }) list!: string
@@ -127,13 +126,13 @@ class Line {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Ticket {
   @PrimaryColumn({ type: 'uuid' }) id!: string
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Visit {
   @PrimaryGeneratedColumn() id!: number
   @ManyToOne(() => Ticket) ticket!: Relation<Ticket>
@@ -152,7 +151,7 @@ afterAll(async () => {
 
 const { get, ids, post, put } = apiOf(() => world.url)
 
-test.each(keysOfTwo)('a key of two, %j and %j, is %j and in a path %j', async (shop, article, id, segment) => {
+test.each(keysOfTwo)('the key of the columns %j and %j is %j, and %j in a path', async (shop, article, id, segment) => {
   const made = await post('price', { shop, article, amount: '1.50' })
   expect([made.status, made.json()]).toEqual([201, { id, shop, article, amount: '1.50' }])
   expect(made.headers.location).toBe(`/api/price/${segment}/`)
@@ -169,22 +168,22 @@ test.each(keysOfTwo)('a key of two, %j and %j, is %j and in a path %j', async (s
 })
 
 test.each(['north', 'north,apple,x', ',apple', 'north,', 'north%2Capple%2C', 'NORTH,apple', '%5Cnorth,apple'])(
-  'a path that names no key of two: %s',
+  'a path without a valid key of two columns gets 404: %s',
   async (segment) => {
     await post('price', { shop: 'north', article: 'apple' })
     expect((await get(`price/${segment}/`)).status).toBe(404)
   },
 )
 
-test('a long key that is none costs little', async () => {
+test('a long invalid key takes little time', async () => {
   const start = performance.now()
   expect((await get(`price/${'a'.repeat(15_000)}%5C/`)).status).toBe(404)
   expect((await post('offer', { price_id: `${'a'.repeat(100_000)}\\` })).status).toBe(400)
-  // It took minutes when each character was tried as a beginning.
+  // This took minutes when each character was tried as the beginning of a part.
   expect(performance.now() - start).toBeLessThan(5000)
 })
 
-test('a key of a million parts costs about as much as one long part', async () => {
+test('a key of a million parts takes about as long as one long part', async () => {
   const timeOf = async (letter: string): Promise<number> => {
     const start = performance.now()
     expect((await post('offer', { price_id: letter.repeat(1_000_000) })).status).toBe(400)
@@ -193,11 +192,11 @@ test('a key of a million parts costs about as much as one long part', async () =
   const times: number[][] = []
   for (let round = 0; round < 5; round++) times.push([await timeOf('a'), await timeOf(',')])
   const [one = 0, many = 0] = [0, 1].map((index) => Math.min(...times.map((pair) => pair[index] ?? 0)))
-  // It was more than 20 times as much when all parts were collected.
+  // This took more than 20 times as long when all parts were collected.
   expect(many / one).toBeLessThan(8)
 })
 
-test('Ordering: a key of two is the last of the order, part by part', async () => {
+test('Ordering: the columns of the key are the last sort keys', async () => {
   await post('price', { shop: 'east', article: 'b' })
   await post('price', { shop: 'east', article: 'a' })
   expect(await ids('price/?shop=east')).toEqual(['east,a', 'east,b'])
@@ -206,7 +205,7 @@ test('Ordering: a key of two is the last of the order, part by part', async () =
   expect((await get('price/?id__lt=east,b')).json()).toMatchObject({ status: 400 })
 })
 
-test('a foreign key of two columns is one property, in the form of the key', async () => {
+test('a foreign key of two columns is one property, in the format of the key', async () => {
   await post('price', { shop: 'a,b', article: 'c' })
   const made = await post('offer', { price_id: 'a\\,b,c' })
   expect([made.status, made.json()]).toEqual([201, { id: 1, price_id: 'a\\,b,c', text: 'x' }])
@@ -224,7 +223,7 @@ test('a foreign key of two columns is one property, in the form of the key', asy
   }
 })
 
-test('a foreign key of two declared columns is written by these, and shown in its own form too', async () => {
+test('a foreign key of two declared columns is written through these, and is shown in the format of the key too', async () => {
   const made = await post('tag', { shop: 'east', article: 'a' })
   expect([made.status, made.json()]).toEqual([201, { id: 1, shop: 'east', article: 'a', price_id: 'east,a' }])
   expect((await put('tag/1', made.json())).json()).toEqual(made.json())
@@ -234,7 +233,7 @@ test('a foreign key of two declared columns is written by these, and shown in it
   expect((await post('tag', { shop: 'nowhere', article: 'a' })).status).toBe(400)
 })
 
-test('Foreign keys, Comparisons with null: a foreign key of two columns that the database does not watch, written in parts', async () => {
+test('Foreign keys, Comparisons with null: a foreign key of two columns without a constraint can be written column by column', async () => {
   await post('price', { shop: 'west', article: 'a' })
   expect((await post('loose', { shop: 'west', article: 'a' })).json()).toMatchObject({ id: 1, price_id: 'west,a' })
   const wrong = { status: 400, errors: [{ field: 'price_id', message: 'points to no price' }] }
@@ -247,7 +246,7 @@ test('Foreign keys, Comparisons with null: a foreign key of two columns that the
   expect((await put('loose/1', { shop: null })).json()).toMatchObject({ shop: null, article: 'a', price_id: null })
 })
 
-test('a key with a relation and a date in it', async () => {
+test('a key can contain a relation and a date', async () => {
   await post('order', { buyer: 'ann' })
   const made = await post('delivery', { order_id: 1, day: '2024-02-29' })
   expect([made.status, made.json()]).toEqual([201, { id: '1,2024-02-29', order_id: 1, day: '2024-02-29', boxes: 1 }])
@@ -260,7 +259,7 @@ test('a key with a relation and a date in it', async () => {
   })
 })
 
-test('a key that is a relation, and a reference to it', async () => {
+test('a key can be a relation, and other records can refer to it', async () => {
   const made = await post('invoice', { order_id: 1 })
   expect([made.status, made.json()]).toEqual([201, { id: 1, order_id: 1, paid: false }])
   expect(made.headers.location).toBe('/api/invoice/1/')
@@ -272,18 +271,18 @@ test('a key that is a relation, and a reference to it', async () => {
   expect((await post('reminder', { invoice_id: 2 })).status).toBe(400)
 })
 
-test('Hidden fields: a hidden relation of declared columns is not followed', async () => {
+test('Hidden fields: a hidden relation with shown columns is not followed', async () => {
   await post('price', { shop: 'far', article: 'a' })
   expect((await post('discreet', { shop: 'far', article: 'a' })).json()).toEqual({ id: 1, shop: 'far', article: 'a' })
   expect((await get('discreet?price__amount=0')).status).toBe(400)
 })
 
-test('Foreign keys: a foreign key minds the case of a text key', async () => {
+test('Foreign keys: a foreign key to a text key is case-sensitive', async () => {
   await post('price', { shop: 'case', article: 'a' })
   expect((await post('offer', { price_id: 'CASE,a' })).json()).toMatchObject({ errors: [{ field: 'price_id' }] })
 })
 
-test('a part of a key that is called id has another name', async () => {
+test('a key column named id must be renamed', async () => {
   const made = await post('line', { number: 7, list: 'a', of_id: 1 })
   expect([made.status, made.json()]).toEqual([201, { id: '7,a', number: 7, list: 'a', of_id: 1 }])
   expect(await ids('line?number=7&id=7,a&of__buyer=ann&ordering=-number')).toEqual(['7,a'])
@@ -294,17 +293,17 @@ test('a part of a key that is called id has another name', async () => {
 const small = '01890a5d-ac96-774b-bcce-b302099a8057'
 const capital = small.toUpperCase()
 
-/** By driver: a path in capitals, and what a foreign key in capitals becomes; undefined where it refers to nothing. */
+/** By driver: status of a path with a UUID in capitals, and the stored foreign key; undefined if it refers to no record. */
 const ofCapitals: Readonly<Record<typeof leg.driver, { readonly path: number; readonly key: string | undefined }>> = {
   'better-sqlite3': { path: 404, key: undefined },
   sqlite: { path: 404, key: undefined },
   postgres: { path: 200, key: small },
   mariadb: { path: 200, key: small },
-  // As text, which its collation compares without the case.
+  // TypeORM stores UUIDs as text on MySQL, and the collation ignores case.
   mysql: { path: 200, key: capital },
 }
 
-test('a UUID in capital letters is the same but on SQLite, and stays one on MySQL', async () => {
+test('a UUID in capital letters finds the same record except on SQLite, and is stored as it is on MySQL', async () => {
   const { path, key } = ofCapitals[leg.driver]
   expect((await post('ticket', { id: small })).json()).toEqual({ id: small })
   expect((await get(`ticket/${small}/`)).status).toBe(200)

@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import Koa from 'koa'
 import { AfterLoad, Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, VirtualColumn } from 'typeorm'
-import { anonymous, mountResources, Resource } from 'typeorm-resources'
+import { mountResources, Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAll } from '../support/access'
+import { listen } from '../support/listen'
+import { idsOf, type Page, readPage, readPages } from '../support/pages'
 import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const open = () => anonymous
-
 @Entity()
-@Resource({ paging: 'keyset', auth: open })
+@Resource({ paging: 'keyset', auth: permitAll })
 class Event {
   @PrimaryColumn() place!: string
   @PrimaryColumn() number!: number
@@ -19,17 +19,17 @@ class Event {
   @Column('text') story!: string
 }
 
-/** Its own field has the name of the token. */
+/** Has a field with the name of the parameter for cursors. */
 @Entity()
-@Resource({ auth: open })
+@Resource({ auth: permitAll })
 class Step {
   @PrimaryGeneratedColumn() id!: number
   @Column() after!: number
 }
 
-/** What a token tells must not be more than what is shown. */
+/** Has a listener and hidden values, which tokens must not reveal. */
 @Entity()
-@Resource({ auth: open })
+@Resource({ auth: permitAll })
 class Card {
   @PrimaryGeneratedColumn() id!: number
   @Column('varchar', {
@@ -39,7 +39,7 @@ class Card {
 }
 
 @Entity()
-@Resource({ auth: open })
+@Resource({ auth: permitAll })
 class Masked {
   @PrimaryGeneratedColumn() id!: number
   @Column() secret!: string
@@ -48,9 +48,9 @@ class Masked {
   }
 }
 
-/** Values that are hard to keep. */
+/** Has values that are difficult to represent exactly in a token. */
 @Entity()
-@Resource({ auth: open })
+@Resource({ auth: permitAll })
 class Measure {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', length: 1500 }) long!: string
@@ -63,11 +63,6 @@ class Measure {
   @Column({ type: 'int', name: 'total' }) sum!: number
   @VirtualColumn({ type: 'int', query: (alias) => `(SELECT -${alias}.${isMariadb ? '`total`' : '"total"'})` })
   total!: number
-}
-
-interface Page {
-  readonly meta: { readonly page: number; readonly next: string; readonly previous: string }
-  readonly objects: readonly { readonly id: string }[]
 }
 
 let world: World
@@ -96,19 +91,10 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 const { get } = apiOf(() => world.url)
-const page = async (path: string): Promise<Page> => (await send(world.url, `GET ${path}`)).json() as Page
+const page = (path: string): Promise<Page> => readPage(world.url, path)
+const walk = async (path: string): Promise<readonly number[]> => idsOf(await readPages(world.url, path))
 
-const walk = async (start: string): Promise<readonly string[]> => {
-  const ids: string[] = []
-  for (let at = start; at !== ''; ) {
-    const { meta, objects } = await page(at)
-    ids.push(...objects.map(({ id }) => id))
-    at = meta.next
-  }
-  return ids
-}
-
-test('a resource with keyset paging has tokens in its links without being asked for them', async () => {
+test('a resource with keyset paging has tokens in its links without the parameter', async () => {
   const first = await page('/api/event/?limit=4')
   expect(first.meta).toEqual({
     model: 'event',
@@ -117,19 +103,19 @@ test('a resource with keyset paging has tokens in its links without being asked 
     previous: '',
   })
   expect(await walk('/api/event/?limit=4')).toHaveLength(9)
-  // A page of a number is the page of that number still.
+  // A page number still gets the page with this number.
   expect((await page('/api/event/?limit=4&page=2')).objects).toEqual((await page(first.meta.next)).objects)
 })
 
 test.each(['title', '-title', 'title,-number', '-place,number', '-story'])(
-  'a key of several, nulls and ties: %s',
+  'sorting by several columns, with nulls and ties, visits every record once: %s',
   async (ordering) => {
     const whole = await walk(`/api/event/?ordering=${ordering}&limit=1000`)
     expect(await walk(`/api/event/?ordering=${ordering}&limit=1`)).toEqual(whole)
   },
 )
 
-test('pages before the first and behind the last are empty, and lead back', async () => {
+test('pages before the first and after the last one are empty, and link back', async () => {
   const past = await page('/api/event/?limit=4&page=9&after=')
   expect([past.objects, past.meta.next]).toEqual([[], ''])
   const last = await page(past.meta.previous)
@@ -137,8 +123,15 @@ test('pages before the first and behind the last are empty, and lead back', asyn
   expect(last.meta.next).toBe('')
 })
 
+test('the page number in a link with a token is one that the service accepts', async () => {
+  const { meta } = await page('/api/event/?limit=1&after=')
+  const last = await page(meta.next.replace('page=2', 'page=999999999'))
+  expect(last.meta.next).toMatch(/&page=999999999&after=/)
+  expect((await page(last.meta.next)).objects).toHaveLength(1)
+})
+
 test.each(['card/?ordering=number&limit=1&after=', 'masked/?ordering=secret&limit=1&after=', 'masked/?limit=1&after='])(
-  'what is stored otherwise than it is shown is in no token: %s',
+  'values that are shown in another form than they are stored are in no token: %s',
   async (path) => {
     const { meta } = await page(`/api/${path}`)
     expect(meta.next).toMatch(/&page=2$/)
@@ -146,42 +139,37 @@ test.each(['card/?ordering=number&limit=1&after=', 'masked/?ordering=secret&limi
   },
 )
 
-test('by a column that is shown as it is stored, a resource with others is paged by keyset', async () => {
+test('a resource with such values is paged by keyset if it is sorted by other columns', async () => {
   expect((await page('/api/card/?limit=1&after=')).meta.next).toMatch(/&page=2&after=[\w-]+$/)
 })
 
 test.each(['long', 'big', 'real', 'optional', 'computed', 'sum', 'total'].flatMap((name) => [name, `-${name}`]))(
-  'values that are hard to keep: %s',
+  'tokens represent values exactly: %s',
   async (ordering) => {
-    // MySQL and MariaDB do not sort by all of a long text, so what is compared with is a page by keyset too.
+    // MySQL and MariaDB sort by the first bytes of a long text only, so that the results are compared with another walk by keyset.
     const whole = await walk(`/api/measure/?ordering=${ordering}&limit=1000&after=`)
     expect(whole).toHaveLength(5)
     if (!ordering.includes('long')) expect(await walk(`/api/measure/?ordering=${ordering}`)).toEqual(whole)
     expect(await walk(`/api/measure/?ordering=${ordering}&limit=1&after=`)).toEqual(whole)
     const past = await page(`/api/measure/?ordering=${ordering}&limit=2&page=4&after=`)
-    const back: string[] = []
-    for (let at = past.meta.previous; at !== ''; ) {
-      const { meta, objects } = await page(at)
-      back.unshift(...objects.map(({ id }) => id))
-      at = meta.previous
-    }
-    expect(back).toEqual(whole)
+    const back = await readPages(world.url, past.meta.previous, 'previous')
+    expect(idsOf(back.toReversed())).toEqual(whole)
   },
 )
 
-test('an order by a column is not that by a computed property of its name', async () => {
-  const ids = async (ordering: string): Promise<readonly string[]> => walk(`/api/measure/?ordering=${ordering}`)
+test('sorting by a column is not affected by a computed property of the same name', async () => {
+  const ids = async (ordering: string): Promise<readonly number[]> => walk(`/api/measure/?ordering=${ordering}`)
   expect(await ids('total')).toEqual((await ids('sum')).toReversed())
 })
 
 test.each(['é'.repeat(16), '😀'.repeat(8), 'x'.repeat(16)])(
-  'a token of other letters is refused: %s',
+  'a token with invalid characters is refused: %s',
   async (token) => {
     expect((await get(`event?after=${encodeURIComponent(token)}`)).status).toBe(400)
   },
 )
 
-test('behind texts that no link holds records are counted', async () => {
+test('if a value is too long for a token, the position is counted instead', async () => {
   await world.dataSource.getRepository(Event).update({ number: 3 }, { story: 'y'.repeat(3000) })
   const whole = await walk('/api/event/?ordering=-story&limit=1000')
   const { meta } = await page('/api/event/?ordering=-story&limit=2')
@@ -189,14 +177,14 @@ test('behind texts that no link holds records are counted', async () => {
   expect(await walk('/api/event/?ordering=-story&limit=2')).toEqual(whole)
 })
 
-test('a field of the name "after" is a field', async () => {
+test('a field named "after" is a filter', async () => {
   expect((await get('step?after=2')).json()).toMatchObject({ objects: [{ id: 2, after: 2 }] })
   expect((await get('step?after=')).status).toBe(400)
 })
 
-/** As one who knows how tokens are made, and has no secret. */
+/** Makes a cursor token, as a client can that knows its format, since there is no secret. */
 const forge = (order: string, content: unknown): string => {
-  // JSON spells numbers that are too large for it.
+  // JSON.stringify cannot write numbers that exceed a double.
   const json = JSON.stringify(content).replace('"a",1]', '"a",1e999]')
   const text = Buffer.from(json).toString('base64url')
   return `${hash('sha256', `${order}\n${text}`, 'base64url').slice(0, 16)}${text}`
@@ -206,14 +194,14 @@ test.each([
   ['another direction', ['sideways', 'a', 1]],
   ['too few values', ['after', 'a']],
   ['an object', ['after', {}, 1]],
-  ['no array', 'after'],
-  ['no finite number', ['after', 'a', 1]],
-])('a token that was made up, with %s, is refused', async (_, content) => {
+  ['a value instead of an array', 'after'],
+  ['an infinite number', ['after', 'a', 1]],
+])('a forged token with %s is refused', async (_, content) => {
   const reply = await get(`event?after=${forge('event place number', content)}`)
   expect(reply.json()).toMatchObject({ status: 400, errors: [{ field: 'after' }] })
 })
 
-test('a token that was made up asks for what a filter could, and nothing else', async () => {
+test('a forged token reveals nothing that a filter would not', async () => {
   for (const place of ['Rome, the city', "' OR 1=1 --", true, 5]) {
     const reply = await get(`event?after=${forge('event place number', ['after', place, 1])}`)
     expect([200, 400]).toContain(reply.status)
@@ -224,9 +212,8 @@ test('a token that was made up asks for what a filter could, and nothing else', 
 test('with a secret only the site itself can make tokens', async () => {
   const app = new Koa()
   mountResources(app, world.dataSource, { pagingSecret: 'a secret of sixteen' })
-  const server = app.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const server = createServer(app.callback())
+  const url = await listen(server)
   const first = (await send(url, 'GET /api/event/?limit=2')).json() as Page
   expect((await send(url, `GET ${first.meta.next}`)).status).toBe(200)
   expect((await send(world.url, `GET ${first.meta.next}`)).status).toBe(400)

@@ -22,21 +22,20 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { sqlOf } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Author {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
 }
 
-/** Listeners of its own. */
+/** Has several listeners. */
 @Entity()
-@Resource({ auth: everybody, exclude: ['secret'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['secret'] })
 class Article {
   @PrimaryGeneratedColumn() id!: number
   @Column() title!: string
@@ -67,9 +66,9 @@ class Article {
   }
 }
 
-/** Its listener gives what a request need not. */
+/** Has a listener that sets required columns. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Ticket {
   @PrimaryColumn({ length: 20 }) id!: string
   @Column() text!: string
@@ -82,9 +81,9 @@ class Ticket {
   }
 }
 
-/** Listeners that change in place, and remember. */
+/** Has listeners that change values in place and set further properties. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Memo {
   @PrimaryGeneratedColumn() id!: number
   @Column() text!: string
@@ -118,9 +117,9 @@ class Memo {
 }
 const remembered: unknown[] = []
 
-/** Heard of by a subscriber. */
+/** Has a subscriber. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Account {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -156,7 +155,7 @@ class AccountSubscriber implements EntitySubscriberInterface<Account> {
   }
 
   async afterUpdate({ manager, entity, databaseEntity, updatedColumns }: UpdateEvent<Account>): Promise<void> {
-    // Its own update, above, is one of many rows to TypeORM.
+    // The subscriber's own update, above, is an update of many rows to TypeORM, which does not call subscribers.
     if (databaseEntity === undefined) return
     const columns = updatedColumns.map(({ propertyName }) => propertyName).join()
     await manager.insert(Log, { text: `update ${columns} ${databaseEntity.balance} to ${entity?.['balance']}` })
@@ -183,9 +182,9 @@ class HastySubscriber implements EntitySubscriberInterface<Account> {
   }
 }
 
-/** What is read is not what is stored. */
+/** Has listeners that change the values after loading. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 @TableInheritance({ column: 'kind' })
 class Shape {
   @PrimaryGeneratedColumn() id!: number
@@ -202,7 +201,7 @@ class Shape {
 }
 
 @ChildEntity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Circle extends Shape {
   @Column({ type: 'int', nullable: true }) radius!: number | null
 }
@@ -225,7 +224,7 @@ const logs = async (): Promise<readonly unknown[]> =>
   (await world.sql('SELECT "text" FROM "log" ORDER BY "id"')).map(({ text }) => text)
 const faults = (): readonly unknown[] => (world.faults as unknown[]).splice(0)
 
-test('a listener changes what is inserted, and sees relations', async () => {
+test('a listener can change the inserted values, and receives relations', async () => {
   const made = await post('article', { title: 'One', author_id: 1 })
   expect([made.status, made.json()]).toEqual([
     201,
@@ -235,7 +234,7 @@ test('a listener changes what is inserted, and sees relations', async () => {
   expect(await world.sql('SELECT "secret" FROM "article"')).toEqual([{ secret: 'of One' }])
 })
 
-test('Required fields: what a listener fills in need not be given', async () => {
+test('Required fields: a field that a listener sets is optional', async () => {
   const made = await post('ticket', { text: 'x' })
   expect([made.status, made.json()]).toEqual([201, { id: 'Tx', text: 'x', stamp: 'filled' }])
   for (const body of [{ id: 'U' }, {}]) {
@@ -244,7 +243,7 @@ test('Required fields: what a listener fills in need not be given', async () => 
   }
 })
 
-test('a listener changes what is updated', async () => {
+test('a listener can change the updated values', async () => {
   const changed = await put('article/1', { title: 'Two' })
   expect([changed.status, changed.json()]).toEqual([
     200,
@@ -257,7 +256,7 @@ test('a listener changes what is updated', async () => {
   expect((await put('article/1', { title: 'Two' })).json()).toMatchObject({ edits: 3 })
 })
 
-test('what a listener throws is a fault, or what it says it is, and nothing is stored', async () => {
+test('an error of a listener is a fault, or the HTTP error that it declares, and nothing is stored', async () => {
   const before = await world.sql('SELECT * FROM "article"')
   const made = await post('article', { title: 'forbidden' })
   expect([made.status, made.text]).toEqual([500, expect.not.stringContaining('canary')])
@@ -272,7 +271,7 @@ test('what a listener throws is a fault, or what it says it is, and nothing is s
   expect((await send(world.url, 'DELETE /api/article/1/')).status).toBe(204)
 })
 
-test('a subscriber hears of every write, in its transaction, and what it writes is answered', async () => {
+test('a subscriber is called for every write, in its transaction, and its changes are in the response', async () => {
   const made = await post('account', { name: ' Ann ' })
   expect([made.status, made.json()]).toEqual([201, { id: 1, name: 'Ann', balance: 10, closed: null }])
   expect((await put('account/1', { balance: 12 })).json()).toMatchObject({ balance: 12 })
@@ -281,7 +280,7 @@ test('a subscriber hears of every write, in its transaction, and what it writes 
   expect(await logs()).toEqual(['insert 1 Ann', 'update balance 10 to 12', 'close Ann'])
 })
 
-test('what a subscriber throws afterwards takes everything back', async () => {
+test('an error of a subscriber after the write rolls the write back', async () => {
   const before = await logs()
   expect((await post('account', { name: 'late' })).status).toBe(500)
   const { id } = (await post('account', { name: 'Bob' })).json() as { id: number }
@@ -293,7 +292,7 @@ test('what a subscriber throws afterwards takes everything back', async () => {
   expect((await logs()).length).toBe(before.length + 1)
 })
 
-test('what is loaded is what listeners make of it, on every path', async () => {
+test('the values that a listener sets after loading are shown in all responses', async () => {
   const made = await post('shape', { label: 'square' })
   expect([made.status, made.json()]).toEqual([201, { id: 1, kind: 'Shape', label: 'SQUARE', size: 1 }])
   expect((await post('circle', { label: 'round', radius: 4 })).json()).toMatchObject({ label: 'ROUND', size: 8 })
@@ -311,7 +310,7 @@ test('what is loaded is what listeners make of it, on every path', async () => {
   ])
 })
 
-test('what a listener changes in place is stored, and what it leaves on the entity stays', async () => {
+test('a value that a listener changes in place is stored, and properties that it sets on the entity are kept', async () => {
   const { id } = (await post('memo', { text: 'a' })).json() as { id: number }
   const counted = { seen: { count: 1 }, marks: { count: 1, views: 1 } }
   const updated = await put(`memo/${id}`, { text: 'b', author_id: 1 })
@@ -325,13 +324,13 @@ test('what a listener changes in place is stored, and what it leaves on the enti
   expect(JSON.stringify(await world.sql('SELECT "marks" FROM "memo"'))).not.toContain('views')
 })
 
-test('a constraint of another table, that a subscriber has broken, is a fault', async () => {
+test('a violated constraint of another table, to which a subscriber writes, is a fault', async () => {
   expect((await post('account', { name: 'twin' })).status).toBe(500)
   expect(faults()).toHaveLength(1)
   expect((await get('account?name=twin')).json()).toMatchObject({ objects: [] })
 })
 
-test('when one subscriber throws, the others are waited for and taken back too', async () => {
+test('when one subscriber throws, other subscribers of parallel requests are awaited, and their writes are unaffected', async () => {
   const names = ['slow', 'fine1', 'slow', 'fine2']
   const replies = await Promise.all(names.map((name) => post('account', { name })))
   expect(replies.map(({ status }) => status)).toEqual([500, 201, 500, 201])
@@ -339,7 +338,7 @@ test('when one subscriber throws, the others are waited for and taken back too',
   expect(await logs()).not.toContain('slow')
 })
 
-test('what is taken back was never seen', async () => {
+test('other requests do not see values that are rolled back', async () => {
   const { id } = (await post('account', { name: 'seen', balance: 1 })).json() as { id: number }
   const [failed, second, read] = await Promise.all([
     put(`account/${id}`, { balance: 13 }),
@@ -352,7 +351,7 @@ test('what is taken back was never seen', async () => {
   expect(faults()).toHaveLength(1)
 })
 
-test('of writes to one record beside each other none is lost', async () => {
+test('of parallel writes to one record none is lost', async () => {
   const { id } = (await post('article', { title: 'Busy' })).json() as { id: number }
   const titles = Array.from({ length: 10 }, (_, index) => `t${index}`)
   const replies = await Promise.all(titles.map((title) => put(`article/${id}`, { title })))
@@ -360,14 +359,14 @@ test('of writes to one record beside each other none is lost', async () => {
   expect((await get(`article/${id}/`)).json()).toMatchObject({ edits: 10, version: 11 })
 })
 
-test('twenty writes beside each other are all heard of, and all stored', async () => {
+test('twenty parallel writes all call the subscriber, and are all stored', async () => {
   const names = Array.from({ length: 20 }, (_, index) => `n${index}`)
   const replies = await Promise.all(names.map((name) => post('account', { name })))
   expect(replies.map(({ status }) => status)).toEqual(names.map(() => 201))
   expect((await get('account?name__like=n%25&limit=100')).json()).toMatchObject({ objects: { length: 20 } })
 })
 
-test('what is mounted says for which resources entities are made', () => {
+test('the mount reports which resources create entities', () => {
   const slower = Object.fromEntries(world.mounted.resources.map(({ name, entities }) => [name, entities]))
   expect(slower).toMatchObject({
     author: undefined,

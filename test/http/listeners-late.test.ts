@@ -10,21 +10,21 @@ import {
 } from 'typeorm'
 import { Resource, UserAccount, userRule } from 'typeorm-resources'
 import { send } from '../client'
+import { permitAll } from '../support/access'
+import { unhashed } from '../support/unhashed'
 import { isMariadb } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const auth = (): { id: null } => ({ id: null })
-
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Order {
   @PrimaryGeneratedColumn() id!: number
   @Index({ unique: true }) @Column() name!: string
 }
 
-/** Shows nobody what is called so. */
+/** Has a listener that refuses to load some records. */
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Sealed {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -33,9 +33,9 @@ class Sealed {
   }
 }
 
-/** Shows values without a JSON form. */
+/** Has a listener that sets values without a JSON form. */
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Unshown {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -49,14 +49,14 @@ class Unshown {
 
 @Entity()
 @Resource({ auth: userRule() })
-@UserAccount({ hash: (plain) => plain, verify: (plain, hash) => plain === hash })
+@UserAccount(unhashed)
 class Member {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', ...(isMariadb && { charset: 'latin1' }) }) username!: string
   @Column() password!: string
 }
 
-/** What it throws when, once. */
+/** The error that the subscriber throws once, and when. */
 const plan: { at?: 'insert' | 'commit'; error?: Error } = {}
 const throwAt = (at: 'insert' | 'commit'): void => {
   const { error } = plan
@@ -90,12 +90,12 @@ afterAll(() => world.close())
 const post = (name: string, resource = 'order') => send(world.url, `POST /api/${resource}/`, { body: { name } })
 const stored = async (resource = 'order'): Promise<number> => (await world.sql(`SELECT 1 FROM "${resource}"`)).length
 
-/** As the driver would say that this statement was given up for another, or has met a constraint. */
+/** An error as the driver throws it after a deadlock or a constraint violation. */
 const ended = (code: object): Error => new QueryFailedError('SELECT 1', [], Object.assign(new Error('ended'), code))
 const deadlocks = [{ code: '40P01' }, { errno: 1213, code: 'ER_LOCK_DEADLOCK' }, { code: 'SQLITE_BUSY_SNAPSHOT' }]
 
 test.each(deadlocks)(
-  'what a subscriber throws after the commit, %j, is a fault: the write is done, and once',
+  'an error that a subscriber throws after the commit, %j, is a fault, and the write is stored once',
   async (code) => {
     Object.assign(plan, { at: 'commit', error: ended(code) })
     expect((await post('one')).status).toBe(500)
@@ -103,7 +103,7 @@ test.each(deadlocks)(
   },
 )
 
-test('nor is it a refusal, whatever it says', async () => {
+test('an error that a subscriber throws after the commit is never a refusal', async () => {
   Object.assign(plan, { at: 'commit', error: Object.assign(new Error('no'), { status: 400, expose: true }) })
   expect((await post('one')).status).toBe(500)
   Object.assign(plan, { at: 'commit', error: ended({ code: '23505', errno: 1062 }) })
@@ -111,12 +111,12 @@ test('nor is it a refusal, whatever it says', async () => {
   expect(await stored()).toBe(2)
 })
 
-const others = ['the shop is closed', 'the account is not open', 'queue limit reached', 'connection terminated']
+const messages = ['the shop is closed', 'the account is not open', 'queue limit reached', 'connection terminated']
 test.each([
-  ...others.map((message) => new Error(message)),
+  ...messages.map((message) => new Error(message)),
   Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
   Object.assign(new Error('from another service'), { code: 14 }),
-])('what a listener throws by itself is a fault, not the database being away: %s', async (error) => {
+])('an error that a listener throws is a fault, and not an unavailable database: %s', async (error) => {
   Object.assign(plan, { at: 'insert', error })
   const before = world.faults.length
   expect((await post('one')).status).toBe(500)
@@ -124,7 +124,7 @@ test.each([
   expect(await stored()).toBe(0)
 })
 
-test('what a listener of loading refuses is not stored', async () => {
+test('a write is not stored if a listener refuses to load its record', async () => {
   expect((await post('secret', 'sealed')).status).toBe(403)
   expect(await stored('sealed')).toBe(0)
   const { headers } = await post('open', 'sealed')
@@ -133,7 +133,7 @@ test('what a listener of loading refuses is not stored', async () => {
 })
 
 test.each(['day', 'sum'])(
-  'a write is not stored if a listener of loading shows a value without a JSON form: %s',
+  'a write is not stored if a listener sets a value without a JSON form after loading: %s',
   async (name) => {
     await world.sql('DELETE FROM "unshown"')
     expect((await post(name, 'unshown')).status).toBe(500)
@@ -144,7 +144,7 @@ test.each(['day', 'sum'])(
   },
 )
 
-test('a name that the column has no letters for is nobody', async () => {
+test("a username with characters that the column's character set does not contain matches no user", async () => {
   const { status } = await send(world.url, 'GET /api/member/', { as: '日本' })
   expect([status, world.faults.length > 0 && String(world.faults.at(-1))]).toEqual([
     401,

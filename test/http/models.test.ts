@@ -13,20 +13,19 @@ import {
 } from 'typeorm'
 import { Resource, UserAccount, verifyPassword } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Big {
   @PrimaryColumn({ type: 'bigint' }) id!: string
   @Column() text!: string
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Lazy {
   @PrimaryGeneratedColumn() id!: number
   @Column() text!: string
@@ -36,14 +35,14 @@ class Lazy {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Gone {
   @PrimaryGeneratedColumn() id!: number
   @DeleteDateColumn() deleted!: Date | null
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 @UserAccount()
 @TableInheritance({ column: 'kind' })
 class Person {
@@ -54,7 +53,7 @@ class Person {
 }
 
 @ChildEntity()
-@Resource({ auth: everybody, exclude: ['pin'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['pin'] })
 class Staff extends Person {
   @Column({ nullable: true, type: 'varchar' }) pin!: string | null
   @Column({ default: 1 }) desk!: number
@@ -62,7 +61,7 @@ class Staff extends Person {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Natural {
   @PrimaryColumn() key!: string
   @Column({ length: 5 }) label!: string
@@ -70,7 +69,7 @@ class Natural {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Numbered {
   @PrimaryColumn() id!: number
 }
@@ -78,7 +77,7 @@ class Numbered {
 @Entity()
 @Check('rated', 'stars BETWEEN 1 AND 5')
 @Check('sealed', 'seal <> 0')
-@Resource({ auth: everybody, exclude: ['seal'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['seal'] })
 class Rated {
   @PrimaryGeneratedColumn() id!: number
   @Column() stars!: number
@@ -86,26 +85,26 @@ class Rated {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Zone {
   @PrimaryGeneratedColumn() id!: number
   @Column({ unique: true }) code!: string
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Place {
   @PrimaryGeneratedColumn() id!: number
   @ManyToOne(() => Zone) @JoinColumn({ referencedColumnName: 'code' }) zone!: Zone | null
 }
 
-/** Decorated as standard decorators are called, which TypeORM's own cannot be. */
+/** Decorated through calls of `Resource` as a standard decorator, which TypeORM's own decorators do not support. */
 class Standard {
   id!: number
   text!: string
   hidden!: string
 }
-Resource({ auth: everybody, exclude: ['hidden'] })(Standard, { kind: 'class' } as ClassDecoratorContext)
+Resource({ auth: permitAllAsUser1, exclude: ['hidden'] })(Standard, { kind: 'class' } as ClassDecoratorContext)
 const StandardSchema = new EntitySchema<Standard>({
   name: 'Standard',
   target: Standard,
@@ -129,7 +128,7 @@ afterAll(async () => {
 
 const { get, post, put } = apiOf(() => world.url)
 
-test('Values in JSON: keys beyond what a number holds are told apart', async () => {
+test('Values in JSON: keys that exceed a double are distinguished', async () => {
   for (const id of ['9007199254740992', '9007199254740993']) await post('big', { id, text: id })
   const { objects } = (await get('big/')).json() as { objects: object[] }
   expect(objects).toEqual([
@@ -140,7 +139,7 @@ test('Values in JSON: keys beyond what a number holds are told apart', async () 
   expect((await get('big/9007199254740992/')).json()).toMatchObject({ text: '9007199254740992' })
 })
 
-test('Foreign keys: a lazy relation, one without a constraint, and one to a deleted record', async () => {
+test('Foreign keys: lazy relations, relations without a constraint and references to soft-deleted records are checked', async () => {
   expect((await post('lazy', { text: 'a' })).json()).toEqual({
     id: 1,
     text: 'a',
@@ -163,7 +162,7 @@ test('Foreign keys: a lazy relation, one without a constraint, and one to a dele
   }
 })
 
-test('Hidden fields, Users: single-table inheritance: passwords of a child are passwords, and a parent does not show what a child has', async () => {
+test('Hidden fields, Users: single-table inheritance: the password of a child entity is hashed, and the parent does not show fields of the child', async () => {
   const made = await post('staff', { username: 'sue', password: 'plain', pin: '1234' })
   expect([made.status, made.json()]).toEqual([201, { id: 1, kind: 'Staff', username: 'sue', desk: 1, boss_id: null }])
   const [row] = await world.sql('SELECT "password", "pin" FROM "person" WHERE "id" = 1')
@@ -186,19 +185,19 @@ test('Hidden fields, Users: single-table inheritance: passwords of a child are p
   expect((await put('staff/2', { username: 'x' })).status).toBe(404)
 })
 
-test.each(['', '.', '..'])('a key that no path can name is refused: %j', async (key) => {
+test.each(['', '.', '..'])('a key that cannot be part of a path is refused: %j', async (key) => {
   expect((await post('natural', { key, label: 'x', note: 'x' })).json()).toMatchObject({
     status: 400,
     errors: [{ field: 'key' }],
   })
 })
 
-test.each([0, -5])('a number that no path can name is refused: %i', async (id) => {
+test.each([0, -5])('a number that cannot be part of a path is refused: %i', async (id) => {
   expect((await post('numbered', { id })).status).toBe(400)
 })
 
 test.each(['a/b', '%2F', 'é ü', 'a?b#c', '...', '%2e'])(
-  'a key of any other text is found where Location says: %j',
+  'any other text can be a key, and Location leads to its record: %j',
   async (key) => {
     const made = await post('natural', { key, label: 'x', note: 'x' })
     expect([made.status, made.json()]).toEqual([201, { id: key, key, label: 'x', note: 'x' }])
@@ -210,14 +209,14 @@ test.each(['a/b', '%2F', 'é ü', 'a?b#c', '...', '%2e'])(
   },
 )
 
-test('Required fields: a class default of null is none', async () => {
+test('Required fields: a class default of null is not a default', async () => {
   expect((await post('natural', { key: 'k', label: 'x' })).json()).toMatchObject({
     errors: [{ field: 'note', message: 'is required' }],
   })
 })
 
-test('Sending back what was read: a stored value that today would be refused can be sent back', async () => {
-  // SQLite does not mind the length.
+test('Sending back what was read: a stored value that is now invalid can be sent back', async () => {
+  // SQLite does not check the length.
   if (isPostgres) await world.sql('ALTER TABLE "natural" ALTER COLUMN "label" TYPE varchar(50)')
   if (isMariadb) await world.sql('ALTER TABLE "natural" MODIFY "label" varchar(50) NOT NULL')
   await world.sql(`INSERT INTO "natural" ("key", "label", "note") VALUES ('old', 'longer than five', 'x')`)
@@ -238,13 +237,13 @@ const triggers = isPostgres
       ]
     : [`CREATE TRIGGER "no" BEFORE DELETE ON "natural" WHEN OLD."key" = 'old' BEGIN SELECT RAISE(ABORT, 'canary'); END`]
 
-test('a trigger that refuses is a refusal, whose words stay inside', async () => {
+test('an error of a trigger is a refusal that does not show the message of the trigger', async () => {
   for (const sql of triggers) await world.sql(sql)
   const reply = await send(world.url, 'DELETE /api/natural/old/')
   expect([reply.status, reply.text]).toEqual([409, expect.not.stringContaining('canary')])
 })
 
-test('a foreign key to another column than the key, which cannot change under it', async () => {
+test('a foreign key can refer to another column than the key, which cannot be changed while it is used', async () => {
   await post('zone', { code: 'A' })
   expect((await post('place', { zone_id: 'A' })).json()).toEqual({ id: 1, zone_id: 'A' })
   expect((await post('place', { zone_id: 'B' })).json()).toMatchObject({ errors: [{ field: 'zone_id' }] })
@@ -256,7 +255,7 @@ test('a foreign key to another column than the key, which cannot change under it
   ])
 })
 
-test('limits: nine joins are one too many', async () => {
+test('limits: a ninth join is refused', async () => {
   const paths = ['up', 'loose', 'gone', 'up__up', 'up__loose', 'up__gone', 'loose__up', 'loose__loose']
   const filters = paths.map((path) => `${path}__id=1`).join('&')
   expect((await get(`lazy/?${filters}`)).status).toBe(200)
@@ -264,12 +263,12 @@ test('limits: nine joins are one too many', async () => {
   expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('more tables than the 8 allowed')])
 })
 
-test('Resource called as a standard decorator', async () => {
+test('@Resource can be called as a standard decorator', async () => {
   expect((await post('standard', { text: 'x' })).json()).toEqual({ id: 1, text: 'x' })
 })
 
-test('Order of checks: a CHECK of the database names its fields, unless one is hidden', async () => {
-  // TypeORM makes no CHECK on MariaDB.
+test('Order of checks: a violated CHECK names its fields, unless one of them is hidden', async () => {
+  // TypeORM creates no CHECK constraints on MariaDB.
   if (isMariadb) {
     await world.sql('ALTER TABLE "rated" ADD CONSTRAINT "rated" CHECK (stars BETWEEN 1 AND 5)')
     await world.sql('ALTER TABLE "rated" ADD CONSTRAINT "sealed" CHECK (seal <> 0)')
@@ -287,7 +286,7 @@ test('Order of checks: a CHECK of the database names its fields, unless one is h
   expect(hidden).not.toHaveProperty('errors')
 })
 
-test('Error documents: foreign keys that the database watches are reported beside those that it does not', async () => {
+test('Error documents: invalid foreign keys are reported together, with and without a constraint', async () => {
   const { errors } = (await post('lazy', { text: 'x', up_id: 98, loose_id: 99 })).json() as {
     errors: { field: string }[]
   }

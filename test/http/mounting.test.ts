@@ -3,18 +3,13 @@ import Koa from 'koa'
 import mount from 'koa-mount'
 import { mountResources } from 'typeorm-resources'
 import { send } from '../client'
+import { permitAll } from '../support/access'
+import { worldPerTest } from '../support/world-per-test'
 import { entities } from '../world/entities'
-import { openWorld, seedWorld, type World, type WorldOptions } from '../world/world'
+import { seedWorld, type World, type WorldOptions } from '../world/world'
 
-const open: World[] = []
-const openFor = async (options: WorldOptions): Promise<World> => {
-  const world = await openWorld({ entities, seed: seedWorld, ...options })
-  open.push(world)
-  return world
-}
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((world) => world.close()))
-})
+const openForTest = worldPerTest()
+const openFor = (options: WorldOptions): Promise<World> => openForTest({ entities, seed: seedWorld, ...options })
 
 test.each(['/api/v1', '/api/v1/', '/', ''])('prefix %j', async (prefix) => {
   const { url, mounted } = await openFor({ mount: { prefix } })
@@ -24,7 +19,7 @@ test.each(['/api/v1', '/api/v1/', '/', ''])('prefix %j', async (prefix) => {
   expect(mounted.resources.find(({ name }) => name === 'language')?.path).toBe(`${path}/language/`)
 })
 
-test('under koa-mount, links and Location hold the whole path', async () => {
+test('under koa-mount, links and Location contain the whole path', async () => {
   const { url } = await openFor({
     mountOn: (app, dataSource) => {
       const inner = new Koa()
@@ -42,7 +37,7 @@ test('under koa-mount, links and Location hold the whole path', async () => {
   expect((await send(url, 'GET /api/note/')).status).toBe(404)
 })
 
-test('two mounts with different prefixes and rules on one app', async () => {
+test('one app can have two mounts with different prefixes and rules', async () => {
   const { url } = await openFor({
     mountOn: (app, dataSource) => {
       mountResources(app, dataSource, { prefix: '/one' })
@@ -55,7 +50,7 @@ test('two mounts with different prefixes and rules on one app', async () => {
   expect((await send(url, 'GET /three/note/')).status).toBe(404)
 })
 
-test("the application's own routes before and behind ours", async () => {
+test('the application can have routes before and after the mount', async () => {
   const router = new Router()
   router.get('/api/note/statistics', (context) => {
     context.body = 'before'
@@ -65,17 +60,17 @@ test("the application's own routes before and behind ours", async () => {
       app.use(router.routes())
       const mounted = mountResources(app, dataSource)
       app.use((context) => {
-        context.body = `behind ${context.path} ${JSON.stringify([context['params'], context['captures']])}`
+        context.body = `after ${context.path} ${JSON.stringify([context['params'], context['captures']])}`
       })
       return mounted
     },
   })
   expect((await send(url, 'GET /api/note/statistics')).text).toBe('before')
   expect((await send(url, 'GET /api/note/1/')).json()).toMatchObject({ id: 1 })
-  expect((await send(url, 'GET /api/other/')).text).toBe('behind /api/other/ [null,null]')
+  expect((await send(url, 'GET /api/other/')).text).toBe('after /api/other/ [null,null]')
 })
 
-test('the description says name, path, fields and rule of each resource, and nothing hidden', async () => {
+test('the mount reports name, path, fields and rule of each resource, and no hidden fields', async () => {
   const { mounted } = await openFor({})
   expect(mounted.resources.map(({ name, path, rule, owner }) => [name, path, rule, owner])).toEqual([
     ['user', '/api/user/', 'admin', undefined],
@@ -89,14 +84,14 @@ test('the description says name, path, fields and rule of each resource, and not
   expect(JSON.stringify(mounted)).not.toMatch(/password|email|secret/)
 })
 
-test('Rule of a resource: defaultAuth holds for resources without their own rule', async () => {
-  const { url } = await openFor({ mount: { defaultAuth: () => ({ id: null }) } })
+test('Rule of a resource: defaultAuth applies to resources without a rule of their own', async () => {
+  const { url } = await openFor({ mount: { defaultAuth: permitAll } })
   const body = { code: 'deu', name: 'German' }
   expect((await send(url, 'POST /api/language/', { body })).status).toBe(201)
   expect((await send(url, 'GET /api/user/')).status).toBe(401)
 })
 
-test('a resource registered without a decorator', async () => {
+test('a resource can be registered without a decorator', async () => {
   const { url } = await openFor({
     mountOn: (app, dataSource) =>
       mountResources(app, dataSource, {
@@ -109,12 +104,12 @@ test('a resource registered without a decorator', async () => {
   expect((await send(url, 'GET /more/note/?vault__code=x')).status).toBe(400)
 })
 
-test('limit: a smaller greatest page makes the default page smaller', async () => {
+test('limit: the default page size is at most the maximum page size', async () => {
   const { url } = await openFor({ mount: { limit: { max: 4 } } })
   expect((await send(url, 'GET /api/note/')).json()).toMatchObject({ objects: { length: 4 } })
 })
 
-test('a resource name is looked up as it is, whatever objects inherit', async () => {
+test('resource names are not looked up in Object.prototype', async () => {
   const { url } = await openFor({ mount: { resources: [] } })
   for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty']) {
     expect((await send(url, `GET /api/${name}/`)).status).toBe(404)

@@ -1,11 +1,12 @@
 import { Column, Entity, JoinTable, ManyToMany, PrimaryColumn, PrimaryGeneratedColumn, type Relation } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAll } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
-const open = { auth: () => anonymous }
+const open = { auth: permitAll }
 
-/** Its columns have names that must be quoted. */
+/** Has column names that must be quoted. */
 @Entity('Full names')
 @Resource({ ...open, name: 'person' })
 class Person {
@@ -58,12 +59,12 @@ const { post, ids } = apiOf(() => world.url)
 test.each([
   ['name', { name: 'Ann Ash', nick: 'other' }],
   ['nick', { name: 'Other', nick: 'ann' }],
-])('a conflict names the field, whatever its column is called: %s', async (field, person) => {
+])('a conflict names the field, whatever the name of its column is: %s', async (field, person) => {
   const reply = await post('person', person)
   expect([reply.status, reply.json()]).toMatchObject([409, { errors: [{ field }] }])
 })
 
-test('a relation to many can start at a key of several columns, on the side of its junction table', async () => {
+test('a to-many relation can begin at a key of several columns, from the side of its junction table', async () => {
   expect(await ids('place?labels__text=old')).toEqual(['Elm,2'])
   expect(await ids('place?labels__text=new')).toEqual([])
 })

@@ -1,10 +1,9 @@
 import { BeforeUpdate, Column, Entity, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn, VersionColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
-
-const everybody = (): { id: number } => ({ id: 1 })
 
 /** Converts null to undefined. */
 const lower = { to: (value: string | null) => value?.toLowerCase(), from: (value: unknown) => value }
@@ -13,19 +12,19 @@ const trimmed = { to: (value: string) => value.trim(), from: (value: unknown) =>
 const optional = { to: (value: unknown) => value ?? undefined, from: (value: unknown) => value }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Team {
   @PrimaryColumn({ type: 'varchar', length: 20, transformer: lower }) code!: string
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Crew {
   @PrimaryColumn({ type: 'varchar', length: 20, transformer: trimmed }) code!: string
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Job {
   @PrimaryGeneratedColumn() id!: number
   @Column({ default: 'x' }) title!: string
@@ -37,15 +36,15 @@ class Job {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Site {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', nullable: true, transformer: trimmed }) place!: string | null
 }
 
-/** Listeners and a version: its writes go through the entity. */
+/** Has listeners and a version, so that it is written as an entity. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Watched {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', nullable: true, transformer: lower }) note!: string | null
@@ -85,7 +84,7 @@ test.each([
   expect((await get(`job/${id}`)).json()).toMatchObject(body)
 })
 
-test('POST stores null, and the default where the field is left out', async () => {
+test('POST stores null, and the default of a field that is left out', async () => {
   expect((await post('job', { note: null, level: null, team_id: null, crew_id: null })).json()).toMatchObject({
     note: null,
     level: null,
@@ -95,13 +94,13 @@ test('POST stores null, and the default where the field is left out', async () =
   expect((await post('job', {})).json()).toMatchObject({ note: null, level: 'low', extra: null })
 })
 
-test('PUT stores null, and so does a listener, where listeners are called', async () => {
+test('PUT and a listener can store null on an entity with listeners', async () => {
   const { id } = (await post('watched', { note: 'a', draft: 'b' })).json() as { id: number }
   expect((await put(`watched/${id}`, { note: null })).json()).toMatchObject({ note: null, draft: null, version: 2 })
   expect((await get(`watched/${id}`)).json()).toMatchObject({ note: null, draft: null })
 })
 
-test('null that a transformer throws for is 400', async () => {
+test('null is refused with 400 if the transformer throws for it', async () => {
   const refused = { status: 400, errors: [expect.objectContaining({ field: 'place' })] }
   expect((await post('site', { place: null })).json()).toMatchObject(refused)
   const { id } = (await post('site', { place: 'here' })).json() as { id: number }

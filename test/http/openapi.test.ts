@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import Ajv2020 from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
 import { Column, Entity, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { entities, User } from '../../sample/entities'
 import { type Reply, type SendOptions, send } from '../client'
+import { permitAll } from '../support/access'
 import { seedSample } from '../world/sample'
 import { openWorld, type World } from '../world/world'
 
@@ -13,14 +14,14 @@ class Inner {
   @Column({ default: 'initial-note' }) note!: string
 }
 
-/** The parts of an OpenAPI document that are looked at. */
+/** The parts of an OpenAPI document that the tests read. */
 interface Document {
   readonly openapi: string
   readonly servers: readonly { readonly url: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
-    readonly responses: Readonly<Record<string, Answer>>
+    readonly responses: Readonly<Record<string, ResponseObject>>
   }
 }
 
@@ -32,7 +33,7 @@ interface Schema {
 interface Operation {
   readonly operationId: string
   readonly parameters: readonly Parameter[]
-  readonly responses: Readonly<Record<string, Answer>>
+  readonly responses: Readonly<Record<string, ResponseObject>>
   readonly security: readonly object[]
 }
 
@@ -42,7 +43,7 @@ interface Parameter {
   readonly schema: Readonly<Record<string, unknown>>
 }
 
-interface Answer {
+interface ResponseObject {
   readonly $ref?: string
   readonly content?: Readonly<Record<string, { readonly schema: object }>>
   readonly headers?: Readonly<Record<string, unknown>>
@@ -62,8 +63,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** Asks, and checks the answer against what the document says of it. */
-async function ask(operationId: string, path: string, options: SendOptions = {}): Promise<Reply> {
+/** Sends the request of an operation, and checks the response against the document. */
+async function sendChecked(operationId: string, path: string, options: SendOptions = {}): Promise<Reply> {
   const [method = '', operation] = find(operationId)
   const reply = await send(world.url, `${method.toUpperCase()} ${document.servers[0]?.url}${path}`, options)
   const answer = operation?.responses[String(reply.status)]
@@ -86,7 +87,7 @@ async function ask(operationId: string, path: string, options: SendOptions = {})
   return reply
 }
 
-/** Where the document has an answer. */
+/** The path of a response's schema in the document. */
 function pointer(operationId: string, method: string, status: number, $ref: string | undefined): readonly string[] {
   if ($ref !== undefined) return $ref.slice(2).split('/')
   const path = Object.entries(document.paths).find(([, item]) => item[method]?.operationId === operationId)?.[0] ?? ''
@@ -107,12 +108,12 @@ function find(operationId: string): readonly [string, Operation | undefined] {
 const names = ['language', 'country', 'city', 'user', 'visit']
 const readers: Readonly<Record<string, SendOptions>> = { user: { as: 'ann' }, visit: { as: 'bob' } }
 
-test('every resource is in it, and nothing else', () => {
+test('the document contains all resources, and nothing else', () => {
   expect(document.openapi).toBe('3.1.0')
   expect(Object.keys(document.paths)).toEqual(names.flatMap((name) => [`/${name}`, `/${name}/{id}`]))
 })
 
-test('what can only be read has no writes', () => {
+test('a read-only resource has no writing operations', () => {
   expect(Object.keys(document.paths['/language'] ?? {})).toEqual(['get'])
   expect(Object.keys(document.components.schemas).filter((name) => name.startsWith('language'))).toEqual([
     'language',
@@ -120,7 +121,7 @@ test('what can only be read has no writes', () => {
   ])
 })
 
-test('excluded fields are in what is written, and there alone', () => {
+test('excluded fields are only in the schemas of request bodies', () => {
   const { schemas } = document.components
   for (const name of ['password', 'email']) {
     expect(schemas['user.create']?.properties[name]).toMatchObject({ writeOnly: true })
@@ -140,8 +141,8 @@ class Sealed {
   @Column(() => Inner) inner!: Inner
 }
 
-test('what a hidden field begins with is told nowhere', async () => {
-  const sealed = await openWorld({ entities: [Sealed], mount: { defaultAuth: () => anonymous } })
+test('the document does not contain the default of a hidden field', async () => {
+  const sealed = await openWorld({ entities: [Sealed], mount: { defaultAuth: permitAll } })
   const { text, json } = await send(sealed.url, 'GET /api/openapi.json')
   await sealed.close()
   expect(text).not.toMatch(/initial-secret|initial-note/)
@@ -173,7 +174,7 @@ describe('bodies', () => {
   let validate: Ajv2020
   let schemas: Document['components']['schemas']
   beforeAll(async () => {
-    crates = await openWorld({ entities: [Crate], mount: { defaultAuth: () => anonymous } })
+    crates = await openWorld({ entities: [Crate], mount: { defaultAuth: permitAll } })
     const described = (await send(crates.url, 'GET /api/openapi.json')).json() as Document
     schemas = described.components.schemas
     validate = new Ajv2020({ strict: false }).addSchema({ ...described, $id: 'crates' })
@@ -188,24 +189,24 @@ describe('bodies', () => {
     [{ ...full, place: 4, marks: [''] }, false],
     [{ ...full, place: 5, marks: ['red,blue'] }, false],
   ]
-  test.each(bodies)('%j is one of the document where it is one of the service', async (body, isOne) => {
+  test.each(bodies)('%j is valid by the schema if and only if the service accepts it', async (body, isOne) => {
     const { status } = await send(crates.url, 'POST /api/crate/', { body })
     expect(status).toBe(isOne ? 201 : 400)
     expect(validate.validate({ $ref: 'crates#/components/schemas/crate.create' }, body)).toBe(isOne)
   })
 
-  test('what is hidden and cannot be changed is in no change', () => {
+  test('a hidden field that cannot be updated is not in the schema of updates', () => {
     expect(schemas['crate.create']?.properties).toMatchObject({ once: { writeOnly: true } })
     expect(schemas['crate.update']?.properties).not.toHaveProperty('once')
   })
 
-  test('a value that is another for each record is no default', () => {
+  test('a default that differs for each record is not in the document', () => {
     expect(schemas['crate.create']?.properties).toMatchObject({
       seal: expect.not.objectContaining({ default: expect.anything() }),
     })
   })
 
-  test('the example of a key of several values is one', async () => {
+  test('the example of a key of several columns is valid', async () => {
     const id = schemas['crate']?.properties['id'] as { readonly examples: readonly string[] }
     const [example] = id.examples
     expect((await send(crates.url, `GET /api/crate/?id=${example}`)).status).toBe(200)
@@ -213,7 +214,7 @@ describe('bodies', () => {
 })
 
 @Entity()
-@Resource({ auth: () => anonymous, rename: { pen: 'writer' } })
+@Resource({ auth: permitAll, rename: { pen: 'writer' } })
 class Letter {
   @PrimaryGeneratedColumn() id!: number
   @Column() pen!: string
@@ -227,7 +228,7 @@ class Diary {
   @ManyToOne(() => User) keeper!: User
 }
 
-test('a foreign key whose short name is that of a field is joined by its whole one; a hidden owner is in no body', async () => {
+test('a foreign key whose relation has the name of another field is joined by the name of its column; a hidden owner is in no body', async () => {
   const letters = await openWorld({ entities: [...entities, Letter, Diary] })
   const { text, json } = await send(letters.url, 'GET /api/openapi.json')
   const { parameters = [] } = (json() as Document).paths['/letter']?.['get'] ?? {}
@@ -238,7 +239,7 @@ test('a foreign key whose short name is that of a field is joined by its whole o
   expect(text).not.toMatch(/keeper/)
 })
 
-test('what must be given, what cannot be, and what is left out', () => {
+test('required, read-only and optional fields are described', () => {
   const { schemas } = document.components
   const required = (name: string): unknown => schemas[name]?.required?.toSorted()
   expect(required('city.create')).toEqual(['country_id', 'latitude', 'longitude', 'name', 'population'])
@@ -253,7 +254,7 @@ test('what must be given, what cannot be, and what is left out', () => {
   expect(schemas['country']?.properties).toMatchObject({ capital: { type: ['string', 'null'], maxLength: 60 } })
 })
 
-test('the order, the page and its bounds', () => {
+test('the parameters for ordering, pages and their limits are described', () => {
   const { parameters = [] } = find('country.list')[1] ?? {}
   const schemaOf = (name: string): unknown => parameters.find((one) => one.name === name)?.schema
   expect(schemaOf('ordering')).toMatchObject({
@@ -275,13 +276,13 @@ test('the order, the page and its bounds', () => {
   expect(visits).not.toContain('user__email')
 })
 
-test('who may ask', () => {
+test('the access rules are described', () => {
   expect(find('city.list')[1]?.security).toEqual([])
   expect(find('city.create')[1]?.security).toEqual([{ basic: [] }])
   expect(find('visit.list')[1]?.security).toEqual([{ basic: [] }])
 })
 
-/** A value that a parameter's own schema takes. */
+/** A value that is valid by the schema of a parameter. */
 function valueFor({ schema }: Parameter): string {
   const { type, enum: members, items, minimum, examples, pattern, format, anyOf } = schema
   if (Array.isArray(anyOf)) return valueFor({ name: '', in: '', schema: anyOf[0] as Parameter['schema'] })
@@ -294,28 +295,28 @@ function valueFor({ schema }: Parameter): string {
   return 'a'
 }
 
-test.each(names)('a list of %s takes every parameter that it has', async (name) => {
+test.each(names)('a list of %s accepts each of its described parameters', async (name) => {
   const { parameters = [] } = find(`${name}.list`)[1] ?? {}
   expect(parameters.length).toBeGreaterThan(20)
   for (const parameter of parameters) {
     const value = parameter.name === 'after' ? '' : valueFor(parameter)
     const path = `/${name}?${parameter.name}=${encodeURIComponent(value)}`
-    const reply = await ask(`${name}.list`, path, readers[name])
+    const reply = await sendChecked(`${name}.list`, path, readers[name])
     expect({ path, status: reply.status, text: reply.text }).toMatchObject({ path, status: 200 })
   }
 })
 
-test.each(names)('%s is read as described', async (name) => {
+test.each(names)('a record of %s matches its schema', async (name) => {
   const reader = readers[name] ?? {}
-  const { headers } = await ask(`${name}.read`, `/${name}/1`, reader)
-  await ask(`${name}.read`, `/${name}/1`, { ...reader, headers: { 'If-None-Match': String(headers['etag']) } })
-  await ask(`${name}.read`, `/${name}/1`, { ...reader, headers: { 'If-Match': '"other"' } })
-  await ask(`${name}.read`, `/${name}/99`, reader)
-  await ask(`${name}.list`, `/${name}?nope=1`, reader)
-  if (reader.as !== undefined) await ask(`${name}.list`, `/${name}`)
+  const { headers } = await sendChecked(`${name}.read`, `/${name}/1`, reader)
+  await sendChecked(`${name}.read`, `/${name}/1`, { ...reader, headers: { 'If-None-Match': String(headers['etag']) } })
+  await sendChecked(`${name}.read`, `/${name}/1`, { ...reader, headers: { 'If-Match': '"other"' } })
+  await sendChecked(`${name}.read`, `/${name}/99`, reader)
+  await sendChecked(`${name}.list`, `/${name}?nope=1`, reader)
+  if (reader.as !== undefined) await sendChecked(`${name}.list`, `/${name}`)
 })
 
-/** A record to create, and a change of one, as the document has them. */
+/** For each resource a record to create, a change, and invalid values, all by the document. */
 const writes: readonly { name: string; as: string; other: string; body: object; change: object; wrong: object }[] = [
   {
     name: 'country',
@@ -364,39 +365,39 @@ const fits = (schema: string, body: object): unknown => {
   return validate(body) ? 'fits' : validate.errors
 }
 
-test.each(writes)('$name is written as described', async ({ name, as, other, body, change, wrong }) => {
+test.each(writes)('writes of $name match the schemas', async ({ name, as, other, body, change, wrong }) => {
   expect(fits(`${name}.create`, body)).toBe('fits')
   expect(fits(`${name}.update`, change)).toBe('fits')
-  await ask(`${name}.create`, `/${name}`, { body })
-  await ask(`${name}.create`, `/${name}`, { as, body: {} })
-  await ask(`${name}.create`, `/${name}`, { as, body: { ...body, nope: 1 } })
+  await sendChecked(`${name}.create`, `/${name}`, { body })
+  await sendChecked(`${name}.create`, `/${name}`, { as, body: {} })
+  await sendChecked(`${name}.create`, `/${name}`, { as, body: { ...body, nope: 1 } })
   expect(fits(`${name}.create`, { ...body, nope: 1 })).not.toBe('fits')
-  await ask(`${name}.create`, `/${name}`, { as, body, headers: { Origin: 'https://evil.example' } })
-  await ask(`${name}.create`, `/${name}`, { as, body: 'a', headers: { 'Content-Type': 'text/csv' } })
-  await ask(`${name}.create`, `/${name}`, { as, body: { text: 'x'.repeat(1_100_000) } })
-  const created = await ask(`${name}.create`, `/${name}`, { as, body })
+  await sendChecked(`${name}.create`, `/${name}`, { as, body, headers: { Origin: 'https://evil.example' } })
+  await sendChecked(`${name}.create`, `/${name}`, { as, body: 'a', headers: { 'Content-Type': 'text/csv' } })
+  await sendChecked(`${name}.create`, `/${name}`, { as, body: { text: 'x'.repeat(1_100_000) } })
+  const created = await sendChecked(`${name}.create`, `/${name}`, { as, body })
   expect(created.status).toBe(201)
   const { id } = created.json() as { readonly id: number }
   const path = `/${name}/${id}`
-  // What a client has read it can send back (specification: Sending back what was read).
+  // A record that was read can be sent back (specification: Sending back what was read).
   expect(fits(`${name}.update`, created.json() as object)).toBe('fits')
   for (const operation of [`${name}.update`, `${name}.patch`]) {
-    expect((await ask(operation, path, { as, body: change })).status).toBe(200)
-    await ask(operation, path, { as, body: wrong })
-    await ask(operation, path, { body: change })
-    await ask(operation, path, { as: other, body: change })
-    await ask(operation, path, { as, body: change, headers: { 'If-Match': '"other"' } })
-    await ask(operation, `/${name}/99`, { as, body: change })
+    expect((await sendChecked(operation, path, { as, body: change })).status).toBe(200)
+    await sendChecked(operation, path, { as, body: wrong })
+    await sendChecked(operation, path, { body: change })
+    await sendChecked(operation, path, { as: other, body: change })
+    await sendChecked(operation, path, { as, body: change, headers: { 'If-Match': '"other"' } })
+    await sendChecked(operation, `/${name}/99`, { as, body: change })
   }
-  await ask(`${name}.delete`, path)
-  await ask(`${name}.delete`, path, { as: other })
-  await ask(`${name}.delete`, path, { as, headers: { 'If-Match': '"other"' } })
-  expect((await ask(`${name}.delete`, path, { as })).status).toBe(204)
-  await ask(`${name}.delete`, path, { as })
+  await sendChecked(`${name}.delete`, path)
+  await sendChecked(`${name}.delete`, path, { as: other })
+  await sendChecked(`${name}.delete`, path, { as, headers: { 'If-Match': '"other"' } })
+  expect((await sendChecked(`${name}.delete`, path, { as })).status).toBe(204)
+  await sendChecked(`${name}.delete`, path, { as })
 })
 
-test('a conflict is described', async () => {
+test('the response to a conflict is described', async () => {
   const twin = { code: 'PRT', name: 'Twin', region: 'x', subregion: 'x', area: 1, landlocked: true }
-  expect((await ask('country.create', '/country', { as: 'ann', body: twin })).status).toBe(409)
-  expect((await ask('country.delete', '/country/2', { as: 'ann' })).status).toBe(409)
+  expect((await sendChecked('country.create', '/country', { as: 'ann', body: twin })).status).toBe(409)
+  expect((await sendChecked('country.delete', '/country/2', { as: 'ann' })).status).toBe(409)
 })

@@ -1,22 +1,16 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import Koa from 'koa'
 import { Column, type DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { type MountOptions, mountResources, Resource } from 'typeorm-resources'
 import { send } from '../client'
+import { listen } from '../support/listen'
+import { worldPerTest } from '../support/world-per-test'
 import { createDataSource, isPostgres, isSqlite, recorder } from '../world/leg'
-import { openDataSource, openWorld, type World } from '../world/world'
+import { openDataSource, type World } from '../world/world'
 
-let world: World | undefined
-afterEach(async () => {
-  await world?.close()
-  world = undefined
-})
-const open = async (mount: MountOptions): Promise<World> => {
-  world = await openWorld({ mount })
-  return world
-}
+const openForTest = worldPerTest()
+const open = (mount: MountOptions): Promise<World> => openForTest({ mount })
 
 @Entity()
 @Resource()
@@ -25,28 +19,28 @@ class Thing {
   @Column() name!: string
 }
 
-/** A limit, a request within it, one beyond, and what that is told. */
+/** A limit, a query string within it, one that exceeds it, and a part of the error message. */
 const limits: readonly (readonly [MountOptions, string, string, string])[] = [
   [{ limits: { parameters: 2 } }, 'score=1&limit=1', 'score=1&limit=1&page=1', 'at most 2 parameters'],
-  [{ limits: { parameterName: 5 } }, 'score=1', 'published=1', 'name may have 5 characters, one has 9'],
-  [{ limits: { parameterValue: 5 } }, 'title=abcde', 'title=abcdef', 'title may have 5 characters, it has 6'],
+  [{ limits: { parameterName: 5 } }, 'score=1', 'published=1', 'name may have at most 5 characters, one has 9'],
+  [{ limits: { parameterValue: 5 } }, 'title=abcde', 'title=abcdef', 'title may have at most 5 characters, it has 6'],
   [{ limits: { filters: 1 } }, 'score=1&limit=1', 'score=1&title=x', 'at most 1 filters'],
-  [{ limits: { members: 2 } }, 'score__in=1,2', 'score__in=1,2,3', 'may have 2 members, this has 3'],
+  [{ limits: { members: 2 } }, 'score__in=1,2', 'score__in=1,2,3', 'may have at most 2 members, this has 3'],
   [{ limits: { pattern: 3 } }, 'title__like=a%25', 'title__like=abc%25', 'pattern of at most 3 characters, this has 4'],
   [{ limits: { allPatterns: 3 } }, 'title__like=a%25', 'title__like=a%25&body__ilike=b%25', 'one pattern too many'],
   [{ limits: { joinDepth: 1 } }, 'parent__score=1', 'parent__parent__score=1', 'at most 1 are allowed'],
   [{ limits: { joins: 1 } }, 'parent__score=1', 'parent__score=1&author__username=x', 'more tables than the 1 allowed'],
-  [{ limits: { depth: 1000 } }, 'limit=10&page=100', 'limit=10&page=101', 'pages reach 1000 records deep'],
+  [{ limits: { depth: 1000 } }, 'limit=10&page=100', 'limit=10&page=101', 'pages end at record 1000'],
   [{ limit: { max: 10 } }, 'limit=10', 'limit=11', 'from 1 to 10'],
 ]
-test.each(limits)('the limit %j', async (mount, within, beyond, told) => {
+test.each(limits)('a query string that exceeds the limit %j is refused', async (mount, within, beyond, message) => {
   const { url } = await open(mount)
   expect((await send(url, `GET /api/note/?${within}`)).status).toBe(200)
   const reply = await send(url, `GET /api/note/?${beyond}`)
-  expect([reply.status, reply.json()]).toMatchObject([400, { detail: expect.stringContaining(told) }])
+  expect([reply.status, reply.json()]).toMatchObject([400, { detail: expect.stringContaining(message) }])
 })
 
-test('the limit of a body', async () => {
+test('a body that exceeds the limit is refused', async () => {
   const { url } = await open({ limits: { body: 40 } })
   const post = (title: string) => send(url, 'POST /api/note/', { as: 'bob', body: { title, author_id: 2 } })
   expect((await post('x')).status).toBe(201)
@@ -54,7 +48,7 @@ test('the limit of a body', async () => {
   expect([reply.status, reply.json()]).toMatchObject([413, { detail: 'a body may have at most 40 bytes' }])
 })
 
-test('health: 200 or 503, no data, one statement at a time', async () => {
+test('health responds with 200 or 503, without data, and takes one statement', async () => {
   const { url, dataSource, statements } = await open({ health: true })
   statements()
   for (const line of ['GET /api/health/', 'GET /api/health', 'HEAD /api/health/']) {
@@ -72,7 +66,7 @@ test('health: 200 or 503, no data, one statement at a time', async () => {
   expect((await send(url, 'GET /api/note/')).status).toBe(404 - 204)
 })
 
-test('a mount before the data source is initialized answers 503 until it is', async () => {
+test('a mount responds with 503 until its data source is initialized', async () => {
   const dataSource: DataSource = await createDataSource({ entities: [Thing], synchronize: true })
   const app = new Koa()
   const mounted = mountResources(app, dataSource)
@@ -80,8 +74,7 @@ test('a mount before the data source is initialized answers 503 until it is', as
     context.body = 'the next'
   })
   const server = createServer(app.callback())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = await listen(server)
   expect(mounted.resources).toEqual([])
   for (const line of ['GET /api/thing/', 'PUT /api/thing/1/', 'GET /api/whatever/']) {
     const { status, headers } = await send(url, line)
@@ -96,7 +89,7 @@ test('a mount before the data source is initialized answers 503 until it is', as
   await dataSource.destroy()
 })
 
-test('who listens to the channels learns of requests, statements, refusals and faults, and of no value', async () => {
+test('the diagnostics channels publish requests, statements, refusals and faults, without any values', async () => {
   const { url, sql } = await open({})
   const events: [string, unknown][] = []
   const listen = (message: unknown, name: string | symbol): void => {
@@ -133,35 +126,34 @@ test('who listens to the channels learns of requests, statements, refusals and f
   expect(JSON.stringify(events)).not.toMatch(/alpha|canary|bob/)
 })
 
-test('Server-Timing, where it is asked for', async () => {
+test('responses have a Server-Timing header if the option is set', async () => {
   const pattern = /^db;dur=\d+\.\d;desc="1 SQL", total;dur=\d+\.\d$/
   expect((await send((await open({ serverTiming: true })).url, 'GET /api/note/')).headers['server-timing']).toMatch(
     pattern,
   )
-  await world?.close()
   expect((await send((await open({})).url, 'GET /api/note/')).headers['server-timing']).toBeUndefined()
 })
 
-/** What the data source's logger is told at a mount. */
+/** The lines that a mount logs with the logger of the data source. */
 async function warnings(prepare: (dataSource: DataSource) => Promise<unknown>): Promise<readonly string[]> {
   const dataSource = await openDataSource([Thing])
   await prepare(dataSource)
-  const told: string[] = []
+  const logged: string[] = []
   const logger = {
     ...recorder(() => {}),
-    log: (level: string, message: string) => void told.push(`${level} ${message}`),
+    log: (level: string, message: string) => void logged.push(`${level} ${message}`),
   }
   Object.assign(dataSource, { logger })
   mountResources(new Koa(), dataSource)
   await new Promise((resolve) => setTimeout(resolve, 100))
   await dataSource.destroy()
-  return told
+  return logged
 }
 
-test('dangerous settings are warned of, once', async () => {
+test('a mount logs a warning for each dangerous setting', async () => {
   const { NODE_ENV } = process.env
   process.env['NODE_ENV'] = 'production'
-  const told = await warnings(async (dataSource) => {
+  const logged = await warnings(async (dataSource) => {
     Object.assign(dataSource.options, { extra: { ...dataSource.options.extra, query_timeout: 1000 } })
     if (isSqlite) await dataSource.query('PRAGMA foreign_keys = OFF')
   })
@@ -173,17 +165,17 @@ test('dangerous settings are warned of, once', async () => {
       : []),
     ...(isSqlite ? ['warn typeorm-resources: foreign_keys is off'] : []),
   ]
-  expect(told).toEqual(expected.map((text) => expect.stringContaining(text)))
+  expect(logged).toEqual(expected.map((text) => expect.stringContaining(text)))
 })
 
-test('settings that are right are not warned of', async () => {
-  const told = await warnings(async (dataSource) => {
+test('a mount logs no warning for safe settings', async () => {
+  const logged = await warnings(async (dataSource) => {
     if (!isPostgres) return
-    // As the server would have it for this role: it is the database that is asked, not the options.
+    // Set through the connection, since the mount reads the setting from the database, and not from the options.
     const { options } = dataSource.options.extra
     Object.assign(dataSource.options, { extra: { options: `${options} -c statement_timeout=10000` } })
     await dataSource.destroy()
     await dataSource.initialize()
   })
-  expect(told).toEqual([])
+  expect(logged).toEqual([])
 })

@@ -1,14 +1,14 @@
 import { AfterLoad, Column, Entity, JoinTable, ManyToMany, ManyToOne, PrimaryColumn, type Relation } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAll } from '../support/access'
+import { idsOf, readPage, readPages } from '../support/pages'
 import { openWorld, type World } from '../world/world'
 
-/** Orderings by fields of related records, and where nulls stand. */
-
-const auth = () => anonymous
+/** Ordering by fields of related records, and the position of nulls. */
 
 @Entity()
-@Resource({ auth, exclude: ['salary'] })
+@Resource({ auth: permitAll, exclude: ['salary'] })
 class Person {
   @PrimaryColumn() id!: number
   @Column({ type: 'varchar', length: 20, nullable: true }) name!: string | null
@@ -17,14 +17,14 @@ class Person {
 }
 
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Tag {
   @PrimaryColumn() id!: number
 }
 
-/** What it shows is not what is stored. */
+/** Shows another value than it stores. */
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Place {
   @PrimaryColumn() id!: number
   @Column({ length: 20 }) code!: string
@@ -41,7 +41,7 @@ class Vault {
 }
 
 @Entity()
-@Resource({ auth })
+@Resource({ auth: permitAll })
 class Task {
   @PrimaryColumn() id!: number
   @Column({ type: 'int', nullable: true }) due!: number | null
@@ -75,7 +75,10 @@ beforeAll(async () => {
 afterAll(() => world.close())
 const { get, ids } = apiOf(() => world.url)
 
-/** Of `assignee`: 1 bea, 2 nobody, 3 none, 4 ann, and again from 5. Of `due`: 1, 0, null, 0, 1, null, 1, 0. */
+/**
+ * Orderings and the expected ids. The names of `assignee` are: bea, null, no assignee, ann, and the same again. The days of `due` are: 1,
+ * 0, null, 0, 1, null, 1, 0.
+ */
 const orderings: readonly (readonly [ordering: string, expected: readonly number[]])[] = [
   ['assignee__name', [2, 3, 6, 7, 4, 8, 1, 5]],
   ['-assignee__name', [1, 5, 4, 8, 2, 3, 6, 7]],
@@ -93,33 +96,22 @@ const orderings: readonly (readonly [ordering: string, expected: readonly number
   ['-due__nullslast', [1, 5, 7, 2, 4, 8, 3, 6]],
   ['-due__nullsfirst', [3, 6, 1, 5, 7, 2, 4, 8]],
   ['due__nullslast,-assignee__name__nullslast', [4, 8, 2, 1, 5, 7, 3, 6]],
-  // The first one counts.
+  // Only the first sort key of a field has an effect.
   ['due__nullslast,-due', [2, 4, 8, 1, 5, 7, 3, 6]],
   ['id__nullslast', [1, 2, 3, 4, 5, 6, 7, 8]],
 ]
 
 describe.each(orderings)('ordering=%s', (ordering, expected) => {
-  test('all', async () => {
+  test('a page with all records has this order', async () => {
     expect(await ids(`task/?ordering=${ordering}`)).toEqual(expected)
   })
 
-  test('by pages of a number, and by keyset there and back', async () => {
+  test('pages by number and by keyset have this order, forwards and backwards', async () => {
     for (const after of ['', '&after=']) {
-      const seen: number[] = []
-      let path = `/api/task/?ordering=${ordering}&limit=3${after}`
-      let previous = ''
-      while (path !== '') {
-        const { meta, objects } = (await send(world.url, `GET ${path}`)).json() as {
-          meta: { next: string; previous: string }
-          objects: { id: number }[]
-        }
-        seen.push(...objects.map(({ id }) => id))
-        path = meta.next
-        previous = meta.previous
-      }
-      expect(seen).toEqual(expected)
-      const before = (await send(world.url, `GET ${previous}`)).json() as { objects: { id: number }[] }
-      expect(before.objects.map(({ id }) => id)).toEqual(expected.slice(3, 6))
+      const pages = await readPages(world.url, `/api/task/?ordering=${ordering}&limit=3${after}`)
+      expect(idsOf(pages)).toEqual(expected)
+      const before = await readPage(world.url, pages.at(-1)?.meta.previous ?? '')
+      expect(idsOf([before])).toEqual(expected.slice(3, 6))
     }
   })
 })
@@ -130,7 +122,7 @@ test('a filter and an ordering by the same relation join it once', async () => {
   expect(world.statements().join().match(/JOIN/g)).toHaveLength(1)
 })
 
-test('a long related value does not stand in a token, and pages go on', async () => {
+test('a long related value is in no token, and paging continues', async () => {
   const { meta, objects } = (await get('task/?ordering=-parent__body&limit=1&after=')).json() as {
     meta: { next: string }
     objects: { id: number }[]
@@ -141,12 +133,12 @@ test('a long related value does not stand in a token, and pages go on', async ()
   ])
 })
 
-test('what a listener hides stands in no token', async () => {
+test('a value that a listener hides is in no token', async () => {
   const { meta } = (await get('task/?ordering=place__code&limit=2&after=')).json() as { meta: { next: string } }
   expect(meta.next).toBe('/api/task/?ordering=place__code&limit=2&page=2')
 })
 
-test('a token of one placement of nulls is none of another', async () => {
+test('a token for one position of nulls is invalid for another', async () => {
   const { meta } = (await get('task/?ordering=due&limit=2&after=')).json() as { meta: { next: string } }
   const other = await send(world.url, `GET ${meta.next.replace('ordering=due', 'ordering=due__nullslast')}`)
   expect(other.status).toBe(400)

@@ -4,49 +4,45 @@ import { type DataSource, type DataSourceOptions, Entity, PrimaryGeneratedColumn
 import { adminRule, hashPassword, type MountOptions, mountResources, userRule } from 'typeorm-resources'
 import { entities, User } from '../../sample/entities'
 import { type Reply, type SendOptions, send } from '../client'
+import { worldPerTest } from '../support/world-per-test'
 import { createDataSource } from '../world/leg'
 import { seedSample } from '../world/sample'
-import { openWorld, type World, type WorldOptions } from '../world/world'
+import type { WorldOptions } from '../world/world'
 
-/** What is read besides records: the list of resources, the description, and the pages for people. */
+/** The pages besides records: the list of resources, the OpenAPI document, and the explorer. */
 
 @Entity()
 class Plain {
   @PrimaryGeneratedColumn() id!: number
 }
 
-let world: World | undefined
-afterEach(async () => {
-  await world?.close()
-  world = undefined
-})
+const openForTest = worldPerTest()
 
 interface Site {
   readonly mount?: MountOptions
   readonly entities?: DataSourceOptions['entities']
 }
 
-/** Opens the sample's resources. @returns what asks them */
+/** Opens a site with the resources of the sample. @returns a function that sends requests to it */
 async function open(
   site: Site = {},
   others: WorldOptions = {},
 ): Promise<(line: string, options?: SendOptions) => Promise<Reply>> {
   const seed = site.entities === undefined ? { seed: seedSample } : {}
-  world = await openWorld({ entities, ...seed, ...site, ...others })
-  const { url } = world
+  const { url } = await openForTest({ entities, ...seed, ...site, ...others })
   return (line, options) => send(url, line, options)
 }
 
 const html = { headers: { Accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' } }
 
-test('at its path a mount lists its resources for a program, and is a page for a browser', async () => {
-  const ask = await open()
+test('the path of a mount responds with a list of resources, and to browsers with the explorer', async () => {
+  const request = await open()
   for (const [line, options] of [
     ['GET /api/', {}],
     ['GET /api', {}],
     ['GET /api/', { headers: { Accept: 'application/json' } }],
   ] as const) {
-    const reply = await ask(line, options)
+    const reply = await request(line, options)
     expect(reply).toMatchObject({ status: 200, headers: { vary: expect.stringContaining('Accept') } })
     expect(reply.json()).toMatchObject({
       openapi: '/api/openapi.json',
@@ -59,52 +55,54 @@ test('at its path a mount lists its resources for a program, and is a page for a
       ],
     })
   }
-  const page = await ask('GET /api/', html)
+  const page = await request('GET /api/', html)
   expect(page).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } })
   expect(page.text).toContain('src="/api/-/explorer.js"')
-  expect(await ask('HEAD /api/', html)).toMatchObject({ status: 200, text: '' })
+  expect(await request('HEAD /api/', html)).toMatchObject({ status: 200, text: '' })
 })
 
-test.each(['/api/', '/api/docs/'])('%s loads and asks nothing but its own origin', async (path) => {
-  const ask = await open()
-  const { headers, text } = await ask(`GET ${path}`, html)
+test.each(['/api/', '/api/docs/'])('%s loads files of its own origin only', async (path) => {
+  const request = await open()
+  const { headers, text } = await request(`GET ${path}`, html)
   expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self';/)
   expect(headers['x-content-type-options']).toBe('nosniff')
   const addresses = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address)
   expect(addresses.length).toBeGreaterThan(2)
   for (const address of addresses.filter((one) => one !== 'data:,')) {
     expect(address).toMatch(/^\/api\//)
-    const part = await ask(`GET ${address}`)
+    const part = await request(`GET ${address}`)
     expect([address, part.status, part.headers['content-type']]).toEqual([
       address,
       200,
       address.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
     ])
-    const again = await ask(`GET ${address}`, { headers: { 'If-None-Match': String(part.headers['etag']) } })
+    const again = await request(`GET ${address}`, { headers: { 'If-None-Match': String(part.headers['etag']) } })
     expect([again.status, again.text]).toEqual([304, ''])
   }
 })
 
-test('the description has a strong validator, and is not sent twice', async () => {
-  const ask = await open()
-  const first = await ask('GET /api/openapi.json')
+test('the OpenAPI document has a strong ETag, and is not sent again if it is unchanged', async () => {
+  const request = await open()
+  const first = await request('GET /api/openapi.json')
   expect(first).toMatchObject({
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8', etag: expect.stringMatching(/^"/) },
   })
-  const again = await ask('GET /api/openapi.json', { headers: { 'If-None-Match': String(first.headers['etag']) } })
+  const again = await request('GET /api/openapi.json', { headers: { 'If-None-Match': String(first.headers['etag']) } })
   expect([again.status, again.text]).toEqual([304, ''])
-  expect(await ask('HEAD /api/openapi.json')).toMatchObject({ status: 200, text: '' })
+  expect(await request('HEAD /api/openapi.json')).toMatchObject({ status: 200, text: '' })
 })
 
-test('what "info" says is in the description', async () => {
-  const ask = await open({ mount: { info: { title: 'Places', version: '2.1.0', description: undefined as never } } })
-  expect((await ask('GET /api/openapi.json')).json()).toMatchObject({
+test('the OpenAPI document contains the option "info"', async () => {
+  const request = await open({
+    mount: { info: { title: 'Places', version: '2.1.0', description: undefined as never } },
+  })
+  expect((await request('GET /api/openapi.json')).json()).toMatchObject({
     info: { title: 'Places', version: '2.1.0', description: expect.stringContaining('filtered') },
   })
 })
 
-/** What is closed is the next middleware's. */
+/** Options that disable pages, the disabled paths, which are passed to the next middleware, and the remaining ones. */
 const closed: readonly (readonly [MountOptions, readonly string[], readonly string[]])[] = [
   [
     { openapi: false },
@@ -113,43 +111,46 @@ const closed: readonly (readonly [MountOptions, readonly string[], readonly stri
   ],
   [{ explorer: false }, ['/api/docs/', '/api/-/explorer.js', '/api/-/session'], ['/api/', '/api/openapi.json']],
 ]
-test.each(closed)('%j leaves the others to the application', async (options, left, kept) => {
-  const ask = await open({ mount: options })
-  for (const path of left) expect([path, (await ask(`GET ${path}`, html)).text]).toEqual([path, 'Not Found'])
+test.each(closed)('with %j the application handles the disabled paths', async (options, left, kept) => {
+  const request = await open({ mount: options })
+  for (const path of left) expect([path, (await request(`GET ${path}`, html)).text]).toEqual([path, 'Not Found'])
   for (const path of kept) {
-    const { status, headers } = await ask(`GET ${path}`, html)
+    const { status, headers } = await request(`GET ${path}`, html)
     expect([path, status, headers['content-type']]).toEqual([path, 200, 'application/json; charset=utf-8'])
   }
 })
 
-test('with a rule, only whom it lets read learns the names of resources and fields', async () => {
-  const ask = await open({ mount: { openapi: userRule() } })
+test('with an access rule, only permitted users can read the names of resources and fields', async () => {
+  const request = await open({ mount: { openapi: userRule() } })
   for (const path of ['/api/', '/api/openapi.json']) {
-    const refused = await ask(`GET ${path}`)
+    const refused = await request(`GET ${path}`)
     expect([path, refused.status, refused.text]).toEqual([path, 401, 'Authentication failed'])
-    const shown = await ask(`GET ${path}`, { as: 'bob' })
+    const shown = await request(`GET ${path}`, { as: 'bob' })
     expect([path, shown.status, shown.headers['cache-control']]).toEqual([path, 200, 'private, no-cache'])
   }
-  // The page has no name in it, and asks who is there.
-  const page = await ask('GET /api/', html)
+  // The explorer contains no names, and shows a login.
+  const page = await request('GET /api/', html)
   expect([page.status, page.text.includes('city')]).toEqual([200, false])
 })
 
-test('who has signed in is told who he is, and nobody else anything', async () => {
-  const ask = await open()
-  expect((await ask('GET /api/-/session', { as: 'bob' })).json()).toEqual({ id: 2, admin: false })
+test('the session shows the user who is signed in, and is 401 for others', async () => {
+  const request = await open()
+  expect((await request('GET /api/-/session', { as: 'bob' })).json()).toEqual({ id: 2, admin: false })
   for (const options of [{}, { as: 'nobody' }, { headers: { Authorization: 'Basic !' } }]) {
-    expect(await ask('GET /api/-/session', options)).toMatchObject({ status: 401, text: 'Authentication failed' })
+    expect(await request('GET /api/-/session', options)).toMatchObject({ status: 401, text: 'Authentication failed' })
   }
 })
 
-test('whom the description is closed to is not told that his password is right', async () => {
-  const ask = await open({ mount: { openapi: adminRule() } })
-  expect((await ask('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1, admin: true })
-  expect(await ask('GET /api/-/session', { as: 'bob' })).toMatchObject({ status: 401, text: 'Authentication failed' })
+test('the session is 401 for users who may not read the OpenAPI document, even if their password is right', async () => {
+  const request = await open({ mount: { openapi: adminRule() } })
+  expect((await request('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1, admin: true })
+  expect(await request('GET /api/-/session', { as: 'bob' })).toMatchObject({
+    status: 401,
+    text: 'Authentication failed',
+  })
 })
 
-test('where all rules are for administrators, nobody else is told that his password is right', async () => {
+test('if all rules are for administrators, the session is 401 for other users, even if their password is right', async () => {
   const seed = async (dataSource: DataSource): Promise<void> => {
     for (const username of ['ann', 'bob']) {
       const password = await hashPassword(username)
@@ -157,28 +158,31 @@ test('where all rules are for administrators, nobody else is told that his passw
       await dataSource.getRepository(User).insert(user)
     }
   }
-  const ask = await open({ entities: [User] }, { seed })
-  expect((await ask('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1, admin: true })
-  expect(await ask('GET /api/-/session', { as: 'bob' })).toMatchObject({ status: 401, text: 'Authentication failed' })
+  const request = await open({ entities: [User] }, { seed })
+  expect((await request('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1, admin: true })
+  expect(await request('GET /api/-/session', { as: 'bob' })).toMatchObject({
+    status: 401,
+    text: 'Authentication failed',
+  })
 })
 
-test('a site without users has a page too, where nobody signs in', async () => {
-  const ask = await open({ entities: [Plain], mount: { resources: [{ entity: Plain }] } })
-  expect((await ask('GET /api/', html)).status).toBe(200)
-  expect((await ask('GET /api/-/session', { as: 'bob' })).status).toBe(401)
-  expect((await ask('GET /api/openapi.json')).text).not.toContain('securitySchemes')
+test('a site without users has an explorer, and the session is always 401', async () => {
+  const request = await open({ entities: [Plain], mount: { resources: [{ entity: Plain }] } })
+  expect((await request('GET /api/', html)).status).toBe(200)
+  expect((await request('GET /api/-/session', { as: 'bob' })).status).toBe(401)
+  expect((await request('GET /api/openapi.json')).text).not.toContain('securitySchemes')
 })
 
-test('only GET and HEAD are pages; what is sent by other methods is for the application', async () => {
-  const ask = await open()
+test('other methods than GET and HEAD are passed to the application', async () => {
+  const request = await open()
   for (const path of ['/api/', '/api/openapi.json', '/api/docs/']) {
     for (const method of ['POST', 'PUT', 'DELETE']) {
-      expect([path, (await ask(`${method} ${path}`)).text]).toEqual([path, 'Not Found'])
+      expect([path, (await request(`${method} ${path}`)).text]).toEqual([path, 'Not Found'])
     }
   }
 })
 
-test('under koa-mount, and at the root, every address holds the whole path', async () => {
+test('under koa-mount, and at the root, all URLs contain the whole path', async () => {
   const atV1 = await open(
     {},
     {
@@ -193,23 +197,25 @@ test('under koa-mount, and at the root, every address holds the whole path', asy
   expect((await atV1('GET /v1/api/openapi.json')).json()).toMatchObject({ servers: [{ url: '/v1/api' }] })
   expect((await atV1('GET /v1/api/')).json()).toMatchObject({ openapi: '/v1/api/openapi.json' })
   expect((await atV1('GET /v1/api/', html)).text).toContain('data-root="/v1/api"')
-  await world?.close()
   const atRoot = await open({ mount: { prefix: '/' } })
   expect((await atRoot('GET /openapi.json')).json()).toMatchObject({ servers: [{ url: '/' }] })
   expect((await atRoot('GET /', html)).text).toContain('src="/-/explorer.js"')
   expect((await atRoot('GET /')).json()).toMatchObject({ openapi: '/openapi.json' })
 })
 
-test('while the database is not connected, the page is there and its description is not', async () => {
+test('before the database is connected the explorer is available, and the OpenAPI document is not', async () => {
   const dataSource = await createDataSource({ entities, synchronize: true })
-  world = await openWorld({ entities, mountOn: (app) => mountResources(app, dataSource, { prefix: '/late' }) })
-  const ask = (path: string, options = {}): Promise<Reply> => send(world?.url ?? '', `GET ${path}`, options)
-  expect((await ask('/late/', html)).status).toBe(200)
+  const { url } = await openForTest({
+    entities,
+    mountOn: (app) => mountResources(app, dataSource, { prefix: '/late' }),
+  })
+  const request = (path: string, options = {}): Promise<Reply> => send(url, `GET ${path}`, options)
+  expect((await request('/late/', html)).status).toBe(200)
   for (const path of ['/late/openapi.json', '/late/', '/late/-/session']) {
-    const { status, headers } = await ask(path)
+    const { status, headers } = await request(path)
     expect([path, status, headers['retry-after']]).toEqual([path, 503, '1'])
   }
   await dataSource.initialize()
-  expect((await ask('/late/openapi.json')).status).toBe(200)
+  expect((await request('/late/openapi.json')).status).toBe(200)
   await dataSource.destroy()
 })

@@ -1,17 +1,13 @@
 import fc from 'fast-check'
 import { send } from '../client'
+import { idsOf, type Page, readPage, readPages } from '../support/pages'
 import { Note } from '../world/entities'
 import { openWorld, type World } from '../world/world'
-
-interface List {
-  readonly meta: { readonly page: number; readonly next: string; readonly previous: string }
-  readonly objects: readonly { readonly id: number; readonly score: number }[]
-}
 
 let world: World
 beforeAll(async () => {
   world = await openWorld()
-  // Many ties, so that an order that is not total would show.
+  // With many equal values, to notice an order that is not total.
   const rows = Array.from({ length: 60 }, (_, index) => ({
     title: `n${index % 3}`,
     score: index % 4,
@@ -29,20 +25,13 @@ const ordering = fc
   .map((keys) => keys.map((key) => key.join('')).join(','))
 const filter = fc.constantFrom('', 'score__gte=2', 'rank__is=null', 'author__username=ann', 'title__in=n0,n1')
 
-const walk = async (path: string, link: 'next' | 'previous'): Promise<readonly List[]> => {
-  const pages: List[] = []
-  for (let at = path; at !== ''; at = pages.at(-1)?.meta[link] ?? '') {
-    pages.push((await send(world.url, `GET ${at}`)).json() as List)
-  }
-  return pages
-}
-const idsOf = (pages: readonly List[]): readonly number[] => pages.flatMap(({ objects }) => objects.map(({ id }) => id))
+const walk = (path: string, link?: 'next' | 'previous'): Promise<readonly Page[]> => readPages(world.url, path, link)
 
-test('Ordering, Links: following next visits every match once, and previous leads back, in every order', async () => {
+test('Ordering, Links: following next visits every match once, and previous visits them in reverse, in every order', async () => {
   const property = fc.asyncProperty(ordering, filter, fc.integer({ min: 1, max: 40 }), async (order, where, limit) => {
     const query = `/api/note/?${where === '' ? '' : `${where}&`}ordering=${order}`
-    const whole = await walk(`${query}&limit=1000`, 'next')
-    const forward = await walk(`${query}&limit=${limit}`, 'next')
+    const whole = await walk(`${query}&limit=1000`)
+    const forward = await walk(`${query}&limit=${limit}`)
     expect(whole).toHaveLength(1)
     expect(idsOf(forward)).toEqual(idsOf(whole))
     expect(new Set(idsOf(whole)).size).toBe(idsOf(whole).length)
@@ -52,11 +41,11 @@ test('Ordering, Links: following next visits every match once, and previous lead
   await fc.assert(property, { numRuns: 60, seed: 20 })
 }, 120_000)
 
-test('keyset: following next visits every match once, and previous leads back, in every order', async () => {
+test('keyset: following next visits every match once, and previous visits them in reverse, in every order', async () => {
   const property = fc.asyncProperty(ordering, filter, fc.integer({ min: 1, max: 40 }), async (order, where, limit) => {
     const query = `/api/note/?${where === '' ? '' : `${where}&`}ordering=${order}`
-    const whole = idsOf(await walk(`${query}&limit=1000`, 'next'))
-    const forward = await walk(`${query}&limit=${limit}&after=`, 'next')
+    const whole = idsOf(await walk(`${query}&limit=1000`))
+    const forward = await walk(`${query}&limit=${limit}&after=`)
     expect(idsOf(forward)).toEqual(whole)
     const last = forward.at(-1)
     const backward = last?.meta.previous ? await walk(last.meta.previous, 'previous') : []
@@ -67,10 +56,10 @@ test('keyset: following next visits every match once, and previous leads back, i
   await fc.assert(property, { numRuns: 60, seed: 21 })
 }, 120_000)
 
-test('keyset: nothing is skipped or repeated when records before and behind come and go meanwhile', async () => {
+test('keyset: no record is skipped or repeated while records before and after the cursor are inserted and deleted', async () => {
   const path = '/api/note/?ordering=-score,title&limit=5'
-  const before = idsOf(await walk(path, 'next'))
-  const first = (await send(world.url, `GET ${path}&after=`)).json() as List
+  const before = idsOf(await walk(path))
+  const first = await readPage(world.url, `${path}&after=`)
   const repository = world.dataSource.getRepository(Note)
   const made = await repository.save([
     repository.create({ title: 'first', score: 1000, author: { id: 1 } }),
@@ -80,12 +69,12 @@ test('keyset: nothing is skipped or repeated when records before and behind come
   const [seen, rest] = [idsOf([first]), before.slice(5)]
   await repository.delete(rest[0] ?? 0)
   expect(seen).toContain(gone)
-  const others = idsOf(await walk(first.meta.next, 'next'))
+  const others = idsOf(await walk(first.meta.next))
   expect(others).toEqual([...rest.slice(1), made[1]?.id])
   await repository.delete(made.map(({ id }) => id))
 })
 
-test('deep pages hold the same records as the way there', async () => {
+test('pages at a great depth hold the same records as a walk from the first page', async () => {
   const repository = world.dataSource.getRepository(Note)
   const created = new Date(Date.UTC(2031, 0, 1))
   const rows = Array.from({ length: 1300 }, (_, index) => ({
@@ -96,8 +85,8 @@ test('deep pages hold the same records as the way there', async () => {
   }))
   for (let start = 0; start < rows.length; start += 100) await repository.insert(rows.slice(start, start + 100))
   for (const query of ['title=deep', 'title=deep&ordering=-score', 'author__username=ann&ordering=rank,-title']) {
-    const walked = idsOf(await walk(`/api/note/?${query}&limit=90&after=`, 'next'))
-    const counted = idsOf(await walk(`/api/note/?${query}&limit=90`, 'next'))
+    const walked = idsOf(await walk(`/api/note/?${query}&limit=90&after=`))
+    const counted = idsOf(await walk(`/api/note/?${query}&limit=90`))
     expect(counted.length).toBeGreaterThan(1200)
     expect(counted).toEqual(walked)
   }
@@ -105,34 +94,30 @@ test('deep pages hold the same records as the way there', async () => {
 })
 
 test.each([
-  ['a token that was damaged', (token: string) => `${token.slice(0, -2)}AA`, ''],
-  ['what is no token', () => 'x', ''],
+  ['a changed token', (token: string) => `${token.slice(0, -2)}AA`, ''],
+  ['an invalid token', () => 'x', ''],
   ['a token of another order', (token: string) => token, '&ordering=-score'],
 ])('keyset: %s is refused', async (_, change, more) => {
-  const { meta } = (await send(world.url, 'GET /api/note/?limit=2&after=')).json() as List
+  const { meta } = await readPage(world.url, '/api/note/?limit=2&after=')
   const token = new URLSearchParams(meta.next.split('?')[1]).get('after') ?? ''
   const reply = await send(world.url, `GET /api/note/?limit=2&after=${change(token)}${more}`)
   expect(reply.json()).toMatchObject({ status: 400, errors: [{ field: 'after', message: expect.any(String) }] })
 })
 
-test('keyset: links keep the other parameters, then limit, page and token', async () => {
-  const first = (
-    await send(world.url, 'GET /api/note/?after=&page=1&score__gte=0&limit=2&ordering=title')
-  ).json() as List
+test('keyset: links keep the other parameters, followed by limit, page and after', async () => {
+  const first = await readPage(world.url, '/api/note/?after=&page=1&score__gte=0&limit=2&ordering=title')
   expect(first.meta.previous).toBe('')
   expect(first.meta.next).toMatch(/^\/api\/note\/\?score__gte=0&ordering=title&limit=2&page=2&after=[\w-]+$/)
-  const { meta } = (await send(world.url, `GET ${first.meta.next}`)).json() as List
+  const { meta } = await readPage(world.url, first.meta.next)
   expect(meta.page).toBe(2)
   expect(meta.previous).toMatch(/^\/api\/note\/\?score__gte=0&ordering=title&limit=2&page=1&after=[\w-]+$/)
 })
 
-test('Pages: 20 records, where the request does not say', async () => {
-  const { meta, objects } = (await send(world.url, 'GET /api/note/')).json() as List
+test('Pages: a list has 20 records by default', async () => {
+  const { meta, objects } = await readPage(world.url, '/api/note/')
   expect([objects.length, meta.next]).toEqual([20, '/api/note/?limit=20&page=2'])
 })
 
 test('Links: every match is on a page', async () => {
-  expect(idsOf(await walk('/api/note/?limit=7', 'next'))).toHaveLength(
-    await world.dataSource.getRepository(Note).count(),
-  )
+  expect(idsOf(await walk('/api/note/?limit=7'))).toHaveLength(await world.dataSource.getRepository(Note).count())
 })

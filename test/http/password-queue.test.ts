@@ -5,7 +5,7 @@ import { Resource, UserAccount, userRule } from 'typeorm-resources'
 import { basic, send } from '../client'
 import { openWorld, type World } from '../world/world'
 
-/** Passwords whose check has begun, in this order. */
+/** Passwords whose check has begun, in order. */
 const begun: string[] = []
 
 @Entity()
@@ -24,10 +24,10 @@ class User {
   @Column() password!: string
 }
 
-/** From where, and as whom, somebody logs in for the given time. */
+/** Client address and username of the login with a number at a time. */
 type Origin = (number: number, time: number) => { readonly address: string; readonly username: string }
 
-interface Flood {
+interface AttackKind {
   readonly title: string
   readonly attacker: Origin
   readonly user: Origin
@@ -42,34 +42,34 @@ const ofUsers =
     username: `user ${flood} ${number}`,
   })
 
-const floods: readonly Flood[] = [
+const attackKinds: readonly AttackKind[] = [
   {
-    title: 'from one address, a user name each',
+    title: 'from one address, each for another username',
     attacker: (number) => ({ address: '10.0.0.1', username: `robot ${number}` }),
     user: ofUsers(0),
   },
   {
-    title: 'from one address, with another user name each time',
+    title: 'from one address, always for another username',
     attacker: (number, time) => ({ address: '10.1.0.1', username: `robot ${number} ${time}` }),
     user: ofUsers(1),
   },
   {
-    title: 'from an address each, a user name each',
+    title: 'from an address each, each for another username',
     attacker: (number) => ({ address: `10.2.0.${number}`, username: `robot ${number}` }),
     user: ofUsers(2),
   },
   {
-    title: 'from an address each, all against one user',
+    title: 'from an address each, all for one user',
     attacker: (number) => ({ address: `10.3.0.${number}`, username: 'user 3 0' }),
     user: ofUsers(3),
   },
   {
-    title: 'from the address that all users have, as behind a proxy, a user name each',
+    title: 'from the address of all users, as behind a proxy, each for another username',
     attacker: (number) => ({ address: '10.4.0.1', username: `robot ${number}` }),
     user: (number) => ({ address: '10.4.0.1', username: `user 4 ${number}` }),
   },
   {
-    title: 'with another address of one IPv6 network and another user name each time',
+    title: 'from different addresses of one IPv6 network, always for another username',
     attacker: (number, time) => ({
       address: `2001:db8::${number.toString(16)}:${(time % 65_536).toString(16)}`,
       username: `robot ${number} ${time}`,
@@ -87,7 +87,9 @@ beforeAll(async () => {
       app.proxy = true
     },
     seed: async (source) => {
-      const names = floods.flatMap(({ user }) => Array.from({ length: users }, (_, number) => user(number, 0).username))
+      const names = attackKinds.flatMap(({ user }) =>
+        Array.from({ length: users }, (_, number) => user(number, 0).username),
+      )
       await source.getRepository(User).insert(names.map((username) => ({ username, password: `hash of ${username}` })))
     },
   })
@@ -102,38 +104,41 @@ const login = async (origin: ReturnType<Origin>, password: string): Promise<numb
   return (await send(world.url, 'GET /api/user/?limit=1', { agent, headers })).status
 }
 
-test.each(floods)('64 clients send wrong passwords $title: users log in for the first time', async (flood) => {
-  let isOver = false
-  const statuses = new Set<number>()
-  const attack = async (number: number): Promise<void> => {
-    for (let time = 0; !isOver; time++) {
-      const status = await login(flood.attacker(number, time), `wrong ${number} ${time}`)
-      statuses.add(status)
-      if (status === 503) await setTimeout(5)
+test.each(attackKinds)(
+  'while 64 clients send wrong passwords $title, users can log in for the first time',
+  async (kind) => {
+    let isOver = false
+    const statuses = new Set<number>()
+    const attack = async (number: number): Promise<void> => {
+      for (let time = 0; !isOver; time++) {
+        const status = await login(kind.attacker(number, time), `wrong ${number} ${time}`)
+        statuses.add(status)
+        if (status === 503) await setTimeout(5)
+      }
     }
-  }
-  const attacks = Array.from({ length: attackers }, (_, number) => attack(number))
-  const first = begun.length
-  while (begun.length < first + attackers) await setTimeout(10)
+    const attacks = Array.from({ length: attackers }, (_, number) => attack(number))
+    const first = begun.length
+    while (begun.length < first + attackers) await setTimeout(10)
 
-  const found: number[] = []
-  /** How many checks begin after each user has sent the password, and before the check of it. */
-  const before: number[] = []
-  for (let number = 0; number < users; number++) {
-    const origin = flood.user(number, 0)
-    const start = begun.length
-    found.push(await login(origin, origin.username))
-    before.push(begun.indexOf(origin.username) - start)
-  }
-  isOver = true
-  await Promise.all(attacks)
-  expect(found).toEqual(Array(users).fill(200))
-  // There are 32 waiting places, which the flood fills.
-  expect(before.toSorted((one, other) => one - other)[users / 2]).toBeLessThan(16)
-  expect([...statuses].toSorted()).toEqual([401, 503])
-})
+    const found: number[] = []
+    /** For each user, the number of other checks between the request and its check. */
+    const before: number[] = []
+    for (let number = 0; number < users; number++) {
+      const origin = kind.user(number, 0)
+      const start = begun.length
+      found.push(await login(origin, origin.username))
+      before.push(begun.indexOf(origin.username) - start)
+    }
+    isOver = true
+    await Promise.all(attacks)
+    expect(found).toEqual(Array(users).fill(200))
+    // 32 checks can wait, and the attack fills the queue.
+    expect(before.toSorted((one, other) => one - other)[users / 2]).toBeLessThan(16)
+    expect([...statuses].toSorted()).toEqual([401, 503])
+  },
+)
 
-test('users who share an address log in at once during a flood from other addresses, although it has failures too', async () => {
+test('users who share an address log in at once during an attack from other addresses, although their address has failed logins too', async () => {
   const office = '10.9.0.1'
   for (let time = 0; time < 5; time++) expect(await login({ address: office, username: 'user 0 0' }, 'typo')).toBe(401)
   let isOver = false
@@ -146,7 +151,7 @@ test('users who share an address log in at once during a flood from other addres
   const attacks = Array.from({ length: attackers }, (_, number) => attack(number))
   const start = begun.length
   while (begun.length < start + attackers) await setTimeout(10)
-  const names = Array.from({ length: 8 }, (_, number) => floods[1]?.user(number, 0).username ?? '')
+  const names = Array.from({ length: 8 }, (_, number) => attackKinds[1]?.user(number, 0).username ?? '')
   const found = await Promise.all(names.map((username) => login({ address: office, username }, username)))
   isOver = true
   await Promise.all(attacks)

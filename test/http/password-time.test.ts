@@ -4,7 +4,7 @@ import { hashPassword, Resource, UserAccount, userRule } from 'typeorm-resources
 import { basic, send } from '../client'
 import { openWorld, type World } from '../world/world'
 
-/** With the hashing that a site has unless it says otherwise. */
+/** Hashes passwords with the default settings. */
 @Entity()
 @Resource({ auth: userRule() })
 @UserAccount()
@@ -23,7 +23,7 @@ beforeAll(async () => {
     entities: [User],
     seed: async (source) => {
       const current = await hashPassword('right')
-      // Older programs write no version for this one, 1.0.
+      // Programs with argon2 1.0 do not write the version.
       const costly = await hash('right', { memoryCost: 19_456, timeCost: 5, parallelism: 1, version: 0 })
       const argon2i = { algorithm: 1, memoryCost: 4096, timeCost: 3, parallelism: 1 }
       await source.getRepository(User).insert([
@@ -48,12 +48,12 @@ const login = async (username: string, password: string): Promise<{ status: numb
   return { status, took: performance.now() - start }
 }
 
-test('a wrong password takes the same time for every user and for nobody, whatever is stored', async () => {
-  // What a user's hash costs is known from the first time on that it is compared.
+test('the check of a wrong password takes the same time for every user, whatever is stored, and for unknown users', async () => {
+  // The time for a hash with other parameters is known after its first check.
   for (const name of names) expect((await login(name, 'wrong')).status).toBe(401)
   const fastest = new Map<string, number>()
   const isEqual = (): boolean => Math.max(...fastest.values()) < 1.5 * Math.min(...fastest.values())
-  // Something else may slow down a request, but nothing makes it faster: the fastest of many is what it costs.
+  // Other processes can slow a request down, but nothing makes it faster: the fastest of many is the duration.
   for (let round = 0; round < 4 || (round < 40 && !isEqual()); round++) {
     for (const name of ['current', 'cheap', 'costly', 'no hash', 'cut off', 'nobody']) {
       const { status, took } = await login(name, `wrong ${round}`)
@@ -62,10 +62,10 @@ test('a wrong password takes the same time for every user and for nobody, whatev
     }
   }
   expect({ isEqual: isEqual(), fastest: Object.fromEntries(fastest) }).toMatchObject({ isEqual: true })
-  // Beside other tests a hash takes many times as long.
+  // While other tests run, a hash takes many times as long.
 }, 120_000)
 
-test('right passwords let in, with hashes of other parameters too', async () => {
+test('right passwords are accepted, including hashes with other parameters', async () => {
   const statuses = await Promise.all(names.map(async (name) => [name, (await login(name, 'right')).status]))
   expect(Object.fromEntries(statuses)).toEqual({
     ...Object.fromEntries(names.map((name) => [name, 401])),

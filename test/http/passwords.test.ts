@@ -4,9 +4,9 @@ import { Resource, UserAccount, userRule } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { openWorld, type World } from '../world/world'
 
-/** How many are hashed at this moment, at most so far, and in all. */
+/** Number of checks that are running, of checks that have run at the same time, and of all checks. */
 const checks = { running: 0, most: 0, all: 0 }
-/** Until when checks take. */
+/** Checks do not end before this promise is resolved. */
 let held: Promise<unknown> = Promise.resolve()
 
 @Entity()
@@ -53,8 +53,8 @@ const status = async (username: string, password = username): Promise<number> =>
   return (await send(world.url, 'GET /api/user/?limit=1', { headers: { Authorization: authorization } })).status
 }
 
-/** Sends 60 wrong passwords at once, of which none is checked before as many are refused as have no place. */
-async function flood(during: () => Promise<unknown> = async () => {}): Promise<readonly Reply[]> {
+/** Sends 60 wrong passwords at once. Their checks end after all requests that exceed the queue have been refused. */
+async function sendWrongPasswords(during: () => Promise<unknown> = async () => {}): Promise<readonly Reply[]> {
   let release = (): void => {}
   held = new Promise<void>((resolve) => {
     release = resolve
@@ -70,8 +70,8 @@ async function flood(during: () => Promise<unknown> = async () => {}): Promise<r
   return Promise.all(replies)
 }
 
-test('a flood of wrong passwords: two are checked at a time, 32 wait, further ones are 503; others are served', async () => {
-  const replies = await flood(async () => {
+test('two passwords are checked at a time, 32 wait, further ones get 503; requests without a password succeed', async () => {
+  const replies = await sendWrongPasswords(async () => {
     expect((await send(world.url, 'GET /api/public/')).status).toBe(200)
   })
   expect(checks.most).toBe(2)
@@ -80,22 +80,22 @@ test('a flood of wrong passwords: two are checked at a time, 32 wait, further on
   expect(checks.all).toBe(34)
 })
 
-test('the 503 says when to come back', async () => {
-  const busy = (await flood()).find((reply) => reply.status === 503)
+test('the 503 response has Retry-After', async () => {
+  const busy = (await sendWrongPasswords()).find((reply) => reply.status === 503)
   expect([busy?.headers['retry-after'], busy?.json()]).toMatchObject([
     '1',
     { detail: 'too many passwords are being checked' },
   ])
 })
 
-test('a password that was right is not hashed again; a wrong one is, each time', async () => {
+test('a right password is hashed once, a wrong one each time', async () => {
   expect([await status('ann'), await status('ann'), await status('ann')]).toEqual([200, 200, 200])
   expect(checks.all).toBe(1)
   expect([await status('ann', 'x'), await status('ann', 'x'), await status('ANN', 'ann')]).toEqual([401, 401, 401])
   expect(checks.all).toBe(4)
 })
 
-test('another password, a deactivation, a password taken away hold at once', async () => {
+test('a changed password, a deactivation and a removed password take effect at once', async () => {
   expect(await status('bob')).toBe(200)
   const change = (set: string): Promise<unknown> => world.sql(`UPDATE "user" SET ${set} WHERE "username" = 'bob'`)
   const steps: readonly (readonly [string, number, number])[] = [
@@ -111,7 +111,7 @@ test('another password, a deactivation, a password taken away hold at once', asy
   }
 })
 
-test('what one user has proved is nothing for another with the same hash', async () => {
+test('a password that was checked for one user is checked again for another user with the same hash', async () => {
   await world.sql(`UPDATE "user" SET "password" = 'hash of cy' WHERE "username" = 'bob'`)
   expect(await status('cy')).toBe(200)
   expect(checks.all).toBe(1)

@@ -11,10 +11,9 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
-
-const everybody = (): { id: number } => ({ id: 1 })
 
 class Inner {
   @Column({ type: 'simple-json', nullable: true }) plain!: unknown
@@ -33,18 +32,18 @@ class Keeper {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Direct extends Keeper {}
 
 @Entity()
-@Resource({ auth: everybody })
-class Heard extends Keeper {
+@Resource({ auth: permitAllAsUser1 })
+class Observed extends Keeper {
   @BeforeInsert() @BeforeUpdate() nothing(): void {}
 }
 
 @Entity()
 @Tree('materialized-path')
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Node extends Keeper {
   @TreeParent() parent!: Relation<Node> | null
   @TreeChildren() children!: Relation<Node>[]
@@ -52,19 +51,19 @@ class Node extends Keeper {
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Direct, Heard, Node] })
+  world = await openWorld({ entities: [Direct, Observed, Node] })
 })
 afterAll(async () => {
   await world.close()
   expect(world.faults).toEqual([])
 })
 
-// As text, since an object of JavaScript is written otherwise.
+// Text, since an object literal with these keys would set the prototype.
 const json = '{"__proto__":{"a":1},"constructor":{"prototype":2},"b":{"__proto__":null}}'
 const store = '{"__proto__":"1","b":null,"a\\"\\\\":"x\\"\\\\","constructor":""}'
 const headers = { 'Content-Type': 'application/json' }
 
-/** The paths of all members of a value, with what stands there, in any order. */
+/** The paths of all nested members of a value, with their values, sorted. */
 function membersOf(value: unknown, path = ''): readonly string[] {
   if (typeof value !== 'object' || value === null) return [`${path} ${JSON.stringify(value)}`]
   return Object.entries(value)
@@ -72,7 +71,7 @@ function membersOf(value: unknown, path = ''): readonly string[] {
     .toSorted()
 }
 
-test.each(['direct', 'heard'])('a key "__proto__" is stored and shown as any other: %s', async (name) => {
+test.each(['direct', 'observed'])('a key "__proto__" is stored and shown like other keys: %s', async (name) => {
   const values: Record<string, string> = { plain: json, json, jsonb: json, inner: `{"plain":${json}}`, store }
   const members = (names: readonly string[]): string => names.map((one) => `"${one}":${values[one]}`).join()
   const body = `{${members(Object.keys(values))}}`
@@ -82,7 +81,7 @@ test.each(['direct', 'heard'])('a key "__proto__" is stored and shown as any oth
   const shown = made.text
   const parsed = made.json() as Record<string, unknown>
   for (const [field, value] of Object.entries(values)) {
-    // `toEqual` does not look at such a key.
+    // `toEqual` ignores this key.
     expect([field, membersOf(parsed[field])]).toEqual([field, membersOf(JSON.parse(value))])
   }
   const path = `/api/${name}/${id}/`
@@ -93,8 +92,8 @@ test.each(['direct', 'heard'])('a key "__proto__" is stored and shown as any oth
   expect((await send(world.url, `GET ${path}`)).text).toBe(shown)
 })
 
-test.each(['direct', 'heard', 'node'])(
-  'a key "__proto__" of a record or an embedded object is no field: %s',
+test.each(['direct', 'observed', 'node'])(
+  'a key "__proto__" of a record or an embedded object is an unknown field: %s',
   async (name) => {
     for (const body of ['{"__proto__":{"id":7}}', '{"inner":{"__proto__":{"plain":1}}}', '{"__proto__":null}']) {
       const reply = await send(world.url, `POST /api/${name}/`, { headers, body })
@@ -106,7 +105,7 @@ test.each(['direct', 'heard', 'node'])(
   },
 )
 
-test('a tree keeps a key "__proto__", also where a node is moved', async () => {
+test('a tree keeps a key "__proto__", also when a node is moved', async () => {
   const created = await send(world.url, 'POST /api/node/', { headers, body: `{"plain":${json}}` })
   expect([created.status, membersOf((created.json() as { plain: unknown }).plain)]).toEqual([
     201,

@@ -1,7 +1,7 @@
 import { createBasicAuth, createDataProvider, type DataProvider, HttpError } from '../../src/admin/react-admin'
+import { rejection } from '../support/rejection'
 import { User } from '../world/entities'
 import { openWorld, type World } from '../world/world'
-import { rejection } from './rejection'
 
 interface Item {
   readonly id: string | number
@@ -10,7 +10,7 @@ interface Item {
 
 let world: World
 let provider: DataProvider
-/** Requests since the last look: method, path and query as they read, If-Match and body where they have them. */
+/** Requests since the last call: method, path, decoded query string, If-Match and body. */
 const requests: string[] = []
 
 const recording: typeof fetch = (input, init) => {
@@ -34,7 +34,7 @@ const refusalOf = (work: Promise<unknown>): Promise<HttpError> => rejection(work
 
 test.each([
   ['names of the service', { score__gte: 9 }, [8, 9, 10]],
-  ['several, which all hold', { score__gte: 9, published: true }, [8, 10]],
+  ['several filters, which must all hold', { score__gte: 9, published: true }, [8, 10]],
   ['an array as in', { id: [1, 3] }, [1, 3]],
   ['an array by its operator', { id__in: [1, 3] }, [1, 3]],
   ['an array with commas and quotes in it', { title: ['a,b', 'x"y'] }, [8, 9]],
@@ -42,10 +42,10 @@ test.each([
   ['nested values as a path', { author: { username: 'ann' }, score: 5 }, [1, 3]],
   ['dots as a path', { 'author.username': 'ann', score: 5 }, [1, 3]],
   ['nested values with operators', { author: { username__like: 'an%' }, score: 5 }, [1, 3]],
-  ['contains, whatever the case', { title__contains: 'ALPH' }, [1]],
-  ['contains, by its letters', { title__contains: '100%' }, [7]],
+  ['contains, which ignores case', { title__contains: 'ALPH' }, [1]],
+  ['contains, without wildcards', { title__contains: '100%' }, [7]],
   ['a date', { created__lt: new Date('2024-01-01T00:00:00Z') }, [7]],
-  ['what is undefined not at all', { score: 8, title: undefined, body__contains: undefined }, [4]],
+  ['undefined values, which are ignored', { score: 8, title: undefined, body__contains: undefined }, [4]],
 ])('filters: %s', async (_, filter, expected) => {
   const { data } = await provider.getList<Item>('note', { filter })
   expect(ids(data)).toEqual(expected)
@@ -65,7 +65,7 @@ test.each([
   [2, [5, 6, 7, 8], { hasNextPage: true, hasPreviousPage: true }],
   [3, [9, 10], { hasNextPage: false, hasPreviousPage: true }],
   [4, [], { hasNextPage: false, hasPreviousPage: true }],
-])('page %d knows its neighbours and the total, by one request', async (page, expected, pageInfo) => {
+])('page %d knows whether there are other pages and the total, with one request', async (page, expected, pageInfo) => {
   const { data, ...rest } = await provider.getList<Item>('note', { pagination: { page, perPage: 4 } })
   expect(ids(data)).toEqual(expected)
   expect(rest).toEqual({ pageInfo, total: 10 })
@@ -76,7 +76,7 @@ test.each([
   [1, undefined],
   [3, 10],
   [4, undefined],
-])('without counting, page %d knows the total if it is the last', async (page, total) => {
+])('without counting, page %d only knows the total if it is the last page', async (page, total) => {
   const plain = createDataProvider(`${world.url}/api`, { username: 'bob', password: 'bob', count: false })
   expect((await plain.getList<Item>('note', { pagination: { page, perPage: 4 } })).total).toBe(total)
 })
@@ -97,29 +97,29 @@ test('filters are combined by or, and, not', async () => {
 test.each([
   ['by the name of the field', 'author_id', {}, [10, 7]],
   ['by the name of the relation', 'author', {}, [10, 7]],
-  ['with filters, of which the reference wins', 'author_id', { author_id: 2, score: 5 }, [3, 1]],
-])('records that refer to another: %s', async (_, target, filter, expected) => {
+  ['with filters, which do not override the reference', 'author_id', { author_id: 2, score: 5 }, [3, 1]],
+])('records that refer to another one: %s', async (_, target, filter, expected) => {
   const sort = { field: 'id', order: 'DESC' } as const
   const params = { target, id: 1, filter, sort, pagination: { page: 1, perPage: 2 } }
   expect(ids((await provider.getManyReference<Item>('note', params)).data)).toEqual(expected)
 })
 
-test('one record', async () => {
+test('getOne returns a record', async () => {
   expect(await provider.getOne('note', { id: 4 })).toMatchObject({ data: { id: 4, title: 'delta' } })
 })
 
-test('many records are one request, each once, without those that there are not', async () => {
+test('getMany sends one request, and returns each existing record once', async () => {
   const { data } = await provider.getMany<Item>('note', { ids: [3, 1, 3, 99] })
   expect(ids(data)).toEqual([1, 3])
   expect(requests).toEqual(['GET /note/?id__in=3,1,99&limit=3'])
 })
 
-test('many records by no ids are no request', async () => {
+test('getMany without ids sends no request', async () => {
   expect(await provider.getMany('note', { ids: [] })).toEqual({ data: [] })
   expect(requests).toEqual([])
 })
 
-test('many records by a text key', async () => {
+test('getMany works with text keys', async () => {
   expect(await provider.getMany('language', { ids: ['fra', 'eng'] })).toMatchObject({
     data: [{ name: 'English' }, { name: 'French' }],
   })
@@ -128,7 +128,7 @@ test('many records by a text key', async () => {
 test.each([
   ['numbers', 'note', Array.from({ length: 250 }, (_, index) => index + 1), 3],
   ['UUIDs', 'word', Array.from({ length: 100 }, () => crypto.randomUUID()), 3],
-] as const)('more ids than one request holds are asked for by several: %s', async (_, resource, many, expected) => {
+] as const)('ids that do not fit one request are read with several: %s', async (_, resource, many, expected) => {
   await provider.getMany(resource, { ids: many })
   expect(requests).toHaveLength(expected)
 })
@@ -143,7 +143,7 @@ test('a record is created, changed and deleted', async () => {
   expect(requests.slice(1)).toEqual([`PUT /note/${data.id}/ If-Match {"score":4}`, `DELETE /note/${data.id}/ If-Match`])
 })
 
-test('a write on what has changed since it was read is refused', async () => {
+test('a write on a record that has changed since it was read is refused', async () => {
   const { data } = await provider.create<Item>('note', { data: { title: 'two', author_id: 2 } })
   await as('ann').update('note', { id: data.id, data: { score: 1 } })
   const change = { id: data.id, data: { ...data, score: 2 }, previousData: data }
@@ -151,14 +151,14 @@ test('a write on what has changed since it was read is refused', async () => {
   expect(await refusalOf(provider.delete('note', change))).toMatchObject({ status: 412 })
 })
 
-test('a write on what is known from a list alone is sent without If-Match', async () => {
+test('a write on a record that was only read in a list is sent without If-Match', async () => {
   const { data } = await provider.getList<Item>('note', { filter: { id: 1 } })
   const [note = { id: 0 }] = data
   await as('ann').update('note', { id: 1, data: { ...note, rank: 3 }, previousData: note })
   expect(requests.at(-1)).toBe('PUT /note/1/ {"rank":3}')
 })
 
-test('many are changed and deleted, each by a request', async () => {
+test('updateMany and deleteMany send a request for each record', async () => {
   const made = await Promise.all(
     ['x', 'y'].map((title) => provider.create<Item>('note', { data: { title, author_id: 2 } })),
   )
@@ -171,7 +171,7 @@ test('many are changed and deleted, each by a request', async () => {
   expect(await provider.deleteMany('note', { ids: many })).toEqual({ data: many })
 })
 
-test('of many the first refusal is told once all are done', async () => {
+test('if one of many writes is refused, the error is thrown after all are done', async () => {
   const { data } = await provider.create<Item>('note', { data: { title: 'z', author_id: 2 } })
   const error = await refusalOf(provider.updateMany('note', { ids: [9999, data.id], data: { score: 77 } }))
   expect(error.status).toBe(404)
@@ -182,12 +182,12 @@ const write = { title: 'a title of more than twenty', score: 'five', author_id: 
 test.each<readonly [name: string, work: () => Promise<unknown>, status: number, fields: readonly string[]]>([
   ['values of a create', () => provider.create('note', { data: write }), 400, ['title', 'score', 'author_id']],
   ['values of an update', () => provider.update('note', { id: 1, data: write }), 400, ['title', 'score', 'author_id']],
-  ['what is missing', () => provider.create('note', { data: {} }), 400, ['title', 'author_id']],
+  ['missing fields', () => provider.create('note', { data: {} }), 400, ['title', 'author_id']],
   ['a filter', () => provider.getList('note', { filter: { nope: 1 } }), 400, ['nope']],
-  ['a record that there is not', () => provider.getOne('note', { id: 999 }), 404, []],
-  ['a record of somebody else', () => provider.update('message', { id: 1, data: { message: 'x' } }), 403, []],
-  ['a resource that is not for this user', () => provider.getList('user', {}), 401, []],
-])('a refusal says what is wrong with which field: %s', async (_, work, status, fields) => {
+  ['a record that does not exist', () => provider.getOne('note', { id: 999 }), 404, []],
+  ['a record of another user', () => provider.update('message', { id: 1, data: { message: 'x' } }), 403, []],
+  ['a resource that the user may not read', () => provider.getList('user', {}), 401, []],
+])('an error has the messages of the fields: %s', async (_, work, status, fields) => {
   const error = await refusalOf(work())
   expect(error.status).toBe(status)
   expect(Object.keys(error.body.errors).toSorted()).toEqual([...fields, 'root'].toSorted())
@@ -195,12 +195,12 @@ test.each<readonly [name: string, work: () => Promise<unknown>, status: number, 
   for (const field of fields) expect(error.body.errors[field]).toEqual(expect.any(String))
 })
 
-test('a request is aborted by its signal', async () => {
+test('a request can be aborted by a signal', async () => {
   const signal = AbortSignal.abort()
   await expect(provider.getList('note', { signal })).rejects.toMatchObject({ name: 'AbortError' })
 })
 
-test('who signs in is known, and his credentials are sent', async () => {
+test('after signing in, the identity is known and the credentials are sent', async () => {
   const { authProvider, fetch: send } = createBasicAuth(`${world.url}/api`)
   const own = createDataProvider(`${world.url}/api`, { fetch: send })
   await expect(authProvider.checkAuth()).rejects.toThrow('Nobody has signed in')
@@ -214,14 +214,14 @@ test('who signs in is known, and his credentials are sent', async () => {
   await expect(authProvider.checkAuth()).rejects.toThrow('Nobody has signed in')
 })
 
-test('a path that only users may read stands for the session', async () => {
+test('without a session endpoint, a path that requires a user is used to check credentials', async () => {
   const { authProvider } = createBasicAuth(`${world.url}/api/`, { check: '/message/?limit=1' })
   await expect(authProvider.login({ username: 'bob', password: 'no' })).rejects.toThrow('password is wrong')
   await authProvider.login({ username: 'bob', password: 'bob' })
   expect(await authProvider.getIdentity()).toEqual({ id: 'bob', fullName: 'bob' })
 })
 
-test('a 401 ends the session where the credentials are good no more, and not where they are', async () => {
+test('a 401 ends the session only if the credentials are no longer valid', async () => {
   const { authProvider } = createBasicAuth(`${world.url}/api`)
   await authProvider.login({ username: 'Zoë', password: 'Zoë' })
   for (const status of [401, 403, 500]) await authProvider.checkError({ status })

@@ -1,6 +1,6 @@
 import { createDataProvider, type DataProvider, HttpError } from '../../src/admin/refine'
+import { rejection } from '../support/rejection'
 import { openWorld, type World } from '../world/world'
-import { rejection } from './rejection'
 
 interface Item {
   readonly id?: string | number
@@ -9,7 +9,7 @@ interface Item {
 
 let world: World
 let provider: DataProvider
-/** Methods, paths and queries since the last look. */
+/** Requests since the last call: method, path and query string. */
 const requests: string[] = []
 
 beforeAll(async () => {
@@ -58,7 +58,7 @@ test.each<readonly [operator: string, field: string, value: unknown, expected: r
   expect([ids(data), total]).toEqual([expected, expected.length])
 })
 
-test('filters all hold, those of `and` too; what is not set does not count', async () => {
+test('filters must all hold, including those of `and`; filters without a value are ignored', async () => {
   const inner = { operator: 'and', value: [{ field: 'published', operator: 'eq', value: true }] }
   const filters = [
     { field: 'score', operator: 'gte', value: 9 },
@@ -68,7 +68,7 @@ test('filters all hold, those of `and` too; what is not set does not count', asy
   expect(ids((await provider.getList<Item>({ resource: 'note', filters })).data)).toEqual([8, 10])
 })
 
-test('filters of `or`, in which `and` combines others; what is not set does not count', async () => {
+test('one of the filters of `or` must hold, with nested `and`; filters without a value are ignored', async () => {
   const value = [
     { field: 'score', operator: 'eq', value: 10 },
     {
@@ -111,7 +111,7 @@ test.each<readonly [filters: readonly (readonly [string, string, unknown])[], ex
     ],
     [1, 4, 8, 10],
   ],
-])('filters of one name, and those that are sent in a group, all hold: %j', async (filters, expected) => {
+])('filters with the same name, and filters that are sent in a group, must all hold: %j', async (filters, expected) => {
   const all = filters.map(([operator, field, value]) => ({ operator, field, value }))
   const { data } = await provider.getList<Item>({ resource: 'note', filters: all })
   expect(ids(data)).toEqual(expected)
@@ -120,14 +120,14 @@ test.each<readonly [filters: readonly (readonly [string, string, unknown])[], ex
   expect(ids(reversed.data)).toEqual(expected)
 })
 
-test('an operator that the service cannot be asked by is refused before it is sent', async () => {
+test('an unknown operator is refused before a request is sent', async () => {
   const filters = [{ operator: 'ina', field: 'title', value: ['x'] }]
   const message = 'unknown operator "ina" in a filter of Refine; operators: and, or, eq,'
   await expect(provider.getList({ resource: 'note', filters })).rejects.toThrow(message)
   expect(requests).toEqual([])
 })
 
-test('sorters are an ordering, the first first', async () => {
+test('sorters become the parameter ordering, in the same order', async () => {
   const sorters = [
     { field: 'score', order: 'desc' },
     { field: 'title', order: 'asc' },
@@ -145,7 +145,7 @@ test.each([
   [false, 2, [5, 6, 7, 8], 9],
   [false, 3, [9, 10], 10],
 ] as const)(
-  'with count: %s, page %d knows its total; where it is not counted, one more than was seen while there is a next page',
+  'with count: %s, page %d knows its total; without counting, the total is one more than the visited records if there is a next page',
   async (count, page, expected, total) => {
     const { url } = world
     const counting = createDataProvider(`${url}/api`, {
@@ -158,12 +158,12 @@ test.each([
   },
 )
 
-test.each(['off', 'client'] as const)('without pages the whole list is read: %s', async (mode) => {
+test.each(['off', 'client'] as const)('without pagination the whole list is read: %s', async (mode) => {
   const { data, total } = await provider.getList({ resource: 'note', pagination: { mode, pageSize: 2 } })
   expect([data.length, total]).toEqual([10, 10])
 })
 
-test('one record, and many by one request', async () => {
+test('getOne reads a record, and getMany reads several with one request', async () => {
   expect(await provider.getOne({ resource: 'note', id: 4 })).toMatchObject({ data: { id: 4, title: 'delta' } })
   expect(ids((await provider.getMany<Item>({ resource: 'note', ids: [3, 1] })).data)).toEqual([1, 3])
   expect(requests).toEqual(['GET /note/4/', 'GET /note/?id__in=3,1&limit=2'])
@@ -183,20 +183,20 @@ const variables = { title: 'a title of more than twenty', score: 'five', author_
 test.each<readonly [name: string, work: () => Promise<unknown>, status: number, fields: readonly string[]]>([
   ['a create', () => provider.create({ resource: 'note', variables }), 400, ['author_id', 'score', 'title']],
   ['an update', () => provider.update({ resource: 'note', id: 1, variables }), 400, ['author_id', 'score', 'title']],
-  ['of somebody else', () => provider.update({ resource: 'message', id: 1, variables: {} }), 403, []],
+  ['a record of another user', () => provider.update({ resource: 'message', id: 1, variables: {} }), 403, []],
   ['a delete', () => provider.deleteOne({ resource: 'message', id: 1 }), 403, []],
-  ['many that are not for this user', () => provider.getMany({ resource: 'user', ids: [1] }), 401, []],
-])('a refusal says what is wrong with which field: %s', async (_, work, status, fields) => {
+  ['records that the user may not read', () => provider.getMany({ resource: 'user', ids: [1] }), 401, []],
+])('an error has the messages of the fields: %s', async (_, work, status, fields) => {
   const error = await refusalOf(work())
   expect([error.statusCode, Object.keys(error.errors).toSorted()]).toEqual([status, fields])
   expect(error.message).not.toBe('')
 })
 
-test('a request is aborted by the signal of its query', async () => {
+test('a request can be aborted by the signal of its query', async () => {
   const meta = { queryContext: { signal: AbortSignal.abort() } }
   await expect(provider.getList({ resource: 'note', meta })).rejects.toMatchObject({ name: 'AbortError' })
 })
 
-test('the URL of the service', () => {
+test('getApiUrl returns the URL of the service', () => {
   expect(provider.getApiUrl()).toBe(`${world.url}/api`)
 })

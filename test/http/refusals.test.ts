@@ -1,22 +1,21 @@
 import { Column, Entity, Index, JoinColumn, ManyToOne, OneToOne, PrimaryGeneratedColumn, Unique } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { isMariadb, isPostgres, isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Parent {
   @PrimaryGeneratedColumn() id!: number
 }
 
-/** Its table is stricter than it says. */
+/** Has a table with stricter constraints than the entity declares. */
 @Entity()
 @Unique(['first', 'second'])
 @Index(['third', 'mail'], { unique: true })
-@Resource({ auth: everybody, exclude: ['hidden'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['hidden'] })
 class Strict {
   @PrimaryGeneratedColumn() id!: number
   @Column({ name: 'a_code', length: 10, nullable: true, unique: true, type: 'varchar' }) code!: string | null
@@ -34,7 +33,7 @@ class Strict {
   @OneToOne(() => Parent, { nullable: true }) @JoinColumn() only!: Parent | null
 }
 
-/** What each database is told behind TypeORM's back; SQLite has no lengths, and no ranges that are narrower. */
+/** SQL that makes the table stricter than the entity; SQLite checks neither lengths nor ranges. */
 const stricter = isPostgres
   ? [
       'ALTER TABLE "strict" ALTER COLUMN "short" TYPE varchar(5)',
@@ -85,7 +84,7 @@ const onServers: readonly Case[] = [
   [{ price: '100.50', first: 8 }, 400, ['price']],
   [{ needed: null }, 400, ['needed']],
 ]
-// TypeORM knows nothing of this CHECK: MariaDB and PostgreSQL name only the constraint.
+// TypeORM does not know this CHECK, and MariaDB and PostgreSQL report only the name of the constraint.
 const unnamed: readonly Case[] = [[{ stars: 9 }, 400, []]]
 
 type Case = readonly [body: object, status: number, fields: readonly string[]]
@@ -102,7 +101,7 @@ describe.each([...everywhere, ...(isSqlite ? [] : [...onServers, ...unnamed])])(
   })
 })
 
-test('a record that others refer to is not deleted', async () => {
+test('a record that others refer to cannot be deleted', async () => {
   expect((await send(world.url, 'DELETE /api/parent/2/')).json()).toMatchObject({
     status: 409,
     detail: 'this parent cannot be deleted: other records refer to it',

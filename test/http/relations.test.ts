@@ -15,13 +15,12 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { toManyFilters } from '../tables/relations'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Region {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -33,7 +32,7 @@ class Region {
 }
 
 @Entity()
-@Resource({ auth: everybody, exclude: ['secrets'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['secrets'] })
 class Country {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -68,7 +67,7 @@ class Country {
 }
 
 @Entity()
-@Resource({ auth: everybody, exclude: ['canary'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['canary'] })
 class Language {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -82,7 +81,7 @@ class Language {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Flag {
   @PrimaryGeneratedColumn() id!: number
   @Column() colours!: string
@@ -95,7 +94,7 @@ class Flag {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class City {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -108,9 +107,9 @@ class City {
   @DeleteDateColumn() gone!: Date | null
 }
 
-/** What one end hides is not shown by the other. */
+/** Hides a relation that the other end shows, and the other way round. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Writer {
   @PrimaryGeneratedColumn() id!: number
   @OneToMany(
@@ -126,7 +125,7 @@ class Writer {
 }
 
 @Entity()
-@Resource({ auth: everybody, exclude: ['writer', 'readers'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['writer', 'readers'] })
 class Draft {
   @PrimaryGeneratedColumn() id!: number
   @ManyToOne(
@@ -142,9 +141,9 @@ class Draft {
   readers!: Relation<Writer>[]
 }
 
-/** Relations that TypeORM cannot follow: nothing at the other end knows of them. */
+/** Has relations that TypeORM cannot follow, since the other end does not declare them. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Loose {
   @PrimaryGeneratedColumn() id!: number
   @OneToMany(() => City, 'nothing') cities!: City[]
@@ -152,9 +151,9 @@ class Loose {
   @ManyToMany(() => City) many!: City[]
 }
 
-/** Children of one table that declare the same, which TypeORM knows of the first only. */
+/** Child entities of one table with the same declarations, of which TypeORM's metadata contain only the first. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 @TableInheritance({ column: 'kind' })
 class Move {
   @PrimaryGeneratedColumn() id!: number
@@ -162,7 +161,7 @@ class Move {
 }
 
 @ChildEntity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Sale extends Move {
   @Column({ type: 'int', nullable: true }) amount!: number | null
   @ManyToOne(() => City) city!: Relation<City> | null
@@ -174,14 +173,14 @@ class Sale extends Move {
 }
 
 @ChildEntity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Release extends Move {
   @Column({ type: 'int', nullable: true }) amount!: number | null
   @ManyToOne(() => City) city!: Relation<City> | null
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Part {
   @PrimaryGeneratedColumn() id!: number
   @ManyToOne(
@@ -191,7 +190,7 @@ class Part {
   sale!: Relation<Sale>
 }
 
-/** No resource. */
+/** Not a resource. */
 @Entity()
 class Spy {
   @PrimaryGeneratedColumn() id!: number
@@ -260,6 +259,9 @@ test.each([
   ['country?languages__canary=canary', 'languages__canary goes on with canary, which is not a field of language'],
   ['country?spies__name=James', 'spies__name starts with spies, which is not a field of country'],
   ['country?spies=1', 'spies is not a field of country'],
+  ['country?nothing=1', '; relations: languages, borders, flag, cities'],
+  ['country?region.name=Europe', 'region.name is not a field of country; use region__name; '],
+  ['country?languages_name=German', 'languages_name is not a field of country; use languages__name; '],
   ['country?secrets__name=Austria', 'secrets__name starts with secrets, which is not a field of country'],
   ['country?ordering=languages', 'ordering names "languages", which leads to language records'],
   [
@@ -274,7 +276,7 @@ test.each([
   ])
 })
 
-test('to-many relations are not in records, nor written', async () => {
+test('to-many relations are not in records, and cannot be written', async () => {
   const record = (await get('country/1/')).json() as object
   expect(record).toEqual({ id: 1, name: 'France', region_id: 1 })
   expect((await put('country/1', record)).json()).toEqual(record)
@@ -284,7 +286,7 @@ test('to-many relations are not in records, nor written', async () => {
   })
 })
 
-test('a relation to itself, and one to one from the side that holds the key', async () => {
+test('relations can lead to the same entity, and one-to-one relations can be written on the side with the foreign key', async () => {
   expect((await put('city/1', { twin_id: 3 })).json()).toMatchObject({ twin_id: 3 })
   expect((await get('city?twin__name=Vienna')).json()).toMatchObject({ objects: [{ name: 'Paris' }] })
   expect((await get('city?twin__country__name=Austria')).json()).toMatchObject({ objects: [{ name: 'Paris' }] })
@@ -292,7 +294,7 @@ test('a relation to itself, and one to one from the side that holds the key', as
   expect((await post('flag', { colours: 'x', country_id: 1 })).json()).toMatchObject(taken)
 })
 
-test('a reference to a record that has been deleted softly can be removed, and kept', async () => {
+test('a reference to a soft-deleted record can be kept and removed, but not set', async () => {
   const twin = (await post('city', { name: 'Twin', country_id: 1 })).json() as { id: number }
   const city = (await post('city', { name: 'Left', country_id: 1, twin_id: twin.id })).json() as { id: number }
   expect((await send(world.url, `DELETE /api/city/${twin.id}/`)).status).toBe(204)
@@ -305,17 +307,17 @@ test('a reference to a record that has been deleted softly can be removed, and k
 })
 
 test.each(['writer?drafts__id=1', 'writer?read__id=1', 'draft?writer__id=1', 'draft?readers__id=1'])(
-  'Hidden fields: a relation that one end hides is not followed from the other: %s',
+  'Hidden fields: a relation that one end hides cannot be followed from the other: %s',
   async (path) => {
     expect((await get(path)).status).toBe(400)
   },
 )
 
-test.each(['cities', 'city', 'many'])('a relation that leads nowhere is none: %s', async (name) => {
+test.each(['cities', 'city', 'many'])('a relation that the other end does not declare is unknown: %s', async (name) => {
   expect((await get(`loose?${name}__id=1`)).json()).toMatchObject({ status: 400, errors: [{ field: `${name}__id` }] })
 })
 
-test('Hidden fields: single-table inheritance: children have what they declare, also alike, and the parent does not', async () => {
+test('Hidden fields: single-table inheritance: child entities have the fields that they declare, even with the same names, and the parent does not', async () => {
   for (const child of ['sale', 'release']) {
     const made = (await post(child, { amount: 5, city_id: 1 })).json() as { id: number }
     expect(made).toEqual({ id: made.id, kind: expect.any(String), amount: 5, city_id: 1 })

@@ -1,5 +1,5 @@
 import { Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
-import { anonymous, Resource, type Rule } from 'typeorm-resources'
+import { adminRule, anonymous, Resource, type Rule, userRule } from 'typeorm-resources'
 import { send } from '../client'
 import { openWorld, type World } from '../world/world'
 
@@ -9,7 +9,7 @@ class Member {
   @Column() name!: string
 }
 
-/** As a site with sessions has it: its middleware knows the user. */
+/** Rule of a site with sessions, whose middleware has set the user. */
 const session: Rule = ({ context, reads }) => context.state['user'] ?? (reads ? anonymous : null)
 
 @Entity()
@@ -36,7 +36,7 @@ class Report {
   @PrimaryGeneratedColumn() id!: number
 }
 
-/** Knows users by text, as a JSON Web Token does. */
+/** Has a rule that returns keys as text, as in JSON Web Tokens. */
 @Entity()
 @Resource({ auth: ({ context }) => ({ id: context.get('X-Subject') }), ownerField: 'member' })
 class Token {
@@ -77,7 +77,7 @@ afterAll(() => world.close())
 
 const as = (id: number): { headers: Record<string, string> } => ({ headers: { 'X-User': String(id) } })
 
-test("a rule of the application's own: sessions, with owner restriction by a hidden foreign key", async () => {
+test('an access rule of the application can use sessions, and restricts writes to owners by a hidden foreign key', async () => {
   expect((await send(world.url, 'POST /api/post/', { body: { text: 'x' } })).status).toBe(401)
   const made = await send(world.url, 'POST /api/post/', { ...as(1), body: { text: 'x', member_id: 2 } })
   expect([made.status, made.json()]).toEqual([201, { id: 1, text: 'x' }])
@@ -92,7 +92,7 @@ test("a rule of the application's own: sessions, with owner restriction by a hid
   expect((await send(world.url, 'DELETE /api/post/1/', as(1))).status).toBe(204)
 })
 
-test('a rule may wait, and sees method, credentials and context', async () => {
+test('an access rule can be asynchronous, and receives method, credentials and context', async () => {
   const headers = { Authorization: `Basic ${Buffer.from('key:').toString('base64')}` }
   expect((await send(world.url, 'GET /api/report/', { headers: { ...headers, 'X-Site': 'a' } })).status).toBe(200)
   expect((await send(world.url, 'GET /api/report/', { headers: { ...headers, 'X-Site': 'b' } })).status).toBe(401)
@@ -101,14 +101,14 @@ test('a rule may wait, and sees method, credentials and context', async () => {
   ).toBe(401)
 })
 
-test('a rule that answers with no principal is a fault of the application, and lets nobody in', async () => {
+test('an access rule that does not return a principal is a fault of the application, and permits nothing', async () => {
   const before = world.faults.length
   const reply = await send(world.url, 'GET /api/broken/')
   expect([reply.status, reply.headers['content-type']]).toEqual([500, 'application/problem+json; charset=utf-8'])
   expect(world.faults.slice(before)).toEqual([expect.objectContaining({ message: expect.stringContaining('broken') })])
 })
 
-test('a rule that knows users by text', async () => {
+test('an access rule can return the key of a user as text', async () => {
   const by = (id: string): { headers: Record<string, string> } => ({ headers: { 'X-Subject': id } })
   const made = await send(world.url, 'POST /api/token/', { ...by('2'), body: { text: 'x' } })
   expect([made.status, made.json()]).toEqual([201, { id: 1, text: 'x', member_id: 2 }])
@@ -118,18 +118,18 @@ test('a rule that knows users by text', async () => {
   expect((await send(world.url, 'POST /api/token/', { ...by('2x'), body: { text: 'x' } })).status).toBe(500)
 })
 
-test('who is nobody reads what has an owner, and writes none of it', async () => {
+test('anonymous users can read records with owners, but not write them', async () => {
   expect((await send(world.url, 'GET /api/nobodys/')).status).toBe(200)
   expect((await send(world.url, 'POST /api/nobodys/', { body: {} })).status).toBe(401)
   expect((await send(world.url, 'DELETE /api/nobodys/1/')).status).toBe(401)
 })
 
-test("what a rule throws for Koa is Koa's to answer", async () => {
+test("an HTTP error that a rule throws becomes Koa's response", async () => {
   const reply = await send(world.url, 'GET /api/sunday/')
   expect([reply.status, reply.text]).toEqual([403, 'not on Sundays'])
 })
 
-test('the description names the rules', () => {
+test('the mount reports the names of the rules', () => {
   expect(world.mounted.resources.map(({ name, rule }) => [name, rule])).toEqual([
     ['post', 'session'],
     ['broken', 'broken'],
@@ -138,4 +138,11 @@ test('the description names the rules', () => {
     ['sunday', 'custom'],
     ['nobodys', 'custom'],
   ])
+})
+
+test.each([
+  [{ raed: 'public' }, 'unknown option "raed" of a rule; options: read'],
+  [{ read: 'private' }, '"read" must be "public" or undefined, not private'],
+])('the options of a rule are checked when it is created: %j', (options, message) => {
+  for (const rule of [userRule, adminRule]) expect(() => rule(options as never)).toThrow(new TypeError(message))
 })

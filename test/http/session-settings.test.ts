@@ -1,6 +1,7 @@
 import { type ColumnOptions, EntitySchema } from 'typeorm'
-import { anonymous } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAll } from '../support/access'
+import { idsOf, readPages } from '../support/pages'
 import { isMariadb, isPostgres, types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
@@ -30,19 +31,19 @@ const Moment = new EntitySchema<{ id: number; instant: Date }>({
   } as never,
 })
 
-// Of PostgreSQL; other databases have no such settings.
+// Only PostgreSQL has these settings.
 describe.each([
   ['German, DMY', 'iso_8601'],
   ['SQL, DMY', 'sql_standard'],
   ['Postgres, MDY', 'postgres_verbose'],
   ['ISO, YMD', 'postgres'],
-])('sessions that begin with DateStyle %s and IntervalStyle %s', (dateStyle, intervalStyle) => {
+])('sessions with DateStyle %s and IntervalStyle %s', (dateStyle, intervalStyle) => {
   let world: World
   beforeAll(async () => {
     const options = `-c DateStyle=${dateStyle.replace(' ', '')} -c IntervalStyle=${intervalStyle}`
     world = await openWorld({
       entities: [Moment],
-      mount: { resources: [{ entity: Moment, auth: () => anonymous }] },
+      mount: { resources: [{ entity: Moment, auth: permitAll }] },
       ...(isPostgres && { source: { extra: { options } } }),
     })
   })
@@ -53,12 +54,12 @@ describe.each([
   const { get, ids, post, put } = apiOf(() => world.url)
   const record = Object.fromEntries(Object.entries(values).map(([name, [, value]]) => [name, value]))
 
-  test('values are shown, found, sent back and paged as anywhere', async () => {
+  test('values are shown, found, sent back and paged as with the default settings', async () => {
     const made = await post('moment', record)
     const { id } = made.json() as { id: number }
     expect([made.status, made.json()]).toEqual([201, { id, ...record }])
     await post('moment', { ...record, instant: '2025-01-01 00:00:00', day: '2025-01-01' })
-    // More requests than connections, at a time.
+    // More requests at the same time than there are connections.
     const replies = await Promise.all(Array.from({ length: 12 }, () => get(`moment/${id}/`)))
     for (const reply of replies) expect(reply.json()).toEqual({ id, ...record })
     expect((await put(`moment/${id}`, made.json())).json()).toEqual(made.json())
@@ -77,7 +78,7 @@ describe.each([
     }
   })
 
-  test("the application's own statements read date-times", async () => {
+  test("the application's own statements read the right date-times", async () => {
     const [stored] = await world.dataSource.getRepository(Moment).find({ order: { id: 'ASC' }, take: 1 })
     expect(stored?.instant).toEqual(new Date(`${instant.replace(' ', 'T')}Z`))
   })
@@ -92,19 +93,19 @@ const Reading = new EntitySchema<{ id: number; double: number; single: number }>
   },
 })
 
-describe.each([-15, -6, 0, 1, 3])('sessions that begin with extra_float_digits %d', (digits) => {
+describe.each([-15, -6, 0, 1, 3])('sessions with extra_float_digits %d', (digits) => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({
       entities: [Reading],
-      mount: { resources: [{ entity: Reading, auth: () => anonymous }] },
+      mount: { resources: [{ entity: Reading, auth: permitAll }] },
       ...(isPostgres && { source: { extra: { options: `-c extra_float_digits=${digits}` } } }),
     })
   })
   afterAll(() => world.close())
-  const { get, ids, post, put } = apiOf(() => world.url)
+  const { ids, post, put } = apiOf(() => world.url)
 
-  test('floats are shown with all of their digits, found by them, and each is once on pages by keyset', async () => {
+  test('floats are shown with all of their digits, found by these, and each is on one page by keyset', async () => {
     const made: unknown[] = []
     for (let index = 0; index < 6; index++) {
       const values = { double: 1 / 3 + index * 2 ** -50, single: 0.3333333 + index * 2 ** -22 }
@@ -116,13 +117,7 @@ describe.each([-15, -6, 0, 1, 3])('sessions that begin with extra_float_digits %
       made.push(id)
     }
     for (const ordering of ['double', 'single']) {
-      const seen: unknown[] = []
-      let path = `reading/?ordering=${ordering}&limit=1&after=`
-      while (path !== '' && seen.length < 10) {
-        const page = (await get(path)).json() as { meta: { next: string }; objects: { id: number }[] }
-        seen.push(...page.objects.map(({ id }) => id))
-        path = page.meta.next.replace('/api/', '')
-      }
+      const seen = idsOf(await readPages(world.url, `/api/reading/?ordering=${ordering}&limit=1&after=`))
       expect([ordering, seen]).toEqual([ordering, made])
     }
   })
@@ -142,8 +137,8 @@ describe('sessions whose time zone changes between two pages', () => {
   beforeAll(async () => {
     world = await openWorld({
       entities: [Stamped],
-      mount: { resources: [{ entity: Stamped, auth: () => anonymous }] },
-      // One connection, whose time zone is that of all requests.
+      mount: { resources: [{ entity: Stamped, auth: permitAll }] },
+      // A single connection, so that its time zone is that of all requests.
       ...(isPostgres && { source: { extra: { max: 1 } } }),
       ...(isMariadb && { source: { extra: { connectionLimit: 1 } } }),
     })
@@ -155,7 +150,7 @@ describe('sessions whose time zone changes between two pages', () => {
   const { get, post } = apiOf(() => world.url)
 
   test.each(['at', '-at', 'maybe', '-maybe', 'maybe__nullslast', '-maybe__nullsfirst'])(
-    'each record is once on pages by keyset: %s',
+    'every record is on one page by keyset: %s',
     async (ordering) => {
       const made: unknown[] = []
       for (let minute = 0; minute < 120; minute += 20) {
@@ -180,13 +175,13 @@ describe('sessions whose time zone changes between two pages', () => {
   )
 })
 
-/** For a server that does not know a setting, such as a locale that is not installed. */
+/** Ignores the error of a server that does not know the value of a setting, such as a locale that is not installed. */
 function unlessUnknown(error: Error & { readonly code?: string }): undefined {
   // invalid_parameter_value
   if (error.code !== '22023') throw error
 }
 
-/** Runs tests in sessions with a setting that the server may not know, such as a locale that is not installed. */
+/** Runs tests in sessions with a setting whose value the server may not know, such as a locale that is not installed. */
 async function withSetting(
   entity: EntitySchema,
   options: string,
@@ -194,7 +189,7 @@ async function withSetting(
 ): Promise<void> {
   const opening = openWorld({
     entities: [entity],
-    mount: { resources: [{ entity, auth: () => anonymous }] },
+    mount: { resources: [{ entity, auth: permitAll }] },
     ...(isPostgres && { source: { extra: { options } } }),
   })
   const world = await opening.catch(unlessUnknown)
@@ -206,7 +201,7 @@ async function withSetting(
 
 if (isPostgres)
   test.each(['C', 'de_DE.UTF-8', 'en_US.UTF-8'])(
-    'money is a decimal number where lc_monetary is %s',
+    'money is shown as a decimal number with lc_monetary = %s',
     async (locale) => {
       const Ware = new EntitySchema<{ id: number }>({
         name: 'ware',
@@ -239,7 +234,7 @@ if (isPostgres)
   )
 
 if (isPostgres)
-  test.each(['on', 'off'])('nulls of arrays are nulls where array_nulls is %s', async (setting) => {
+  test.each(['on', 'off'])('nulls in arrays are nulls with array_nulls = %s', async (setting) => {
     const Tagged = new EntitySchema<{ id: number }>({
       name: 'tagged',
       columns: {
@@ -257,7 +252,7 @@ if (isPostgres)
   })
 
 if (isPostgres)
-  test.each(['C', 'de_DE.UTF-8'])('errors are recognised where lc_messages is %s', async (locale) => {
+  test.each(['C', 'de_DE.UTF-8'])('errors are recognized with lc_messages = %s', async (locale) => {
     const secret = 'unit-of-measure'
     const Item = new EntitySchema<{ id: number; size: number }>({
       name: 'item',
@@ -270,7 +265,7 @@ if (isPostgres)
     })
     const opening = openWorld({
       entities: [Item],
-      mount: { resources: [{ entity: Item, auth: () => anonymous, exclude: ['unit'] }] },
+      mount: { resources: [{ entity: Item, auth: permitAll, exclude: ['unit'] }] },
       source: { extra: { max: 2, options: `-c lc_messages=${locale}` } },
     })
     const world = await opening.catch(unlessUnknown)
@@ -283,7 +278,7 @@ if (isPostgres)
       return replies.map(({ status }) => status)
     }
     expect(await statuses()).toEqual(Array(10).fill(200))
-    // As a migration of another process does.
+    // As in a migration of another process.
     await world.sql('ALTER TABLE "item" ALTER COLUMN "count" TYPE bigint')
     expect(await statuses()).toEqual(Array(10).fill(200))
     await world.sql(`UPDATE "item" SET "unit" = '${secret}'`)
@@ -295,7 +290,7 @@ if (isPostgres)
 
 if (isMariadb)
   test.each(['en_US', 'de_DE', 'ja_JP'])(
-    'a cascade that is too deep is 409 where lc_messages is %s',
+    'a cascade that is too deep gets 409 with lc_messages = %s',
     async (locale) => {
       const Level = new EntitySchema<{ id: number; up: object | null }>({
         name: 'level',
@@ -304,7 +299,7 @@ if (isMariadb)
       })
       const world = await openWorld({
         entities: [Level],
-        mount: { resources: [{ entity: Level, auth: () => anonymous }] },
+        mount: { resources: [{ entity: Level, auth: permitAll }] },
         source: { extra: { connectionLimit: 1 } },
       })
       await world.sql(`SET lc_messages = '${locale}'`)

@@ -1,18 +1,19 @@
 import { Column, Entity, PrimaryGeneratedColumn, VersionColumn } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAll } from '../support/access'
 import { isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 let made = 0
-/** SQL; what SQLite's INSERT spells is asked of it each time. */
+/** SQL default of a column; for an INSERT on SQLite TypeORM calls this function each time. */
 const nextCode = (): string => {
   made += 1
   return isSqlite ? `'code ${made}'` : "'code'"
 }
 
 @Entity()
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Ticket {
   @PrimaryGeneratedColumn('uuid') id!: string
   @Column({ type: 'varchar', length: 20, default: nextCode }) code!: string
@@ -32,7 +33,7 @@ afterAll(async () => {
 
 const { get, post, put } = apiOf(() => world.url)
 
-test('what a record is given besides its request belongs to it alone, though its statement is compiled once', async () => {
+test('generated values differ between records, although their statement is compiled once', async () => {
   const replies = await Promise.all([1, 2, 3, 4].map(() => post('ticket', {})))
   const tickets = replies.map((reply) => reply.json() as Ticket)
   const different = (name: keyof Ticket): number => new Set(tickets.map((ticket) => ticket[name])).size
@@ -40,7 +41,7 @@ test('what a record is given besides its request belongs to it alone, though its
   expect(tickets.map(({ state, version }) => [state, version])).toEqual(tickets.map(() => ['plain', 1]))
 })
 
-test('values of one shape do not reach another request', async () => {
+test('requests that share a compiled statement do not share values', async () => {
   const [first, second] = [
     (await post('ticket', { code: 'a' })).json(),
     (await post('ticket', { code: 'b' })).json(),

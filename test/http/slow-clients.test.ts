@@ -1,66 +1,32 @@
 import { once } from 'node:events'
 import { Agent } from 'node:http'
-import { connect, type Socket } from 'node:net'
 import type { Middleware } from 'koa'
 import bodyParser from 'koa-bodyparser'
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { anonymous, type MountOptions, Resource } from 'typeorm-resources'
+import type { MountOptions } from 'typeorm-resources'
 import { send } from '../client'
-import { isMariadb } from '../world/leg'
-import { openWorld, type World } from '../world/world'
+import { openPaused } from '../support/paused-client'
+import { KiB, MiB, Plain, Story } from '../support/texts'
+import { worldPerTest } from '../support/world-per-test'
+import type { World } from '../world/world'
 
-const open = () => anonymous
-const KiB = 1024
-const MiB = 1024 * KiB
+const openForTest = worldPerTest()
+const openWith = (limits: MountOptions['limits'] = {}): Promise<World> =>
+  openForTest({ entities: [Story, Plain], mount: { limits } })
 
-@Entity()
-@Resource({ auth: open })
-class Story {
-  @PrimaryGeneratedColumn() id!: number
-  @Column(isMariadb ? 'longtext' : 'text') body!: string
-}
-
-@Entity()
-@Resource({ auth: open })
-class Plain {
-  @PrimaryGeneratedColumn() id!: number
-  @Column('int') rank!: number
-  @Column({ type: 'varchar', length: 100 }) title!: string
-}
-
-let world: World | undefined
-afterEach(async () => {
-  await world?.close()
-  world = undefined
-})
-const openWith = async (limits: MountOptions['limits'] = {}): Promise<World> => {
-  world = await openWorld({ entities: [Story, Plain], mount: { limits } })
-  return world
-}
-
-/** A client that sends and does not read. */
-const silent = async (url: string, text: string): Promise<Socket> => {
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname).pause()
-  socket.on('error', () => undefined)
-  await once(socket, 'connect')
-  socket.write(text)
-  return socket
-}
 const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
-const until = async (isSo: () => Promise<boolean>, milliseconds: number): Promise<void> => {
-  for (const end = Date.now() + milliseconds; !(await isSo()); await pause(50))
-    if (Date.now() > end) throw new Error('not so in time')
+const until = async (condition: () => Promise<boolean>, milliseconds: number): Promise<void> => {
+  for (const end = Date.now() + milliseconds; !(await condition()); await pause(50))
+    if (Date.now() > end) throw new Error('the condition does not hold in time')
 }
 
-test('what clients do not take counts: more is 503 until it is taken, or its client was too slow', async () => {
+test('responses that clients do not read use up memory: further requests get 503 until they are read, or the slow client is disconnected', async () => {
   const opened = await openWith({ responseBytes: 32 * MiB })
   const body = 'z'.repeat(15 * MiB)
   await opened.dataSource.getRepository(Story).insert([{ body }])
   await opened.dataSource.getRepository(Plain).insert([{ rank: 1, title: 'a' }])
   const get = 'GET /api/story/1/ HTTP/1.1\r\nHost: x\r\n\r\n'
   const statusOf = async (path: string): Promise<number> => (await send(opened.url, `GET /api/${path}/`)).status
-  const sockets = [await silent(opened.url, get), await silent(opened.url, get)]
+  const sockets = [await openPaused(opened.url, get), await openPaused(opened.url, get)]
   await pause(1500)
   await until(async () => (await statusOf('story/1')) === 503, 5000)
   const refused = await send(opened.url, 'GET /api/story/1/')
@@ -69,20 +35,20 @@ test('what clients do not take counts: more is 503 until it is taken, or its cli
     { detail: expect.stringContaining('33554432') },
   ])
   expect(await statusOf('plain')).toBe(200)
-  // One of them takes its response.
+  // One client reads its response.
   sockets[0]?.resume()
   await until(async () => (await statusOf('story/1')) === 200, 5000)
-  // The other one has had its time when the memory is needed once more.
-  const third = await silent(opened.url, get)
+  // The other client is disconnected for being too slow as soon as the memory is needed again.
+  const third = await openPaused(opened.url, get)
   await pause(1500)
   await until(async () => (await statusOf('story/1')) === 503, 5000)
   await until(async () => (await statusOf('story/1')) === 200, 15_000)
   for (const socket of [...sockets, third]) socket.destroy()
 })
 
-test('a response whose client goes while its record is read is not subtracted twice', async () => {
+test('the memory of a response whose client disconnects while its record is read is released once', async () => {
   let leave = (): void => undefined
-  world = await openWorld({
+  const world = await openForTest({
     entities: [Story, Plain],
     mount: { limits: { responseBytes: MiB, pageBytes: MiB } },
     before: (app) => {
@@ -98,7 +64,7 @@ test('a response whose client goes while its record is read is not subtracted tw
   const logQuery = logger.logQuery.bind(logger)
   let selects = 0
   logger.logQuery = (...query) => {
-    // The first one says how long the record is, the second one reads it.
+    // The first statement reads the length of the record, the second one its values.
     if (query[0].includes('SELECT') && ++selects % 2 === 0) leave()
     return logQuery(...query)
   }
@@ -106,15 +72,15 @@ test('a response whose client goes while its record is read is not subtracted tw
     await expect(send(url, 'GET /api/story/1/', { headers: { 'x-leave': 'yes' } })).rejects.toThrow()
   }
   logger.logQuery = logQuery
-  const socket = await silent(url, 'GET /api/story/1/ HTTP/1.1\r\nHost: x\r\n\r\n')
+  const socket = await openPaused(url, 'GET /api/story/1/ HTTP/1.1\r\nHost: x\r\n\r\n')
   await pause(1500)
   await until(async () => (await send(url, 'GET /api/story/1/')).status === 503, 5000)
   socket.destroy()
 })
 
-test('a connection has the same listeners after many requests', async () => {
+test('a connection does not accumulate listeners over many requests', async () => {
   const listeners: number[] = []
-  world = await openWorld({
+  const world = await openForTest({
     entities: [Story, Plain],
     before: (app) => {
       app.use(({ req }, next) => {
@@ -130,11 +96,11 @@ test('a connection has the same listeners after many requests', async () => {
   expect(listeners.slice(1)).toEqual(listeners.slice(1).map(() => listeners[1]))
 })
 
-test('a write that is done is answered, whatever others hold; one that is not is 503', async () => {
+test('a write gets 503 and is not stored while other responses use up the memory', async () => {
   const opened = await openWith({ responseBytes: MiB })
   const body = 'z'.repeat(15 * MiB)
   await opened.dataSource.getRepository(Story).insert([{ body }])
-  const socket = await silent(opened.url, 'GET /api/story/1/ HTTP/1.1\r\nHost: x\r\n\r\n')
+  const socket = await openPaused(opened.url, 'GET /api/story/1/ HTTP/1.1\r\nHost: x\r\n\r\n')
   const put = () => send(opened.url, 'PUT /api/story/1/', { body: { body: 'short' } })
   await pause(500)
   expect((await put()).status).toBe(503)
@@ -143,14 +109,14 @@ test('a write that is done is answered, whatever others hold; one that is not is
   await until(async () => (await put()).status === 200, 5000)
 })
 
-test('requests that are sent without waiting are answered one after the other, as their responses are taken', async () => {
+test('pipelined requests are handled one after another, as their responses are read', async () => {
   const opened = await openWith()
   await opened.dataSource
     .getRepository(Story)
     .insert(Array.from({ length: 100 }, () => ({ body: 'p'.repeat(60 * KiB) })))
   opened.statements()
   const requests = 2000
-  const socket = await silent(opened.url, 'GET /api/story/?limit=100 HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(requests))
+  const socket = await openPaused(opened.url, 'GET /api/story/?limit=100 HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(requests))
   await pause(1500)
   expect(opened.statements().length).toBeLessThan(6)
   expect((await send(opened.url, 'GET /api/story/1/')).status).toBe(200)
@@ -159,10 +125,10 @@ test('requests that are sent without waiting are answered one after the other, a
   expect(opened.statements().length).toBeLessThan(6)
 })
 
-test('a connection may have some requests waiting, and those beyond are 503, in their order', async () => {
+test('up to a number of pipelined requests can wait, and further ones get 503, in order', async () => {
   const opened = await openWith({ pipelined: 3 })
   await opened.dataSource.getRepository(Plain).insert([{ rank: 1, title: 'a' }])
-  const socket = await silent(
+  const socket = await openPaused(
     opened.url,
     `${'GET /api/plain/1/ HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(6)}GET /api/plain/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
   )
@@ -177,7 +143,7 @@ test('a connection may have some requests waiting, and those beyond are 503, in 
   ])
 })
 
-/** Awaits longer for the first request of the application than for those behind it. */
+/** Middleware that awaits longer for the first request than for the following ones. */
 const slowAtFirst = (): Middleware => {
   let requests = 0
   return async (_, next) => {
@@ -193,13 +159,13 @@ const before: Readonly<Record<string, () => Middleware>> = {
 }
 
 test.each(Object.entries(before))(
-  'requests in one packet are answered in their order behind %s',
+  'pipelined requests get their responses in order, after %s',
   async (_, middleware) => {
-    world = await openWorld({ entities: [Story, Plain], before: (app) => app.use(middleware()) })
+    const world = await openForTest({ entities: [Story, Plain], before: (app) => app.use(middleware()) })
     const body = '{"rank":1,"title":"new"}'
     const post = `POST /api/plain/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     const get = 'GET /api/plain/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
-    const socket = await silent(world.url, post + get)
+    const socket = await openPaused(world.url, post + get)
     let text = ''
     socket.setEncoding('utf8').on('data', (part: string) => {
       text += part

@@ -1,12 +1,12 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAll } from '../support/access'
+import { heapInUse } from '../support/heap'
 import { openWorld, type World } from '../world/world'
 
 @Entity()
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Sample {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'int', nullable: true }) a!: number | null
@@ -15,9 +15,9 @@ class Sample {
   @Column({ type: 'int', nullable: true }) d!: number | null
 }
 
-/** Columns whose names look like parameters of a statement. */
+/** Has columns whose names look like parameters of a statement. */
 @Entity({ name: 'named:tr_0' })
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Named {
   @PrimaryGeneratedColumn({ name: ':tr_0' }) id!: number
   @Column({ name: ':tr_1', nullable: true }) first!: string
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const { get, post, put, ids } = apiOf(() => world.url)
 
-test('a column may have a name that looks like a parameter', async () => {
+test('a column can have a name that looks like a parameter', async () => {
   const created = await post('named', { first: 'one', third: 'three' })
   expect(created.json()).toEqual({ id: 1, first: 'one', second: 'd', third: 'three' })
   expect((await put('named/1', { second: 'two' })).json()).toMatchObject({ first: 'one', second: 'two' })
@@ -45,7 +45,7 @@ test('a column may have a name that looks like a parameter', async () => {
   expect((await get('named/1/')).json()).toMatchObject({ id: 1, second: 'two' })
 })
 
-/** A query with almost as many values as are allowed, in lists whose lengths differ from one query to the next. */
+/** A query with almost the maximum number of values, in lists whose lengths differ for each index. */
 function largestQuery(index: number): string {
   const lists = ['a', 'b', 'c', 'd'].map((field, position) => {
     const length = 249 - ((index * (position + 3)) % (37 + position * 6))
@@ -54,29 +54,19 @@ function largestQuery(index: number): string {
   return `sample/?${lists.join('&')}`
 }
 
-const collectGarbage: () => void = (() => {
-  setFlagsFromString('--expose-gc')
-  return runInNewContext('gc')
-})()
-
-const heapUsed = (): number => {
-  collectGarbage()
-  return process.memoryUsage().heapUsed / 2 ** 20
-}
-
 test('queries of many shapes keep little memory', async () => {
   await get(largestQuery(0))
-  const before = heapUsed()
+  const before = heapInUse()
   for (let index = 0; index < 300; index++) expect((await get(largestQuery(index))).status).toBe(200)
-  expect(heapUsed() - before).toBeLessThan(7)
+  expect(heapInUse() - before).toBeLessThan(7 * 2 ** 20)
 })
 
-test('all lists of a query together have a limit', async () => {
+test('the total number of list members in a query is limited', async () => {
   const list = (length: number): string => Array(length).fill(1).join(',')
   expect((await get(`sample/?a__in=${list(500)}&b__in=${list(500)}`)).status).toBe(200)
   const refused = await get(`sample/?a__in=${list(500)}&b__in=${list(400)}&c__in=${list(101)}`)
   expect(refused.json()).toMatchObject({
     status: 400,
-    errors: [{ field: 'c__in', message: 'is one value too many: all filters together may have 1000 values' }],
+    errors: [{ field: 'c__in', message: 'is one value too many: all filters together may have at most 1000 values' }],
   })
 })

@@ -1,7 +1,7 @@
 import { apiOf, send } from '../client'
 import { openWorld, type World } from '../world/world'
 
-/** What errors suggest instead of a name that is wrong. */
+/** Names that errors suggest for a wrong name. */
 
 let world: World
 beforeAll(async () => {
@@ -22,9 +22,28 @@ test.each([
   ['note/?author=ann', '; use author__username to compare another field of the related record'],
   ['note/?author_id=ann', 'use author__username'],
   ['note/?parent__author=ann', 'use parent__author__username'],
-  // What is hidden is suggested as little as what there is not.
+  ['note/?score[gte]=1', 'is not a field of note; use score__gte; fields: id, '],
+  ['note/?score[$gte]=1', 'is not a field of note; use score__gte; fields: id, '],
+  ['note/?author.username=ann', 'is not a field of note; use author__username; fields: id, '],
+  ['note/?author_username=ann', 'is not a field of note; use author__username; fields: id, '],
+  [
+    'note/?title__contains=a',
+    'has the unknown operator "contains"; use "like" with % for any text; operators of title',
+  ],
+  ['note/?title__icontains=a', 'use "ilike" with % for any text; '],
+  ['note/?title__not=a', 'use "ne"; '],
+  ['note/?title__isnull=true', 'use "is" with the value null or not_null; '],
+  ['note/?score__between=1,2', 'use "gte" and "lte"; '],
+  ['note/?score=null', 'to find nulls, use score__is=null'],
+  ['note/?id=1,2', 'to compare with several values, use id__in'],
+  ['note/?ordering=score%20desc', 'use -score; '],
+  ['note/?ordering=%2Bscore', 'use score; '],
+  // A hidden field is not suggested, like a field that does not exist.
   ['note/?secret_gt=1', 'is not a field of note; fields: id, '],
   ['note/?nothing_gt=1', 'is not a field of note; fields: id, '],
+  ['note/?author.secret=1', 'is not a field of note; fields: id, '],
+  ['note/?secret[gte]=1', 'is not a field of note; fields: id, '],
+  ['note/?ordering=secret%20desc', 'which is not a field of note; fields: id, '],
   ['note/?author__sort=1', 'which is not a field of user; fields: id, '],
   ['note/?constructor_eq=1', 'is not a field of note; fields: id, '],
 ])('%s', async (path, message) => {
@@ -33,7 +52,7 @@ test.each([
   expect([reply.status, errors[0]?.message]).toEqual([400, expect.stringContaining(message)])
 })
 
-test('a body has neither parameters nor operators', async () => {
+test('errors about a body do not suggest parameters or operators', async () => {
   const reply = await send(world.url, 'POST /api/note/', { as: 'bob', body: { sort: 'x', score_gt: 1 } })
   const { errors } = reply.json() as { errors: { field: string; message: string }[] }
   const wrong = errors.filter(({ field }) => field === 'sort' || field === 'score_gt')

@@ -1,10 +1,11 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAll } from '../support/access'
 import { types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** Dates of the entity that a transformer stores as something else. */
+/** Dates that a transformer stores as values of another type. */
 
 const orNull =
   <From, To>(convert: (value: From) => To) =>
@@ -24,7 +25,7 @@ const seconds = transformer<unknown>(
   (date) => Math.floor(date.getTime() / 1000),
   (stored) => new Date(Number(stored) * 1000),
 )
-/** Later dates are stored as lesser numbers. */
+/** Later dates are stored as smaller numbers. */
 const reversed = transformer<unknown>(
   (date) => -date.getTime(),
   (stored) => new Date(-Number(stored)),
@@ -47,7 +48,7 @@ const same = transformer<Date | string>(
 )
 
 @Entity()
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Moment {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'bigint', nullable: true, transformer: epoch }) epoch!: Date
@@ -79,11 +80,11 @@ const { get, ids, post } = apiOf(() => world.url)
 type Shown = Readonly<Record<string, string>>
 const shownBy = async (id: number): Promise<Shown> => (await get(`moment/${id}/`)).json() as Shown
 
-/** Dates of no record. */
+/** Dates that no record has. */
 const others = Array.from({ length: 500 }, (_, index) => `1990-01-01T00:00:00${index % 2 ? '.5' : ''}Z`)
 
-describe.each(fields)('the date of a record is found as it is shown: %s', (field) => {
-  test.each([1, 4, 5, 500])('in a list of %d', async (length) => {
+describe.each(fields)('a record is found by the date that it shows: %s', (field) => {
+  test.each([1, 4, 5, 500])('in a list of %d dates', async (length) => {
     const [first, second] = [await shownBy(3), await shownBy(4)]
     const members = [first[field], second[field], ...others].slice(0, length)
     expect(
@@ -91,7 +92,7 @@ describe.each(fields)('the date of a record is found as it is shown: %s', (field
     ).toEqual(length === 1 ? [3] : [3, 4])
   })
 
-  test('and compared with as one date', async () => {
+  test('by a comparison with one date', async () => {
     const shown = encodeURIComponent((await shownBy(3))[field] ?? '')
     expect(await ids(`moment?${field}=${shown}`)).toEqual([3])
     expect(await ids(`moment?${field}__ne=${shown}`)).toEqual([1, 2, 4, 5, 6])
@@ -101,7 +102,7 @@ describe.each(fields)('the date of a record is found as it is shown: %s', (field
   })
 })
 
-test.each(['epoch', 'iso', 'same'])('a fraction of a second that is stored is not compared: %s', async (field) => {
+test.each(['epoch', 'iso', 'same'])('a stored fraction of a second does not affect comparisons: %s', async (field) => {
   const made = await post('moment', { [field]: '2025-01-01T10:20:30.456Z' })
   const { id } = made.json() as { id: number }
   expect((await shownBy(id))[field]).toBe('2025-01-01 10:20:30')
@@ -114,7 +115,7 @@ test.each(['epoch', 'iso', 'same'])('a fraction of a second that is stored is no
   await world.sql(`DELETE FROM "moment" WHERE "id" = ${id}`)
 })
 
-test('a date that is stored as a day or a month stands for the whole of it', async () => {
+test('a date that is stored as a day or a month is compared as the whole day or month', async () => {
   expect(await ids('moment?day=2024-03-10T23:59:59Z')).toEqual([3])
   expect(await ids(`moment?day__in=${[...others.slice(0, 5), '2024-03-10T10:00:00.5Z'].join()}`)).toEqual([3])
   expect(await ids('moment?month=2024-03-15')).toEqual([3])

@@ -4,7 +4,7 @@ import { apiOf } from '../client'
 import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** A transformer of values that are never null. */
+/** Transformer of values that are never null. */
 const transformer = <T, S>(to: (value: T) => S, from: (stored: S) => T): ValueTransformer => ({
   to: (value: T | null | undefined) => (value === null || value === undefined ? value : to(value)),
   from: (stored: S | null) => (stored === null ? null : from(stored)),
@@ -19,7 +19,7 @@ const asText = transformer(
 )
 
 type Row = readonly [type: ColumnOptions, transformer: ValueTransformer, value: string | number | boolean]
-/** Columns that the database can compare and order. */
+/** Columns that the database can compare and sort. */
 const compared: Readonly<Record<string, Row>> = {
   simple: [{ type: 'simple-json' }, inObject, 'abc'],
   ...(isPostgres && {
@@ -28,7 +28,7 @@ const compared: Readonly<Record<string, Row>> = {
   }),
   ...(isMariadb && { json: [{ type: 'json' }, inObject, 'abc'] }),
 }
-/** Columns that PostgreSQL can neither compare nor order. */
+/** Columns that PostgreSQL can neither compare nor sort. */
 const notCompared: Readonly<Record<string, Row>> = isPostgres
   ? {
       text: [{ type: 'json' }, inObject, 'abc'],
@@ -123,7 +123,7 @@ afterAll(async () => {
 })
 const { get, ids, post } = apiOf(() => world.url)
 
-/** Creates a record with the value and one without; returns their ids. */
+/** Creates a record with the value and one without it. @returns their ids */
 async function createTwo(field: string, value: unknown): Promise<readonly unknown[]> {
   const replies = [await post('shown', { [field]: value }), await post('shown', {})]
   expect(replies[0]?.json()).toMatchObject({ [field]: value })
@@ -133,7 +133,7 @@ async function createTwo(field: string, value: unknown): Promise<readonly unknow
 const filters = ['eq', 'ne', 'in', 'lt', 'lte', 'gt', 'gte'] as const
 
 test.each(Object.entries(compared))(
-  'Operators: a transformed column keeps those of its class: %s',
+  'Operators: a column with a transformer has the operators of its type: %s',
   async (field, row) => {
     const value = encodeURIComponent(String(row[2]))
     const [id, other] = await createTwo(field, row[2])
@@ -145,8 +145,8 @@ test.each(Object.entries(compared))(
   },
 )
 
-// Of PostgreSQL; other databases compare every column.
-test('Operators: a transformed column that the database cannot compare has only is', async () => {
+// Only PostgreSQL has column types that it cannot compare.
+test('Operators: a column with a transformer that the database cannot compare only has the operator is', async () => {
   for (const [field, [, , sample]] of Object.entries(notCompared)) {
     const value = encodeURIComponent(String(sample))
     const [id, other] = await createTwo(field, sample)
@@ -163,7 +163,7 @@ test('Operators: a transformed column that the database cannot compare has only 
   }
 })
 
-test('Date-times: a transformed column takes those that the database stores', async () => {
+test('Date-times: a column with a transformer accepts the date-times that the database can store', async () => {
   for (const at of ['1000-01-01 00:00:00', '2024-02-29 10:20:30', '9999-12-31 23:59:59']) {
     expect((await post('dated', { at })).json()).toMatchObject({ at })
   }

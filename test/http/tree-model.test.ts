@@ -17,22 +17,24 @@ import {
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { caseCount, timeFor } from '../hostile/cases'
+import { permitAllAsUser1 } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
 /**
- * Random writes over HTTP, compared after each one with a model of parent keys: what the service lists, and what TypeORM's
- * repository finds by its own bookkeeping. `TEST_SEED=…` repeats a run.
+ * Random writes over HTTP, compared after each one with a model of parent keys: the lists of the service, and what TypeORM's repository
+ * reads from closure tables, paths and nested sets.
+ * `TEST_SEED=…` repeats a run.
  */
 
 const seed = Number(process.env['TEST_SEED'] ?? randomInt(2 ** 31))
-/** Sequences of writes for each tree, and writes in each. */
+/** Number of sequences of writes for each tree, and of writes in each sequence. */
 const runs = caseCount(2, 200)
 const writes = 25
 
 interface Options {
   readonly type: 'closure-table' | 'materialized-path' | 'nested-set' | 'adjacency-list'
   readonly onDelete?: 'CASCADE' | 'SET NULL'
-  /** Text that clients choose, with quotes in it. */
+  /** Whether the key is a text that clients choose, with quotes in it. */
   readonly textKey?: boolean
   readonly renamed?: boolean
   readonly softDelete?: boolean
@@ -62,7 +64,7 @@ interface Node {
   id: Id
 }
 
-/** An entity of this shape, declared as by decorators. */
+/** Declares an entity with these options, as decorators would. */
 function declare(name: string, { type, onDelete, textKey, renamed, softDelete }: Options): new () => Node {
   class Declared implements Node {
     id!: Id
@@ -85,7 +87,7 @@ function declare(name: string, { type, onDelete, textKey, renamed, softDelete }:
   }
   if (renamed) JoinColumn({ name: 'above' })(prototype, 'parent')
   Entity(`tree_${name}`)(Declared)
-  Resource({ name, auth: () => ({ id: 1 }) })(Declared)
+  Resource({ name, auth: permitAllAsUser1 })(Declared)
   return Declared
 }
 
@@ -102,11 +104,11 @@ afterAll(async () => {
 
 const { post, put, get } = apiOf(() => world.url)
 
-/** What is known of the nodes: their parents, and which of them are marked as deleted. */
+/** The expected nodes: their parents, and which of them are soft-deleted. */
 class Model {
   readonly parents = new Map<Id, Id | null>()
   readonly deleted = new Set<Id>()
-  /** How many nodes were asked for: the next key that is text. */
+  /** Number of nodes that were requested, from which the next text key is made. */
   made = 0
 
   get shown(): readonly Id[] {
@@ -117,7 +119,7 @@ class Model {
     return [...this.parents].filter(([, parent]) => parent === id).map(([child]) => child)
   }
 
-  /** The node itself among them. */
+  /** The descendants of a node, including itself. */
   descendants(id: Id): readonly Id[] {
     return [id, ...this.children(id).flatMap((child) => this.descendants(child))]
   }
@@ -139,7 +141,7 @@ const write = fc.record({
 })
 type Write = typeof write extends fc.Arbitrary<infer T> ? T : never
 
-/** Sends one write and checks its status; changes the model as the write should have changed the table. */
+/** Sends one write and checks its status; changes the model as the write should change the table. */
 async function apply(name: string, model: Model, { kind, one, other }: Write): Promise<void> {
   const { type, onDelete, textKey, softDelete } = trees[name] as Options
   const ids = [...model.parents.keys()]
@@ -169,7 +171,7 @@ async function apply(name: string, model: Model, { kind, one, other }: Write): P
     const before = model.parents.get(node) ?? null
     // MariaDB does not delete a row that refers to itself.
     if (type === 'adjacency-list' && parent === node) return
-    // Whether a foreign key to a deleted record may be sent back, or set to null, is no question of trees.
+    // Whether a foreign key to a soft-deleted record can be sent back or set to null is not specific to trees.
     if (isGone(before) && (parent === before || parent === null)) return
     const { status, text } = await put(pathTo(node), { parent_id: parent })
     const isRefused =
@@ -203,7 +205,7 @@ async function compare(name: string, model: Model): Promise<void> {
   }
 }
 
-/** TypeORM cannot read a closure table whose key has a column of another name. */
+/** TypeORM cannot read a closure table if the key's column has another name than its property. */
 async function comparePairs(name: string, model: Model): Promise<void> {
   const junction = world.dataSource.getMetadata(entities.get(name) as new () => Node).closureJunctionTable
   const rows = await world.sql(`SELECT * FROM "${junction.tableName}"`)
@@ -213,7 +215,7 @@ async function comparePairs(name: string, model: Model): Promise<void> {
   expect(stored.toSorted()).toEqual(pairs.toSorted())
 }
 
-/** Deletes all nodes: MariaDB would refuse to delete a parent before its children. */
+/** Deletes all nodes, children first, as MariaDB requires. */
 async function clear(name: string): Promise<void> {
   const repository = world.dataSource.getRepository(entities.get(name) as new () => Node)
   await repository
@@ -225,7 +227,7 @@ async function clear(name: string): Promise<void> {
 }
 
 test.each(Object.keys(trees))(
-  `a tree as %s is what its parent keys say, for the repository too (seed ${seed})`,
+  `a tree as %s is the same in the model, the service and TypeORM's repository (seed ${seed})`,
   async (name) => {
     const property = fc.asyncProperty(fc.array(write, { minLength: writes, maxLength: writes }), async (sequence) => {
       const model = new Model()

@@ -14,14 +14,13 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { isMariadb } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const auth = (): { id: number } => ({ id: 1 })
-
 @Entity()
 @Tree('materialized-path')
-@Resource({ auth, name: 'word' })
+@Resource({ auth: permitAllAsUser1, name: 'word' })
 class TreeWord {
   @PrimaryColumn({ type: 'varchar', length: 20 }) code!: string
   @TreeParent({ onDelete: 'SET NULL' }) parent!: TreeWord | null
@@ -30,7 +29,7 @@ class TreeWord {
 
 @Entity()
 @Tree('nested-set')
-@Resource({ auth, name: 'dated' })
+@Resource({ auth: permitAllAsUser1, name: 'dated' })
 class TreeDated {
   @PrimaryGeneratedColumn() id!: number
   @UpdateDateColumn({ precision: 6 }) updated!: Date
@@ -38,25 +37,25 @@ class TreeDated {
   @TreeChildren() children!: TreeDated[]
 }
 
-/** Its listener moves it below the node that it names. */
+/** Has a listener that moves it below the node that it names. */
 @Entity()
 @Tree('closure-table')
-@Resource({ auth, name: 'heard' })
-class TreeHeard {
+@Resource({ auth: permitAllAsUser1, name: 'observed' })
+class TreeObserved {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'int', nullable: true }) wish!: number | null
-  @TreeParent() parent!: TreeHeard | null
-  @TreeChildren() children!: TreeHeard[]
+  @TreeParent() parent!: TreeObserved | null
+  @TreeChildren() children!: TreeObserved[]
   @BeforeUpdate()
   move(): void {
-    if (this.wish) this.parent = Object.assign(new TreeHeard(), { id: this.wish })
+    if (this.wish) this.parent = Object.assign(new TreeObserved(), { id: this.wish })
   }
 }
 
-/** Keys whose case counts; where the database has a path's column compare otherwise by default, it does. */
+/** Has case-sensitive keys, also on databases where the column of paths is case-insensitive by default. */
 @Entity()
 @Tree('materialized-path')
-@Resource({ auth, name: 'cased' })
+@Resource({ auth: permitAllAsUser1, name: 'cased' })
 class TreeCased {
   @PrimaryColumn({ type: 'varchar', length: 20, ...(isMariadb && { collation: 'utf8mb4_bin' }) }) id!: string
   @TreeParent() parent!: TreeCased | null
@@ -68,12 +67,12 @@ interface Coded {
   code: string
 }
 
-/** A tree whose parent keys refer to a column that can be written. */
+/** Declares a tree whose parent keys refer to a writable column. */
 function declareCoded(type: 'closure-table' | 'materialized-path' | 'nested-set', cascades = false): new () => Coded {
   const name = `${type.replace(/-.*/, '')}${cascades ? 'cascade' : ''}`
   @Entity(`tree_coded_${name}`)
   @Tree(type)
-  @Resource({ auth, name })
+  @Resource({ auth: permitAllAsUser1, name })
   class TreeCoded {
     @PrimaryGeneratedColumn() id!: number
     @Column({ type: 'varchar', length: 20, unique: true, nullable: true }) code!: string
@@ -96,7 +95,7 @@ const materializedCascade = declareCoded('materialized-path', true)
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [TreeWord, TreeDated, TreeHeard, TreeCased, ...Object.values(coded), materializedCascade],
+    entities: [TreeWord, TreeDated, TreeObserved, TreeCased, ...Object.values(coded), materializedCascade],
   })
 })
 afterAll(async () => {
@@ -111,13 +110,13 @@ const descendants = async (type: new () => { id: number }, id: number): Promise<
   return found.map((node) => node.id).toSorted((one, other) => one - other)
 }
 
-test.each(['a.b', 'a%', 'a_b', 'a\\b'])('a key that its path could be mistaken for is refused: %s', async (code) => {
+test.each(['a.b', 'a%', 'a_b', 'a\\b'])('a key that would make paths ambiguous is refused: %s', async (code) => {
   const reply = await post('word', { code })
   expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('materialized path')])
   expect((await get('word')).json()).toMatchObject({ objects: [] })
 })
 
-test('a node is not deleted when its children would become roots', async () => {
+test('a node cannot be deleted if its children would become roots', async () => {
   expect((await post('word', { code: 'root' })).status).toBe(201)
   expect((await post('word', { code: 'leaf', parent_id: 'root' })).status).toBe(201)
   const reply = await send(world.url, 'DELETE /api/word/root/')
@@ -126,7 +125,7 @@ test('a node is not deleted when its children would become roots', async () => {
   expect((await send(world.url, 'DELETE /api/word/root/')).status).toBe(204)
 })
 
-test('a path is changed at its start alone, whatever keys are in its middle', async () => {
+test('moving a node changes only the beginning of the paths of its descendants', async () => {
   for (const [code, parent_id] of Object.entries({ 1: null, 11: '1', 2: null })) {
     expect((await post('word', { code, parent_id })).status).toBe(201)
   }
@@ -137,7 +136,7 @@ test('a path is changed at its start alone, whatever keys are in its middle', as
   expect(found.map(({ code }) => code).toSorted()).toEqual(['1', '2'])
 })
 
-test('a path is changed where the case of its keys is the same, whatever the column compares', async () => {
+test('paths are matched case-sensitively, whatever the collation of the column is', async () => {
   for (const id of ['r', 'b', 'B']) expect((await post('cased', { id })).status).toBe(201)
   for (const [id, parent_id] of [
     ['x', 'b'],
@@ -157,7 +156,7 @@ test('a path is changed where the case of its keys is the same, whatever the col
   )
 })
 
-test('nodes that make room for others in a nested set stay as they were, their date too', async () => {
+test('nodes of a nested set that are only renumbered keep their other columns, including the update date', async () => {
   const made = async (parent_id: number | null): Promise<unknown> => (await post('dated', { parent_id })).json()
   const before = [await made(null), await made(1), await made(2)]
   const added = await made(1)
@@ -169,19 +168,19 @@ test('nodes that make room for others in a nested set stay as they were, their d
   expect(await descendants(TreeDated, 1)).toEqual([1, 2, 3, 4])
 })
 
-test('a parent that a listener sets is checked and kept as one that a request gives', async () => {
-  for (const parent_id of [null, 1, 2, 1]) expect((await post('heard', { parent_id })).status).toBe(201)
-  expect((await put('heard/2', { wish: 4 })).json()).toMatchObject({ parent_id: 4 })
-  expect(await descendants(TreeHeard, 4)).toEqual([2, 3, 4])
-  const refused = await put('heard/4', { wish: 3 })
+test('a parent that a listener sets is checked and stored like one in a request', async () => {
+  for (const parent_id of [null, 1, 2, 1]) expect((await post('observed', { parent_id })).status).toBe(201)
+  expect((await put('observed/2', { wish: 4 })).json()).toMatchObject({ parent_id: 4 })
+  expect(await descendants(TreeObserved, 4)).toEqual([2, 3, 4])
+  const refused = await put('observed/4', { wish: 3 })
   expect(refused.json()).toMatchObject({ status: 400, errors: [{ field: 'parent_id' }] })
-  expect(await descendants(TreeHeard, 4)).toEqual([2, 3, 4])
+  expect(await descendants(TreeObserved, 4)).toEqual([2, 3, 4])
 })
 
-test('below nodes that are their own ancestors already nothing is moved, and no request hangs', async () => {
-  await world.sql('UPDATE "tree_heard" SET "parentId" = 3 WHERE "id" = 2')
-  expect((await post('heard', { parent_id: 1 })).status).toBe(201)
-  const refused = await put('heard/5', { parent_id: 3 })
+test('a move below a node that is already its own ancestor is refused, and the request ends', async () => {
+  await world.sql('UPDATE "tree_observed" SET "parentId" = 3 WHERE "id" = 2')
+  expect((await post('observed', { parent_id: 1 })).status).toBe(201)
+  const refused = await put('observed/5', { parent_id: 3 })
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('more than 1000')])
 })
 
@@ -192,7 +191,7 @@ const codesBelow = async (type: new () => Coded, code: string): Promise<readonly
 }
 
 test.each(Object.entries(coded))(
-  'positions stay right when the column changes that parent keys refer to: %s',
+  'positions are correct after a change of the column that parent keys refer to: %s',
   async (name, type) => {
     expect((await post(name, { code: 'root' })).status).toBe(201)
     const { id } = (await post(name, { code: 'a', parent_id: 'root' })).json() as Coded
@@ -202,24 +201,24 @@ test.each(Object.entries(coded))(
     expect(await codesBelow(type, 'root')).toEqual(['a', 'b', 'leaf', 'root'])
     expect(await codesBelow(type, 'b')).toEqual(['b', 'leaf'])
     expect(await codesBelow(type, 'a')).toEqual(['a'])
-    // The foreign key of its child restricts it.
+    // The foreign key of its child restricts the change.
     expect((await put(`${name}/${id}`, { code: 'c' })).status).toBe(409)
     expect(await codesBelow(type, 'b')).toEqual(['b', 'leaf'])
   },
 )
 
-test('paths follow a foreign key that the database updates', async () => {
+test('paths are updated when the database updates a foreign key (ON UPDATE CASCADE)', async () => {
   const name = 'materializedcascade'
   expect((await post(name, { code: 'root' })).status).toBe(201)
   const { id } = (await post(name, { code: 'a', parent_id: 'root' })).json() as Coded
   for (const code of ['x', 'y']) expect((await post(name, { code, parent_id: 'a' })).status).toBe(201)
   const reply = await put(`${name}/${id}`, { code: 'b' })
-  // MySQL and MariaDB restrict such a foreign key within one table.
+  // MySQL and MariaDB do not support ON UPDATE CASCADE within one table.
   expect(reply.status).toBe(isMariadb ? 409 : 200)
   expect(await codesBelow(materializedCascade, isMariadb ? 'a' : 'b')).toEqual([isMariadb ? 'a' : 'b', 'x', 'y'])
 })
 
-test.each(Object.keys(coded))('a node cannot refer to itself by a new code: %s', async (name) => {
+test.each(Object.keys(coded))('a node cannot refer to itself by its new code: %s', async (name) => {
   const { objects } = (await get(`${name}?code=leaf`)).json() as { objects: Coded[] }
   const self = { code: 'self', parent_id: 'self' }
   expect((await post(name, self)).status).toBe(400)
@@ -227,13 +226,13 @@ test.each(Object.keys(coded))('a node cannot refer to itself by a new code: %s',
   expect((await get(`${name}?code=leaf`)).json()).toMatchObject({ objects })
 })
 
-test('a node of a materialized path without the column that parent keys refer to is refused', async () => {
+test('a node of a materialized path is refused if the column that parent keys refer to is null', async () => {
   const reply = await post('materialized', { parent_id: 'root' })
   expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('materialized path')])
   expect((await post('closure', { parent_id: 'root' })).status).toBe(201)
 })
 
-/** Sets an isolation level at which MySQL and MariaDB lock nothing in an empty table. */
+/** Sets the isolation level READ COMMITTED, with which MySQL and MariaDB lock nothing in an empty table. */
 async function readCommitted({ driver }: DataSource): Promise<void> {
   if (!isMariadb) return
   const sql = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
@@ -247,7 +246,7 @@ async function readCommitted({ driver }: DataSource): Promise<void> {
     }
   }
   pool.on('connection', (connection) => connection.query(sql, () => {}))
-  // The connection that has created the tables stays in the pool.
+  // The connection that has created the tables is still in the pool.
   await new Promise<void>((resolve) => {
     pool.getConnection((_, connection) => {
       connection.query(sql, () => {
@@ -258,7 +257,7 @@ async function readCommitted({ driver }: DataSource): Promise<void> {
   })
 }
 
-test('requests at the same time make one root of an empty nested set', async () => {
+test('parallel requests create a single root in an empty nested set', async () => {
   const empty = await openWorld({ entities: [TreeDated], seed: readCommitted })
   for (let round = 0; round < 10; round += 1) {
     const made = await Promise.all(Array.from({ length: 6 }, () => send(empty.url, 'POST /api/dated/', { body: {} })))
@@ -272,37 +271,38 @@ test('requests at the same time make one root of an empty nested set', async () 
 
 /** Inserts a chain of nodes into a closure table, the first one as a root. @returns the keys of the first and the last */
 async function insertChain(first: number, length: number): Promise<readonly [first: number, last: number]> {
-  const { ancestorColumns, descendantColumns, tableName } = world.dataSource.getMetadata(TreeHeard).closureJunctionTable
+  const { ancestorColumns, descendantColumns, tableName } =
+    world.dataSource.getMetadata(TreeObserved).closureJunctionTable
   const columns = [...ancestorColumns, ...descendantColumns].map(({ databaseName }) => `"${databaseName}"`).join(', ')
   const ids = Array.from({ length }, (_, index) => first + index)
   const rows = ids.map((id) => `(${id}, ${id === first ? 'NULL' : id - 1})`)
-  await world.sql(`INSERT INTO "tree_heard" ("id", "parentId") VALUES ${rows.join(', ')}`)
+  await world.sql(`INSERT INTO "tree_observed" ("id", "parentId") VALUES ${rows.join(', ')}`)
   await world.sql(
-    `INSERT INTO "${tableName}" (${columns}) SELECT above.id, below.id FROM "tree_heard" above
-     JOIN "tree_heard" below ON above.id <= below.id WHERE above.id >= ${first} AND below.id >= ${first}`,
+    `INSERT INTO "${tableName}" (${columns}) SELECT above.id, below.id FROM "tree_observed" above
+     JOIN "tree_observed" below ON above.id <= below.id WHERE above.id >= ${first} AND below.id >= ${first}`,
   )
   return [first, first + length - 1]
 }
 
-test('descendants of a moved node get at most 1000 ancestors, and a move changes at most 100000 rows', async () => {
+test('a moved node and its descendants can have at most 1000 ancestors, and a move can change at most 100000 rows', async () => {
   const [, deep] = await insertChain(10_000, 940)
   const [top, bottom] = await insertChain(20_000, 60)
-  expect((await put(`heard/${top}`, { parent_id: deep })).status).toBe(200)
-  expect(await descendants(TreeHeard, deep)).toHaveLength(61)
-  expect((await put(`heard/${top}`, { parent_id: null })).status).toBe(200)
-  expect((await post('heard', { parent_id: bottom })).status).toBe(201)
-  const { id } = (await post('heard', { parent_id: bottom })).json() as { id: number }
-  expect((await post('heard', { parent_id: id })).status).toBe(201)
-  const refused = (await put(`heard/${top}`, { parent_id: deep })).json()
+  expect((await put(`observed/${top}`, { parent_id: deep })).status).toBe(200)
+  expect(await descendants(TreeObserved, deep)).toHaveLength(61)
+  expect((await put(`observed/${top}`, { parent_id: null })).status).toBe(200)
+  expect((await post('observed', { parent_id: bottom })).status).toBe(201)
+  const { id } = (await post('observed', { parent_id: bottom })).json() as { id: number }
+  expect((await post('observed', { parent_id: id })).status).toBe(201)
+  const refused = (await put(`observed/${top}`, { parent_id: deep })).json()
   expect(refused).toMatchObject({
     status: 400,
-    errors: [{ field: 'parent_id', message: 'would give this heard or its descendants more than 1000 ancestors' }],
+    errors: [{ field: 'parent_id', message: 'would give this observed or its descendants more than 1000 ancestors' }],
   })
-  expect((await get(`heard/${top}`)).json()).toMatchObject({ parent_id: null })
-  expect(await descendants(TreeHeard, deep)).toEqual([deep])
+  expect((await get(`observed/${top}`)).json()).toMatchObject({ parent_id: null })
+  expect(await descendants(TreeObserved, deep)).toEqual([deep])
   const [wide] = await insertChain(30_000, 120)
-  expect((await put(`heard/${wide}`, { parent_id: deep })).json()).toMatchObject({
+  expect((await put(`observed/${wide}`, { parent_id: deep })).json()).toMatchObject({
     errors: [{ field: 'parent_id', message: 'would change more than 100000 rows of the closure table' }],
   })
-  expect(await descendants(TreeHeard, deep)).toEqual([deep])
+  expect(await descendants(TreeObserved, deep)).toEqual([deep])
 })

@@ -1,14 +1,13 @@
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, Tree, TreeChildren, TreeParent } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
 @Entity()
 @Tree('closure-table')
-@Resource({ auth: everybody, name: 'closure' })
+@Resource({ auth: permitAllAsUser1, name: 'closure' })
 class Closure {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -18,7 +17,7 @@ class Closure {
 
 @Entity()
 @Tree('materialized-path')
-@Resource({ auth: everybody, name: 'path' })
+@Resource({ auth: permitAllAsUser1, name: 'path' })
 class PathNode {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -28,7 +27,7 @@ class PathNode {
 
 @Entity()
 @Tree('nested-set')
-@Resource({ auth: everybody, name: 'nested' })
+@Resource({ auth: permitAllAsUser1, name: 'nested' })
 class Nested {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -36,10 +35,10 @@ class Nested {
   @TreeChildren() children!: Nested[]
 }
 
-/** Its parent can be written, and is not shown; its key is wide. */
+/** Hides its parent, which can be written, and has a bigint key. */
 @Entity()
 @Tree('materialized-path')
-@Resource({ auth: everybody, exclude: ['parent'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['parent'] })
 class Hidden {
   @PrimaryColumn({ type: 'bigint' }) id!: string
   @Column() name!: string
@@ -67,7 +66,7 @@ describe.each(Object.keys(trees) as (keyof typeof trees)[])('a tree as %s', (nam
     return found.map((node) => node.name).toSorted()
   }
 
-  test('its nodes are written with their place, as TypeORM keeps it', async () => {
+  test('nodes are stored with their positions, as TypeORM stores them', async () => {
     const root = (await post(name, { name: 'root' })).json()
     expect(root).toEqual({ id: 1, name: 'root', parent_id: null })
     for (const [child, parent_id] of Object.entries({ a: 1, b: 1, aa: 2, aaa: 4 })) {
@@ -78,25 +77,25 @@ describe.each(Object.keys(trees) as (keyof typeof trees)[])('a tree as %s', (nam
     expect((await put(`${name}/1`, root)).json()).toEqual(root)
   })
 
-  test('a node is renamed, and moved with what hangs on it', async () => {
+  test('a node can be renamed, and is moved together with its descendants', async () => {
     expect((await put(`${name}/4`, { name: 'moved' })).json()).toEqual({ id: 4, name: 'moved', parent_id: 2 })
     expect((await put(`${name}/4`, { parent_id: 3 })).json()).toEqual({ id: 4, name: 'moved', parent_id: 3 })
     expect(await descendants(2)).toEqual(['a'])
     expect(await descendants(3)).toEqual(['aaa', 'b', 'moved'])
   })
 
-  test.each([3, 4, 5])('a node cannot hang on itself or on what hangs on it: %i', async (parent_id) => {
+  test.each([3, 4, 5])('a node cannot be moved below itself or its descendants: %i', async (parent_id) => {
     expect((await put(`${name}/3`, { parent_id })).json()).toMatchObject({
       status: 400,
       errors: [{ field: 'parent_id', message: `would make this ${name} its own ancestor` }],
     })
   })
 
-  test('Foreign keys: a parent that does not exist', async () => {
+  test('Foreign keys: a parent that does not exist is refused', async () => {
     expect((await post(name, { name: 'x', parent_id: 99 })).json()).toMatchObject({ errors: [{ field: 'parent_id' }] })
   })
 
-  test('it is asked by parent and children', async () => {
+  test('filters follow parent and children', async () => {
     const ids = async (query: string): Promise<unknown> =>
       ((await get(`${name}?${query}`)).json() as { objects: { id: number }[] }).objects.map(({ id }) => id)
     expect(await ids('parent__name=root')).toEqual([2, 3])
@@ -104,7 +103,7 @@ describe.each(Object.keys(trees) as (keyof typeof trees)[])('a tree as %s', (nam
     expect(await ids('parent__is=null')).toEqual([1])
   })
 
-  test('a leaf is deleted, a node with others on it is not', async () => {
+  test('a leaf can be deleted, and a node with children cannot', async () => {
     expect((await send(world.url, `DELETE /api/${name}/4/`)).status).toBe(409)
     expect(await descendants(3)).toEqual(['aaa', 'b', 'moved'])
     expect((await send(world.url, `DELETE /api/${name}/5/`)).status).toBe(204)
@@ -112,7 +111,7 @@ describe.each(Object.keys(trees) as (keyof typeof trees)[])('a tree as %s', (nam
   })
 })
 
-test('a node of a wide key, whose parent is hidden, cannot hang on what hangs on it', async () => {
+test('a node with a bigint key and a hidden parent cannot be moved below its descendants', async () => {
   expect((await post('hidden', { id: 1, name: 'a' })).json()).toEqual({ id: 1, name: 'a' })
   expect((await post('hidden', { id: 2, name: 'b', parent_id: 1 })).json()).toEqual({ id: 2, name: 'b' })
   expect((await post('hidden', { id: 2, name: 'c' })).status).toBe(409)
@@ -122,7 +121,7 @@ test('a node of a wide key, whose parent is hidden, cannot hang on what hangs on
   expect((await get('hidden?children__id=2')).status).toBe(400)
 })
 
-test.each(['closure', 'path', 'nested'])('writes beside each other keep the books of a tree as %s', async (name) => {
+test.each(['closure', 'path', 'nested'])('parallel writes keep the positions of a tree as %s correct', async (name) => {
   const made = await Promise.all(
     Array.from({ length: 10 }, (_, index) => post(name, { name: `p${index}`, parent_id: 1 })),
   )
@@ -138,18 +137,18 @@ test.each(['closure', 'path', 'nested'])('writes beside each other keep the book
   )
 })
 
-test('of records of one key beside each other one is made', async () => {
+test('of parallel requests that create the same key one succeeds', async () => {
   const made = await Promise.all([3, 4, 5, 6].map((index) => post('hidden', { id: 9, name: `t${index}` })))
   expect(made.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409])
 })
 
-test('a nested set has one root', async () => {
+test('a second root of a nested set is refused', async () => {
   const reply = await post('nested', { name: 'second' })
   expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('set a parent')])
 })
 
 if (isPostgres)
-  describe.each(['repeatable read', 'serializable'])('transactions that are %s', (level) => {
+  describe.each(['repeatable read', 'serializable'])('transactions with isolation level %s', (level) => {
     let isolated: World
     beforeAll(async () => {
       const options = `-c default_transaction_isolation=${level.replace(' ', '\\ ')}`
@@ -161,7 +160,7 @@ if (isPostgres)
     })
     const api = apiOf(() => isolated.url)
 
-    test('a nested set has one root, whoever makes one at once', async () => {
+    test('parallel requests create a single root of a nested set', async () => {
       for (let round = 0; round < 5; round++) {
         const made = await Promise.all([1, 2, 3, 4, 5, 6].map((index) => api.post('nested', { name: `n${index}` })))
         expect(made.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400, 400, 400])
@@ -172,14 +171,14 @@ if (isPostgres)
     test.each([
       ['path', PathNode],
       ['closure', Closure],
-    ] as const)('nodes of a tree as %s that are moved at once keep their ancestors', async (name, entity) => {
+    ] as const)('nodes of a tree as %s that are moved in parallel get the right ancestors', async (name, entity) => {
       const chain: number[] = []
       for (const parent of [undefined, 0, 0, 0, 0, 0, 0, 0, 0]) {
         const parent_id = parent === undefined ? null : (chain[parent] ?? null)
         chain.push(((await api.post(name, { name: 'n', parent_id })).json() as { id: number }).id)
       }
       const [root = 0, ...nodes] = chain
-      // Each node is moved below the one before it: in whatever order, they become one chain.
+      // Each node is moved below the one before it: in any order, the result is one chain.
       const moves = nodes.slice(1).map((id, index) => api.put(`${name}/${id}`, { parent_id: nodes[index] }))
       expect((await Promise.all(moves)).map(({ status }) => status)).toEqual(moves.map(() => 200))
       const repository = isolated.dataSource.getTreeRepository<Closure | PathNode>(entity)

@@ -1,6 +1,8 @@
 import { type DataSource, EntitySchema } from 'typeorm'
 import { type Json, operatorNames } from '../../src/value/value-type'
 import { apiOf } from '../client'
+import { permitAllAsUser1 } from '../support/access'
+import { idsOf, type Page, readPages } from '../support/pages'
 import { openWorld, type World } from '../world/world'
 import { legColumns, legTable } from './types/leg-table'
 import { operatorsOf, schemaColumn, type TypedColumn } from './types/row'
@@ -20,17 +22,12 @@ interface Shown {
   readonly [field: string]: Json
 }
 
-interface Page {
-  readonly meta: { readonly next: string; readonly previous: string }
-  readonly objects: readonly Shown[]
-}
-
 let world: World
 beforeAll(async () => {
   world = await openWorld({
     entities,
     seed: alter,
-    mount: { resources: entities.map((entity) => ({ entity, auth: () => ({ id: 1 }) })), limit: { max: 1000 } },
+    mount: { resources: entities.map((entity) => ({ entity, auth: permitAllAsUser1 })), limit: { max: 1000 } },
   })
 }, 60_000)
 afterAll(async () => {
@@ -62,7 +59,7 @@ async function find({ resource, name }: TypedColumn, operator: string, text: str
 
 const asMember = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-/** What is shown is what can be asked for (specification: Date-times). */
+/** A record is found by the value that it shows (specification: Date-times). */
 async function expectFound(column: TypedColumn, id: number, shown: Json): Promise<void> {
   const text = String(shown)
   const operators = operatorsOf[column.row.filters]
@@ -84,7 +81,7 @@ describe.each(legColumns.map((column) => [column.label, column] as const))('%s',
   const pairs = [...row.same.map((value) => [value, value] as const), ...(row.shownAs ?? [])]
   const [first = null] = row.same
 
-  test('every value is shown, can be sent back, changed and asked for', async () => {
+  test('every value is shown, can be sent back and changed, and finds its record', async () => {
     const records: Shown[] = []
     for (const [sent, shown] of pairs) {
       const record = await make(column, sent)
@@ -103,7 +100,7 @@ describe.each(legColumns.map((column) => [column.label, column] as const))('%s',
     expect((await put(path, { [name]: null })).json()).toEqual({ ...records[0], [name]: null })
   })
 
-  test('other values are refused', async () => {
+  test('invalid values are refused', async () => {
     for (const value of row.refused) {
       const { status, text } = await post(resource, { [name]: value })
       const sentence = expect.stringMatching(/\bmust\b|does not accept/)
@@ -111,7 +108,7 @@ describe.each(legColumns.map((column) => [column.label, column] as const))('%s',
     }
   })
 
-  test('filters that find a value, that do not, and that cannot be asked', async () => {
+  test('filters find a value, find nothing, or are refused', async () => {
     const { id } = await make(column, first)
     for (const [operator, text] of row.finds ?? []) {
       const isFound = (await find(column, operator, text)).includes(id)
@@ -135,44 +132,39 @@ describe.each(legColumns.map((column) => [column.label, column] as const))('%s',
 
 const storedBySql = legColumns.filter(({ row }) => row.stored !== undefined || row.strange !== undefined)
 
-test.each(storedBySql.map((column) => [column.label, column] as const))('%s as SQL may store it', async (_, column) => {
-  const { resource, name, row } = column
-  for (const [expression, shown] of [...(row.stored ?? []), ...(row.strange ?? [])]) {
-    await world.sql(`INSERT INTO "${resource}" ("${name}") VALUES (${expression})`)
-    const [last] = ((await get(`${resource}/?ordering=-id&limit=1`)).json() as { objects: Shown[] }).objects
-    expect({ expression, shown: last?.[name] }).toEqual({ expression, shown })
-    expect((await put(`${resource}/${last?.id}`, last)).json()).toEqual(last)
-    if (row.stored?.some(([one]) => one === expression)) await expectFound(column, last?.id ?? 0, shown)
-  }
-})
+test.each(storedBySql.map((column) => [column.label, column] as const))(
+  '%s shows values that only SQL can store',
+  async (_, column) => {
+    const { resource, name, row } = column
+    for (const [expression, shown] of [...(row.stored ?? []), ...(row.strange ?? [])]) {
+      await world.sql(`INSERT INTO "${resource}" ("${name}") VALUES (${expression})`)
+      const [last] = ((await get(`${resource}/?ordering=-id&limit=1`)).json() as { objects: Shown[] }).objects
+      expect({ expression, shown: last?.[name] }).toEqual({ expression, shown })
+      expect((await put(`${resource}/${last?.id}`, last)).json()).toEqual(last)
+      if (row.stored?.some(([one]) => one === expression)) await expectFound(column, last?.id ?? 0, shown)
+    }
+  },
+)
 
 const sortable = legColumns.filter(({ row }) => operatorsOf[row.filters].includes('eq'))
 
 test.each(sortable.flatMap((column) => ['', '-'].map((sign) => [`${sign}${column.label}`, sign, column] as const)))(
-  'by keyset a list ordered by %s has every record once, forth and back',
+  'by keyset a list sorted by %s has every record once, forwards and backwards',
   async (_, sign, { resource, name }) => {
     const path = `/api/${resource}/?ordering=${sign}${name}&limit=`
     const idsFrom = async (start: string, link: 'next' | 'previous'): Promise<readonly number[]> => {
-      const ids: number[] = []
-      for (let at = start; at !== ''; ) {
-        const reply = await get(at.replace('/api/', ''))
-        if (reply.status !== 200) throw new Error(`${at}: ${reply.text}`)
-        const { meta, objects } = reply.json() as Page
-        const own = objects.map(({ id }) => id)
-        ids.push(...(link === 'next' ? own : own.toReversed()))
-        at = meta[link]
-      }
-      return ids
+      const pages = await readPages(world.url, start, link)
+      return pages.flatMap((page) => (link === 'next' ? idsOf([page]) : idsOf([page]).toReversed()))
     }
     const whole = await idsFrom(`${path}1000`, 'next')
     expect(await idsFrom(`${path}2&after=`, 'next')).toEqual(whole)
-    // From behind the last: nothing is there, and all is before it.
+    // The page after the last one: it is empty and links back.
     const { meta } = (await get(`${resource}/?ordering=${sign}${name}&limit=1000&page=2&after=`)).json() as Page
     expect(await idsFrom(meta.previous.replace('limit=1000', 'limit=3'), 'previous')).toEqual(whole.toReversed())
   },
 )
 
-test('every type of the driver has a row, is binary or is refused', () => {
+test('every column type of the driver is in the table, hidden or refused', () => {
   const { binary, without } = legTable
   const known = [...legColumns.map(({ type }) => type), ...binary.map(([type]) => type), ...without]
   expect(world.dataSource.driver.supportedDataTypes.filter((type) => !known.includes(String(type)))).toEqual([])

@@ -1,13 +1,12 @@
 import { Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
-import { anonymous, Resource, type Rule } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAll } from '../support/access'
 import { isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody: Rule = () => anonymous
-
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAll })
 class Report {
   @PrimaryGeneratedColumn() id!: number
   @Column() title!: string
@@ -15,13 +14,13 @@ class Report {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAll })
 class Member {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
 }
 
-/** Whose rule answers with what is no key of a member. */
+/** Has a rule that returns a principal whose id is not a valid key of a member. */
 @Entity()
 @Resource({ auth: () => ({ id: 'root' }), ownerField: 'member' })
 class Locker {
@@ -38,7 +37,7 @@ afterAll(() => world.close())
 
 const { get, put } = apiOf(() => world.url)
 
-test('Sending back what was read: a value that is shown with fewer digits than it is stored with, and sent back alone, stays as it is', async () => {
+test('Sending back what was read: a value that is shown with fewer digits than it is stored with does not change when it is sent back alone', async () => {
   const stored = '[12345678901234567890]'
   await world.sql(`INSERT INTO "report" ("title", "details") VALUES ('long', '${stored}')`)
   const { details } = Object((await get('report/1')).json())
@@ -47,11 +46,11 @@ test('Sending back what was read: a value that is shown with fewer digits than i
   expect(await world.sql('SELECT "details" FROM "report"')).toEqual([{ details: stored }])
 })
 
-test('Order of checks: a record that is not there is 404, whoever the rule says it is', async () => {
+test('Order of checks: a record that does not exist is 404, whatever principal the rule returns', async () => {
   expect((await put('locker/7', { label: 'new' })).status).toBe(404)
 })
 
-/** As a migration may have it, and the entity does not say. */
+/** SQL of a generated column, as in a migration, which the entity does not declare. */
 const compute = isPostgres
   ? [
       'ALTER TABLE "report" DROP COLUMN "title"',
@@ -59,7 +58,7 @@ const compute = isPostgres
     ]
   : [`UPDATE "report" SET "title" = 'made'`]
 
-test('a value that only the database may write is sent back as it was', async () => {
+test('the value of a column that only the database can write can be sent back', async () => {
   for (const statement of compute) await world.sql(statement)
   expect((await put('report/1', { title: 'made' })).status).toBe(200)
   expect(world.faults).toEqual([])

@@ -2,9 +2,8 @@ import { IsEmail, IsOptional, Max, MinLength, Validate, ValidateNested, Validato
 import { Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource, UserAccount, verifyPassword } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { openWorld, type World } from '../world/world'
-
-const everybody = (): { id: number } => ({ id: 1 })
 
 @ValidatorConstraint({ name: 'order' })
 class IsBeforeEnd {
@@ -22,7 +21,7 @@ class Address {
 }
 
 @Entity()
-@Resource({ auth: everybody, exclude: ['email'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['email'] })
 @UserAccount({ password: 'password' })
 class Guest {
   @PrimaryGeneratedColumn() id!: number
@@ -33,7 +32,7 @@ class Guest {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Stay {
   @PrimaryGeneratedColumn() id!: number
   @Column() @Validate(IsBeforeEnd) start!: number
@@ -53,7 +52,7 @@ afterAll(async () => {
 const { post, put } = apiOf(() => world.url)
 type Problem = { status: number; errors: readonly object[] }
 
-test('POST is checked by the decorators of class-validator, together with what is wrong besides', async () => {
+test('POST reports the errors of class-validator together with the other errors', async () => {
   const body = { username: 'x', password: 'short', email: 'none', address: { town: '?' }, nope: 1 }
   const { status, errors } = (await post('guest', body)).json() as Problem
   expect([status, errors]).toEqual([
@@ -69,14 +68,14 @@ test('POST is checked by the decorators of class-validator, together with what i
   expect(errors).toHaveLength(5)
 })
 
-test('what passes is stored; a password is checked as it came', async () => {
+test('a valid record is stored; the password is validated before it is hashed', async () => {
   const made = await post('guest', { username: 'ann', password: 'long enough', address: { town: 'Rome' } })
   expect([made.status, made.json()]).toEqual([201, { id: 1, username: 'ann', address: { town: 'Rome' } }])
   const [row] = await world.sql('SELECT "password" FROM "guest"')
   expect(await verifyPassword('long enough', String(row?.['password']))).toBe(true)
 })
 
-test('PUT is checked as the record would be', async () => {
+test('PUT validates the record with the changes', async () => {
   expect((await put('guest/1', { username: 'y' })).json()).toMatchObject({
     status: 400,
     errors: [{ field: 'username' }],
@@ -94,7 +93,7 @@ test('PUT is checked as the record would be', async () => {
   })
 })
 
-test('what a record had wrong before is not in the way of another change', async () => {
+test('an invalid stored value does not prevent a change of other fields', async () => {
   await world.sql('UPDATE "stay" SET "end" = 400')
   const record = { id: 1, start: 2, end: 400, guest_id: 1 }
   expect((await put('stay/1', record)).json()).toEqual(record)
@@ -102,7 +101,7 @@ test('what a record had wrong before is not in the way of another change', async
   expect((await put('stay/1', { end: 401 })).json()).toMatchObject({ errors: [{ field: 'end' }] })
 })
 
-test('a hidden field that today would be refused is not in the way, nor named', async () => {
+test('an invalid hidden value does not prevent a change, and is not reported', async () => {
   await world.sql(`UPDATE "guest" SET "email" = 'canary'`)
   const reply = await put('guest/1', { username: 'cleo' })
   expect([reply.status, reply.text]).toEqual([200, expect.not.stringContaining('email')])

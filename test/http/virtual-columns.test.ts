@@ -11,37 +11,36 @@ import {
 } from 'typeorm'
 import { adminRule, Resource, UserAccount } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
 import { isMariadb, isPostgres, isSqlite, sqlOf } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-const everybody = (): { id: number } => ({ id: 1 })
-
-/** What the database cannot compute where `n` is 0. */
+/** SQL that fails if `n` is 0. */
 const failing = (alias: string): string => {
   if (isPostgres) return `100 / ${alias}.n`
   return isMariadb ? `${alias}.n - 1` : `abs(-9223372036854775807 - (${alias}.n = 0))`
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Risky {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'int', ...(isMariadb && { unsigned: true }) }) n!: number
   @VirtualColumn({ type: 'bigint', query: failing }) share!: number
 }
 
-/** As `Risky`, with a key of another type. */
+/** The same as `Risky`, with a key of another type. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class RiskyText {
   @PrimaryColumn({ type: 'varchar', length: 20 }) id!: string
   @Column({ type: 'int', ...(isMariadb && { unsigned: true }) }) n!: number
   @VirtualColumn({ type: 'bigint', query: failing }) share!: number
 }
 
-/** Each thousandth time that the column is read, the database asks for the whole to be done again; SQLite never does. */
+/** Every thousandth read of the column fails with a serialization failure, which is retried; SQLite has none. */
 @Entity()
-@Resource({ auth: everybody, exclude: ['secret'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['secret'] })
 class Retried {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', nullable: true }) title!: string
@@ -50,16 +49,16 @@ class Retried {
   @VirtualColumn({ type: 'int', query: () => (isSqlite ? '1' : 'once()') }) once!: number
 }
 
-/** Number of a writer's pieces, in SQL that uses an alias of its own. */
+/** SQL that counts the pieces of a writer with its own alias. */
 const countPieces =
   (inner: string) =>
   (alias: string): string =>
     sqlOf(`SELECT COUNT(*) FROM "piece" ${inner} WHERE ${inner}."writerId" = ${alias}."id"`)
 
-/** Its virtual columns use short aliases, as people write them. */
+/** Has virtual columns with short aliases, as in applications. */
 @Entity()
 @UserAccount({ admin: 'editor', hash: (password) => password, verify: (password, hash) => password === hash })
-@Resource({ auth: everybody, exclude: ['password'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['password'] })
 class Writer {
   @PrimaryGeneratedColumn() id!: number
   @Column() username!: string
@@ -80,7 +79,7 @@ class Writer {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Piece {
   @PrimaryGeneratedColumn() id!: number
   @ManyToOne(
@@ -136,28 +135,28 @@ afterAll(() => world.close())
 
 const { get, ids, post, put } = apiOf(() => world.url)
 
-/** Has the read after so many others be told to be done again. */
+/** Lets a read fail after a number of successful ones. */
 async function failAfter(reads: number): Promise<void> {
   const last = 999 - reads
   if (isPostgres) await world.sql(`SELECT setval('reads', ${last})`)
   if (isMariadb) await world.sql(`SELECT SETVAL(reads_seq, ${last}, TRUE)`)
 }
 
-test('a POST is stored once, although reading the record has to be done again', async () => {
+test('a POST is stored once if reading the record is retried', async () => {
   await failAfter(0)
   const made = await post('retried', { title: 'x' })
   expect([made.status, made.json()]).toMatchObject([201, { title: 'x', version: 1 }])
   expect(await world.sql('SELECT "title" FROM "retried"')).toEqual([{ title: 'x' }])
 })
 
-// How often a statement reads the column is the database's business.
-test.each([1, 2, 3, 4])('a PUT is done once, although reading the record has to be done again: %d', async (reads) => {
+// How often a statement reads the column depends on the database.
+test.each([1, 2, 3, 4])('a PUT is executed once if reading the record is retried: %d', async (reads) => {
   const { id } = (await post('retried', {})).json() as { id: number }
   await failAfter(reads)
   expect((await put(`retried/${id}`, { secret: 'x' })).json()).toMatchObject({ id, version: 2 })
 })
 
-test('a write whose record cannot be computed is a fault, and stores nothing', async () => {
+test('a write whose record cannot be computed is a fault, and is not stored', async () => {
   expect((await post('risky', { n: 0 })).status).toBe(500)
   const { id } = (await post('risky', { n: 5 })).json() as { id: number }
   expect((await put(`risky/${id}`, { n: 0 })).status).toBe(500)
@@ -165,7 +164,7 @@ test('a write whose record cannot be computed is a fault, and stores nothing', a
   expect(world.faults.length).toBe(2)
 })
 
-test('a stored record that cannot be computed is a fault, not a mistake of the request', async () => {
+test('a stored record that cannot be computed is a fault, and not a mistake of the request', async () => {
   await world.sql('INSERT INTO "risky" ("n") VALUES (0)')
   const [{ id } = { id: 0 }] = await world.sql('SELECT "id" FROM "risky" WHERE "n" = 0')
   const before = world.faults.length
@@ -181,7 +180,7 @@ test('a stored record that cannot be computed is a fault, not a mistake of the r
   expect((await get('risky/999999/')).status).toBe(404)
 })
 
-test('records of two resources that cannot be computed are faults of each, whatever their keys are', async () => {
+test('records that cannot be computed are faults for each resource, whatever their keys are', async () => {
   await world.sql('INSERT INTO "risky" ("n") VALUES (0)')
   const [{ id } = { id: 0 }] = await world.sql('SELECT "id" FROM "risky" WHERE "n" = 0')
   await world.sql(`INSERT INTO "risky_text" ("id", "n") VALUES ('x', 0)`)
@@ -191,7 +190,7 @@ test('records of two resources that cannot be computed are faults of each, whate
   }
 })
 
-test.each(['t0', 't1', 'start'])('SQL of a virtual column may use any short alias: %s', async (count) => {
+test.each(['t0', 't1', 'start'])('the SQL of a virtual column can use any short alias: %s', async (count) => {
   const writers = (await get('writer/?ordering=id')).json() as { objects: Record<string, unknown>[] }
   expect(writers.objects.map((writer) => Number(writer[count]))).toEqual([1, 3, 0])
   expect((await get('writer/2/')).json()).toMatchObject({ [count]: 3 })
@@ -202,7 +201,7 @@ test.each(['t0', 't1', 'start'])('SQL of a virtual column may use any short alia
   expect(await ids(`writer?not=(pieces__before__gte:1)&${count}=0`)).toEqual([3])
 })
 
-test('the SQL of a virtual column that makes users administrators may use any short alias', async () => {
+test('the SQL of a virtual column that is the admin flag of users can use any short alias', async () => {
   expect((await send(world.url, 'GET /api/desk/', { as: 'bob' })).status).toBe(200)
   expect((await send(world.url, 'GET /api/desk/', { as: 'ann' })).status).toBe(401)
   expect((await send(world.url, 'GET /api/desk/', { as: 'eve' })).status).toBe(401)

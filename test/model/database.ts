@@ -6,14 +6,15 @@ import { countLimit } from './lists'
 import { keyParts, type Row, type Rows, rowsOf, type Value } from './rows'
 import { ownedRelations, type ResourceName, relations, resourceNames, valueFields } from './schema'
 
-/** A service over generated rows. */
+/** A service with a database of generated rows. */
 export interface ModelWorld {
   readonly world: World
   readonly rows: Rows
-  /** Stores a row as it was generated, whatever a request has made of it. */
+  /** Restores a row, whatever requests have changed in it. */
   readonly restore: (resource: ResourceName, row: Row) => Promise<void>
 }
 
+/** Creates a database with the rows of a seed, and opens a service with it. */
 export async function openModelWorld(seed: number): Promise<ModelWorld> {
   const rows = rowsOf(seed)
   const world = await openWorld({
@@ -37,7 +38,7 @@ async function insertRows(dataSource: DataSource, rows: Rows): Promise<void> {
     const plain = rows[resource].map((row) => ({ ...keyParts(resource, row.id), ...storedValues(row) }))
     await repositoryOf(dataSource, resource).insert(plain)
   }
-  // Once all are there that they refer to.
+  // Foreign keys are set after all rows are inserted.
   for (const resource of resourceNames) {
     for (const row of rows[resource]) {
       await updateRow(dataSource, resource, row)
@@ -49,7 +50,7 @@ async function insertRows(dataSource: DataSource, rows: Rows): Promise<void> {
 const repositoryOf = (dataSource: DataSource, resource: ResourceName): ReturnType<typeof dataSource.getRepository> =>
   dataSource.getRepository(entities[resource] as EntityTarget<ObjectLiteral>)
 
-/** The columns of a row but keys, as TypeORM takes them. */
+/** The columns of a row except keys, as values for TypeORM. */
 function storedValues({ values }: Row): ObjectLiteral {
   return Object.fromEntries(
     Object.entries(valueFields).map(([field, type]) => {
@@ -69,7 +70,7 @@ async function updateRow(dataSource: DataSource, resource: ResourceName, row: Ro
 
 const referenceTo = (target: ResourceName, id: Value): object | null => (id === null ? null : keyParts(target, id))
 
-/** By the junction table, since TypeORM's own ways fail for keys of several columns and for such names. */
+/** Inserts into junction tables with SQL, since TypeORM fails for keys of several columns and for unusual names. */
 async function linkRow(dataSource: DataSource, resource: ResourceName, { id, many }: Row): Promise<void> {
   for (const name of ownedRelations[resource] ?? []) {
     const relation = dataSource.getMetadata(entities[resource]).findRelationWithPropertyPath(name)

@@ -10,19 +10,20 @@ import {
   PrimaryGeneratedColumn,
   type Relation,
 } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
+import { permitAll } from '../support/access'
 import { isMariadb, types } from '../world/leg'
 
-const open = { auth: () => anonymous }
+const open = { auth: permitAll }
 
-/** MariaDB keeps whole seconds otherwise, and a time zone that is not UTC's would move them. */
+/** On MariaDB a column of time has no fraction by default, and a time zone other than UTC would change it. */
 const optional = (options: ColumnOptions): ColumnOptions => ({ ...options, nullable: true })
 
-/** A column of each kind of value. */
+/** Has a column for each type of value. */
 export abstract class Valued {
-  /** Of small ASCII letters, which every collation orders alike. */
+  /** Lowercase ASCII letters, which all collations order in the same way. */
   @Column(optional({ type: 'varchar', length: 20 })) name!: string | null
-  /** Of any characters: compared, and not ordered by. */
+  /** Any characters, which are compared but not used for ordering. */
   @Column(optional({ type: 'varchar', length: 20 })) label!: string | null
   @Column(optional({ type: 'int' })) score!: number | null
   @Column({ type: 'smallint', default: 0 }) order!: number
@@ -114,7 +115,7 @@ export class Tag extends Valued {
   tasks!: Relation<Task>[]
 }
 
-/** Its key has more digits than a number. */
+/** Has a key with more digits than a double. */
 @Entity()
 @Resource(open)
 export class Entry extends Valued {
@@ -128,4 +129,5 @@ export class Entry extends Valued {
   @ManyToOne(() => Tag) tag!: Relation<Tag> | null
 }
 
+/** The entities by the names of their resources. */
 export const entities = { team: Team, person: Person, task: Task, tag: Tag, entry: Entry } as const

@@ -1,19 +1,20 @@
 import { groupParameterOf, type ListQuery, matches, parameterOf, recordOf, sortKeyOf } from './model'
 import type { Rows, Value } from './rows'
 
-/** A list, by number or by keyset. */
+/** A request for a list, by page number or by keyset. */
 export interface ListCase extends ListQuery {
-  /** Undefined: not given. */
+  /** Undefined: without the parameter. */
   readonly limit: number | undefined
   /** Undefined: by keyset. */
   readonly page: number | undefined
   readonly count: 'exact' | 'capped' | undefined
-  /** Puts the parameters of the query string in another order. */
+  /** Number of positions by which the parameters of the query string are rotated. */
   readonly turn: number
 }
 
 export type JsonRecord = Readonly<Record<string, Value>>
 
+/** The body of a response to a list. */
 export interface Envelope {
   readonly meta: {
     readonly model: string
@@ -27,10 +28,10 @@ export interface Envelope {
 }
 
 const defaultLimit = 20
-/** The service of these tests counts so many with `count=capped`. */
+/** The limit of `count=capped` in these tests. */
 export const countLimit = 4
 
-/** The parameters but `limit`, `page` and `after`, which links repeat in this order. */
+/** The parameters except `limit`, `page` and `after`, in the order in which links repeat them. */
 function othersOf({ filters, groups, ordering, count, turn }: ListCase): readonly string[] {
   const names = ordering.map(sortKeyOf)
   const all = [
@@ -43,7 +44,7 @@ function othersOf({ filters, groups, ordering, count, turn }: ListCase): readonl
   return [...all.slice(by), ...all.slice(0, by)]
 }
 
-/** The request's path with its query string. */
+/** Path and query string of the request. */
 export function pathOf(request: ListCase): string {
   const { resource, limit, page, turn } = request
   const paging = [
@@ -56,13 +57,13 @@ export function pathOf(request: ListCase): string {
   return `/api/${resource}/${parameters.length === 0 ? '' : `?${parameters.join('&')}`}`
 }
 
-/** What a link to a page begins with; by keyset a token follows. */
+/** The beginning of a link to a page; by keyset, a token follows. */
 export function linkTo(request: ListCase, page: number): string {
   const parameters = [...othersOf(request), `limit=${request.limit ?? defaultLimit}`, `page=${page}`]
   return `/api/${request.resource}/?${parameters.join('&')}`
 }
 
-/** How many records all pages have, as the envelope says it. */
+/** Number of records on all pages, in the form of the envelope. */
 export function totalsOf(rows: Rows, request: ListCase): Pick<Envelope['meta'], 'total' | 'total_capped'> {
   if (request.count === undefined) return {}
   const total = matches(rows, request).length
@@ -70,7 +71,7 @@ export function totalsOf(rows: Rows, request: ListCase): Pick<Envelope['meta'], 
   return { total: Math.min(total, countLimit), total_capped: total > countLimit }
 }
 
-/** The pages of a list, of which there is one at least. */
+/** The pages of a list, of which there is at least one. */
 export function pagesOf(rows: Rows, request: ListCase): readonly (readonly JsonRecord[])[] {
   const found = matches(rows, request).map((row) => recordOf(request.resource, row))
   const limit = request.limit ?? defaultLimit
@@ -79,7 +80,7 @@ export function pagesOf(rows: Rows, request: ListCase): readonly (readonly JsonR
   return Array.from({ length: count }, (_, index) => found.slice(index * limit, (index + 1) * limit))
 }
 
-/** The response to a list by number. */
+/** The response to a list by page number. */
 export function envelopeOf(rows: Rows, request: ListCase): Envelope {
   const pages = pagesOf(rows, request)
   const page = request.page ?? 1

@@ -12,33 +12,35 @@ import type { Row, Value } from './rows'
 import { relations } from './schema'
 
 /**
- * Lists, records and PUT answer what a model in plain JavaScript computes from all rows (`model.ts`). The databases and the requests
- * depend on the seed; `TEST_SEED` repeats them, and a failure prints the smallest request that fast-check finds.
+ * The responses to lists, records and PUT are the same as those of a model in plain JavaScript (`model.ts`), which computes them from all
+ * rows.
+ * The databases and the requests depend on the seed; `TEST_SEED` repeats them. If a test fails, it prints the smallest failing request
+ * that fast-check finds.
  */
 
 const total = caseCount(2000, 100_000)
-/** Databases, of different rows, names and orders of columns. */
+/** Number of databases, each with its own rows, names and column orders. */
 const databases = Math.max(2, Math.ceil(total / 2500))
-/** Requests in flight. */
-const lanes = 4
+/** Number of requests in flight. */
+const clients = 4
 
 addHiddenColumns(Object.values(entities))
 
-const agent = new Agent({ keepAlive: true, maxSockets: lanes * 2 })
+const agent = new Agent({ keepAlive: true, maxSockets: clients * 2 })
 afterAll(() => agent.destroy())
 
-/** What was met, to see that the requests come as far as they should. */
-const met = { someOfAll: 0, pages: 0, noPage: 0, changed: 0, unchanged: 0, refused: 0 }
+/** Number of requests of each kind, with which a test checks that the generated requests cover all kinds. */
+const counts = { someOfAll: 0, pages: 0, noPage: 0, changed: 0, unchanged: 0, refused: 0 }
 
 async function checkList(model: ModelWorld, request: ListCase): Promise<void> {
   const { world, rows } = model
   const pages = pagesOf(rows, request)
   const found = pages.flat().length
-  if (found > 0 && found < rows[request.resource].length) met.someOfAll++
-  if (pages.length > 1) met.pages++
-  if (request.page !== undefined && request.page > pages.length) met.noPage++
+  if (found > 0 && found < rows[request.resource].length) counts.someOfAll++
+  if (pages.length > 1) counts.pages++
+  if (request.page !== undefined && request.page > pages.length) counts.noPage++
   if (request.page === undefined) await checkWalk(model, request, pages)
-  else expect(await ask(world.url, pathOf(request))).toEqual(envelopeOf(rows, request))
+  else expect(await fetchEnvelope(world.url, pathOf(request))).toEqual(envelopeOf(rows, request))
 }
 
 /** Follows the links of keyset paging to the end, and back to the beginning. */
@@ -48,7 +50,7 @@ async function checkWalk(world: ModelWorld, request: ListCase, pages: ReturnType
   const isLink = (link: string, page: number): boolean =>
     link.startsWith(`${linkTo(request, page)}&after=`) && /&after=[\w-]{16,}$/.test(link)
   const visit = async (path: string, index: number): Promise<Envelope['meta']> => {
-    const { meta, objects } = await ask(world.world.url, path)
+    const { meta, objects } = await fetchEnvelope(world.world.url, path)
     const { next, previous } = meta
     const { model: name, page, next: _next, previous: _previous, ...totals } = meta
     expect({ path, name, page, objects, totals }).toEqual({
@@ -70,13 +72,13 @@ async function checkWalk(world: ModelWorld, request: ListCase, pages: ReturnType
   for (let index = pages.length - 2; index >= 0; index--) meta = await visit(meta.previous, index)
 }
 
-async function ask(url: string, path: string): Promise<Envelope> {
+async function fetchEnvelope(url: string, path: string): Promise<Envelope> {
   const reply = await send(url, `GET ${path}`, { agent })
   if (reply.status !== 200) throw new Error(`GET ${path}: ${reply.status} ${reply.text}`)
   return reply.json() as Envelope
 }
 
-/** What a row holds after a PUT: a date-time that is sent as it is shown keeps its fraction. */
+/** The values of a row after a PUT: a date-time that is sent back as it was shown keeps its fraction. */
 function changed({ id, values, many }: Row, changes: WriteCase['changes']): Row {
   const written = Object.entries(changes).map(([field, value]): [string, Value] => {
     if (field !== 'seen' || value === null) return [field.replace(/_id$/, ''), value]
@@ -93,7 +95,7 @@ function changed({ id, values, many }: Row, changes: WriteCase['changes']): Row 
 const isSame = (one: Row, other: Row): boolean =>
   Object.entries(one.values).every(([field, value]) => value === (other.values[field] ?? null))
 
-/** The record and its tag before and after a PUT, which is taken back. */
+/** Compares the record and its ETag before and after a PUT, and undoes the PUT. */
 async function checkWrite({ world, rows, restore }: ModelWorld, request: WriteCase): Promise<void> {
   const { resource, id, changes, ifMatch } = request
   const path = `/api/${resource}/${id}/`
@@ -108,7 +110,7 @@ async function checkWrite({ world, rows, restore }: ModelWorld, request: WriteCa
 
   const isRefused = ifMatch === 'other'
   const after = isRefused ? before : changed(before, changes)
-  met[isRefused ? 'refused' : isSame(before, after) ? 'unchanged' : 'changed']++
+  counts[isRefused ? 'refused' : isSame(before, after) ? 'unchanged' : 'changed']++
   try {
     const condition = { none: {}, current: { 'If-Match': tag }, other: { 'If-Match': '"another"' } }[ifMatch]
     const reply = await call('PUT', condition, changes)
@@ -116,7 +118,7 @@ async function checkWrite({ world, rows, restore }: ModelWorld, request: WriteCa
       isRefused ? [412, undefined] : [200, recordOf(resource, after)],
     )
     const last = await call('GET', { 'If-None-Match': tag })
-    // It is another tag if and only if something else is stored.
+    // The ETag changes if and only if a stored value has changed.
     expect(last.status).toBe(isSame(before, after) ? 304 : 200)
     if (last.status === 200) {
       expect([last.json(), last.headers.etag]).toEqual([recordOf(resource, after), reply.headers.etag])
@@ -127,7 +129,7 @@ async function checkWrite({ world, rows, restore }: ModelWorld, request: WriteCa
   }
 }
 
-/** A record is found by what it holds. */
+/** Checks that filters by its values find a record. */
 async function checkFound(url: string, resource: WriteCase['resource'], { id, values }: Row): Promise<void> {
   const references = Object.entries(relations[resource]).filter(([, { many }]) => !many)
   const filters = ['score', 'price', 'big', 'day', 'at', 'status', 'seen', ...references.map(([name]) => name)].map(
@@ -136,7 +138,10 @@ async function checkFound(url: string, resource: WriteCase['resource'], { id, va
       return value === null ? `${field}__is=null` : `${field}=${encodeURIComponent(String(value))}`
     },
   )
-  const { objects } = await ask(url, `/api/${resource}/?id=${encodeURIComponent(String(id))}&${filters.join('&')}`)
+  const { objects } = await fetchEnvelope(
+    url,
+    `/api/${resource}/?id=${encodeURIComponent(String(id))}&${filters.join('&')}`,
+  )
   expect(objects.map((object) => object['id'])).toEqual([id])
 }
 
@@ -152,21 +157,21 @@ describe.each(Array.from({ length: databases }, (_, index) => seed * 1000 + inde
       expect(opened.world.faults).toEqual([])
     })
 
-    const holds = <T>(cases: fc.Arbitrary<T>, check: (one: T) => Promise<void>, lane: number, share: number) =>
+    const holds = <T>(cases: fc.Arbitrary<T>, check: (one: T) => Promise<void>, client: number, share: number) =>
       fc.assert(
         fc.asyncProperty(cases, async (one) => {
           await check(one)
-          // What they are recorded for is not asked here.
+          // The recorded statements are not used.
           opened.world.statements()
         }),
-        { seed: own * lanes + lane, numRuns: Math.ceil((total / databases) * share), includeErrorInReport: true },
+        { seed: own * clients + client, numRuns: Math.ceil((total / databases) * share), includeErrorInReport: true },
       )
 
     test(
-      'lists are what the model says',
+      'lists are the same as those of the model',
       async () => {
-        const all = Array.from({ length: lanes }, (_, lane) =>
-          holds(listCases, (request) => checkList(opened, request), lane, 0.9 / lanes),
+        const all = Array.from({ length: clients }, (_, client) =>
+          holds(listCases, (request) => checkList(opened, request), client, 0.9 / clients),
         )
         const failed = (await Promise.allSettled(all)).find((one) => one.status === 'rejected')
         if (failed !== undefined) throw failed.reason
@@ -175,15 +180,15 @@ describe.each(Array.from({ length: databases }, (_, index) => seed * 1000 + inde
     )
 
     test(
-      'a record is what the model says before and after a PUT, and so is its tag',
-      () => holds(writeCases, (request) => checkWrite(opened, request), lanes, 0.1),
+      'a record and its ETag are the same as those of the model, before and after a PUT',
+      () => holds(writeCases, (request) => checkWrite(opened, request), clients, 0.1),
       timeFor(total),
     )
   },
 )
 
-test('the requests come as far as they should', () => {
+test('the generated requests cover all kinds', () => {
   const least = { someOfAll: 0.2, pages: 0.2, noPage: 0.05, changed: 0.03, unchanged: 0.005, refused: 0.01 }
-  const few = Object.entries(met).filter(([name, count]) => count < total * least[name as keyof typeof least])
+  const few = Object.entries(counts).filter(([name, count]) => count < total * least[name as keyof typeof least])
   expect(few).toEqual([])
 })

@@ -2,29 +2,31 @@ import { keyParts, type Row, type Rows, type Value } from './rows'
 import { fieldsOf, keys, keyType, type ResourceName, relations, type ValueType, valueFields } from './schema'
 
 /**
- * What a list answers, computed from all rows by what the documentation promises (docs/reference/queries.md, relations.md), without
- * anything of `src`.
+ * Computes the response to a list from all rows, by the rules in the documentation (docs/reference/queries.md, relations.md), without any
+ * code of `src`.
  */
 
+/** A filter of a list. */
 export interface Filter {
   /** Relations to follow, and a field: `['tags', 'word']`. */
   readonly path: readonly string[]
   readonly operator: string
-  /** Members of a list; else one value. */
+  /** Members of a list, or a single value. */
   readonly values: readonly Value[]
-  /** Whether the operator is written down, which it need not be for `eq`. */
+  /** Whether the operator is part of the name, which is optional for `eq`. */
   readonly explicit: boolean
 }
 
+/** A sort key of a list. */
 export interface Order {
   /** To-one relations to follow, and a field. */
   readonly path: readonly string[]
   readonly descending: boolean
-  /** Undefined: nulls are the least. */
+  /** Undefined: nulls are less than all values. */
   readonly nulls: 'first' | 'last' | undefined
 }
 
-/** Filters that are combined by a parameter of their own: `or=(…)`. */
+/** Filters that are combined by a parameter: `or=(…)`. */
 export interface Group {
   readonly type: 'or' | 'and' | 'not'
   readonly members: readonly (Filter | Group)[]
@@ -32,6 +34,7 @@ export interface Group {
 
 export const isGroup = (node: Filter | Group): node is Group => 'members' in node
 
+/** The conditions and the order of a list. */
 export interface ListQuery {
   readonly resource: ResourceName
   readonly filters: readonly Filter[]
@@ -41,7 +44,7 @@ export interface ListQuery {
 
 const nameOf = ({ path, operator, explicit }: Filter): string => [...path, ...(explicit ? [operator] : [])].join('__')
 
-/** Filters of one name, which hold by any of their values, or by all. */
+/** Filters with the same name: one of their values must match, or all of them, depending on the operator. */
 interface Comparison {
   readonly field: string
   readonly type: ValueType
@@ -49,21 +52,23 @@ interface Comparison {
   readonly values: readonly Value[]
 }
 
-/** What is asked of one record, and of those that relations lead to: of each relation, one record must answer all. */
-interface Question {
+/**
+ * Conditions for one record and for the records that its relations lead to. Of each relation, one record must meet all of its conditions.
+ */
+interface Condition {
   readonly resource: ResourceName
   readonly comparisons: Comparison[]
-  readonly related: Map<string, Question>
+  readonly related: Map<string, Condition>
 }
 
-/** Filters of one name, of those that stand outside of groups. */
+/** Groups filters outside of groups by their names. */
 function sameOf(filters: readonly Filter[]): readonly (readonly Filter[])[] {
   return [...new Set(filters.map(nameOf))].map((name) => filters.filter((filter) => nameOf(filter) === name))
 }
 
-/** @param comparisons filters that are compared as one */
-function questionOf(resource: ResourceName, comparisons: readonly (readonly Filter[])[]): Question {
-  const root: Question = { resource, comparisons: [], related: new Map() }
+/** Makes a condition of filters. @param comparisons filters that are compared together */
+function conditionOf(resource: ResourceName, comparisons: readonly (readonly Filter[])[]): Condition {
+  const root: Condition = { resource, comparisons: [], related: new Map() }
   for (const same of comparisons) {
     const [{ path, operator } = { path: [], operator: '' }] = same
     let at = root
@@ -88,8 +93,8 @@ function questionOf(resource: ResourceName, comparisons: readonly (readonly Filt
   return root
 }
 
-/** A path that leads to no record has nulls only. */
-function holds(rows: Rows, row: Row | null, { resource, comparisons, related }: Question): boolean {
+/** Whether a condition holds. All values at the end of a path are null if the path leads to no record. */
+function holds(rows: Rows, row: Row | null, { resource, comparisons, related }: Condition): boolean {
   return (
     comparisons.every((comparison) => compares(row?.values[comparison.field] ?? null, comparison)) &&
     [...related].every(([name, question]) =>
@@ -98,11 +103,11 @@ function holds(rows: Rows, row: Row | null, { resource, comparisons, related }: 
   )
 }
 
-/** Whether all of these filters and groups hold: its filters for the same related records. */
+/** Whether all of these filters and groups hold; the filters must hold for the same related records. */
 function holdsAll(rows: Rows, row: Row, resource: ResourceName, nodes: readonly (Filter | Group)[]): boolean {
   const filters = nodes.flatMap((node) => (isGroup(node) ? [] : [[node]]))
   return (
-    holds(rows, row, questionOf(resource, filters)) &&
+    holds(rows, row, conditionOf(resource, filters)) &&
     nodes.filter(isGroup).every((group) => holdsGroup(rows, row, resource, group))
   )
 }
@@ -112,7 +117,7 @@ function holdsGroup(rows: Rows, row: Row, resource: ResourceName, { type, member
   return holdsAll(rows, row, resource, members) === (type === 'and')
 }
 
-/** The records at the end of a relation; null for a foreign key that refers to nothing. */
+/** The records at the end of a relation; null for a foreign key that refers to no record. */
 function relatives(rows: Rows, resource: ResourceName, row: Row | null, name: string): readonly (Row | null)[] {
   const relation = relations[resource][name]
   if (relation === undefined) throw new Error(`${resource} has no relation ${name}`)
@@ -124,7 +129,7 @@ function relatives(rows: Rows, resource: ResourceName, row: Row | null, name: st
 const second = 1000
 const millisecondsOf = (value: Value): number => Date.parse(`${String(value).replace(' ', 'T')}Z`)
 
-/** Less than 0, 0, or more. */
+/** Compares two values: less than 0, 0, or more. */
 export function order(type: ValueType, one: Value, other: Value): number {
   if (typeof type === 'object') return orderKeys(type.key, one, other)
   const rank = (value: Value): bigint | number | string => {
@@ -160,7 +165,7 @@ function isState(stored: Value, value: Value): boolean {
 
 function comparesOne(type: ValueType, operator: string, stored: Value, value: Value): boolean {
   if (operator === 'like' || operator === 'ilike') return patternOf(String(value), operator).test(String(stored))
-  // A date-time is compared as it is shown, to the second, unless the value has a fraction.
+  // A date-time is compared to the second, as it is shown, unless the value has a fraction.
   const isShort = type === 'instant' && millisecondsOf(value) % second === 0
   const shown = isShort ? truncated(stored) : stored
   const difference = order(type, shown, value)
@@ -178,10 +183,10 @@ function comparesOne(type: ValueType, operator: string, stored: Value, value: Va
   return result
 }
 
-/** An instant without its fraction. */
+/** A date-time without its fraction. */
 const truncated = (value: Value): string => `${String(value).slice(0, 19)}.000`
 
-/** `%` is any text, `_` one character, `\` stands before what it escapes. */
+/** Converts a pattern: `%` is any text, `_` one character, and `\` escapes the next character. */
 function patternOf(pattern: string, operator: 'like' | 'ilike'): RegExp {
   const source = [...pattern.matchAll(/\\(.)|(.)/gsu)].map(([, escaped, plain]) => {
     if (plain === '%') return '.*'
@@ -190,10 +195,10 @@ function patternOf(pattern: string, operator: 'like' | 'ilike'): RegExp {
   return new RegExp(`^${source.join('')}$`, operator === 'ilike' ? 'isu' : 'su')
 }
 
-/** The records that a list is about, all of them, in its order. Nulls are the least, and the key comes last. */
+/** All records of a list, in its order. Nulls are less than all values, and the key is the last sort key. */
 export function matches(rows: Rows, query: ListQuery): readonly Row[] {
   const { resource, groups } = query
-  const question = questionOf(resource, sameOf(query.filters))
+  const question = conditionOf(resource, sameOf(query.filters))
   const orders: readonly Order[] = [...query.ordering, { path: ['id'], descending: false, nulls: undefined }]
   return rows[resource]
     .filter((row) => holds(rows, row, question) && groups.every((group) => holdsGroup(rows, row, resource, group)))
@@ -233,7 +238,7 @@ function valueAt(
   return valueAt(rows, target, others, rows[target].find((one) => one.id === id) ?? null)
 }
 
-/** A sort key as the parameter `ordering` has it. */
+/** A sort key as in the parameter `ordering`. */
 export function sortKeyOf({ path, descending, nulls }: Order): string {
   return `${descending ? '-' : ''}${path.join('__')}${nulls === undefined ? '' : `__nulls${nulls}`}`
 }

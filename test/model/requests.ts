@@ -14,6 +14,7 @@ import {
   valueFields,
 } from './schema'
 
+/** A PUT request. */
 export interface WriteCase {
   readonly resource: ResourceName
   readonly id: Value
@@ -23,7 +24,7 @@ export interface WriteCase {
 
 const resource = fc.constantFrom(...resourceNames)
 
-/** What a field of this resource can hold. */
+/** The values that a field of this resource can have. */
 function valuesOf(name: ResourceName, field: string, type: ValueType): readonly Value[] {
   const relation = relations[name][field.replace(/_id$/, '')]
   if (relation !== undefined) return idsOf(relation.target)
@@ -38,7 +39,7 @@ const pattern = fc
   })
   .map((parts) => parts.join(''))
 
-/** Without an instant's fraction, where it is cut. */
+/** Removes the fraction of a date-time if `isCut` is true. */
 const cut = (value: Value, isCut: boolean): Value =>
   isCut && typeof value === 'string' && /\.\d{3}$/.test(value) && value.length > 19 ? value.slice(0, 19) : value
 
@@ -54,7 +55,7 @@ function operands(operator: string, type: ValueType, values: readonly Value[]): 
   return operator === 'in' ? fc.array(one, { minLength: 1, maxLength: 4 }) : one.map((value) => [value])
 }
 
-/** The relations that lead on from a resource, one after the other. */
+/** A chain of relations that begins at a resource. */
 const chain = (from: ResourceName, length: number): fc.Arbitrary<readonly string[]> => {
   if (length === 0) return fc.constant([])
   return fc
@@ -73,7 +74,7 @@ const length = fc.oneof(
   { weight: 1, arbitrary: fc.constant(4) },
 )
 
-/** One filter, or two of the same name. */
+/** One filter, or two with the same name. */
 const filtersOf = (from: ResourceName): fc.Arbitrary<readonly Filter[]> =>
   length
     .chain((count) => chain(from, count))
@@ -95,7 +96,7 @@ const filtersOf = (from: ResourceName): fc.Arbitrary<readonly Filter[]> =>
                 path: [...through, field],
                 operator,
                 values,
-                // A parameter of the service has this name.
+                // A parameter of the service has this name too.
                 explicit: explicit || operator !== 'eq' || (through.length === 0 && field === 'limit'),
               })),
             ),
@@ -103,7 +104,7 @@ const filtersOf = (from: ResourceName): fc.Arbitrary<readonly Filter[]> =>
       )
     })
 
-/** The relations to one that lead on from a resource, one after the other. */
+/** A chain of to-one relations that begins at a resource. */
 const chainOfOne = (from: ResourceName, length: number): fc.Arbitrary<readonly string[]> => {
   const names = Object.keys(relations[from]).filter((name) => relations[from][name]?.many === false)
   if (length === 0) return fc.constant([])
@@ -128,7 +129,7 @@ const ordersOf = (from: ResourceName): fc.Arbitrary<readonly Order[]> => {
   return fc.array(orderOf, { maxLength: 3 })
 }
 
-/** A parameter that combines filters, and groups within each other. */
+/** A parameter that combines filters, with nested groups. */
 const groupOf = (from: ResourceName, depth: number): fc.Arbitrary<Group> =>
   fc.record({
     type: fc.constantFrom('or', 'or', 'and', 'not'),
@@ -146,8 +147,8 @@ const groupOf = (from: ResourceName, depth: number): fc.Arbitrary<Group> =>
   })
 
 /**
- * Tables that filters join, of which those at the end of a relation to many count twice. Paths of relations to one are joined once, all
- * others once for each group.
+ * Number of tables that the filters join; those at the end of a to-many relation count twice. A path of to-one relations is joined once,
+ * any other path once for each group.
  */
 function joinsOf({ resource, filters, groups, ordering }: ListCase): number {
   const joined = new Map<string, number>()
@@ -179,11 +180,12 @@ function joinsOf({ resource, filters, groups, ordering }: ListCase): number {
   return [...joined.values()].reduce((sum, cost) => sum + cost, 0)
 }
 
+/** Generates requests for lists. */
 export const listCases: fc.Arbitrary<ListCase> = resource.chain((name) =>
   fc
     .record({
       resource: fc.constant(name),
-      // Of many filters the list is mostly empty.
+      // With many filters most lists are empty.
       filters: fc
         .oneof(...[1, 1, 2, 4].map((maxLength) => fc.array(filtersOf(name), { maxLength })))
         .map((all) => all.flat()),
@@ -202,6 +204,7 @@ export const listCases: fc.Arbitrary<ListCase> = resource.chain((name) =>
     .filter((request) => joinsOf(request) <= 8),
 )
 
+/** Generates PUT requests. */
 export const writeCases: fc.Arbitrary<WriteCase> = resource.chain((name) => {
   const references = Object.entries(relations[name]).filter(([, { many }]) => !many)
   const fields = Object.entries(valueFields).map(([field, type]): [string, fc.Arbitrary<Value>] => {
@@ -220,7 +223,7 @@ export const writeCases: fc.Arbitrary<WriteCase> = resource.chain((name) => {
     changes: fc
       .oneof(
         { weight: 3, arbitrary: fc.subarray([...fields, ...keysOf], { maxLength: 5 }) },
-        // By which it is seen that a fraction is stored, and part of the tag.
+        // Includes an instant with a fraction, to check that the fraction is stored and part of the ETag.
         { weight: 1, arbitrary: fc.constant(fields.filter(([field]) => field === 'seen')) },
       )
       .chain((some) => fc.record(Object.fromEntries(some))),

@@ -10,7 +10,7 @@ import {
   valueFields,
 } from './schema'
 
-/** A value as JSON has it; of an instant, the milliseconds too: `2024-01-01 10:20:30.512`. */
+/** A value in JSON; date-times also with milliseconds: `2024-01-01 10:20:30.512`. */
 export type Value = string | number | boolean | null
 
 /** Fields by name; foreign keys by the name of the relation; to-many relations as lists of ids. */
@@ -23,7 +23,7 @@ export interface Row {
 /** All rows of a database, by resource, in the order of their keys. */
 export type Rows = Readonly<Record<ResourceName, readonly Row[]>>
 
-/** What rows hold and filters ask for: few values, so that they meet. */
+/** The values of rows and filters. There are few, so that filters often match. */
 export const pools: Readonly<Record<Extract<ValueType, string>, readonly Value[]>> & {
   readonly [field: string]: readonly Value[]
 } = {
@@ -65,10 +65,11 @@ export const pools: Readonly<Record<Extract<ValueType, string>, readonly Value[]
   ratio: [-1.25, 0, 0.5, 3, 1e10],
 }
 
+/** The values that a field of this type can have. */
 export const poolOf = (field: string, type: ValueType): readonly Value[] =>
   pools[field] ?? (typeof type === 'string' ? pools[type] : [])
 
-/** How many rows each resource has. */
+/** Number of rows of each resource. */
 const sizes: Readonly<Record<ResourceName, number>> = { team: 4, person: 9, task: 10, tag: 5, entry: 9 }
 
 const keyValues: Readonly<Record<ResourceName, (index: number) => readonly Value[]>> = {
@@ -96,7 +97,7 @@ function compareKeys(one: readonly Value[], other: readonly Value[]): number {
   return 0
 }
 
-/** The key's parts of an id. */
+/** The parts of a key, by property, from its id. */
 export function keyParts(resource: ResourceName, id: Value): Readonly<Record<string, Value>> {
   const names = Object.keys(keys[resource])
   if (names.length === 1) return { [names[0] ?? 'id']: id }
@@ -128,7 +129,7 @@ const rowOf = (resource: ResourceName, id: Value): fc.Arbitrary<Row> => {
     }))
 }
 
-/** The other side of relations that are kept by their first: by resource and name, whose they are and where. */
+/** Inverse sides of relations: by resource and name, the resource and name of the owning side. */
 const inverse: Readonly<Partial<Record<ResourceName, Readonly<Record<string, readonly [ResourceName, string]>>>>> = {
   team: { members: ['person', 'team'], tasks: ['task', 'team'] },
   person: { tasks: ['task', 'assignee'] },
@@ -151,7 +152,7 @@ function withInverse(rows: Rows): Rows {
   ) as unknown as Rows
 }
 
-/** All rows of a database, the same for the same seed. */
+/** All rows of a database, which depend only on the seed. */
 export function rowsOf(seed: number): Rows {
   const all = fc.record(
     Object.fromEntries(

@@ -1,5 +1,9 @@
-/** What the model knows of the entities of `entities.ts`. It is written down once more, so that it does not depend on what it checks. */
+/**
+ * Description of the entities of `entities.ts` for the model. It is a second declaration, so that the model does not depend on the code
+ * that it checks.
+ */
 
+/** Names of the resources. */
 export type ResourceName = 'team' | 'person' | 'task' | 'tag' | 'entry'
 export const resourceNames: readonly ResourceName[] = ['team', 'person', 'task', 'tag', 'entry']
 
@@ -17,6 +21,7 @@ export type ValueType =
   | 'uuid'
   | { readonly key: ResourceName }
 
+/** The fields of every resource besides keys and foreign keys. */
 export const valueFields: Readonly<Record<string, ValueType>> = {
   name: 'text',
   label: 'label',
@@ -43,6 +48,7 @@ interface Relation {
 const one = (target: ResourceName): Relation => ({ target, many: false })
 const many = (target: ResourceName): Relation => ({ target, many: true })
 
+/** The relations of each resource. */
 export const relations: Readonly<Record<ResourceName, Readonly<Record<string, Relation>>>> = {
   team: { lead: one('person'), members: many('person'), tasks: many('task') },
   person: { boss: one('person'), team: one('team'), tasks: many('task'), friends: many('person') },
@@ -51,13 +57,13 @@ export const relations: Readonly<Record<ResourceName, Readonly<Record<string, Re
   entry: { task: one('task'), person: one('person'), tag: one('tag') },
 }
 
-/** The relations to many that are generated for this side, and follow from it for the other. */
+/** The owning sides of to-many relations, whose values are generated; those of the inverse sides follow from them. */
 export const ownedRelations: Readonly<Partial<Record<ResourceName, readonly string[]>>> = {
   person: ['friends'],
   task: ['tags'],
 }
 
-/** The fields that make the key, in order. */
+/** The fields of each key, in order. */
 export const keys: Readonly<Record<ResourceName, Readonly<Record<string, ValueType>>>> = {
   team: { id: 'uuid' },
   person: { id: 'integer' },
@@ -66,7 +72,7 @@ export const keys: Readonly<Record<ResourceName, Readonly<Record<string, ValueTy
   entry: { id: 'integer' },
 }
 
-/** The type of `id`, and of a foreign key to the resource. */
+/** The type of `id`, and of foreign keys to the resource. */
 export function keyType(resource: ResourceName): ValueType {
   const types = Object.values(keys[resource])
   return types.length === 1 && types[0] !== undefined ? types[0] : { key: resource }
@@ -91,7 +97,7 @@ export function fieldsOf(resource: ResourceName): Readonly<Record<string, ValueT
 const ordered = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'is']
 const equal = ['eq', 'ne', 'in', 'is']
 
-/** The operators that the model compares values by. What depends on a collation is left out. */
+/** The operators that the model supports. Comparisons that depend on a collation are left out. */
 export function operatorsOf(type: ValueType): readonly string[] {
   if (type === 'text') return [...ordered, 'like', 'ilike']
   if (type === 'label') return [...equal, 'like', 'ilike']

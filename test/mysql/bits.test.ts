@@ -1,9 +1,10 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAll } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
-/** Values of `bit` columns that transformers make: the database compares such a column with a number, not with bytes. */
+/** Transformers on `bit` columns: the database compares such a column with a number, not with bytes. */
 
 const bitTransformer = (to: (value: boolean) => unknown) => ({
   to: (value: boolean | null) => (value === null ? null : to(value)),
@@ -11,7 +12,7 @@ const bitTransformer = (to: (value: boolean) => unknown) => ({
 })
 
 @Entity()
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Task {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'bit', nullable: true, transformer: bitTransformer((value) => Buffer.from([Number(value)])) })
@@ -52,6 +53,6 @@ test.each(
       ] as const
     ).map(([filter, found]) => [`${field}${filter}`, found] as const),
   ),
-)('bits that are shown as booleans are found by them: %s', async (query, found) => {
+)('filters find bits that a transformer shows as booleans: %s', async (query, found) => {
   expect(await ids(`task?${query}`)).toEqual(found)
 })

@@ -1,10 +1,13 @@
-import type { DataSource } from 'typeorm'
+import type { DataSource, EntitySubscriberInterface, LoadEvent } from 'typeorm'
 import {
   BeforeInsert,
   BeforeUpdate,
   Column,
   Entity,
+  EventSubscriber,
   Index,
+  JoinTable,
+  ManyToMany,
   ManyToOne,
   PrimaryColumn,
   PrimaryGeneratedColumn,
@@ -15,11 +18,12 @@ import {
 } from 'typeorm'
 import { hashPassword, Resource, UserAccount, userRule } from 'typeorm-resources'
 import { apiOf, basic, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
+import { Decimal } from '../support/decimal'
+import { idsOf, readPages } from '../support/pages'
 import { openWorld, type World } from '../world/world'
 
-/** Values must reach the server apart from the text of a statement, whatever `sql_mode` makes of backslashes and quotes. */
-
-const everybody = (): { id: number } => ({ id: 1 })
+/** Values must be sent separately from the text of a statement, since `sql_mode` changes the meaning of backslashes and quotes. */
 
 @Entity()
 @UserAccount()
@@ -31,7 +35,7 @@ class User {
 }
 
 @Entity()
-@Resource({ auth: everybody, paging: 'keyset' })
+@Resource({ auth: permitAllAsUser1, paging: 'keyset' })
 class Note {
   @PrimaryGeneratedColumn() id!: number
   @Index()
@@ -40,8 +44,8 @@ class Note {
 }
 
 @Entity()
-@Resource({ auth: everybody })
-class Heard {
+@Resource({ auth: permitAllAsUser1 })
+class Observed {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', length: 200 }) title!: string
   @Column({ type: 'varchar', length: 200, default: '' }) copy!: string
@@ -54,8 +58,29 @@ class Heard {
 }
 
 @Entity()
+@Resource({ auth: permitAllAsUser1 })
+class Counted {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', length: 200 }) title!: string
+  @Column({ default: 0 }) count!: number
+}
+
+/** Counts the records with the same title when one is loaded, with a statement of its own. */
+@EventSubscriber()
+class Counting implements EntitySubscriberInterface<Counted> {
+  listenTo(): typeof Counted {
+    return Counted
+  }
+
+  async afterLoad(entity: Counted, event?: LoadEvent<Counted>): Promise<void> {
+    const rows = await event?.queryRunner.query('SELECT id FROM counted WHERE title = ?', [entity.title])
+    entity.count = rows.length
+  }
+}
+
+@Entity()
 @Tree('closure-table')
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Node {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', length: 200 }) title!: string
@@ -64,23 +89,32 @@ class Node {
 }
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Named {
   @PrimaryColumn({ type: 'varchar', length: 100 }) code!: string
   @Column() count!: number
 }
 
-/** A key of several numbers. */
+/** Has a key of several numbers. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Pair {
   @PrimaryColumn() left!: number
   @PrimaryColumn() right!: number
 }
 
-/** Texts that are shorter than their columns. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
+class Linked {
+  @PrimaryColumn() id!: number
+  @ManyToMany(() => Linked)
+  @JoinTable({ joinColumn: { name: 'one' }, inverseJoinColumn: { name: 'other' } })
+  links!: Relation<Linked>[]
+}
+
+/** Has texts that are shorter than their columns. */
+@Entity()
+@Resource({ auth: permitAllAsUser1 })
 class Padded {
   @PrimaryColumn({ type: 'char', length: 10 }) code!: string
   @Column({ type: 'nchar', length: 10 }) title!: string
@@ -91,29 +125,20 @@ const parseUuid = (text: string): Uint8Array =>
   Uint8Array.from(text.replaceAll('-', '').match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
 const renderUuid = (bytes: Buffer): string => bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 
-/** Its transformer makes bytes that are no `Buffer`. */
+/** Has a transformer that returns bytes as a `Uint8Array`. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Keyed {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'binary', length: 16, transformer: { to: parseUuid, from: renderUuid } }) token!: string
   @Column({ type: 'varchar', length: 200 }) title!: string
 }
 
-/** A decimal number of a library. */
-class Decimal {
-  constructor(readonly digits: string) {}
-
-  toString(): string {
-    return this.digits
-  }
-}
-
-/** What its listener sets beside the title, a value that no driver knows. */
+/** Value of a type that no driver supports, which the listener of `Priced` sets. */
 let price: unknown
 
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Priced {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'decimal', precision: 10, scale: 2, nullable: true }) price!: unknown
@@ -126,15 +151,15 @@ class Priced {
   }
 }
 
-const untouched = { to: (value: unknown) => value, from: (value: unknown) => value ?? [] }
+const acceptsAll = { to: (value: unknown) => value, from: (value: unknown) => value ?? [] }
 
-/** Their transformers take everything. */
+/** Has transformers that accept every value. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAllAsUser1 })
 class Tagged {
   @PrimaryGeneratedColumn() id!: number
-  @Column({ type: 'simple-array', nullable: true, transformer: untouched }) tags!: unknown
-  @Column({ type: 'set', enum: ['a', 'b'], nullable: true, transformer: untouched }) letters!: unknown
+  @Column({ type: 'simple-array', nullable: true, transformer: acceptsAll }) tags!: unknown
+  @Column({ type: 'set', enum: ['a', 'b'], nullable: true, transformer: acceptsAll }) letters!: unknown
   @Column({ type: 'varchar', length: 200 }) title!: string
 }
 
@@ -150,7 +175,7 @@ const modes = [
   'PAD_CHAR_TO_FULL_LENGTH',
 ]
 
-/** Each would end a string, or begin one, in some mode, if it were written into a statement. */
+/** Each would end or begin a string in some mode if it were part of a statement. */
 const texts = [
   "x') UNION SELECT id,CONCAT(username,0x3a,password) FROM user -- ",
   "' OR '1'='1",
@@ -163,10 +188,10 @@ const texts = [
   'it is 100% "fine" -- # /* ; ? :x $1',
 ]
 
-/** What MySQL has no value for. */
+/** Values that MySQL has no type for. */
 const unbindable = [{ amount: 1 }, ['1', '2']]
 
-/** What no list column holds. */
+/** Values that are not stored in list columns. */
 const noLists: readonly object[] = [
   { tags: {} },
   { tags: { tags: ['1', '2'] } },
@@ -180,7 +205,7 @@ const noLists: readonly object[] = [
 const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
 const encode = encodeURIComponent
 
-/** Sets the mode of every connection each time the pool hands it out: the server's own is that of other tests too. */
+/** Sets the mode of a connection each time the pool returns it. The mode of the server would affect other tests too. */
 async function useMode(dataSource: DataSource, mode: string): Promise<void> {
   const { pool } = dataSource.driver as unknown as {
     readonly pool: {
@@ -194,7 +219,8 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({
-      entities: [User, Note, Heard, Node, Named, Keyed, Priced, Tagged, Pair, Padded],
+      entities: [User, Note, Observed, Counted, Node, Named, Keyed, Priced, Tagged, Pair, Linked, Padded],
+      source: { subscribers: [Counting] },
       seed: async (dataSource) => {
         await useMode(dataSource, mode)
         await dataSource.getRepository(User).insert({ username: 'ann', password: await hashPassword('ann') })
@@ -207,12 +233,12 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
   })
   const { get, post, put, ids } = apiOf(() => world.url)
 
-  test('is the mode of the connections', async () => {
+  test('the connections use the mode', async () => {
     const [row] = await world.sql('SELECT @@sql_mode AS mode')
     for (const name of mode.split(',')) expect(row?.['mode']).toContain(name)
   })
 
-  test.each(['note', 'heard', 'node'])('a %s is stored, changed and found with any text', async (resource) => {
+  test.each(['note', 'observed', 'node'])('a %s is stored, changed and found with any text', async (resource) => {
     for (const title of texts) {
       const created = await post(resource, { title: 'first' })
       expect(created.status).toBe(201)
@@ -236,7 +262,18 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     }
   })
 
-  test('a key with any text is found in its path', async () => {
+  test('a load listener can bind any text in its own statement', async () => {
+    for (const title of texts) {
+      const created = await post('counted', { title })
+      expect(created.json()).toMatchObject({ title, count: 1 })
+      const { id } = created.json() as { id: number }
+      expect((await get(`counted/${id}/`)).json()).toMatchObject({ title, count: 1 })
+    }
+    const { objects } = (await get('counted/')).json() as { objects: object[] }
+    expect(objects).toEqual(texts.map((title) => expect.objectContaining({ title, count: 1 })))
+  })
+
+  test('a path finds a key with any text', async () => {
     for (const code of texts.filter((text) => !/[/?]/.test(text))) {
       expect((await post('named', { code, count: 1 })).status).toBe(201)
       expect((await get(`named/${encode(code)}/`)).json()).toMatchObject({ id: code })
@@ -244,22 +281,13 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     }
   })
 
-  test('a page by keyset continues after any text', async () => {
+  test('keyset paging continues after any text', async () => {
     const all = await ids('note/?ordering=title&limit=1000')
-    const walked: unknown[] = []
-    let path = '/api/note/?ordering=title&limit=2'
-    while (path !== '') {
-      const page = (await send(world.url, `GET ${path}`)).json() as {
-        meta: { next: string }
-        objects: { id: unknown }[]
-      }
-      walked.push(...page.objects.map(({ id }) => id))
-      path = page.meta.next
-    }
-    expect(walked).toEqual(all)
+    const pages = await readPages(world.url, '/api/note/?ordering=title&limit=2')
+    expect(idsOf(pages)).toEqual(all)
   })
 
-  test('a text beside bytes of a transformer is stored, changed and found', async () => {
+  test('a text is stored, changed and found together with bytes of a transformer', async () => {
     const token = '01890a5d-ac96-774b-bcce-b302099a8057'
     for (const title of texts) {
       const created = await post('keyed', { token, title: 'first' })
@@ -270,7 +298,7 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     }
   })
 
-  test('a text beside an object that a listener sets is stored and changed', async () => {
+  test('a text is stored and changed together with an object that a listener sets', async () => {
     for (const title of texts) {
       price = new Decimal('1.50')
       const created = await post('priced', { title })
@@ -285,14 +313,14 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     }
   })
 
-  test.each(unbindable)('a listener that sets %j stores nothing', async (value) => {
+  test.each(unbindable)('nothing is stored if a listener sets %j', async (value) => {
     price = value
     const before = await ids('priced?limit=1000')
     for (const title of texts.slice(0, 1)) expect((await post('priced', { title })).status).toBe(500)
     expect(await ids('priced?limit=1000')).toEqual(before)
   })
 
-  test.each(noLists)('what is no list is refused, whatever the transformer says: %j', async (body) => {
+  test.each(noLists)('a value that is not a list is refused, whatever the transformer accepts: %j', async (body) => {
     const [field] = Object.keys(body)
     for (const title of texts) {
       const reply = await post('tagged', { ...body, title })
@@ -300,17 +328,25 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     }
   })
 
-  test('lists of a transformer that takes everything are stored', async () => {
+  test('lists are stored through a transformer that accepts every value', async () => {
     const body = { tags: ['a', 'b'], letters: ['a'], title: texts[0] }
     expect((await post('tagged', body)).json()).toMatchObject(body)
     expect((await post('tagged', { tags: [1, 2], title: '' })).json()).toMatchObject({ tags: ['1', '2'], letters: [] })
   })
 
-  test('records whose key is none of many are found', async () => {
+  test('an in list of many keys of several columns finds the records', async () => {
     const rows = Array.from({ length: 8 }, (_, index) => ({ left: index + 1, right: 1 }))
     for (const row of rows) expect((await post('pair', row)).status).toBe(201)
     const query = rows.slice(0, 5).map(({ left, right }) => `id__ne=${left},${right}`)
     expect(await ids(`pair?${query.join('&')}`)).toEqual(['6,1', '7,1', '8,1'])
+  })
+
+  test('records without related records are found', async () => {
+    for (const id of [1, 2, 3]) expect((await post('linked', { id })).status).toBe(201)
+    await world.sql('INSERT INTO linked_links_linked (one, other) VALUES (1, 2)')
+    expect(await ids('linked?links__id__is=null')).toEqual([2, 3])
+    expect(await ids('linked?not=(links__id__is:null)')).toEqual([1])
+    expect(await ids('linked?not=(links__id:2)')).toEqual([2, 3])
   })
 
   test('a text that is shorter than its column is shown, found, changed and deleted as it was sent', async () => {
@@ -325,17 +361,8 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     expect(await ids('padded?title__in=bx,ax,q,r,s')).toEqual(['a', 'b'])
     expect(await ids('padded?title__like=_x&code__ilike=B')).toEqual(['b'])
     expect(await ids('padded?next=b&next__title=bx')).toEqual(['a', 'bc'])
-    const walked: unknown[] = []
-    let path = '/api/padded/?ordering=title&limit=1&after='
-    while (path !== '' && walked.length < 9) {
-      const page = (await send(world.url, `GET ${path}`)).json() as {
-        meta: { next: string }
-        objects: { id: unknown }[]
-      }
-      walked.push(...page.objects.map(({ id }) => id))
-      path = page.meta.next
-    }
-    expect(walked).toEqual(['a', 'bc', 'b'])
+    const pages = await readPages<{ readonly id: string }>(world.url, '/api/padded/?ordering=title&limit=1&after=')
+    expect(idsOf(pages)).toEqual(['a', 'bc', 'b'])
     expect((await put('padded/a', { title: 'new', next_id: 'bc' })).json()).toMatchObject({
       title: 'new',
       next_id: 'bc',
@@ -344,7 +371,7 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     for (const code of ['a', 'bc', 'b']) expect((await send(world.url, `DELETE /api/padded/${code}/`)).status).toBe(204)
   })
 
-  test('no text is a name or password of somebody', async () => {
+  test('no text logs in without the right username and password', async () => {
     const login = (username: string, password: string): Promise<number> =>
       send(world.url, 'POST /api/user/', { body: {}, headers: { Authorization: basic(username, password) } }).then(
         ({ status }) => status,

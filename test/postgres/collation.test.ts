@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import Koa from 'koa'
 import { DataSource, type DataSourceOptions, EntitySchema } from 'typeorm'
-import { anonymous, mountResources } from 'typeorm-resources'
+import { mountResources } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAll } from '../support/access'
+import { listen } from '../support/listen'
 import { recorder } from '../world/leg'
 
 const Word = new EntitySchema<{ id: number; plain: string; collated: string }>({
@@ -35,11 +36,11 @@ test.each([
   const options: DataSourceOptions = { type: 'postgres', url: server.href, entities: [Word], synchronize: true, logger }
   const dataSource = await new DataSource(options).initialize()
   const app = new Koa()
-  mountResources(app, dataSource, { resources: [{ entity: Word, auth: () => anonymous }] })
-  const listening = app.listen(0, '127.0.0.1')
+  mountResources(app, dataSource, { resources: [{ entity: Word, auth: permitAll }] })
+  const site = createServer(app.callback())
+  const url = await listen(site)
   try {
-    await once(listening, 'listening')
-    const { get, post } = apiOf(() => `http://127.0.0.1:${(listening.address() as AddressInfo).port}`)
+    const { get, post } = apiOf(() => url)
     for (const letter of ['a', 'é']) await post('word', { plain: letter, collated: letter })
     for (const [field, expected] of [
       ['plain', found],
@@ -56,7 +57,7 @@ test.each([
     }
     expect(lines.some((line) => line.includes('collation is C: ilike'))).toBe(isWarned)
   } finally {
-    listening.close()
+    site.close()
     await dataSource.destroy()
     await admin.query(`DROP DATABASE "${name}"`)
     await admin.destroy()

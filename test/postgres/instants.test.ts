@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type ColumnType, EntitySchema } from 'typeorm'
-import { anonymous } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAll } from '../support/access'
 import { createDataSource } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** As sent, and as shown. */
+/** Instants as they are sent, and as they are shown. */
 const instants = [
   ['2024-02-29 10:20:30.987654Z', '2024-02-29 10:20:30'],
   ['2024-07-01T12:00:00+02:00', '2024-07-01 10:00:00'],
@@ -18,7 +18,7 @@ const instants = [
 
 const run = promisify(execFile)
 
-// Of those who are in UTC, and of a server that is, instants come as text.
+// If both the site and the server use UTC, instants are read as text.
 test.each([
   ['UTC', 'UTC'],
   ['UTC', 'Asia/Kolkata'],
@@ -56,13 +56,13 @@ describe.each([
   ['timestamp', 1114, (text: string) => new Date(`${text.replace(' ', 'T')}+01:00`), '2024-02-29 09:20:30'],
   ['timestamptz', 1184, (text: string) => `${text.replace(' ', 'T')}:00`, '2024-02-29 10:20:30'],
   ['timestamp', 1114, (text: string) => `${text.replace(' ', 'T')}Z`, '2024-02-29 10:20:30'],
-] as const)('an application with a parser of its own for %s', (type, id, parse, shown) => {
+] as const)('an application with its own parser for %s', (type, id, parse, shown) => {
   let world: World
   let restore: () => void
   beforeAll(async () => {
     world = await openWorld({
       entities: [momentOf(type)],
-      mount: { resources: [{ entity: 'moment', auth: () => anonymous }] },
+      mount: { resources: [{ entity: 'moment', auth: permitAll }] },
       seed: async ({ driver }) => {
         const { types } = Object(driver).postgres
         const own = types.getTypeParser(id)
@@ -76,7 +76,7 @@ describe.each([
     await world.close()
   })
 
-  test('instants are shown as it reads them', async () => {
+  test('instants are shown as the parser returns them', async () => {
     const { post, get } = apiOf(() => world.url)
     const expected = { id: 1, at: shown }
     expect((await post('moment', { at: '2024-02-29 10:20:30' })).json()).toEqual(expected)
@@ -84,7 +84,7 @@ describe.each([
     expect((await get('moment/1')).json()).toEqual(expected)
   })
 
-  test('what is no instant of four digits is shown in one way, with one tag', async () => {
+  test('a result of the parser that is not an instant of four digits is shown in one way, with one ETag', async () => {
     const { get } = apiOf(() => world.url)
     for (const stored of ['infinity', '12345-01-01', '0044-03-15 BC']) {
       const [row] = await world.sql(`INSERT INTO "moment" ("at") VALUES ('${stored}') RETURNING "id"`)
@@ -96,7 +96,7 @@ describe.each([
     }
   })
 
-  test('one that is set later is heard on every connection', async () => {
+  test('a parser that is set later is used on every connection', async () => {
     const { get } = apiOf(() => world.url)
     const { types } = Object(world.dataSource.driver).postgres
     types.setTypeParser(id, () => new Date(0))
@@ -106,11 +106,11 @@ describe.each([
   })
 })
 
-test('a connection that the pool had before the mount has statements with names too', async () => {
+test('a connection that was opened before the mount uses prepared statements too', async () => {
   const world = await openWorld({
     entities: [momentOf('timestamp')],
-    mount: { resources: [{ entity: 'moment', auth: () => anonymous }] },
-    // All requests use it, also while the mount asks the database for its settings.
+    mount: { resources: [{ entity: 'moment', auth: permitAll }] },
+    // All requests use this connection, also while the mount reads the settings of the database.
     source: { extra: { max: 1 } },
   })
   try {

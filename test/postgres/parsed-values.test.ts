@@ -1,14 +1,14 @@
 import { AfterLoad, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { send } from '../client'
+import { permitAll } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
 /**
- * pg parses JSON and arrays of all rows as they arrive, which takes many times the memory of their texts. Values are read as texts
- * instead, and parsed by the same parsers when a record is rendered: not those of rows that are read and not shown.
+ * pg parses JSON and arrays of all rows as they arrive, which takes many times the memory of their texts. Therefore values are read as
+ * texts, and parsed by the same parsers only when a record is rendered: values of rows that are not shown are never parsed.
  */
 
-const open = () => anonymous
 const reversed = { to: (value: unknown) => value, from: (value: unknown[]) => value.toReversed() }
 
 abstract class Values {
@@ -28,11 +28,11 @@ abstract class Values {
 }
 
 @Entity()
-@Resource({ auth: open })
+@Resource({ auth: permitAll })
 class Plain extends Values {}
 
 @Entity()
-@Resource({ auth: open })
+@Resource({ auth: permitAll })
 class Loaded extends Values {
   @AfterLoad() load(): void {}
 }
@@ -51,7 +51,7 @@ const columns = [
   'days',
   'times',
 ]
-/** Numbers by which pg knows the types. */
+/** OIDs of the types. */
 const parsedTypes = [114, 3802, 1009, 1015, 1007, 1016, 1022, 1000, 2951, 1185]
 
 const record = {
@@ -102,7 +102,7 @@ test.each(['plain', 'loaded'])(
     const list = await send(url, `GET /api/${name}/?limit=1`)
     expect(list.json()).toMatchObject({ objects: [shown] })
     const counts = parsedTypes.map((id) => parsed.filter((one) => one === id).length)
-    // Of jsonb and of arrays that are read as text there are two columns each.
+    // There are two columns each for jsonb and for arrays that are read as text.
     expect(counts).toEqual([1, 2, 2, 1, 1, 1, 1, 1, 1, 1])
     const item = await send(url, `GET /api/${name}/1/`)
     expect(item.json()).toMatchObject(shown)

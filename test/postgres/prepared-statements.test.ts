@@ -1,10 +1,11 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { anonymous, Resource } from 'typeorm-resources'
+import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
+import { permitAll } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
 @Entity()
-@Resource({ auth: () => anonymous })
+@Resource({ auth: permitAll })
 class Sample {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'int', nullable: true }) a!: number | null
@@ -23,18 +24,18 @@ afterAll(async () => {
 
 const { get } = apiOf(() => world.url)
 
-/** Of the only connection. */
+/** The prepared statements of the only connection. */
 const preparedTexts = async (): Promise<readonly string[]> =>
   (await world.sql('SELECT statement FROM pg_prepared_statements')).map(({ statement }) => String(statement))
 
-/** Different names, and so different statements. */
+/** A query string with other names for each index, and therefore another statement. */
 function query(index: number): string {
   const operators = ['', '__ne', '__lt', '__lte', '__gt', '__gte']
   const filter = (field: string, at: number): string => `${field}${operators[at % operators.length]}=1`
   return `sample/?${filter('a', index)}&${filter('b', Math.floor(index / 6))}&${filter('c', Math.floor(index / 36))}`
 }
 
-test('statements that were used last stay prepared, the others are released', async () => {
+test('the latest statements stay prepared, older ones are deallocated', async () => {
   for (let index = 0; index < 200; index++) expect((await get(query(index))).status).toBe(200)
   const texts = await preparedTexts()
   expect(texts.length).toBeGreaterThan(50)
@@ -43,7 +44,7 @@ test('statements that were used last stay prepared, the others are released', as
   expect((await preparedTexts()).filter((text) => text.includes('"id" > '))).toHaveLength(1)
 })
 
-test('a statement with hundreds of values is not kept', async () => {
+test('a statement with hundreds of values is not prepared', async () => {
   const before = (await preparedTexts()).length
   const list = Array.from({ length: 400 }, (_, index) => index).join(',')
   expect((await get(`sample/?a__in=${list}`)).status).toBe(200)

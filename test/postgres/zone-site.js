@@ -1,6 +1,6 @@
 /**
- * A site in the time zone of this process: writes instants, and prints how they are shown and stored. The data source's options come
- * as the argument.
+ * Site in the time zone of this process: writes instants, and prints how they are shown and stored. The options of the data source are
+ * the argument.
  */
 require('reflect-metadata')
 const { once } = require('node:events')
@@ -22,19 +22,19 @@ async function main({ options, instants }) {
   const server = app.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${server.address().port}/api/moment/`
-  const ask = async (path, init) => (await fetch(url + path, init)).json()
+  const fetchJson = async (path, init) => (await fetch(url + path, init)).json()
   const post = (value) => ({
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ local: value, zoned: value }),
   })
   const created = []
-  for (const instant of instants) created.push(await ask('', post(instant)))
-  const { objects } = await ask('?ordering=id')
+  for (const instant of instants) created.push(await fetchJson('', post(instant)))
+  const { objects } = await fetchJson('?ordering=id')
   const found = []
   for (const { local } of objects) {
     const query = new URLSearchParams({ local, zoned: local })
-    found.push(...(await ask(`?${query}`)).objects)
+    found.push(...(await fetchJson(`?${query}`)).objects)
   }
   const entities = await dataSource.getRepository(Moment).find({ order: { id: 'ASC' } })
   console.log(JSON.stringify({ created, objects, found, entities }))

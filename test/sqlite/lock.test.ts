@@ -11,16 +11,18 @@ import {
 } from 'typeorm'
 import { lockSqlite, Resource, SqliteLockError } from 'typeorm-resources'
 import { send } from '../client'
-import { openDataSource, openWorld, type World } from '../world/world'
+import { permitAll } from '../support/access'
+import { worldPerTest } from '../support/world-per-test'
+import { openDataSource, type World } from '../world/world'
 
 @Entity()
-@Resource({ auth: () => ({ id: null }) })
+@Resource({ auth: permitAll })
 class Entry {
   @PrimaryGeneratedColumn() id!: number
   @Column() tag!: string
 }
 
-/** Awaits something in the middle of a transaction, as a call to another service does; refuses every third. */
+/** Awaits something in the middle of a transaction, as a call to another service does, and throws for every third record. */
 @EventSubscriber()
 class Slow {
   listenTo(): typeof Entry {
@@ -33,26 +35,20 @@ class Slow {
   }
 }
 
-const worlds: World[] = []
-afterEach(async () => {
-  for (const world of worlds.splice(0)) await world.close()
-})
+const openForTest = worldPerTest()
 
-async function open(sqliteLock: boolean): Promise<World> {
-  const world = await openWorld({ entities: [Entry], source: { subscribers: [Slow] }, mount: { sqliteLock } })
-  worlds.push(world)
-  return world
-}
+const open = (sqliteLock: boolean): Promise<World> =>
+  openForTest({ entities: [Entry], source: { subscribers: [Slow] }, mount: { sqliteLock } })
 
-/** What the application itself does meanwhile: transactions with an `await` in them, every other taken back. */
-async function application({ dataSource }: World, rounds: number): Promise<readonly string[]> {
+/** Transactions of the application that `await` something; every other one is rolled back. */
+async function runTransactions({ dataSource }: World, rounds: number): Promise<readonly string[]> {
   const kept: string[] = []
   for (let round = 0; round < rounds; round++) {
     const tag = `${3000 + 3 * round + 1}`
     const done = dataSource.transaction(async (manager) => {
       await manager.insert(Entry, { tag })
       await setTimeout(2)
-      if (round % 2 === 1) throw new Error('taken back')
+      if (round % 2 === 1) throw new Error('rolled back')
     })
     await done.then(
       () => kept.push(tag),
@@ -62,10 +58,10 @@ async function application({ dataSource }: World, rounds: number): Promise<reado
   return kept
 }
 
-/** Which acknowledged records are gone, and which refused ones are there. */
+/** Number of acknowledged records that are lost, and of refused records that are stored. */
 async function compare(sqliteLock: boolean): Promise<{ lost: number; unwanted: number; acknowledged: number }> {
   const world = await open(sqliteLock)
-  const running = application(world, 20)
+  const running = runTransactions(world, 20)
   const replies = await Promise.all(
     Array.from({ length: 120 }, async (_, index) => {
       await setTimeout((index * 7) % 100)
@@ -86,33 +82,33 @@ async function compare(sqliteLock: boolean): Promise<{ lost: number; unwanted: n
   }
 }
 
-test('nothing that is acknowledged is lost, nothing that is refused is stored', async () => {
+test('exactly the acknowledged records are stored', async () => {
   expect(await compare(true)).toEqual({ lost: 0, unwanted: 0, acknowledged: 80 + 10 })
 })
 
-test('without the lock it is: the test would notice', async () => {
+test('without the lock records are lost or refused, which shows that the test notices it', async () => {
   const { lost, unwanted, acknowledged } = await compare(false)
   expect(lost + unwanted + (90 - acknowledged)).toBeGreaterThan(0)
 })
 
-test('what runs outside of transactions sees nothing that is taken back', async () => {
+test('reads outside of transactions do not see rows that are rolled back', async () => {
   const { dataSource } = await open(true)
   const seen = new Set<number>()
   const transaction = dataSource.transaction(async (manager) => {
     await manager.insert(Entry, { tag: '1' })
     await setTimeout(20)
-    throw new Error('taken back')
+    throw new Error('rolled back')
   })
   const reads = Array.from({ length: 20 }, async (_, index) => {
     await setTimeout(index)
     seen.add(await dataSource.getRepository(Entry).count())
   })
-  await expect(transaction).rejects.toThrow('taken back')
+  await expect(transaction).rejects.toThrow('rolled back')
   await Promise.all(reads)
   expect([...seen]).toEqual([0])
 })
 
-test('statements outside of transactions run side by side', async () => {
+test('statements outside of transactions run concurrently', async () => {
   const { dataSource } = await open(true)
   const runners = [dataSource.createQueryRunner(), dataSource.createQueryRunner()]
   expect(runners[0]).not.toBe(runners[1])
@@ -122,9 +118,8 @@ test('statements outside of transactions run side by side', async () => {
   ])
 })
 
-test('who waits too long is told so; a request is 503 with Retry-After', async () => {
-  const world = await openWorld({ entities: [Entry], mount: { waitLimit: 50 } })
-  worlds.push(world)
+test('a statement that waits too long throws SqliteLockError; a request gets 503 with Retry-After', async () => {
+  const world = await openForTest({ entities: [Entry], mount: { waitLimit: 50 } })
   const runner = world.dataSource.createQueryRunner()
   await runner.startTransaction()
   await expect(world.dataSource.getRepository(Entry).count()).rejects.toThrow(SqliteLockError)
@@ -141,7 +136,7 @@ test('who waits too long is told so; a request is 503 with Retry-After', async (
   expect((await send(world.url, 'GET /api/entry/')).status).toBe(200)
 })
 
-test('a repository that is used inside of a transaction, and not through its manager, is told so within a second', async () => {
+test('using a repository inside of a transaction instead of its manager throws within a second', async () => {
   const { dataSource } = await open(true)
   const start = performance.now()
   const nested = dataSource.transaction(() => dataSource.getRepository(Entry).insert({ tag: '1' }))
@@ -150,7 +145,7 @@ test('a repository that is used inside of a transaction, and not through its man
   expect(await dataSource.getRepository(Entry).count()).toBe(0)
 })
 
-test('so is a subscriber', async () => {
+test('using another repository in a subscriber throws as well', async () => {
   @EventSubscriber()
   class Outside {
     listenTo(): typeof Entry {
@@ -170,29 +165,29 @@ test('so is a subscriber', async () => {
 })
 
 const ways: readonly (readonly [string, (dataSource: DataSource) => Promise<unknown>])[] = [
-  ['a query runner that is released in the middle of a transaction', abandon],
-  ['a transaction that cannot be ended', breakOff],
-  ['BEGIN and ROLLBACK as text', asText],
-  ['a transaction that a savepoint begins, behind a comment', bySavepoint],
+  ['a query runner that is released in the middle of a transaction', releaseInTransaction],
+  ['a transaction that cannot be ended', rollBackByStatement],
+  ['BEGIN and ROLLBACK as text', runAsText],
+  ['a transaction that a savepoint begins, after a comment', beginBySavepoint],
   ['a query runner that is released while it waits', releaseWaiting],
   ['a nested transaction', (dataSource) => dataSource.transaction((outer) => outer.transaction(async () => {}))],
 ]
-test.each(ways)('%s holds nobody up', async (_, way) => {
+test.each(ways)('%s does not block other requests', async (_, way) => {
   const { dataSource, url } = await open(true)
   await way(dataSource)
   const { status } = await send(url, 'POST /api/entry/', { body: { tag: '1' } })
   expect([status, await dataSource.getRepository(Entry).count()]).toEqual([201, 1])
 })
 
-async function abandon(dataSource: DataSource): Promise<void> {
+async function releaseInTransaction(dataSource: DataSource): Promise<void> {
   const runner = dataSource.createQueryRunner()
   await runner.startTransaction()
   await runner.manager.insert(Entry, { tag: 'abandoned' })
   await runner.release()
 }
 
-/** SQLite has rolled back by itself, so that ROLLBACK fails. */
-async function breakOff(dataSource: DataSource): Promise<void> {
+/** Ends a transaction that SQLite has already rolled back, so that ROLLBACK fails. */
+async function rollBackByStatement(dataSource: DataSource): Promise<void> {
   const transaction = dataSource.transaction(async (manager) => {
     await manager.insert(Entry, { tag: 'gone' })
     await manager.query('ROLLBACK')
@@ -201,7 +196,7 @@ async function breakOff(dataSource: DataSource): Promise<void> {
   await expect(transaction).rejects.toThrow('broken off')
 }
 
-async function asText(dataSource: DataSource): Promise<void> {
+async function runAsText(dataSource: DataSource): Promise<void> {
   const runner = dataSource.createQueryRunner()
   await runner.query('BEGIN IMMEDIATE')
   await runner.query(`INSERT INTO "entry" ("tag") VALUES ('gone')`)
@@ -209,7 +204,7 @@ async function asText(dataSource: DataSource): Promise<void> {
   await runner.release()
 }
 
-async function bySavepoint(dataSource: DataSource): Promise<void> {
+async function beginBySavepoint(dataSource: DataSource): Promise<void> {
   const runner = dataSource.createQueryRunner()
   await runner.query('/* mine */ SAVEPOINT a')
   const other = dataSource.getRepository(Entry).insert({ tag: 'of another' })
@@ -229,26 +224,26 @@ async function releaseWaiting(dataSource: DataSource): Promise<void> {
   await expect(waiting).rejects.toThrow('released')
 }
 
-/** Hears of every statement, and does not want one of them, once. */
+/** Is called for every statement, and throws once for a given one. */
 @EventSubscriber()
-class Nosy {
+class ThrowOnce {
   static unwanted = ''
   beforeQuery({ query }: { readonly query: string }): void {
-    if (query !== Nosy.unwanted) return
-    Nosy.unwanted = ''
+    if (query !== ThrowOnce.unwanted) return
+    ThrowOnce.unwanted = ''
     throw new Error('not this one')
   }
 }
 
 test.each(['BEGIN TRANSACTION', 'ROLLBACK', 'COMMIT'])(
-  'a subscriber that throws before %s leaves nothing open',
+  'a subscriber that throws before %s leaves no transaction open',
   async (sql) => {
-    const dataSource = await openDataSource([Entry], undefined, { subscribers: [Nosy] })
+    const dataSource = await openDataSource([Entry], undefined, { subscribers: [ThrowOnce] })
     lockSqlite(dataSource)
-    Nosy.unwanted = sql
+    ThrowOnce.unwanted = sql
     const transaction = dataSource.transaction(async (manager) => {
       await manager.insert(Entry, { tag: 'gone' })
-      if (sql === 'ROLLBACK') throw new Error('taken back')
+      if (sql === 'ROLLBACK') throw new Error('rolled back')
     })
     await expect(transaction).rejects.toThrow()
     expect(await dataSource.getRepository(Entry).count()).toBe(0)
@@ -258,19 +253,19 @@ test.each(['BEGIN TRANSACTION', 'ROLLBACK', 'COMMIT'])(
   },
 )
 
-test('what comes late in a transaction that was taken back is not stored', async () => {
+test('a statement that runs after its transaction was rolled back is not stored', async () => {
   const { dataSource } = await open(true)
   let late: Promise<unknown> = Promise.resolve()
   const transaction = dataSource.transaction((manager) => {
     late = setTimeout(20).then(() => manager.insert(Entry, { tag: 'late' }))
-    throw new Error('taken back')
+    throw new Error('rolled back')
   })
-  await expect(transaction).rejects.toThrow('taken back')
+  await expect(transaction).rejects.toThrow('rolled back')
   await expect(late).rejects.toThrow('released')
   expect(await dataSource.getRepository(Entry).count()).toBe(0)
 })
 
-test('a transaction that is open when the lock is installed goes on, and is waited for', async () => {
+test('a transaction that is open when the lock is installed continues, and other statements wait for it', async () => {
   const dataSource = await openDataSource([Entry])
   const runner = dataSource.createQueryRunner()
   await runner.startTransaction()
@@ -286,7 +281,7 @@ test('a transaction that is open when the lock is installed goes on, and is wait
   await dataSource.destroy()
 })
 
-test('a query runner has many transactions, and what its listeners call is known in each', async () => {
+test('a query runner can run 500 transactions in a row, within ten seconds', async () => {
   const { dataSource } = await open(true)
   const runner = dataSource.createQueryRunner()
   const start = performance.now()
@@ -299,7 +294,7 @@ test('a query runner has many transactions, and what its listeners call is known
   expect(performance.now() - start).toBeLessThan(10_000)
 })
 
-test('a data source that is closed in the middle of a transaction can be opened again', async () => {
+test('a data source that is destroyed during a transaction can be initialized again', async () => {
   const dataSource = await openDataSource([Entry])
   lockSqlite(dataSource)
   await dataSource.createQueryRunner().startTransaction()
@@ -310,13 +305,13 @@ test('a data source that is closed in the middle of a transaction can be opened 
   await dataSource.destroy()
 })
 
-test('so many may wait, and no more', async () => {
+test('at most 1,000 statements and transactions wait; further ones throw at once', async () => {
   const { dataSource } = await open(true)
   const runner = dataSource.createQueryRunner()
   await runner.startTransaction()
   const waiting = Array.from({ length: 1100 }, () => dataSource.query('SELECT 1').then(String, String))
-  const told = await Promise.race([Promise.all(waiting.slice(-100)), setTimeout(1000, [])])
-  expect(new Set(told)).toEqual(
+  const results = await Promise.race([Promise.all(waiting.slice(-100)), setTimeout(1000, [])])
+  expect(new Set(results)).toEqual(
     new Set(['SqliteLockError: 1000 statements and transactions are already waiting for the only connection']),
   )
   await runner.rollbackTransaction()
@@ -343,7 +338,7 @@ class Fail1700000000000 {
   async down(): Promise<void> {}
 }
 
-test('after a migration that has failed foreign keys are checked again, and nobody is held up', async () => {
+test('after a failed migration foreign keys are checked again, and other statements do not wait', async () => {
   const dataSource = await openDataSource([Entry, Parent, Child], undefined, { migrations: [Fail1700000000000] })
   lockSqlite(dataSource)
   await expect(dataSource.runMigrations()).rejects.toThrow('no such migration')
@@ -351,7 +346,10 @@ test('after a migration that has failed foreign keys are checked again, and nobo
   await dataSource.destroy()
 })
 
-/** As TypeORM changes a table of SQLite: it makes another, and drops the first, which with foreign keys would empty its children. */
+/**
+ * Changes a table as TypeORM does on SQLite: creates a new table, copies the rows, and drops the old table. With enforced foreign keys
+ * this would delete the rows that refer to it.
+ */
 class Rebuild1700000000000 {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('CREATE TABLE "other" ("id" integer PRIMARY KEY AUTOINCREMENT NOT NULL)')
@@ -363,7 +361,7 @@ class Rebuild1700000000000 {
   async down(): Promise<void> {}
 }
 
-test('a migration beside transactions: foreign keys are off in it, and in nothing else', async () => {
+test('a migration that runs in parallel with transactions disables foreign keys only for itself', async () => {
   const dataSource = await openDataSource([Entry, Parent, Child], undefined, { migrations: [Rebuild1700000000000] })
   lockSqlite(dataSource)
   const parent = await dataSource.getRepository(Parent).save({})
@@ -388,7 +386,7 @@ test('a migration beside transactions: foreign keys are off in it, and in nothin
   await dataSource.destroy()
 })
 
-test('it is installed once, and works for a data source that is opened again', async () => {
+test('the lock is installed once, and works for a data source that is initialized again', async () => {
   const dataSource = await openDataSource([Entry])
   lockSqlite(dataSource)
   const { createQueryRunner } = dataSource.driver

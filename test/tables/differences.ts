@@ -1,4 +1,7 @@
-/** What a database forces to differ, shown by test/http/differences.test.ts; docs/reference/databases.md shows this table. */
+/**
+ * Differences between databases that the service cannot hide. test/http/differences.test.ts checks them; docs/reference/databases.md
+ * shows this table.
+ */
 export interface Difference {
   readonly what: string
   readonly sqlite: string

@@ -1,4 +1,4 @@
-/** Keys of two values; docs/reference/keys.md shows this table. */
+/** Keys of two columns and their ids; docs/reference/keys.md shows this table. */
 export const keysOfTwo: readonly (readonly [one: string, other: string, id: string, segment: string])[] = [
   ['north', 'apple', 'north,apple', 'north,apple'],
   ['a,b', 'c', 'a\\,b,c', 'a%5C,b,c'],

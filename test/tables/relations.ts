@@ -1,4 +1,4 @@
-/** Filters through to-many relations, the ids they find, and what is said of some in docs/reference/relations.md. */
+/** Filters through to-many relations, the ids that they find, and the explanation of some in docs/reference/relations.md. */
 export const toManyFilters: readonly (readonly [query: string, ids: readonly number[], finds?: string])[] = [
   ['country?languages__name=French', [1, 2], 'countries with a language of that name'],
   ['country?languages__name=Dutch', [2]],

@@ -1,4 +1,4 @@
-/** What somebody writes with the types that openapi-typescript makes. */
+/** Typical use of the types that openapi-typescript generates. */
 import type { components, operations } from './out/openapi'
 
 type City = components['schemas']['city']

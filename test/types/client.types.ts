@@ -1,4 +1,4 @@
-/** What compiles against the typed client, and what must not: read by the compiler alone. */
+/** Type tests of the client: code that must compile, and code that must not. Only the compiler reads this file. */
 
 import { createClient, type Excluding, type FiltersOf, type RecordOf } from 'typeorm-resources/client'
 import type { City, Country, User, Visit } from '../../sample/entities'
@@ -21,7 +21,7 @@ enum Level {
   High,
 }
 
-/** Known by its code: that it is a resource tells it from an embedded entity. */
+/** Has a key that is not called `id`; as a resource, it is not an embedded entity. */
 interface Maker {
   code: string
   shelves: Shelf[]
@@ -85,7 +85,7 @@ export async function reads(): Promise<void> {
   holds<Same<(typeof shelf)['id'], string | number>>()
   // @ts-expect-error: binary columns are not shown
   shelf.cover
-  // @ts-expect-error: methods are not either
+  // @ts-expect-error: nor are methods
   shelf.describe
   // @ts-expect-error: nor relations to many
   shelf.parts
@@ -116,9 +116,9 @@ export async function crates(): Promise<void> {
   await api.crate.update('c1', crate)
   const tag = crate.tag
   await api.crate.list({ tag, tag__in: [tag], tag__gte: tag })
-  // @ts-expect-error: another text
+  // @ts-expect-error: not a member of the enumeration
   await api.crate.list({ tag: 'free' })
-  // @ts-expect-error: what another resource hides is hidden through a relation too
+  // @ts-expect-error: a field that another resource hides is hidden through a relation too
   await api.crate.list({ owner__password__like: '$%' })
   // @ts-expect-error: members of an enumeration have no order
   await api.crate.list({ level__gt: Level.Low })
@@ -126,7 +126,7 @@ export async function crates(): Promise<void> {
   await api.crate.list({ meta__colour: 'red' })
 }
 
-/** Filters that are put together before they are used. */
+/** Filters that are built before they are used. */
 export async function prepared(region: string | undefined, isLarge: boolean): Promise<void> {
   const filters: FiltersOf<City> = { country__region: region }
   await api.city.list(filters)
@@ -157,9 +157,9 @@ export async function groups(region: string, isLarge: boolean): Promise<void> {
   await api.city.list({ or: [{ not: { nam: 'Lima' } }] })
   // @ts-expect-error: a group is an array
   await api.city.list({ or: { id: 1 } })
-  // @ts-expect-error: what is not is one
+  // @ts-expect-error: the operand of `not` is a group
   await api.city.list({ not: [{ id: 1 }] })
-  // @ts-expect-error: no way to count
+  // @ts-expect-error: not a way to count
   await api.city.list({}, { count: 'all' })
 }
 
@@ -176,7 +176,7 @@ export async function wrong(): Promise<void> {
   await api.shelf.list({ kind__lt: 'oak' })
   // @ts-expect-error: a misspelt field of a joined resource
   await api.city.list({ country__regoin: 'Europe' })
-  // @ts-expect-error: what is excluded cannot be asked for
+  // @ts-expect-error: excluded fields have no filters
   await api.user.list({ email: 'ann@example.org' })
   // @ts-expect-error: nor sorted by
   await api.user.list({}, { ordering: 'password' })
@@ -190,11 +190,11 @@ export async function wrong(): Promise<void> {
   await api.city.list({}, { ordering: 'country__nme' })
   // @ts-expect-error: a relation to many has no order
   await api.country.list({}, { ordering: 'borders__name' })
-  // @ts-expect-error: an operator that there is not
+  // @ts-expect-error: an unknown operator
   await api.city.list({ population__above: 5 })
   // @ts-expect-error: a list of members
   await api.city.list({ population__in: 5 })
-  // @ts-expect-error: null is asked for with `is`
+  // @ts-expect-error: the operator for null is `is`
   await api.country.list({ capital: null })
   // @ts-expect-error: arrays are not compared
   await api.shelf.list({ tags__eq: 'a' })

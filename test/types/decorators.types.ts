@@ -1,4 +1,4 @@
-/** Type tests: `npm run types` fails when a line stops compiling, or when a mistake compiles. */
+/** Type tests of the decorators: `npm run types` fails if a valid line does not compile, or if a mistake does. */
 import Koa from 'koa'
 import type { DataSource, EntitySchema } from 'typeorm'
 import {
@@ -72,15 +72,15 @@ void Bare
 @Resource({ ownerField: 'bos' })
 // @ts-expect-error a misspelt property of the account
 @UserAccount({ admin: 'admin' })
-// @ts-expect-error an option that is none
+// @ts-expect-error an unknown option
 @Resource({ excludes: ['password'] })
 // @ts-expect-error a rule that was not called
 @Resource({ auth: userRule })
-// @ts-expect-error a rule that answers with no principal
+// @ts-expect-error a rule that does not return a principal
 @Resource({ auth: () => true })
 class Misspelt extends User {}
 
-/** Called as standard decorators are. */
+/** Decorators that are called as standard decorators are. */
 Resource({ exclude: ['password'] })(User, {} as ClassDecoratorContext)
 
 const session: Rule = ({ context }) => context.state['user'] ?? null
@@ -103,7 +103,7 @@ mountResources(new Koa(), dataSource, {
     { entity: Misspelt, auth: userRule({ read: 'public' }) },
   ],
 })
-// @ts-expect-error an option that is none
+// @ts-expect-error an unknown option
 mountResources(app, dataSource, { prefx: '/v1' })
 // @ts-expect-error reading is public or not
 userRule({ read: 'private' })

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
-/** A bundle of the whole client, as a page that uses it has it. */
+/** Source of a bundle with the whole client, as in a page that uses all of it. */
 const bundle = `
   import { build } from 'vite'
   const { output } = await build({
@@ -18,7 +18,7 @@ const bundle = `
   if (output.length !== 1) throw new Error('more than one file')
   process.stdout.write(output[0].code)`
 
-test('the client has 1.8 kB, gzipped, as its page says', () => {
+test('the gzipped client has 1.8 kB, as its documentation says', () => {
   const cwd = resolve(__dirname, '../..')
   const code = execFileSync(process.execPath, ['--input-type=module', '-e', bundle], { cwd, encoding: 'utf8' })
   expect(code).toMatch(/export\s*\{.*createClient.*\}/s)

@@ -16,7 +16,7 @@ test.each([
   ['2024-01-01T00:00:00+00:01', '2023-12-31T23:59:00.000Z'],
   ['0001-01-01 00:00:00', '0001-01-01T00:00:00.000Z'],
   ['9999-12-31 23:59:59', '9999-12-31T23:59:59.000Z'],
-])('Date-times: %s is %s', (text, expected) => {
+])('Date-times: %s is parsed as %s', (text, expected) => {
   expect(parseDateTime(text)?.toISOString()).toBe(expected)
 })
 
@@ -50,7 +50,7 @@ test.each([
   '２０２４-02-29',
   'now',
   '1709202030',
-])('Date-times: %j is no date-time', (text) => {
+])('Date-times: %j is refused', (text) => {
   expect(parseDateTime(text)).toBeUndefined()
 })
 
@@ -60,7 +60,7 @@ const instant = fc.date({
   noInvalidDate: true,
 })
 
-test('what is rendered can be read, and is the same to the second', () => {
+test('a rendered date-time can be parsed, and is the same to the second', () => {
   const property = fc.property(instant, (date) => {
     const read = parseDateTime(renderDateTime(date))
     expect(read?.getTime()).toBe(Math.floor(date.getTime() / 1000) * 1000)
@@ -69,7 +69,7 @@ test('what is rendered can be read, and is the same to the second', () => {
   fc.assert(property, { numRuns: 2000, seed: 11 })
 })
 
-test('an instant given to the second reaches over the second', () => {
+test('a date-time without a fraction stands for the whole second', () => {
   expect(resolution(new Date('2024-01-01T10:20:30Z'))).toBe(1000)
   expect(resolution(new Date('2024-01-01T10:20:30.512Z'))).toBe(1)
 })

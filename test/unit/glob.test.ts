@@ -6,7 +6,7 @@ const database = new Database(':memory:')
 const matches = database.prepare<[string, string], { found: number }>('SELECT ? GLOB ? AS found')
 afterAll(() => database.close())
 
-/** What `like` means (specification: Operators), said once more as a regular expression. */
+/** The meaning of `like` (specification: Operators) as a regular expression. */
 function reference(pattern: string, ignoreCase: boolean): RegExp {
   const source = pattern.replace(/\\(.)|(.)/gsu, (_, escaped?: string, plain?: string) => {
     if (plain === '%') return '.*'
@@ -51,7 +51,7 @@ const pattern = fc
 test.each([
   ['like', false],
   ['ilike', true],
-])('Operators: %s as GLOB matches what the pattern says, for every text', (_, ignoreCase) => {
+])('Operators: %s, converted to GLOB, matches the same texts as the pattern', (_, ignoreCase) => {
   const property = fc.property(text, pattern, (value, like) => {
     const found = matches.get(value, globPattern(like, ignoreCase))?.found === 1
     expect({ value, like, found }).toEqual({ value, like, found: reference(like, ignoreCase).test(value) })
@@ -70,7 +70,7 @@ test.each([
   expect(matches.get(value, globPattern(like, true))?.found).toBe(1)
 })
 
-test('a pattern made of a text matches it', () => {
+test('a pattern that is made of a text matches it', () => {
   const property = fc.property(text, (value) => {
     const like = value.replace(/[%_\\]/g, '\\$&')
     expect(matches.get(value, globPattern(like, false))?.found).toBe(1)

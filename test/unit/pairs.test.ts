@@ -28,18 +28,18 @@ test.each([
   ['a=%C3%A9', [['a', 'é']]],
   ['a=%EF%BB%BFb', [['a', '\ufeffb']]],
   ['a=\xc3\xa9', [['a', 'é']]],
-])('%j is %j', (text, expected) => {
+])('%j is parsed as %j', (text, expected) => {
   expect(parsePairs(text, 50, 'bad-query').map(({ name, value }) => [name, value])).toEqual(expected)
 })
 
 test.each(['%', 'a=%', 'a=%2', 'a=%zz', '%ff=1', 'a=%c3', 'a=%c3%28', 'a=%ed%a0%80', 'a=\xe9'])(
-  '%j cannot be read',
+  '%j is invalid',
   (text) => {
     expect(() => parsePairs(text, 50, 'bad-query')).toThrow(ApiError)
   },
 )
 
-test('reads what URLSearchParams writes', () => {
+test('parses what URLSearchParams writes', () => {
   const word = fc.string({ unit: 'grapheme' }).map((text) => text.toWellFormed())
   const property = fc.property(fc.array(fc.tuple(word, word), { maxLength: 5 }), (pairs) => {
     const read = parsePairs(

@@ -4,7 +4,7 @@ import { addHiddenColumns, changeKeyType, keyTypes, pick, variedSeed as seed, un
 import { openWorld, seedWorld, type World } from '../world/world'
 import { type Keyed, KeyMap, type KeyTypes } from './keys'
 
-/** The conformance suite on entities that are declared in another way: other keys, names, hidden columns and orders of columns. */
+/** The conformance suite with varied declarations of entities: types of keys, names, hidden columns and column orders. */
 
 const typeOf = (name: Keyed): KeyTypes[Keyed] => pick(keyTypes, seed, name)
 const types: KeyTypes = { user: typeOf('user'), note: typeOf('note'), message: typeOf('message') }

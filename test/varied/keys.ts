@@ -1,11 +1,11 @@
 import type { Step } from '../conformance/case'
 import { type KeyType, keyOf } from '../world/vary'
 
-/** Resources of `test/world` whose keys can be of another type. */
+/** Resources of `test/world` whose key type can be changed. */
 export type Keyed = 'user' | 'note' | 'message'
 export type KeyTypes = Readonly<Record<Keyed, KeyType>>
 
-/** What the relations of the resources refer to. */
+/** The resources that relations refer to. */
 const targets: Readonly<Record<string, Keyed>> = { author: 'user', user: 'user', parent: 'note', note: 'note' }
 
 const operators = new Set(['eq', 'ne', 'in', 'lt', 'lte', 'gt', 'gte'])
@@ -20,7 +20,7 @@ export class KeyMap {
     return !Object.values(this.types).includes('uuid')
   }
 
-  /** A row or a JSON value of a resource. */
+  /** Converts a row or a JSON value of a resource. */
   readonly value = (resource: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((one) => this.value(resource, one))
     if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
@@ -46,7 +46,7 @@ export class KeyMap {
     }
   }
 
-  /** The key in the path, and those that filters compare with. */
+  /** Converts the key in the path, and those in filters. */
   #request(resource: string, request: string): string {
     const [path = '', query] = request.split(/\?(.*)/s)
     const mapped = path.replace(/(\/api\/(\w+)\/)([1-9]\d*)(?=\/?$)/, (_, start: string, name: string, id: string) =>
@@ -70,7 +70,7 @@ export class KeyMap {
     return `${name}=${values.split(',').map((value) => this.#key(entity, Number(value)))}`
   }
 
-  /** A body that is sent as text: JSON, or JSON in a form. */
+  /** Converts a body that is sent as text: JSON, or JSON in a form. */
   #text(body: string): string {
     return body.replace(
       /((?:author|user|parent|note)_id)("|%22)(:|%3A)(\d+)/g,

@@ -15,7 +15,7 @@ export class User {
   @Column({ default: true }) active!: boolean
 }
 
-/** Not a resource: nothing of it can be reached. */
+/** Not a resource: no request can read it. */
 @Entity()
 export class Vault {
   @PrimaryGeneratedColumn() id!: number
@@ -59,7 +59,7 @@ export class Message {
   @ManyToOne(() => Note, { nullable: true }) note!: Note | null
 }
 
-/** The default rule, and a key that is not called `id`. */
+/** Has the default rule, and a key that is not called `id`. */
 @Entity()
 @Resource()
 export class Language {
@@ -75,4 +75,5 @@ export class LanguageWord {
   @ManyToOne(() => Language, { nullable: true }) language!: Language | null
 }
 
+/** All entities of this module. */
 export const entities = [User, Vault, Note, Message, Language, LanguageWord]

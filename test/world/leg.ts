@@ -13,10 +13,13 @@ declare global {
   var testLeg: Leg | undefined
 }
 
+/** The leg that the tests run on. */
 export const leg: Leg = globalThis.testLeg ?? { name: '1.1 better-sqlite3', driver: 'better-sqlite3', seed: 0 }
 
 export const isPostgres = leg.driver === 'postgres'
+/** Whether the server is MariaDB, with the driver `mariadb` or `mysql`. */
 export const isMariadb = leg.driver === 'mariadb' || leg.driver === 'mysql'
+/** Whether the database is none of the others. */
 export const isSqlite = !isPostgres && !isMariadb
 
 /** Equivalent column types of the databases. */
@@ -34,7 +37,7 @@ export async function createDataSource(options: Options): Promise<DataSource> {
   if (isPostgres) {
     const url = process.env['TEST_POSTGRES_RUN_URL'] ?? ''
     await once({ type: 'postgres', url }, `CREATE SCHEMA ${name}`)
-    // So that SQL of a test does not need to name the schema.
+    // Lets tests write SQL without the name of the schema.
     const { options: own = '', max = 4 } = Object(Object(options).extra) as {
       readonly options?: string
       readonly max?: number

@@ -2,7 +2,7 @@ import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm'
 import { hashPassword } from 'typeorm-resources'
 import { City, Country, Language, User, Visit } from '../../sample/entities'
 
-/** A few records of the sample's resources; ann is an administrator, bob is not. */
+/** Inserts a few records of the sample's resources; ann is an administrator, bob is not. */
 export async function seedSample(dataSource: DataSource): Promise<void> {
   const save = (entity: EntityTarget<ObjectLiteral>, row: object): Promise<unknown> =>
     dataSource.getRepository(entity).save(dataSource.getRepository(entity).create(row))

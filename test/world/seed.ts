@@ -1,4 +1,4 @@
-/** The world that the conformance suite asks about, as plain rows. Every password is the user's name. */
+/** The data set of the conformance suite, as plain rows. The password of each user is the username. */
 export const users = [
   { id: 1, username: 'ann', email: 'ann@example.org', admin: true, active: true },
   { id: 2, username: 'bob', email: 'bob@example.org', admin: false, active: true },
@@ -9,10 +9,10 @@ export const users = [
 
 export const vaults = [{ id: 1, code: 'tresor-5f1d' }] as const
 
-/** Hidden values, which no answer may ever hold. */
+/** Hidden values, which no response may contain. */
 export const canaries = ['canary-0a1b', 'tresor-5f1d', '@example.org', '$argon2'] as const
 
-/** Which of them a text holds. Every answer and every error event of the tests is looked through. */
+/** Lists the hidden values that a text contains. All responses and error events of the tests are checked with it. */
 export function canariesIn(text: string): string {
   return canaries.filter((canary) => text.includes(canary)).join()
 }

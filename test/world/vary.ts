@@ -4,26 +4,26 @@ import { isMariadb, isSqlite, leg } from './leg'
 import { canaries } from './seed'
 
 /**
- * Varies how entities are declared, always in the same way for the same seed. All of it must be called before the data source is
+ * Variations of the declarations of entities, which depend only on a seed. The functions must be called before the data source is
  * initialized.
  */
 
-/** The leg's seed; another one where that stands for entities as they are declared. */
+/** Seed of the varied declarations: that of the leg, but never 0, which stands for unchanged declarations. */
 export const variedSeed: number = leg.seed === 0 ? 8 : leg.seed
 
 type EntityClass = abstract new (...parameters: never[]) => object
 
-/** Text that puts things in another order for each seed. */
+/** Hash that gives names a different order for each seed. */
 const rankOf = (seed: number, ...names: readonly string[]): string => hash('sha256', [seed, ...names].join('\n'))
 
-/** One of the items, another for each seed and name. */
+/** One of the items, which depends on seed and name. */
 export function pick<T>(items: readonly [T, ...T[]], seed: number, name: string): T {
   return items[Number.parseInt(rankOf(seed, name).slice(0, 8), 16) % items.length] ?? items[0]
 }
 
 /**
- * Declares the columns of all entities in another order, as if their decorators were in that order in the class. The columns of a key
- * keep theirs, which is the order of its parts in a URL.
+ * Declares the columns of all entities in another order, as if their decorators had that order in the class. The columns of a key keep
+ * their order, which is the order of the key's parts in URLs.
  */
 export function shuffleColumns(seed: number): void {
   if (seed === 0) return
@@ -31,7 +31,7 @@ export function shuffleColumns(seed: number): void {
   const nameOf = (target: string | object): string => (typeof target === 'function' ? target.name : String(target))
   const keyOf = ({ target, propertyName }: (typeof columns)[number]): string => `${nameOf(target)} ${propertyName}`
   const keys = new Set(columns.filter(({ options }) => options.primary).map(keyOf))
-  // What several decorators declare of one property has one rank, and so have the columns of one key.
+  // All decorators of one property have the same rank, and so have all columns of one key.
   const ranked = columns.map((column) => {
     const name = keys.has(keyOf(column)) ? 'key' : column.propertyName
     return { column, rank: rankOf(seed, nameOf(column.target), name) }
@@ -40,7 +40,7 @@ export function shuffleColumns(seed: number): void {
   columns.splice(0, columns.length, ...ranked.map(({ column }) => column))
 }
 
-/** Adds columns that no client may see: a text that {@link canaries} has, a flag and a number. */
+/** Adds hidden columns to entities: a text that is in {@link canaries}, a flag and a number. */
 export function addHiddenColumns(entities: readonly EntityClass[]): void {
   for (const { prototype } of entities) {
     Column({ type: 'varchar', length: 20, default: canaries[0], select: false })(prototype, 'hiddenText')
@@ -49,10 +49,11 @@ export function addHiddenColumns(entities: readonly EntityClass[]): void {
   }
 }
 
+/** Types of generated keys. */
 export const keyTypes = ['integer', 'bigint', 'uuid'] as const
 export type KeyType = (typeof keyTypes)[number]
 
-/** Gives a generated key another type. */
+/** Changes the type of a generated key. */
 export function changeKeyType(entity: EntityClass, type: KeyType): void {
   const { columns, generations } = getMetadataArgsStorage()
   const key = columns.find(({ target, options }) => target === entity && options.primary)
@@ -63,14 +64,14 @@ export function changeKeyType(entity: EntityClass, type: KeyType): void {
   if (type === 'uuid') Object.assign(generation, { strategy: 'uuid' })
 }
 
-/** The key that stands for the number in a table of tests. */
+/** Converts the number of a record in a table of tests to a key. */
 export function keyOf(type: KeyType, number: number): number | string {
   return type === 'uuid' ? `00000000-0000-4000-8000-${String(number).padStart(12, '0')}` : number
 }
 
 /**
- * Names that must be quoted, with `*` for the usual name. TypeORM cannot create tables or columns whose names hold the quote of the
- * database, an apostrophe before a letter, a dot, or a column's name in parentheses.
+ * Patterns of names that must be quoted, with `*` for the usual name. TypeORM cannot create tables or columns whose names contain the
+ * database's quote character, an apostrophe before a letter, a dot, or the name of a column in parentheses.
  */
 const patterns: readonly [string, ...string[]] = [
   '*',
@@ -97,12 +98,12 @@ const patterns: readonly [string, ...string[]] = [
   '*=*',
   '*{}',
 ]
-/** Each is the name of one thing at most, so that no table has it twice. */
+/** Reserved words. Each is used for one name at most, so that no table has it twice. */
 const words = ['order', 'SELECT', 'from', 'Group', 'table', 'user', 'null', 'limit', 'key', 'index', 'default', 'check']
 
 /**
- * Names tables and columns that have no name of their own so that they must be quoted: reserved words, spaces, quotes, upper case,
- * other scripts.
+ * Naming strategy under which all names of tables and columns must be quoted: reserved words, spaces, quotes, upper case, other scripts.
+ * Names that an entity declares stay the same.
  */
 export function unusualNames(seed: number): NamingStrategyInterface {
   const unused = [...words]
@@ -130,7 +131,7 @@ export function unusualNames(seed: number): NamingStrategyInterface {
     override joinTableName(...given: Parameters<DefaultNamingStrategy['joinTableName']>): string {
       return spell(super.joinTableName(...given))
     }
-    // TypeORM does not quote them in every place.
+    // TypeORM does not quote these names everywhere.
     override joinTableColumnName(...given: Parameters<DefaultNamingStrategy['joinTableColumnName']>): string {
       return super.joinTableColumnName(...given).replace(/[^\p{L}\d]/gu, '_')
     }

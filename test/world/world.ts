@@ -1,21 +1,21 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import { inspect } from 'node:util'
 import Koa from 'koa'
 import type { DataSource, DataSourceOptions } from 'typeorm'
 import { hashPassword, type Mounted, type MountOptions, mountResources } from 'typeorm-resources'
+import { listen } from '../support/listen'
 import { entities, Language, Message, Note, User, Vault } from './entities'
 import { createDataSource, leg, recorder, sqlOf } from './leg'
 import { canariesIn, languages, messages, notes, users, vaults } from './seed'
 import { shuffleColumns } from './vary'
 
-/** A running service with its own database. */
+/** A running service with its own database, for the tests of a file. */
 export interface World {
   readonly url: string
   readonly app: Koa
   readonly dataSource: DataSource
   readonly mounted: Mounted
-  /** Runs SQL of a test. Identifiers are in double quotes. */
+  /** Runs an SQL statement. Identifiers are in double quotes. */
   readonly sql: (text: string) => Promise<readonly Record<string, unknown>[]>
   /** Returns the SQL statements that were logged since the last call. */
   readonly statements: () => readonly string[]
@@ -24,6 +24,7 @@ export interface World {
   readonly close: () => Promise<void>
 }
 
+/** Options of a world. */
 export interface WorldOptions {
   readonly entities?: DataSourceOptions['entities']
   readonly mount?: MountOptions
@@ -91,11 +92,6 @@ export async function openDataSource(
 
 function isAboutSettings(sql: string): boolean {
   return sql === 'SHOW statement_timeout' || sql.includes('pragma_foreign_keys') || sql.startsWith('SELECT lower(')
-}
-
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 /** Inserts the rows of `seed.ts`. @param toRow converts a row, for entities with another key type */

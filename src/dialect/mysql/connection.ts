@@ -1,6 +1,5 @@
 import { isDate } from 'node:util/types'
 import type { Driver, QueryRunner } from 'typeorm'
-import { memoize } from '../../schema/memoize'
 import { toBuffer } from '../object-parameter'
 import { newPreparedStatementCache } from '../prepared-statements'
 import { isServiceStatement } from '../statement-comment'
@@ -34,6 +33,32 @@ export interface RunnerConnection extends Pick<MysqlConnection, 'query' | 'destr
 }
 
 /**
+ * Settings without which a statement outside of a transaction might never be committed: with `autocommit` off it begins a
+ * transaction, and with another `completion_type` the previous COMMIT has begun one. With `sql_auto_is_null`, a generated
+ * key `IS NULL` after the INSERT that generated it.
+ */
+const settings = 'SET autocommit = 1, completion_type = NO_CHAIN, sql_auto_is_null = 0'
+
+/** Connections with these settings. */
+const setConnections = new WeakSet<MysqlConnection>()
+
+/** Changes the settings of a connection when it is used first. A connection for which this fails is closed. */
+function setUp(connection: MysqlConnection): Promise<void> {
+  if (setConnections.has(connection)) return Promise.resolve()
+  return new Promise((resolve, reject) => {
+    connection.query(settings, [], (error) => {
+      if (error) {
+        connection.destroy()
+        reject(error)
+      } else {
+        setConnections.add(connection)
+        resolve()
+      }
+    })
+  })
+}
+
+/**
  * Makes a query runner send values as parameters of prepared statements, and gives statements of this service a time
  * limit. mysql2's `query` would write the values into the SQL and escape them with backslashes. If `sql_mode` contains
  * `NO_BACKSLASH_ESCAPES`, the server does not treat backslashes as escapes, and a value could inject SQL.
@@ -43,6 +68,7 @@ export function prepareRunner(runner: QueryRunner, timeLimit: number): void {
   let preparedConnection: RunnerConnection | undefined
   runner.connect = async () => {
     const connection: MysqlConnection = await connect()
+    await setUp(connection)
     preparedConnection ??= prepareConnection(connection, timeLimit)
     return preparedConnection
   }
@@ -109,9 +135,18 @@ interface SentStatement {
   readonly sent: string
 }
 
-const statementsOf = memoize((connection: MysqlConnection) =>
-  newPreparedStatementCache<SentStatement>(({ sent }) => connection.unprepare(sent)),
-)
+type StatementCache = ReturnType<typeof newPreparedStatementCache<SentStatement>>
+
+/** Prepared statements of each connection. mysql2 creates and closes the connections of its pool. */
+const statementCaches = new WeakMap<MysqlConnection, StatementCache>()
+
+function statementsOf(connection: MysqlConnection): StatementCache {
+  const cache =
+    statementCaches.get(connection) ??
+    newPreparedStatementCache<SentStatement>(({ sent }) => connection.unprepare(sent))
+  statementCaches.set(connection, cache)
+  return cache
+}
 
 /** TypeORM's driver with the member `mysql`, the module mysql2, which its interface `Driver` does not declare. */
 type MysqlDriver = Driver & {

@@ -41,7 +41,7 @@ function isComputedDecimal({ valueType, column }: StoredColumn): boolean {
  * Casts a number that is bound as text to its exact type. Without the cast MariaDB compares it as a double, which has
  * fewer digits, in particular in `IN` lists.
  */
-export const mysqlOperand: Dialect['operand'] = (stored, placeholder) => {
+export const mysqlOperand: Dialect['operandSql'] = (stored, placeholder) => {
   const { valueType, valueColumn } = stored
   if (isComputedDecimal(stored)) return castDecimal(placeholder)
   if (valueType.mayExceedDouble) return castAs(valueColumn.unsigned ? 'UNSIGNED' : 'SIGNED')(placeholder)
@@ -72,7 +72,7 @@ export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
   const common = {
     sorted: column,
     compared: column,
-    bound: (placeholder: string) => mysqlOperand(stored, placeholder),
+    operand: (placeholder: string) => mysqlOperand(stored, placeholder),
     accepts: (value: CursorValue) =>
       isCursorValueOf(valueType, value) && !(isComputedDecimal(stored) && exceedsMaxScale.test(String(value))),
   }
@@ -87,7 +87,7 @@ export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
     return { ...common, read: `${column} + 0`, compared: `${column} + 0`, accepts: Number.isInteger }
   if (type === 'bit') {
     const accepts = (value: CursorValue): boolean => typeof value === 'string' && /^\d{1,20}$/.test(value)
-    return { ...common, read: `CAST(${column} + 0 AS CHAR)`, bound: castAs('UNSIGNED'), accepts }
+    return { ...common, read: `CAST(${column} + 0 AS CHAR)`, operand: castAs('UNSIGNED'), accepts }
   }
   // Sorted by its instant, which text in local time does not tell where clocks are set back. Computed values may be of
   // another type than declared.
@@ -97,7 +97,7 @@ export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
       ...common,
       read: `CAST(${instant} AS CHAR)`,
       compared: instant,
-      bound: castAs('DECIMAL(20, 6)'),
+      operand: castAs('DECIMAL(20, 6)'),
       seek: (operator, bound) => seekTimestamp(column, operator, bound),
       accepts: (value) => typeof value === 'string' && /^\d{1,12}(\.\d{1,6})?$/.test(value),
     }

@@ -2,7 +2,7 @@ import { isDate } from 'node:util/types'
 import type { EntityMetadata } from 'typeorm'
 import { isComputed } from '../../schema/metadata'
 import type { ReadColumn } from '../../schema/stored-column'
-import { numberOfBytes } from '../../value/bits'
+import { bytesToBigInt } from '../../value/bits'
 import { shortestSingle } from '../../value/number'
 import { checkedColumns, uniqueColumns } from '../constraint'
 import type { ConstraintViolation, Dialect } from '../dialect'
@@ -11,19 +11,19 @@ import { objectParameter, toBuffer } from '../object-parameter'
 import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
 import { mysqlCursor, mysqlOperand } from './cursor'
 
-/** Most collations let different texts be equal. Which one a column has may be the choice of the server. */
-const isLoose: Dialect['isLoose'] = ({ valueType }) => valueType.name === 'text'
+/** True for all texts: most collations treat different texts as equal, and the server may choose the collation. */
+const hasLooseCollation: Dialect['hasLooseCollation'] = ({ valueType }) => valueType.name === 'text'
 
 /** Expression of a text column for exact comparisons, independent of its collation. */
 const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY)`
 
-/** The greatest number of single precision. */
+/** The greatest number in single precision. */
 const maxSingle = 2 ** 128 - 2 ** 104
 
-/** Types of a fixed length. */
+/** Column types whose values are padded with blanks to a fixed length. */
 const paddedTypes: ReadonlySet<string> = new Set(['char', 'nchar', 'national char'])
 
-/** Expression of a column without the blanks that `char` is filled up with if `sql_mode` has `PAD_CHAR_TO_FULL_LENGTH`. */
+/** Expression of a column without padding, which a result contains if `sql_mode` has `PAD_CHAR_TO_FULL_LENGTH`. */
 const unpadded = ({ valueColumn }: ReadColumn, column: string): string =>
   paddedTypes.has(String(valueColumn.type)) ? `TRIM(TRAILING ' ' FROM ${column})` : column
 
@@ -40,12 +40,12 @@ const readAsText: ReadonlySet<string> = new Set(['json', 'date'])
 const retryableErrors: ReadonlySet<number> = new Set([1213, 1020, 1615])
 /**
  * Error numbers, by line: too many connections, server shutting down, connection killed or lost; statement interrupted,
- * lock wait timeout; disk or memory full, too many prepared statements, server is read-only.
+ * lock wait timeout; disk or memory full, too many prepared statements, server or transaction is read-only.
  */
 const unavailableErrors: ReadonlySet<number> = new Set([
   ...[1040, 1203, 1226, 1053, 1927, 2006, 2013, 4031],
   ...[1317, 1205],
-  ...[1021, 1037, 1041, 1114, 1461, 1290, 1836],
+  ...[1021, 1037, 1041, 1114, 1461, 1290, 1836, 1792],
 ])
 /** Messages of mysql2's errors without an error number. */
 const driverMessages =
@@ -53,89 +53,95 @@ const driverMessages =
 
 /** The dialect of MySQL and MariaDB. */
 export const mysql: Dialect = {
-  ...exactEquality({ isLoose, exact: (stored, column) => exact(unpadded(stored, column)), inRows }),
+  ...exactEquality({ hasLooseCollation, exact: (stored, column) => exact(unpadded(stored, column)), inRows }),
   // Truncates the text before the cast, because a cast may round.
-  truncated: (stored, column, digits) => {
+  truncateSql: (stored, column, precision) => {
     const { type } = stored.valueColumn
     if (type === 'date') return isComputed(stored.column) ? `CAST(${column} AS DATE)` : column
     if (type === 'time') return `CAST(LEFT(${column}, 8) AS TIME)`
-    return digits === 'shown' ? `CAST(LEFT(${column}, 19) AS DATETIME)` : `CAST(LEFT(${column}, 23) AS DATETIME(3))`
+    return precision === 'shown' ? `CAST(LEFT(${column}, 19) AS DATETIME)` : `CAST(LEFT(${column}, 23) AS DATETIME(3))`
   },
-  matches: (stored, column, pattern, ignoreCase, bind) => {
+  likeSql: (stored, column, pattern, ignoreCase, bind) => {
     const text = `CONVERT(${unpadded(stored, column)} USING utf8mb4)`
-    // With `|` as escape character: with NO_BACKSLASH_ESCAPES the backslash is not one.
+    // The escape character is `|`, because the SQL mode NO_BACKSLASH_ESCAPES disables the backslash.
     const escaped = bind(pattern.replace(/\\(.)|(\|)/gsu, (_, character: string | undefined) => `|${character ?? '|'}`))
     const [left, right] = ignoreCase ? [`LOWER(${text})`, `LOWER(${escaped})`] : [text, escaped]
     return `${left} COLLATE utf8mb4_bin LIKE ${right} ESCAPE '|'`
   },
   equalsText: (left, right) => `${exact(left)} = ${exact(right)}`,
-  compared: (_, column) => column,
-  operand: mysqlOperand,
-  // Bits are compared as a number but written as bytes: a parameter of a prepared statement cannot be both. A column of
+  comparisonSql: (_, column) => column,
+  operandSql: mysqlOperand,
+  // Bits are compared as a number but written as bytes: a parameter of a prepared statement cannot be both. A column in
   // single precision is compared as a double.
-  bound: ({ type }, stored) => {
-    if (type === 'bit' && ArrayBuffer.isView(stored)) return numberOfBytes(toBuffer(stored))
-    return type === 'float' && typeof stored === 'number' && Math.abs(stored) <= maxSingle
-      ? Math.fround(stored)
-      : stored
+  toComparedValue: ({ type }, prepared) => {
+    if (type === 'bit' && ArrayBuffer.isView(prepared)) return bytesToBigInt(toBuffer(prepared))
+    return type === 'float' && typeof prepared === 'number' && Math.abs(prepared) <= maxSingle
+      ? Math.fround(prepared)
+      : prepared
   },
-  written: ({ type }, stored) => (type === 'bit' && typeof stored === 'bigint' ? toBytes(stored) : stored),
-  assigned: (_, placeholder) => placeholder,
-  parameter: (value) => {
+  toStoredValue: ({ type }, prepared) =>
+    type === 'bit' && typeof prepared === 'bigint' ? bigIntToBytes(prepared) : prepared,
+  assignmentSql: (_, placeholder) => placeholder,
+  toDriverParameter: (value) => {
     if (typeof value === 'bigint') return String(value)
     if (typeof value !== 'object' || value === null || isDate(value)) return value
     return objectParameter(value)
   },
-  read: (stored, column) => {
+  selectSql: (stored, column) => {
     const { type } = stored.valueColumn
     // As a double: MySQL rounds FLOAT to six digits in results.
     if (type === 'float') return `${column} + 0e0`
     return readAsText.has(String(type)) ? `CAST(${column} AS CHAR)` : unpadded(stored, column)
   },
-  bytes: (_, column) => `LENGTH(${column})`,
+  sizeSql: (_, column) => `LENGTH(${column})`,
   // A transformer gets the digits of single precision, as the value type shows them without a transformer.
-  readBack: ({ valueColumn: { type, transformer } }) =>
+  driverValueReader: ({ valueColumn: { type, transformer } }) =>
     type === 'float' && transformer !== undefined
       ? (value) => (typeof value === 'number' ? shortestSingle(value) : value)
       : undefined,
-  shown: undefined,
+  jsonTextReader: undefined,
   cursorSql: mysqlCursor,
   areNullsLeast: true,
-  knowsNullsOrder: false,
+  supportsNullsOrder: false,
   correlatesSubqueries: false,
+  mergesSubqueries: 'all',
   sharesConnection: false,
   // LOCK TABLES would end the transaction. This statement locks all rows and returns a single one.
   lockTable: (table) => `SELECT COUNT(*) FROM ${table} FOR UPDATE`,
   concatenate: (first, second) => `CONCAT(${first}, ${second})`,
-  isLoose,
+  hasLooseCollation,
   indexesReferences: true,
-  spellsDefaults: false,
+  needsDefaultExpressions: false,
   hasOnUpdate: true,
-  returning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
-  dangersOf: async (options) => {
+  supportsReturning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
+  settingsWarnings: async (options) => {
     const { enableQueryTimeout, replication } = options as {
       readonly enableQueryTimeout?: boolean
       readonly replication?: { readonly restoreNodeTimeout?: number }
     }
     return [
       ...(enableQueryTimeout
-        ? ['enableQueryTimeout abandons writes that the server may still commit: set max_statement_time there instead']
+        ? [
+            'enableQueryTimeout abandons writes that the server may still commit: set max_statement_time on the server instead',
+          ]
         : []),
       ...(replication !== undefined && !replication.restoreNodeTimeout
-        ? ['replication without restoreNodeTimeout never uses an unreachable server again, not even the master']
+        ? [
+            'replication without restoreNodeTimeout never uses a server again that was unreachable once, not even the master',
+          ]
         : []),
     ]
   },
   // Nothing to do: TypeORM handles errors on all connections, and `prepareRunner` binds values and sets the time limit.
   prepareConnections: () => undefined,
-  whileInTime: () => undefined,
+  timeLimitSql: () => undefined,
   cancel: cancelStatement,
   prepareRunner,
   discard: (connection) => (connection as RunnerConnection).destroy(),
   // Errors of unknown tables (1146) and columns (1054) quote only names.
   withoutValues: ({ errno, message }) => (errno === 1146 || errno === 1054 ? message : message.replace(/'.*'/s, "'…'")),
   transientErrorOf: ({ errno = 0, code = '', message }) => {
-    if (retryableErrors.has(errno)) return 'again'
+    if (retryableErrors.has(errno)) return 'retry'
     // Exceeded max_statement_time of MariaDB or max_execution_time of MySQL.
     if (errno === 1969 || errno === 3024) return 'timeout'
     const isUnavailable = unavailableErrors.has(errno) || code.startsWith('PROTOCOL_') || driverMessages.test(message)
@@ -147,7 +153,7 @@ export const mysql: Dialect = {
   },
 }
 
-function toBytes(bits: bigint): Buffer {
+function bigIntToBytes(bits: bigint): Buffer {
   const digits = bits.toString(16)
   return Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex')
 }
@@ -173,9 +179,8 @@ const signalViolation = (): ConstraintViolation => ({ kind: 'value', columns: []
 
 const depthViolation = (): ConstraintViolation => ({ kind: 'depth', columns: [] })
 /**
- * MariaDB reports any error of InnoDB with error number 1296; in the message, which may be
- * translated, 193 is a cascade of more than 15 levels.
- * MySQL has the error number 3008 for it.
+ * Parses the error number 1296 of MariaDB, which stands for any error of InnoDB. The message may be translated, but
+ * contains InnoDB's own number: 193 is a cascade of more than 15 levels. MySQL reports this cascade as 3008.
  */
 const innodbViolation = (message: string): ConstraintViolation | undefined =>
   /\b193\b/.test(message) ? depthViolation() : undefined

@@ -45,42 +45,43 @@ export const postgres: Dialect = {
   equalsAny: (_, column, values) => inList(column, values),
   equalsAnyRow: (_, columns, rows) => inRows(columns, rows),
   // A date column needs no truncation, but the expression of a computed column may return a timestamp.
-  truncated: (stored, column, digits) => {
+  truncateSql: (stored, column, precision) => {
     const { type } = stored.valueColumn
     if (type === 'date') return isComputed(stored.column) ? `CAST(${column} AS date)` : column
-    return `date_trunc('${digits === 'shown' ? 'second' : digits}', ${column})`
+    return `date_trunc('${precision === 'shown' ? 'second' : precision}', ${column})`
   },
   // Cast to text, because LIKE on `citext` ignores the case.
-  matches: (_, column, pattern, ignoreCase, bind) =>
+  likeSql: (_, column, pattern, ignoreCase, bind) =>
     `${column}::text ${ignoreCase ? 'ILIKE' : 'LIKE'} ${bind(pattern)}`,
   equalsText: (left, right) => `${left} = ${right}`,
-  bound: (_, stored) => stored,
-  written: (_, stored) => stored,
-  assigned: moneySql,
-  compared: (_, column) => column,
+  toComparedValue: (_, prepared) => prepared,
+  toStoredValue: (_, prepared) => prepared,
+  assignmentSql: moneySql,
+  comparisonSql: (_, column) => column,
   // PostgreSQL infers the type of a parameter from the column. A computed column may have another type than the entity
   // declares, so its placeholder has no cast.
-  operand: ({ column }, placeholder) => (isComputed(column) ? placeholder : moneySql(column, placeholder)),
+  operandSql: ({ column }, placeholder) => (isComputed(column) ? placeholder : moneySql(column, placeholder)),
   // pg omits the seconds of a UTC offset. Local times before the introduction of standard time zones have such offsets.
-  parameter: (value) => {
-    if (Array.isArray(value)) return value.map(postgres.parameter)
+  toDriverParameter: (value) => {
+    if (Array.isArray(value)) return value.map(postgres.toDriverParameter)
     return value instanceof Date ? localText(value) : value
   },
-  read: (stored, column) => {
+  selectSql: (stored, column) => {
     const lossless = losslessSql(stored, column)
     return parserOidOf(stored) === undefined ? lossless : `${lossless}::text`
   },
   // For text and binary values, octet_length does not decompress the value. The result is cast to float8, because the
   // sum of several may exceed the type integer.
-  bytes: ({ valueColumn: { type, isArray } }, column) =>
+  sizeSql: ({ valueColumn: { type, isArray } }, column) =>
     `octet_length(${octetLengthTypes.has(String(type)) && !isArray ? column : `${column}::text`})::float8`,
-  readBack: (stored, dataSource) => {
+  driverValueReader: (stored, dataSource) => {
     if (isHstoreObject(stored)) return readHstore
     const parsed = parserOidOf(stored)
     if (parsed !== undefined) return buildParser(parsed, dataSource)
     return isInstantColumn(stored) ? buildDateTimeReader(stored, dataSource).read : undefined
   },
-  shown: (stored, dataSource) => (isInstantColumn(stored) ? buildDateTimeReader(stored, dataSource).shown : undefined),
+  jsonTextReader: (stored, dataSource) =>
+    isInstantColumn(stored) ? buildDateTimeReader(stored, dataSource).toJsonText : undefined,
   // The text form of a value in PostgreSQL is exact. A parameter is parsed as the type of the column, so that an
   // invalid text in a cursor raises an error.
   cursorSql: (stored, column) => {
@@ -89,24 +90,25 @@ export const postgres: Dialect = {
       read: isMoney ? `${column}::numeric::text` : `${column}::text`,
       sorted: column,
       compared: column,
-      bound: (placeholder) => (isMoney ? numericMoney(placeholder) : placeholder),
+      operand: (placeholder) => (isMoney ? numericMoney(placeholder) : placeholder),
       accepts: (value) => typeof value === 'string',
     }
   },
   areNullsLeast: false,
-  knowsNullsOrder: true,
+  supportsNullsOrder: true,
   // Both forms are the same semi-join, except below OR and NOT: there PostgreSQL runs the subquery of IN again for each
   // row, without an index, if its result may exceed work_mem.
   correlatesSubqueries: true,
+  mergesSubqueries: 'chained',
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   concatenate: (first, second) => `${first} || ${second}`,
-  isLoose: () => false,
+  hasLooseCollation: () => false,
   indexesReferences: false,
-  spellsDefaults: false,
+  needsDefaultExpressions: false,
   hasOnUpdate: false,
-  returning: () => true,
-  dangersOf: async (options, runSql) => {
+  supportsReturning: () => true,
+  settingsWarnings: async (options, runSql) => {
     const { query_timeout } = Object('extra' in options && options.extra) as { readonly query_timeout?: unknown }
     const [setting] = await runSql('SHOW statement_timeout')
     const [collation] = await runSql(collationQuery)
@@ -123,18 +125,18 @@ export const postgres: Dialect = {
     ]
   },
   prepareConnections: (driver, timeLimit) => preparePools(driver as Pools, timeLimit),
-  whileInTime: () => undefined,
+  timeLimitSql: () => undefined,
   cancel: (_, connection) => cancelStatement(connection as PoolClient),
   prepareRunner: () => undefined,
   discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
   // Data exceptions (class 22) quote the value.
   withoutValues: ({ code = '', message }) => (code.startsWith('22') ? message.replace(quoted, '"…"') : message),
-  // `again`: deadlock (40P01), serialization failure (40001), outdated prepared statement. `unavailable`: connection
+  // `retry`: deadlock (40P01), serialization failure (40001), outdated prepared statement. `unavailable`: connection
   // exceptions (08), insufficient resources (53), shutdown (57P0x), lock not available (55P03), idle or transaction
   // timeout (25P03, 25P04), read-only server (25006), errors of pg without a code.
   transientErrorOf: (error) => {
     const { code = '', message } = error
-    if (code === '40P01' || code === '40001' || isPreparedStatementError(error)) return 'again'
+    if (code === '40P01' || code === '40001' || isPreparedStatementError(error)) return 'retry'
     if (code === '57014') return 'timeout'
     const isUnavailable = /^(08...|53...|57P0.|55P03|25P0[34]|25006)$/.test(code)
     return isUnavailable || (code === '' && driverMessages.test(message)) ? 'unavailable' : undefined

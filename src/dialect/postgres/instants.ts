@@ -36,7 +36,7 @@ export interface DateTimeReader {
   /**
    * Converts a text into the text in JSON, `YYYY-MM-DD HH:MM:SS`; undefined if it has to be parsed with `read` first.
    */
-  readonly shown: (value: unknown) => string | undefined
+  readonly toJsonText: (value: unknown) => string | undefined
 }
 
 export function buildDateTimeReader({ valueColumn: { type } }: ReadColumn, { driver }: DataSource): DateTimeReader {
@@ -64,7 +64,7 @@ export function buildDateTimeReader({ valueColumn: { type } }: ReadColumn, { dri
       const text = utcTextOf(value)
       return text === undefined ? parser()(value) : new Date(`${text.replace(' ', 'T')}Z`)
     },
-    shown: (value) => utcTextOf(value)?.slice(0, 19),
+    toJsonText: (value) => utcTextOf(value)?.slice(0, 19),
   }
 }
 

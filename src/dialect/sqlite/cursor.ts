@@ -18,13 +18,13 @@ const asNumber = (sql: string): string => `CAST(${sql} AS NUMERIC)`
  * Casts computed numbers, because their values may be texts, such as those of `printf`. Integers and floats of a view
  * are not cast: they usually are columns of its tables, whose indexes could not be used with a cast.
  */
-export const sqliteCompared: Dialect['compared'] = (stored, column) => {
+export const sqliteCompared: Dialect['comparisonSql'] = (stored, column) => {
   const isDecimal = stored.valueType.name === 'decimal'
   return isComputedNumber(stored) && (isDecimal || stored.column.isVirtualProperty) ? asNumber(column) : column
 }
 
 /** Casts operands of computed numbers, because decimals and integers beyond 2^53 are bound as text. */
-export const sqliteOperand: Dialect['operand'] = (stored, placeholder) =>
+export const sqliteOperand: Dialect['operandSql'] = (stored, placeholder) =>
   isComputedNumber(stored) ? asNumber(placeholder) : placeholder
 
 /**
@@ -39,7 +39,7 @@ export const sqliteCursor: Dialect['cursorSql'] = (stored, column) => {
     read: isExact ? exact : column,
     sorted: compared,
     compared,
-    bound: (placeholder) => sqliteOperand(stored, placeholder),
+    operand: (placeholder) => sqliteOperand(stored, placeholder),
     accepts: (value) => isCursorValueOf(stored.valueType, value),
   }
 }

@@ -8,7 +8,7 @@ import { exactEquality, type InRows, toRows } from '../in-list'
 import { objectParameter } from '../object-parameter'
 import { sqliteCompared, sqliteCursor, sqliteOperand } from './cursor'
 import { globPattern } from './glob'
-import { addTimeLimit, whileInTime } from './time-limit'
+import { addTimeLimit, timeLimitSql } from './time-limit'
 
 /**
  * A stored date-time whose day exists in its month. 29 February of years divisible by 100 never matches, which is only
@@ -20,10 +20,11 @@ const storedDateTimePattern =
 const isStoredDateTime = (value: unknown): value is string =>
   typeof value === 'string' && storedDateTimePattern.test(value)
 
-/** The stored text without the fraction is the text in JSON, since date-times are stored in UTC. */
-const shownDateTime = (value: unknown): string | undefined => (isStoredDateTime(value) ? value.slice(0, 19) : undefined)
+/** Text of a stored date-time in JSON: without the fraction. The time zone is the same, because it is stored in UTC. */
+const dateTimeJsonText = (value: unknown): string | undefined =>
+  isStoredDateTime(value) ? value.slice(0, 19) : undefined
 
-/** Parses the stored format directly, which is faster than TypeORM: it checks for other formats first. */
+/** Parses the stored format directly. This is faster than TypeORM, which checks for other formats first. */
 const readDateTime = (value: unknown): unknown =>
   isStoredDateTime(value) ? new Date(`${value.replace(' ', 'T')}Z`) : value
 
@@ -37,8 +38,8 @@ const shownLengths: ReadonlyMap<ColumnType, number> = new Map([
   ['time', 8],
 ])
 
-/** `NOCASE` and `RTRIM` let different texts be equal. A foreign key is compared with the collation of its target. */
-const isLoose: Dialect['isLoose'] = ({ column, valueColumn }) =>
+/** `NOCASE` and `RTRIM` treat different texts as equal. A foreign key is compared with the collation of its target. */
+const hasLooseCollation: Dialect['hasLooseCollation'] = ({ column, valueColumn }) =>
   [column, valueColumn].some(({ collation }) => collation !== undefined && collation.toUpperCase() !== 'BINARY')
 
 /** Expression of a column for exact comparisons, independent of its collation. */
@@ -46,32 +47,34 @@ const exact = (_: StoredColumn, column: string): string => `${column} COLLATE BI
 
 const inRows: InRows = (columns, rows) => `(${columns.join(', ')}) IN (VALUES ${toRows(rows)})`
 
-/** Messages of errors in the expression of a generated column or CHECK, of which SQLite has no codes. */
+/** Messages of errors in the expression of a generated column or CHECK, which have no error codes of their own. */
 const failedComputation = /^(SQLITE_ERROR: )?(malformed JSON|integer overflow)$/
 
 const isDateTime = ({ type }: ColumnMetadata): boolean => type === 'datetime' || type === Date
 
 export const sqlite: Dialect = {
-  ...exactEquality({ isLoose, exact, inRows }),
-  truncated: ({ valueColumn: { type } }, column, digits) => {
+  ...exactEquality({ hasLooseCollation, exact, inRows }),
+  truncateSql: ({ valueColumn: { type } }, column, precision) => {
     const shownLength = shownLengths.get(type)
-    if (digits === 'shown' || shownLength !== undefined) return `substr(${column}, 1, ${shownLength ?? 19})`
-    // Operands have no trailing zeros (see `bound`).
+    if (precision === 'shown' || shownLength !== undefined) return `substr(${column}, 1, ${shownLength ?? 19})`
+    // Operands have no trailing zeros (see `toComparedValue`).
     return `rtrim(substr(${column}, 1, 23), '0')`
   },
-  matches: (_, column, pattern, ignoreCase, bind) => `${column} GLOB ${bind(globPattern(pattern, ignoreCase))}`,
+  likeSql: (_, column, pattern, ignoreCase, bind) => `${column} GLOB ${bind(globPattern(pattern, ignoreCase))}`,
   equalsText: (left, right) => `${left} = ${right}`,
   // Date-times are stored as text: with three decimals by TypeORM, without decimals by `CURRENT_TIMESTAMP`. An operand
   // without trailing zeros sorts before or equal to both.
-  bound: (column, stored) =>
-    isDateTime(column) && typeof stored === 'string' ? stored.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '') : stored,
-  written: (_, stored) => stored,
-  compared: sqliteCompared,
-  operand: sqliteOperand,
+  toComparedValue: (column, prepared) =>
+    isDateTime(column) && typeof prepared === 'string'
+      ? prepared.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
+      : prepared,
+  toStoredValue: (_, prepared) => prepared,
+  comparisonSql: sqliteCompared,
+  operandSql: sqliteOperand,
   // SQLite has neither booleans nor dates: they are bound in the format that TypeORM stores. sqlite3 would bind a
   // bigint as null.
-  assigned: (_, placeholder) => placeholder,
-  parameter: (value) => {
+  assignmentSql: (_, placeholder) => placeholder,
+  toDriverParameter: (value) => {
     if (typeof value === 'boolean') return Number(value)
     if (typeof value === 'bigint') return String(value)
     if (typeof value !== 'object' || value === null) return value
@@ -79,30 +82,31 @@ export const sqlite: Dialect = {
   },
   // Reads integers that a double may not represent as text (specification: Values in JSON), and JSONB, which is binary,
   // as JSON.
-  read: ({ valueType, valueColumn }, column) => {
+  selectSql: ({ valueType, valueColumn }, column) => {
     if (valueColumn.type === 'jsonb') return `json(${column})`
     return valueType?.mayExceedDouble && valueColumn.transformer === undefined ? `CAST(${column} AS TEXT)` : column
   },
   // Unlike LENGTH, octet_length does not read the pages of a long value. Available from SQLite 3.43.
-  bytes: (_, column) => `octet_length(${column})`,
-  readBack: (stored) => {
+  sizeSql: (_, column) => `octet_length(${column})`,
+  driverValueReader: (stored) => {
     if (isDateTime(stored.valueColumn)) return readDateTime
     return stored.valueType?.mayExceedDouble && stored.valueColumn.transformer === undefined ? readInteger : undefined
   },
-  shown: ({ valueColumn }) => (isDateTime(valueColumn) ? shownDateTime : undefined),
+  jsonTextReader: ({ valueColumn }) => (isDateTime(valueColumn) ? dateTimeJsonText : undefined),
   cursorSql: sqliteCursor,
   areNullsLeast: true,
-  knowsNullsOrder: true,
+  supportsNullsOrder: true,
   correlatesSubqueries: false,
+  mergesSubqueries: 'none',
   sharesConnection: true,
   lockTable: undefined,
   concatenate: (first, second) => `${first} || ${second}`,
-  isLoose,
+  hasLooseCollation,
   indexesReferences: false,
-  spellsDefaults: true,
+  needsDefaultExpressions: true,
   hasOnUpdate: false,
-  returning: () => true,
-  dangersOf: async (_, runSql) => {
+  supportsReturning: () => true,
+  settingsWarnings: async (_, runSql) => {
     const [setting] = await runSql('SELECT foreign_keys, sqlite_version() AS version FROM pragma_foreign_keys')
     const { foreign_keys: areChecked, version = '' } = setting ?? {}
     const [major = 0, minor = 0] = String(version).split('.').map(Number)
@@ -114,13 +118,13 @@ export const sqlite: Dialect = {
     ]
   },
   prepareConnections: addTimeLimit,
-  whileInTime: ({ options }, column) => (options.type === 'better-sqlite3' ? whileInTime(column) : undefined),
+  timeLimitSql: ({ options }, column) => (options.type === 'better-sqlite3' ? timeLimitSql(column) : undefined),
   cancel: undefined,
   prepareRunner: () => undefined,
   discard: () => undefined,
   withoutValues: ({ message }) => message,
   transientErrorOf: ({ code = '', message }) => {
-    if (code === 'SQLITE_BUSY_SNAPSHOT') return 'again'
+    if (code === 'SQLITE_BUSY_SNAPSHOT') return 'retry'
     if (code === 'SQLITE_INTERRUPT') return 'timeout'
     const isUnavailable = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL|NOMEM)/.test(code)
     return isUnavailable || /not open|is closed/.test(message) ? 'unavailable' : undefined

@@ -4,9 +4,6 @@ import type { Connection, PreparedStatement } from './connection'
 /** Name of the SQL function that aborts a statement of better-sqlite3 after its time limit. */
 const functionName = 'typeorm_resources_in_time'
 
-/** Calls of the SQL function between two checks of the clock. */
-const callsPerCheck = 256
-
 /**
  * Thrown when a statement of better-sqlite3 exceeds its time limit. SQLite has this code for interrupted statements.
  */
@@ -19,7 +16,7 @@ export class TimeLimitError extends Error {
  * Predicate that is always true, and that aborts the statement when its time limit is exceeded.
  * @param column a column; the time is checked for each row of its table that SQLite evaluates
  */
-export function whileInTime(column: string): string {
+export function timeLimitSql(column: string): string {
   return `${functionName}(${column})`
 }
 
@@ -30,14 +27,12 @@ export function whileInTime(column: string): string {
  */
 export function addTimeLimit(driver: Driver, milliseconds: number): void {
   const { databaseConnection } = driver as Driver & { readonly databaseConnection?: Connection }
-  let calls = 0
   databaseConnection?.function?.(functionName, { varargs: true }, () => {
-    calls += 1
     if (start === undefined) {
       start = performance.now()
       if (!willReset) setImmediate(resetStart)
       willReset = true
-    } else if (calls % callsPerCheck === 0 && performance.now() - start > milliseconds) {
+    } else if (performance.now() - start > milliseconds) {
       throw new TimeLimitError(`the statement took longer than ${milliseconds} ms`)
     }
     return 1

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DbTransaction } from '../../connection/db-session'
 import { ApiError } from '../../errors'
-import type { Resource } from '../../schema/registry'
+import type { ResourceView } from '../../schema/resource-view'
 import { countLineage, countSubtree, maxLineage } from './closure-table'
 import { lockTree, readNodes, type TreeNode, type TreeTable } from './table'
 
@@ -23,17 +23,17 @@ const maxMovedRows = 100_000
  */
 export async function requireAcyclic(
   session: DbTransaction,
-  resource: Resource,
+  view: ResourceView,
   table: TreeTable,
   node: TreeNode,
   parent: readonly unknown[],
 ): Promise<void> {
   let next: TreeNode['parent'] = parent
   for (let depth = 0; next !== undefined; depth += 1) {
-    if (depth === maxDepth) throw tooDeep(resource)
+    if (depth === maxDepth) throw tooDeep(view)
     const [ancestor]: readonly TreeNode[] = await readNodes(session, table, table.reference, next)
     if (ancestor !== undefined && isDeepStrictEqual(ancestor.key, node.key)) {
-      throw refusal(resource, `would make this ${resource.name} its own ancestor`)
+      throw refusal(view, `would make this ${view.name} its own ancestor`)
     }
     next = ancestor?.parent
   }
@@ -45,12 +45,12 @@ export async function requireAcyclic(
  */
 export async function requireDepth(
   session: DbTransaction,
-  resource: Resource,
+  view: ResourceView,
   table: TreeTable,
   parent: TreeNode | undefined,
 ): Promise<void> {
-  if (parent === undefined || resource.metadata.treeType !== 'closure-table') return
-  if ((await countLineage(session, table, parent)) > maxDepth) throw tooDeep(resource)
+  if (parent === undefined || view.metadata.treeType !== 'closure-table') return
+  if ((await countLineage(session, table, parent)) > maxDepth) throw tooDeep(view)
 }
 
 /**
@@ -60,22 +60,22 @@ export async function requireDepth(
  */
 export async function requireBoundedMove(
   session: DbTransaction,
-  resource: Resource,
+  view: ResourceView,
   table: TreeTable,
   node: TreeNode,
   parent: TreeNode | undefined,
 ): Promise<void> {
-  if (resource.metadata.treeType !== 'closure-table') return
+  if (view.metadata.treeType !== 'closure-table') return
   const lineage = await countLineage(session, table, node)
   const newAncestors = parent === undefined ? 0 : await countLineage(session, table, parent)
   const size = await countSubtree(session, table, node)
   if (size * (lineage - 1 + newAncestors) > maxMovedRows) {
-    throw refusal(resource, `would change more than ${maxMovedRows} rows of the closure table`)
+    throw refusal(view, `would change more than ${maxMovedRows} rows of the closure table`)
   }
   // A subtree of `size` nodes has at most `size - 1` levels below its root: no query is needed if these are allowed.
   if (newAncestors + size - 1 <= maxDepth) return
   const height = (await maxLineage(session, table, node)) - lineage
-  if (newAncestors + height > maxDepth) throw tooDeep(resource, height > 0 ? ' or its descendants' : '')
+  if (newAncestors + height > maxDepth) throw tooDeep(view, height > 0 ? ' or its descendants' : '')
 }
 
 /**
@@ -85,7 +85,7 @@ export async function requireBoundedMove(
  */
 export async function requireOneRoot(
   session: DbTransaction,
-  { name, metadata }: Resource,
+  { name, metadata }: ResourceView,
   table: TreeTable,
   node: TreeNode | undefined,
 ): Promise<void> {
@@ -103,13 +103,13 @@ export async function requireOneRoot(
  */
 export async function requireStillOneRoot(
   session: DbTransaction,
-  resource: Resource,
+  view: ResourceView,
   table: TreeTable,
   node: TreeNode,
 ): Promise<void> {
-  if (resource.metadata.treeType !== 'nested-set') return
+  if (view.metadata.treeType !== 'nested-set') return
   await lockTree(session, table)
-  await requireOneRoot(session, resource, table, node)
+  await requireOneRoot(session, view, table, node)
 }
 
 /**
@@ -119,7 +119,7 @@ export async function requireStillOneRoot(
  */
 export async function requireNoChildren(
   session: DbTransaction,
-  { name }: Resource,
+  { name }: ResourceView,
   table: TreeTable,
   { reference }: TreeNode,
 ): Promise<void> {
@@ -129,12 +129,12 @@ export async function requireNoChildren(
     throw new ApiError('conflict', `this ${name} cannot be deleted because it has children: move them first`)
 }
 
-function tooDeep(resource: Resource, others = ''): ApiError {
-  return refusal(resource, `would give this ${resource.name}${others} more than ${maxDepth} ancestors`)
+function tooDeep(view: ResourceView, others = ''): ApiError {
+  return refusal(view, `would give this ${view.name}${others} more than ${maxDepth} ancestors`)
 }
 
-function refusal(resource: Resource, message: string): ApiError {
-  const field = resource.outputFields.find(({ relation }) => relation?.isTreeParent)
+function refusal(view: ResourceView, message: string): ApiError {
+  const field = view.outputFields.find(({ relation }) => relation?.isTreeParent)
   const errors = field === undefined ? [] : [{ field: field.name, message }]
   return new ApiError('bad-values', `${field?.name ?? 'this'} ${message}`, { errors })
 }

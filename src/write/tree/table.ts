@@ -4,8 +4,7 @@ import type { DbSession } from '../../connection/db-session'
 import { executeWrite, type RawRow } from '../../connection/statement'
 import { dialectOf } from '../../dialect/dialect-of'
 import { withComment } from '../../dialect/statement-comment'
-import { columnSql, type Row, rowReaderOf, selection, toBindParameter } from '../../read/row'
-import { memoize } from '../../schema/memoize'
+import { buildRowReader, columnSql, type Row, selection, toBindParameter } from '../../read/row'
 import type { ColumnMetadata, RelationMetadata } from '../../schema/metadata'
 import { buildReadColumn, type ReadColumn } from '../../schema/stored-column'
 
@@ -36,7 +35,7 @@ export interface TreeNode {
 }
 
 /** @throws {Error} if the entity has no `@TreeParent` */
-export const treeTableOf = memoize((metadata: EntityMetadata, dataSource: DataSource): TreeTable => {
+export function treeTableOf(metadata: EntityMetadata, dataSource: DataSource): TreeTable {
   const { treeParentRelation: relation, nestedSetLeftColumn, nestedSetRightColumn, materializedPathColumn } = metadata
   if (relation === undefined) throw new Error(`${metadata.name} is a tree without @TreeParent`)
   const build = (columns: readonly (ColumnMetadata | undefined)[]): readonly ReadColumn[] =>
@@ -47,7 +46,7 @@ export const treeTableOf = memoize((metadata: EntityMetadata, dataSource: DataSo
   const position = build([nestedSetLeftColumn, nestedSetRightColumn, materializedPathColumn])
   const columns = [...key, ...parent, ...reference, ...position]
   return { metadata, name: tableSql(dataSource, metadata), relation, key, parent, reference, position, columns }
-})
+}
 
 /** The escaped name of a table. */
 export function tableSql({ driver }: DataSource, { tablePath }: EntityMetadata): string {
@@ -121,7 +120,8 @@ export async function readNodes(
     const condition = values === undefined ? isNull : equalSql(dataSource, where, values, bind)
     return `SELECT ${selected.join(', ')} FROM ${table.name} WHERE ${condition} LIMIT 2`
   })
-  return rows.map((raw) => toNode(table, rowReaderOf(table.columns, dataSource)(raw)))
+  const readRow = buildRowReader(table.columns, dataSource)
+  return rows.map((raw) => toNode(table, readRow(raw)))
 }
 
 function toNode({ key, parent, reference, position }: TreeTable, row: Row): TreeNode {

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { DbTransaction } from '../../connection/db-session'
-import { transact } from '../../connection/statement'
+import type { DbSession, DbTransaction } from '../../connection/db-session'
+import { runInTransaction } from '../../connection/statement'
 import { ApiError } from '../../errors'
 import type { ChangeSet } from '../../query/query'
-import { fieldValue, rowReaderOf, splitColumnValues } from '../../read/row'
-import type { Resource } from '../../schema/registry'
+import { fieldValue, splitColumnValues } from '../../read/row'
+import type { Store } from '../../read/store'
+import type { ResourceView } from '../../schema/resource-view'
 import { listenerWriter } from '../listener-writer'
-import type { Writer } from '../writer'
+import type { Writer } from '../write-store'
 import type { Bookkeeping } from './bookkeeping'
 import { closureTable } from './closure-table'
 import { materializedPath } from './materialized-path'
@@ -27,46 +28,49 @@ import { lockTree, readNodes, type TreeNode, type TreeTable, treeTableOf } from 
  * for some moves.
  */
 export const treeWriter: Writer = {
-  insert: (session, resource, changes) =>
-    inTree(session, resource, async (inner, table, bookkeeping) => {
+  insert: (session, store, changes) =>
+    inTree(session, store, async (inner, table, bookkeeping) => {
+      const { view, selected } = store
       const newParent = parentIn(changes)
-      await requireValidParent(inner, resource, table, undefined, newParent)
-      const written = await listenerWriter.insert(inner, resource, changes)
-      const row = rowReaderOf(resource.columns, inner.dataSource)(written.raw)
-      const node = await readNode(inner, resource, table, fieldValue(resource, row, resource.key))
+      await requireValidParent(inner, view, table, undefined, newParent)
+      const written = await listenerWriter.insert(inner, store, changes)
+      const row = selected.columns.readRow(written.raw)
+      const node = await readNode(inner, view, table, fieldValue(view, row, view.key))
       if (node === undefined) throw new Error(`${table.name} has no row after INSERT`)
-      if (node.parent === undefined) await requireStillOneRoot(inner, resource, table, node)
+      if (node.parent === undefined) await requireStillOneRoot(inner, view, table, node)
       // A listener may have set another parent.
-      else if (!isSame(node.parent, newParent)) await requireValidParent(inner, resource, table, node, node.parent)
+      else if (!isSame(node.parent, newParent)) await requireValidParent(inner, view, table, node, node.parent)
       const parent = await readParent(inner, table, node)
-      await requireDepth(inner, resource, table, parent)
+      await requireDepth(inner, view, table, parent)
       await bookkeeping.insert(inner, table, node, parent)
       return written
     }),
-  update: (session, resource, target, changes) =>
-    inTree(session, resource, async (inner, table, bookkeeping) => {
-      const before = await readNode(inner, resource, table, target.key)
+  update: (session, store, target, changes) =>
+    inTree(session, store, async (inner, table, bookkeeping) => {
+      const { view } = store
+      const before = await readNode(inner, view, table, target.key)
       if (before === undefined) return undefined
       const newParent = parentIn(changes, before.parent)
-      if (!isSame(before.parent, newParent)) await requireValidParent(inner, resource, table, before, newParent)
-      const written = await listenerWriter.update(inner, resource, target, changes)
-      const after = written && (await readNode(inner, resource, table, target.key))
+      if (!isSame(before.parent, newParent)) await requireValidParent(inner, view, table, before, newParent)
+      const written = await listenerWriter.update(inner, store, target, changes)
+      const after = written && (await readNode(inner, view, table, target.key))
       if (after === undefined || !hasMoved(bookkeeping, before, after)) return written
       // A listener may have set another parent.
-      if (!isSame(after.parent, newParent)) await requireValidParent(inner, resource, table, after, after.parent)
+      if (!isSame(after.parent, newParent)) await requireValidParent(inner, view, table, after, after.parent)
       const parent = await readParent(inner, table, after)
-      await requireBoundedMove(inner, resource, table, after, parent)
+      await requireBoundedMove(inner, view, table, after, parent)
       await bookkeeping.move(inner, table, after, parent)
       return written
     }),
-  remove: (session, resource, target) =>
-    inTree(session, resource, async (inner, table, bookkeeping) => {
-      const node = await readNode(inner, resource, table, target.key)
+  remove: (session, store, target) =>
+    inTree(session, store, async (inner, table, bookkeeping) => {
+      const { view } = store
+      const node = await readNode(inner, view, table, target.key)
       if (node === undefined) return false
-      const isSoft = resource.metadata.deleteDateColumn !== undefined
-      if (!isSoft) await requireNoChildren(inner, resource, table, node)
+      const isSoft = view.metadata.deleteDateColumn !== undefined
+      if (!isSoft) await requireNoChildren(inner, view, table, node)
       if (!isSoft) await bookkeeping.beforeRemove?.(inner, table, node)
-      if (!(await listenerWriter.remove(inner, resource, target))) throw new NotRemovedError()
+      if (!(await listenerWriter.remove(inner, store, target))) throw new NotRemovedError()
       if (!isSoft) await bookkeeping.remove(inner, table, node)
       return true
     }).catch((error: unknown) => {
@@ -90,12 +94,12 @@ type Work<T> = (session: DbTransaction, table: TreeTable, bookkeeping: Bookkeepi
  * Runs `work` in a transaction in which no other request can write to the tree, because the position of a node depends
  * on those of other nodes. The table is locked, unless the data source has a single connection (SQLite).
  */
-function inTree<T>(session: Parameters<Writer['insert']>[0], { metadata }: Resource, work: Work<T>): Promise<T> {
-  const { dataSource } = session
+function inTree<T>(session: DbSession, { view, dataSource }: Store, work: Work<T>): Promise<T> {
+  const { metadata } = view
   const bookkeeping = bookkeepings[metadata.treeType ?? '']
   if (bookkeeping === undefined) throw new Error(`${metadata.name} has the unsupported tree type ${metadata.treeType}`)
   const table = treeTableOf(metadata, dataSource)
-  return transact(session, async (inner) => {
+  return runInTransaction(session, async (inner) => {
     await lockTree(inner, table)
     return work(inner, table, bookkeeping)
   })
@@ -108,13 +112,13 @@ function inTree<T>(session: Parameters<Writer['insert']>[0], { metadata }: Resou
  */
 async function requireValidParent(
   session: DbTransaction,
-  resource: Resource,
+  view: ResourceView,
   table: TreeTable,
   node: TreeNode | undefined,
   parent: TreeNode['parent'],
 ): Promise<void> {
-  if (parent === undefined) await requireOneRoot(session, resource, table, node)
-  else if (node !== undefined) await requireAcyclic(session, resource, table, node, parent)
+  if (parent === undefined) await requireOneRoot(session, view, table, node)
+  else if (node !== undefined) await requireAcyclic(session, view, table, node, parent)
 }
 
 /** The parent key that a request sets. @param otherwise the result if it does not set one */
@@ -127,7 +131,7 @@ function parentIn(changes: ChangeSet, otherwise?: TreeNode['parent']): TreeNode[
 
 async function readNode(
   session: DbTransaction,
-  { key }: Resource,
+  { key }: ResourceView,
   table: TreeTable,
   value: unknown,
 ): Promise<TreeNode | undefined> {

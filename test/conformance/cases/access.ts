@@ -18,7 +18,7 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'PROPFIND /api/language/', ...loginRequired },
     { request: 'PUT /api/language/', ...loginRequired },
   ]),
-  ...each('User rule: credentials on every method', [
+  ...each('User rule: every method requires credentials', [
     { request: 'GET /api/message/', ...loginRequired },
     { request: 'GET /api/message/1/', ...loginRequired },
     { request: 'HEAD /api/message/', status: 401, text: '' },
@@ -27,7 +27,12 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'PROPFIND /api/message/', ...loginRequired },
     { request: 'GET /api/message/', as: 'bob', status: 200, ids: [1, 2, 3] },
     { request: 'GET /api/message/1/', as: 'bob', status: 200, has: { user_id: 1 } },
-    { request: 'OPTIONS /api/message/', as: 'bob', status: 204, answers: { Allow: 'GET, HEAD, OPTIONS, POST' } },
+    {
+      request: 'OPTIONS /api/message/',
+      as: 'bob',
+      status: 204,
+      responseHeaders: { Allow: 'GET, HEAD, OPTIONS, POST' },
+    },
   ]),
   ...each("User rule: userRule({ read: 'public' })", [
     { request: 'GET /api/note/1/', status: 200 },
@@ -35,7 +40,7 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'POST /api/note/', body: { title: 'x', author_id: 1 }, ...loginRequired },
     { request: 'DELETE /api/note/1/', ...loginRequired },
   ]),
-  ...each('Admin rule: other users are refused alike', [
+  ...each('Admin rule: other users get the same refusal as anonymous clients', [
     { request: 'GET /api/user/', as: 'ann', status: 200 },
     { request: 'GET /api/user/', as: 'bob', ...loginRequired },
     { request: 'PUT /api/user/2/', as: 'bob', body: { admin: true }, ...loginRequired },
@@ -63,7 +68,7 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'GET /api/message/', ...header(basic('Zoë')), status: 200 },
     { request: 'GET /api/message/', ...header('bAsIc Ym9iOmJvYg=='), status: 200 },
   ]),
-  ...each('Order of checks: the rule is decided before anything is read', [
+  ...each('Order of checks: the access rule is checked first', [
     { request: 'PUT /api/message/99/', body: '{', ...loginRequired },
     { request: 'GET /api/message/?nope=1', ...loginRequired },
     { request: 'POST /api/message/', body: 'x', headers: { 'Content-Type': 'text/plain' }, ...loginRequired },
@@ -71,7 +76,7 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'PUT /api/user/99/', as: 'bob', body: '{', ...loginRequired },
   ]),
   scenario(
-    'Owners: who may write, and whose a new record is',
+    'Owners: only the owner can write a record, and the user who creates it is its owner',
     {
       request: 'POST /api/message/',
       as: 'bob',
@@ -87,7 +92,7 @@ export const accessScenarios: readonly Scenario[] = [
       has: { message: 'ours', user_id: 2 },
     },
     { request: 'PUT /api/message/{id}/', as: 'bob', body: { user_id: 'what' }, status: 200, has: { user_id: 2 } },
-    { request: 'PUT /api/message/{id}/', as: 'ann', body: { message: 'taken' }, status: 403, says: ['owner'] },
+    { request: 'PUT /api/message/{id}/', as: 'ann', body: { message: 'taken' }, status: 403, detailParts: ['owner'] },
     { request: 'PATCH /api/message/{id}/', as: 'ann', body: { message: 'taken' }, status: 403 },
     { request: 'DELETE /api/message/{id}/', as: 'ann', status: 403 },
     { request: 'GET /api/message/{id}/', as: 'ann', status: 200, has: { message: 'ours' } },
@@ -113,15 +118,18 @@ export const accessScenarios: readonly Scenario[] = [
     { request: 'PUT /api/message/1/', as: 'bob', body: { nope: 1 }, status: 403 },
     { request: 'PUT /api/message/2/', as: 'bob', body: { nope: 1 }, status: 400 },
   ]),
-  ...each('Access through relations: the rule of a related resource does not close joins into its shown fields', [
-    { request: 'GET /api/user/', ...loginRequired },
-    { request: 'GET /api/note/?author__username=bob', status: 200, ids: [2, 4, 8, 9] },
-    { request: 'GET /api/note/?author__email=bob@example.org', status: 400 },
-    { request: 'GET /api/message/?user__username=bob', ...loginRequired },
-    { request: 'GET /api/message/?user__username=bob', as: 'bob', status: 200, ids: [2, 3] },
-  ]),
-  ...each('Methods: they cannot be smuggled', [
-    { request: 'POST /api/message/?_method=DELETE', as: 'bob', body: {}, status: 400, faults: ['message'] },
+  ...each(
+    'Access through relations: filters may follow relations to shown fields, whatever the rule of the related resource is',
+    [
+      { request: 'GET /api/user/', ...loginRequired },
+      { request: 'GET /api/note/?author__username=bob', status: 200, ids: [2, 4, 8, 9] },
+      { request: 'GET /api/note/?author__email=bob@example.org', status: 400 },
+      { request: 'GET /api/message/?user__username=bob', ...loginRequired },
+      { request: 'GET /api/message/?user__username=bob', as: 'bob', status: 200, ids: [2, 3] },
+    ],
+  ),
+  ...each('Methods: neither parameters nor headers override the method', [
+    { request: 'POST /api/message/?_method=DELETE', as: 'bob', body: {}, status: 400, errorFields: ['message'] },
     { request: 'POST /api/language/', headers: { 'X-HTTP-Method-Override': 'GET' }, ...loginRequired },
     {
       request: 'GET /api/message/1/?_method=DELETE',

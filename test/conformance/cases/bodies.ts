@@ -10,25 +10,25 @@ const multipart = (...parts: readonly string[]): SendOptions => ({
 })
 const typed = (type: string, body: string | Buffer): SendOptions => ({ headers: { 'Content-Type': type }, body })
 
-/** Every way to send one JSON object makes the same record, and changes one alike. */
+/** Ways to send a JSON object, which all create the same record and make the same change. */
 const accepted: readonly (readonly [string, SendOptions])[] = [
   ['as the raw body', typed('application/json', json)],
   ['with a charset', typed('application/json; charset=UTF-8', json)],
-  ['as a type of its own', typed('application/vnd.site+json', json)],
+  ['with a vendor type', typed('application/vnd.site+json', json)],
   ['with a byte order mark', typed('application/json', `\ufeff${json}`)],
   ['in the field data of a form', typed(form, `data=${encodeURIComponent(json)}`)],
-  ['in the field data, with others beside it', typed(form, `_method=DELETE&data=${encodeURIComponent(json)}`)],
+  ['in the field data, together with other fields', typed(form, `_method=DELETE&data=${encodeURIComponent(json)}`)],
   ['in the field data of a multipart form', multipart(`name="data"\r\n\r\n${json}`)],
-  ['under the type of a form, as curl -d does', typed(form, json)],
-  ['under the type of a form, with blanks around', typed(form, `\n ${json} \n`)],
-  ['under the type of a form, as curl --data-urlencode does', typed(form, encodeURIComponent(json))],
+  ['with the content type of a form, as curl -d sends it', typed(form, json)],
+  ['with the content type of a form and surrounding blanks', typed(form, `\n ${json} \n`)],
+  ['with the content type of a form, as curl --data-urlencode sends it', typed(form, encodeURIComponent(json))],
 ]
 
 const refused: readonly (readonly [string, SendOptions, number, string])[] = [
   ['nothing', typed('application/json', ''), 400, 'empty'],
   ['blanks', typed('application/json', '  '), 400, 'empty'],
-  ['cut JSON', typed('application/json', '{"title":'), 400, 'not JSON'],
-  ['trailing junk', typed('application/json', `${json}x`), 400, 'not JSON'],
+  ['truncated JSON', typed('application/json', '{"title":'), 400, 'not JSON'],
+  ['text after the JSON', typed('application/json', `${json}x`), 400, 'not JSON'],
   ['single quotes', typed('application/json', "{'title':'x'}"), 400, 'not JSON'],
   ['NaN', typed('application/json', '{"weight":NaN}'), 400, 'not JSON'],
   ['an array', typed('application/json', '[]'), 400, 'one JSON object'],
@@ -36,7 +36,7 @@ const refused: readonly (readonly [string, SendOptions, number, string])[] = [
   ['null', typed('application/json', 'null'), 400, 'one JSON object'],
   ['500,000 brackets', typed('application/json', '['.repeat(500_000)), 400, 'not JSON'],
   [
-    '500,000 brackets that close',
+    '400,000 opening and closing brackets',
     typed('application/json', '['.repeat(400_000) + ']'.repeat(400_000)),
     400,
     'one JSON object',
@@ -44,7 +44,7 @@ const refused: readonly (readonly [string, SendOptions, number, string])[] = [
   ['bytes that are not UTF-8', typed('application/json', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])), 400, 'UTF-8'],
   ['a form without data', typed(form, 'title=x'), 400, '"data"'],
   ['a form with data twice', typed(form, 'data={}&data={}'), 400, '"data"'],
-  ['a form whose data is no JSON', typed(form, 'data=x'), 400, 'not JSON'],
+  ['a form whose data is not JSON', typed(form, 'data=x'), 400, 'not JSON'],
   ['a form that is not UTF-8', typed(form, 'data=%ff'), 400, 'UTF-8'],
   ['a multipart form without data', multipart('name="other"\r\n\r\n{}'), 400, '"data"'],
   ['a multipart form with data as a file', multipart('name="data"; filename="x"\r\n\r\n{}'), 400, '"data"'],
@@ -61,10 +61,10 @@ const refused: readonly (readonly [string, SendOptions, number, string])[] = [
     'UTF-8',
   ],
   ['a multipart form without boundary', typed('multipart/form-data', json), 400, 'boundary'],
-  ['a multipart form that is cut', typed('multipart/form-data; boundary=limit', '--limit\r\n'), 400, 'boundary'],
+  ['a truncated multipart form', typed('multipart/form-data; boundary=limit', '--limit\r\n'), 400, 'boundary'],
   ['text', typed('text/plain', json), 415, 'application/json'],
   ['XML', typed('application/xml', '<title/>'), 415, 'application/json'],
-  ['no type', { headers: {}, body: json }, 415, 'application/json'],
+  ['no content type', { headers: {}, body: json }, 415, 'application/json'],
   ['another charset', typed('application/json; charset=latin1', json), 415, 'UTF-8'],
   [
     'a gzipped body',
@@ -87,8 +87,8 @@ export const bodyScenarios: readonly Scenario[] = [
     ),
   ),
   ...refused.map(([what, body, status, words]): Scenario => {
-    const step = (request: string): Step => ({ request, as: 'bob', ...withLogin(body), status, says: [words] })
-    // Before the record is looked for (specification: Order of checks).
+    const step = (request: string): Step => ({ request, as: 'bob', ...withLogin(body), status, detailParts: [words] })
+    // Checked before the record is looked up (specification: Order of checks).
     return scenario(`Order of checks, Bodies: a body of ${what}`, step('POST /api/note/'), step('PUT /api/note/99/'))
   }),
 ]

@@ -5,14 +5,14 @@ const found = (query: string, ...ids: readonly number[]): Step => ({
   status: 200,
   ids,
 })
-const refused = (query: string, ...says: readonly string[]): Step => ({
+const refused = (query: string, ...detailParts: readonly string[]): Step => ({
   request: `GET /api/note/?${query}`,
   status: 400,
-  says,
+  detailParts,
 })
 
 export const filterScenarios: readonly Scenario[] = [
-  ...each('Operators: every one', [
+  ...each('Operators: every operator', [
     found('score=5', 1, 3),
     found('score__eq=5', 1, 3),
     found('score__lt=1', 5, 6),
@@ -72,7 +72,7 @@ export const filterScenarios: readonly Scenario[] = [
     found('parent__author=2', 3, 10),
     found('parent__title__is=null&score=5', 1),
   ]),
-  ...each('Hidden fields: a join goes only into a resource, a hidden field is no field', [
+  ...each('Hidden fields: joins lead only to resources, and a hidden field is unknown', [
     refused('vault__code=tresor', 'unknown operator "code"'),
     refused('vault__code__like=t%25', 'unknown operator "code__like"'),
     refused('secret=canary', 'secret is not a field of note'),
@@ -86,7 +86,7 @@ export const filterScenarios: readonly Scenario[] = [
     refused('parent__author__email__is=null', 'not a field of user'),
     refused('authorId=1', 'is not a field'),
   ]),
-  ...each('Names of filters: a name is a path of fields first', [
+  ...each('Names of filters: a name that is a path of fields takes precedence over one with an operator', [
     found('limit__eq=7&limit=2', 1, 2),
     found('limit__lt=7'),
     refused('score__nope=1', 'unknown operator "nope"', 'operators of score: eq'),
@@ -100,7 +100,7 @@ export const filterScenarios: readonly Scenario[] = [
     refused('__proto__=1'),
     refused('toString__eq=1', 'is not a field'),
   ]),
-  ...each('Operators: like minds the case, ilike does not; % and _ are wildcards, \\ escapes', [
+  ...each('Operators: like is case-sensitive, ilike is not; % and _ are wildcards, \\ escapes', [
     found('title__like=Beta', 2),
     found('title__like=beta'),
     found('title__ilike=%25ET%25', 2),
@@ -124,7 +124,7 @@ export const filterScenarios: readonly Scenario[] = [
     refused('extra=1', 'cannot be compared by eq'),
     refused('tags=x', 'cannot be compared by eq'),
   ]),
-  ...each('Operators: in takes a comma list', [
+  ...each('Operators: in takes a comma-separated list', [
     found('title__in=a%2Cb'),
     found('title__in="a,b",Beta', 2, 8),
     found('title__in="x""y"', 9),
@@ -167,7 +167,7 @@ export const filterScenarios: readonly Scenario[] = [
     found('body__ne=long', 10),
     found('parent__score__ne=5', 3, 10),
   ]),
-  ...each('Date-times: what is shown is what can be asked for', [
+  ...each('Date-times: a filter with the shown value finds the record', [
     found('created=2024-01-01%2010:20:30', 1),
     found('created=2024-01-01+10:20:30', 1),
     found('created=2024-01-01T10:20:30', 1),
@@ -192,7 +192,7 @@ export const filterScenarios: readonly Scenario[] = [
     refused('created=yesterday', 'date and time'),
     refused('created=2024-01-01T10:20:30+02:00', 'date and time'),
   ]),
-  ...each('Unknown parameters: values that cannot be read', [
+  ...each('Unknown parameters: invalid values are refused', [
     refused('score=five', 'score must be an integer'),
     refused('score=5.0', 'integer'),
     refused('score=', 'integer'),

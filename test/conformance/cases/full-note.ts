@@ -1,4 +1,4 @@
-/** Note 10 of the world, the one with a value in every field, as it is shown. */
+/** Note 10 of the data set, which has a value in every field, as JSON. */
 export const fullNote = {
   id: 10,
   title: 'full',

@@ -1,29 +1,29 @@
 import { each, type Scenario, type Step } from '../case'
 
-const notOurs = { status: 404, text: 'Not Found' } as const
-const query = (text: string, ...says: readonly string[]): Step => ({
+const notFoundByKoa = { status: 404, text: 'Not Found' } as const
+const query = (text: string, ...detailParts: readonly string[]): Step => ({
   request: `GET /api/note/?${text}`,
   status: 400,
-  says,
+  detailParts,
 })
 const repeat = (count: number, text: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => text(index)).join('&')
 
 export const hostileScenarios: readonly Scenario[] = [
-  ...each('only the canonical path and the one without the last slash are ours', [
-    { request: 'GET /api/note//', ...notOurs },
-    { request: 'GET //api/note/', ...notOurs },
-    { request: 'GET /api//note/', ...notOurs },
-    { request: 'GET /api/%6eote/', ...notOurs },
-    { request: 'GET /api/x/../note/', ...notOurs },
-    { request: 'GET /api/note/1//', ...notOurs },
-    { request: 'GET /api/constructor/', ...notOurs },
-    { request: 'GET /api/__proto__/', ...notOurs },
-    { request: 'GET /api/note;x/', ...notOurs },
-    { request: 'GET /api\\note/#', ...notOurs },
-    { request: 'GET /api/note\\1#', ...notOurs },
-    { request: 'GET http://h/api\\note/1', ...notOurs },
-    { request: 'GET /api/note/#', ...notOurs },
+  ...each('only the canonical path and the one without the final slash belong to the service', [
+    { request: 'GET /api/note//', ...notFoundByKoa },
+    { request: 'GET //api/note/', ...notFoundByKoa },
+    { request: 'GET /api//note/', ...notFoundByKoa },
+    { request: 'GET /api/%6eote/', ...notFoundByKoa },
+    { request: 'GET /api/x/../note/', ...notFoundByKoa },
+    { request: 'GET /api/note/1//', ...notFoundByKoa },
+    { request: 'GET /api/constructor/', ...notFoundByKoa },
+    { request: 'GET /api/__proto__/', ...notFoundByKoa },
+    { request: 'GET /api/note;x/', ...notFoundByKoa },
+    { request: 'GET /api\\note/#', ...notFoundByKoa },
+    { request: 'GET /api/note\\1#', ...notFoundByKoa },
+    { request: 'GET http://h/api\\note/1', ...notFoundByKoa },
+    { request: 'GET /api/note/#', ...notFoundByKoa },
     { request: 'GET http://h/api/note/1', status: 200, has: { id: 1 } },
     { request: 'GET /api/note/;x', status: 404 },
     { request: 'GET /api/note/..', status: 404 },
@@ -62,7 +62,7 @@ export const hostileScenarios: readonly Scenario[] = [
     { request: 'GET /api/language/%ff/', status: 404 },
     { request: 'GET /api/language/eng%2F/', status: 404 },
   ]),
-  ...each('limits of a query', [
+  ...each('limits of a query string', [
     query(`${repeat(1_500, (index) => `limit=${index}`)}&id=1`, 'at most 50 parameters', '1501'),
     query(
       repeat(31, () => 'score=1'),
@@ -70,13 +70,13 @@ export const hostileScenarios: readonly Scenario[] = [
       '31',
     ),
     query(`${'x'.repeat(129)}=1`, '128 characters'),
-    { ...query(`ordering=${','.repeat(2047)}`), faults: Array.from({ length: 20 }, () => 'ordering') },
+    { ...query(`ordering=${','.repeat(2047)}`), errorFields: Array.from({ length: 20 }, () => 'ordering') },
     query(`price=${'0'.repeat(2047)}x`, 'decimal'),
-    query(`title=${'x'.repeat(2049)}`, 'title may have 2048 characters, it has 2049'),
+    query(`title=${'x'.repeat(2049)}`, 'title may have at most 2048 characters, it has 2049'),
     query(`author${'__author'.repeat(14)}=1`, 'author, which is not a field of user'),
     query(`${'parent__'.repeat(5)}id=1`, 'at most 4'),
   ]),
-  ...each('SQL stays data', [
+  ...each('SQL in a value is treated as data', [
     { request: "GET /api/note/?title=';DROP%20TABLE%20note;--", status: 200, ids: [] },
     { request: "GET /api/note/?title__like=%25'%20OR%201=1--", status: 200, ids: [] },
     { request: 'GET /api/note/?title=:p0', status: 200, ids: [] },

@@ -2,11 +2,11 @@ import { each, type Scenario } from '../case'
 
 const all = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 
-const refused = (request: string, fault: string, ...says: readonly string[]) => ({
+const refused = (request: string, field: string, ...detailParts: readonly string[]) => ({
   request: `GET /api/note/?${request}`,
   status: 400,
-  faults: [fault],
-  says,
+  errorFields: [field],
+  detailParts,
 })
 
 export const listScenarios: readonly Scenario[] = [
@@ -86,7 +86,7 @@ export const listScenarios: readonly Scenario[] = [
     refused('page=0', 'page'),
     refused('page=1e21', 'page'),
     refused('page=50001', 'page', 'filters'),
-    { request: 'GET /api/note/?limit=0&page=0&nope=1', status: 400, faults: ['limit', 'page', 'nope'] },
+    { request: 'GET /api/note/?limit=0&page=0&nope=1', status: 400, errorFields: ['limit', 'page', 'nope'] },
   ]),
   ...each('Ordering', [
     { request: 'GET /api/note/?title__in=alpha,gamma,delta&ordering=title', status: 200, ids: [1, 4, 3] },

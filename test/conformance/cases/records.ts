@@ -7,12 +7,12 @@ export const recordScenarios: readonly Scenario[] = [
       request: 'GET /api/note/10/',
       status: 200,
       json: fullNote,
-      answers: { 'Content-Type': 'application/json; charset=utf-8' },
+      responseHeaders: { 'Content-Type': 'application/json; charset=utf-8' },
     },
     { request: 'GET /api/note/1/', status: 200, has: { created: '2024-01-01 10:20:30', body: null, parent_id: null } },
     { request: 'GET /api/language/eng/', status: 200, json: { id: 'eng', code: 'eng', name: 'English' } },
   ]),
-  ...each('Hidden fields: excluded fields are nowhere', [
+  ...each('Hidden fields: excluded fields are in no response', [
     {
       request: 'GET /api/user/2/',
       as: 'ann',
@@ -26,12 +26,12 @@ export const recordScenarios: readonly Scenario[] = [
       has: { objects: [{ id: 1, username: 'ann', admin: true, active: true }] },
     },
   ]),
-  ...each('Paths: the same answer without the last slash', [
+  ...each('Paths: the response is the same without the final slash', [
     { request: 'GET /api/note/10', status: 200, json: fullNote },
     { request: 'GET /api/note', status: 200, ids: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] },
     { request: 'GET /api/note?limit=1', status: 200, ids: [1], has: { meta: { next: '/api/note/?limit=1&page=2' } } },
   ]),
-  ...each('Paths: a path that names no resource is not ours', [
+  ...each('Paths: a path that names no resource does not belong to the service', [
     { request: 'GET /api/nothing/', status: 404, text: 'Not Found' },
     { request: 'POST /api/', status: 404, text: 'Not Found' },
     { request: 'GET /', status: 404, text: 'Not Found' },
@@ -41,38 +41,48 @@ export const recordScenarios: readonly Scenario[] = [
     { request: 'GET /api/languageword/', status: 404, text: 'Not Found' },
     { request: 'GET /api/note/1/author/', status: 404, text: 'Not Found' },
   ]),
-  ...each('Order of checks: no such record', [
-    { request: 'GET /api/note/99/', status: 404, says: ['no note'] },
+  ...each('Order of checks: a record that does not exist', [
+    { request: 'GET /api/note/99/', status: 404, detailParts: ['no note'] },
     { request: 'PUT /api/note/99/', as: 'ann', body: {}, status: 404 },
     { request: 'DELETE /api/note/99/', as: 'ann', status: 404 },
     { request: 'GET /api/language/xyz/', status: 404 },
     { request: 'GET /api/word/not-a-uuid/', status: 404 },
   ]),
-  ...each('Methods: HEAD answers as GET without a body', [
+  ...each('Methods: HEAD responds as GET, without a body', [
     {
       request: 'HEAD /api/note/10/',
       status: 200,
       text: '',
-      answers: { 'Content-Type': 'application/json; charset=utf-8' },
+      responseHeaders: { 'Content-Type': 'application/json; charset=utf-8' },
     },
     { request: 'HEAD /api/note/', status: 200, text: '' },
     { request: 'HEAD /api/note/99/', status: 404, text: '' },
     { request: 'HEAD /api/user/', status: 401, text: '' },
   ]),
-  ...each('Methods: OPTIONS answers what is allowed', [
-    { request: 'OPTIONS /api/note/', status: 204, text: '', answers: { Allow: 'GET, HEAD, OPTIONS, POST' } },
-    { request: 'OPTIONS /api/note/1/', status: 204, answers: { Allow: 'GET, HEAD, OPTIONS, PUT, PATCH, DELETE' } },
-    { request: 'OPTIONS /api/language/', status: 204, answers: { Allow: 'GET, HEAD, OPTIONS' } },
+  ...each('Methods: OPTIONS responds with the allowed methods', [
+    { request: 'OPTIONS /api/note/', status: 204, text: '', responseHeaders: { Allow: 'GET, HEAD, OPTIONS, POST' } },
+    {
+      request: 'OPTIONS /api/note/1/',
+      status: 204,
+      responseHeaders: { Allow: 'GET, HEAD, OPTIONS, PUT, PATCH, DELETE' },
+    },
+    { request: 'OPTIONS /api/language/', status: 204, responseHeaders: { Allow: 'GET, HEAD, OPTIONS' } },
   ]),
-  ...each('Order of checks: a method that is not possible', [
-    { request: 'PUT /api/note/', as: 'ann', body: {}, status: 405, answers: { Allow: 'GET, HEAD, OPTIONS, POST' } },
+  ...each('Order of checks: a method that the path does not support', [
+    {
+      request: 'PUT /api/note/',
+      as: 'ann',
+      body: {},
+      status: 405,
+      responseHeaders: { Allow: 'GET, HEAD, OPTIONS, POST' },
+    },
     { request: 'DELETE /api/note/', as: 'ann', status: 405 },
     {
       request: 'POST /api/note/1/',
       as: 'ann',
       body: '{',
       status: 405,
-      answers: { Allow: 'GET, HEAD, OPTIONS, PUT, PATCH, DELETE' },
+      responseHeaders: { Allow: 'GET, HEAD, OPTIONS, PUT, PATCH, DELETE' },
     },
     { request: 'PROPFIND /api/note/', as: 'ann', status: 405 },
     { request: 'PROPFIND /api/note/', ...loginRequired },

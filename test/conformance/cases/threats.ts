@@ -2,12 +2,12 @@ import { gzipSync } from 'node:zlib'
 import { each, loginRequired, type Scenario, type Step } from '../case'
 
 const repeat = (count: number, text: string): string => Array.from({ length: count }, () => text).join('&')
-const post = (body: unknown, status: number, faults?: readonly string[]): Step => ({
+const post = (body: unknown, status: number, errorFields?: readonly string[]): Step => ({
   request: 'POST /api/note/',
   as: 'bob',
   body,
   status,
-  ...(faults && { faults }),
+  ...(errorFields && { errorFields }),
 })
 const note = { title: 'x', author_id: 2 }
 const raw = (json: string | Buffer, status: number, headers: Record<string, string> = {}): Step => ({
@@ -22,9 +22,9 @@ const login = (credentials: string | Buffer): Step => ({
   headers: { Authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
   ...loginRequired,
 })
-const ask = (query: string, status = 400): Step => ({ request: `GET /api/note/?${query}`, status })
+const query = (text: string, status = 400): Step => ({ request: `GET /api/note/?${text}`, status })
 
-/** What systems of this kind have been broken with, besides the cases of the other tables. */
+/** Attacks that are known from other web services, in addition to the cases of the other tables. */
 export const threatScenarios: readonly Scenario[] = [
   ...each(
     'hostile paths',
@@ -49,7 +49,7 @@ export const threatScenarios: readonly Scenario[] = [
       as: 'ann',
       headers: { 'X-HTTP-Method-Override': 'DELETE' },
       status: 405,
-      answers: { Allow: 'GET, HEAD, OPTIONS, PUT, PATCH, DELETE' },
+      responseHeaders: { Allow: 'GET, HEAD, OPTIONS, PUT, PATCH, DELETE' },
     },
   ]),
   ...each('hostile credentials', [
@@ -76,19 +76,21 @@ export const threatScenarios: readonly Scenario[] = [
     { request: 'GET /api/message/', as: 'Zoë', status: 200 },
   ]),
   ...each('hostile queries', [
-    ask(`${repeat(1499, 'score=5')}&score=99`),
-    ask(`id__in=${repeat(1, Array.from({ length: 70_000 }, () => '1').join('%2C')).slice(0, 12_000)}`),
-    ask(`score__in=${Array.from({ length: 501 }, () => '1').join()}`),
-    ask(repeat(1100, 'score=5').slice(0, 8000)),
-    ask(`${'parent__'.repeat(15)}id=1`),
-    ask(`title__like=${'%25'.repeat(257)}`),
-    ask(`title__like=${'x'.repeat(200)}&body__like=${'x'.repeat(200)}&title__ilike=${'x'.repeat(200)}`),
+    query(`${repeat(1499, 'score=5')}&score=99`),
+    query(`id__in=${repeat(1, Array.from({ length: 70_000 }, () => '1').join('%2C')).slice(0, 12_000)}`),
+    query(`score__in=${Array.from({ length: 501 }, () => '1').join()}`),
+    query(repeat(1100, 'score=5').slice(0, 8000)),
+    query(`${'parent__'.repeat(15)}id=1`),
+    query(`title__like=${'%25'.repeat(257)}`),
+    query(`title__like=${'x'.repeat(200)}&body__like=${'x'.repeat(200)}&title__ilike=${'x'.repeat(200)}`),
     ...['limit=1.5', 'limit=-1', 'limit=1e9', 'limit=0', 'limit=', 'limit=%201', 'limit=5%0d%0aX:', 'limit=1001'].map(
-      (one) => ask(one),
+      (one) => query(one),
     ),
-    ...['page=1e21', 'page=0', 'page=-1', 'page=1.0', 'page=99999999999', 'page=50001&limit=20'].map((one) => ask(one)),
+    ...['page=1e21', 'page=0', 'page=-1', 'page=1.0', 'page=99999999999', 'page=50001&limit=20'].map((one) =>
+      query(one),
+    ),
     ...['title__like=x%5C', 'title__ilike=%5C%5C%5C', 'title=%ff', 'title=%', 'title=%ED%A0%80', 'title=%00'].map(
-      (one) => ask(one),
+      (one) => query(one),
     ),
     ...[
       '__proto__=1',
@@ -98,7 +100,7 @@ export const threatScenarios: readonly Scenario[] = [
       'title[$ne]=x',
       'title__regexp=x',
       'toString=1',
-    ].map((one) => ask(one)),
+    ].map((one) => query(one)),
     ...[
       'secret=x',
       'secret__is=null',
@@ -106,7 +108,7 @@ export const threatScenarios: readonly Scenario[] = [
       'author__password__like=%25',
       'author__email=x',
       'vault__code=x',
-    ].map((one) => ask(one)),
+    ].map((one) => query(one)),
     { request: 'GET /api/note/?title=a\\b', status: 200, ids: [] },
   ]),
   ...each('hostile values', [
@@ -139,7 +141,7 @@ export const threatScenarios: readonly Scenario[] = [
     raw(JSON.stringify(note), 415, { 'Content-Encoding': 'identity, gzip' }),
     raw(' '.repeat(1_048_577), 413),
   ]),
-  ...each('the rule is decided before body and row are read', [
+  ...each('the access rule is checked before body and record are read', [
     { request: 'PUT /api/message/1/', body: '{', headers: { 'Content-Type': 'application/json' }, ...loginRequired },
     { request: 'PUT /api/message/99/', body: '{}', ...loginRequired },
     { request: 'POST /api/language/', body: ' '.repeat(2_000_000), ...loginRequired },

@@ -1,23 +1,23 @@
 import { each, type Scenario, type Step, scenario } from '../case'
 import { fullNote } from './full-note'
 
-const post = (body: unknown, faults: readonly string[], ...says: readonly string[]): Step => ({
+const post = (body: unknown, errorFields: readonly string[], ...detailParts: readonly string[]): Step => ({
   request: 'POST /api/note/',
   as: 'bob',
   body,
   status: 400,
-  faults,
-  says,
+  errorFields,
+  detailParts,
 })
-/** A value that a field does not take, on an otherwise good record. */
-const bad = (field: string, value: unknown, ...says: readonly string[]): Step =>
-  post({ title: 'x', author_id: 2, [field]: value }, [field], ...says)
-/** A value that a field takes on POST and on PUT, how it is shown, and that it can be sent back as shown. */
+/** Posts an otherwise valid record with a value that the field refuses. */
+const bad = (field: string, value: unknown, ...detailParts: readonly string[]): Step =>
+  post({ title: 'x', author_id: 2, [field]: value }, [field], ...detailParts)
+/** A value that a field accepts in POST and PUT, the value in the response, and a PUT that sends the latter back. */
 const good = (field: string, value: unknown, shown: unknown = value): Scenario => {
   const has = { [field]: shown }
   const plain = { title: 'x', author_id: 2, extra: { plain: 1 }, tags: ['plain'], body: 'plain' }
   return scenario(
-    `Strict types: ${field} takes ${JSON.stringify(value)}`,
+    `Strict types: ${field} accepts ${JSON.stringify(value)}`,
     { request: 'POST /api/note/', as: 'bob', body: { ...plain, [field]: value }, status: 201, has },
     { request: 'GET /api/note/{id}/', status: 200, has },
     { request: 'PUT /api/note/{id}/', as: 'bob', body: { [field]: shown }, status: 200, has },
@@ -46,7 +46,7 @@ export const writeScenarios: readonly Scenario[] = [
         limit: 7,
         created: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
       },
-      answers: { Location: expect.stringMatching(/^\/api\/note\/[\w-]+\/$/) },
+      responseHeaders: { Location: expect.stringMatching(/^\/api\/note\/[\w-]+\/$/) },
     },
     { request: 'GET /api/note/{id}/', status: 200, has: { title: 'new' } },
     {
@@ -58,11 +58,11 @@ export const writeScenarios: readonly Scenario[] = [
     },
     { request: 'PATCH /api/note/{id}/', as: 'bob', body: { score: 4 }, status: 200, has: { title: 'newer', score: 4 } },
     { request: 'PUT /api/note/{id}/', as: 'bob', body: {}, status: 200, has: { title: 'newer', score: 4 } },
-    { request: 'DELETE /api/note/{id}/', as: 'bob', status: 204, text: '', answers: { 'Content-Type': null } },
+    { request: 'DELETE /api/note/{id}/', as: 'bob', status: 204, text: '', responseHeaders: { 'Content-Type': null } },
     { request: 'GET /api/note/{id}/', status: 404 },
     { request: 'DELETE /api/note/{id}/', as: 'bob', status: 404 },
   ),
-  ...each('Error documents, Strict types, Required fields: every fault of a body at once', [
+  ...each('Error documents, Strict types, Required fields: all errors of a body are reported together', [
     post({}, ['title', 'author_id'], 'title is required', 'author_id is required'),
     post(
       { title: 5, score: '5', nope: 1 },
@@ -76,7 +76,7 @@ export const writeScenarios: readonly Scenario[] = [
     ),
   ]),
   ...each(
-    'Strict types: unknown fields',
+    'Strict types: unknown fields are refused',
     [
       bad('nope', 1, 'nope is not a field of note'),
       bad('author', 1, 'author is written as author_id'),
@@ -90,7 +90,7 @@ export const writeScenarios: readonly Scenario[] = [
       typeof step.body === 'string' ? { ...step, headers: { 'Content-Type': 'application/json' } } : step,
     ),
   ),
-  ...each('Strict types: a value of the wrong type or range', [
+  ...each('Strict types: a value of the wrong type or range is refused', [
     bad('title', null, 'not null'),
     bad('title', true),
     bad('title', ['x']),
@@ -178,7 +178,7 @@ export const writeScenarios: readonly Scenario[] = [
     good('parent_id', null),
   ],
   scenario(
-    'Sending back what was read: what was read can be sent back',
+    'Sending back what was read: every value of a record can be sent back',
     {
       request: 'POST /api/message/',
       as: 'bob',
@@ -198,19 +198,31 @@ export const writeScenarios: readonly Scenario[] = [
       as: 'bob',
       body: { stamp: 'x' },
       status: 400,
-      faults: ['stamp'],
-      says: ['read-only'],
+      errorFields: ['stamp'],
+      detailParts: ['read-only'],
     },
     {
       request: 'PUT /api/message/{id}/',
       as: 'bob',
       body: { created: '2024-01-01 00:00:00' },
       status: 400,
-      faults: ['created'],
+      errorFields: ['created'],
     },
-    { request: 'PUT /api/message/{id}/', as: 'bob', body: { id: 1, message: 'other' }, status: 400, faults: ['id'] },
-    { request: 'POST /api/message/', as: 'bob', body: { message: 'x', stamp: 'y' }, status: 400, faults: ['stamp'] },
-    { request: 'POST /api/message/', as: 'bob', body: { message: 'x', id: 77 }, status: 400, faults: ['id'] },
+    {
+      request: 'PUT /api/message/{id}/',
+      as: 'bob',
+      body: { id: 1, message: 'other' },
+      status: 400,
+      errorFields: ['id'],
+    },
+    {
+      request: 'POST /api/message/',
+      as: 'bob',
+      body: { message: 'x', stamp: 'y' },
+      status: 400,
+      errorFields: ['stamp'],
+    },
+    { request: 'POST /api/message/', as: 'bob', body: { message: 'x', id: 77 }, status: 400, errorFields: ['id'] },
     { request: 'DELETE /api/message/{id}/', as: 'bob', status: 204 },
   ),
   scenario('Sending back what was read: a whole record sent back changes nothing', {
@@ -236,44 +248,44 @@ export const writeScenarios: readonly Scenario[] = [
     { request: 'GET /api/note/?created=2024-01-01T10:20:30.600', status: 200, ids: [1] },
     { request: 'PUT /api/note/1/', as: 'ann', body: { created: '2024-01-01T10:20:30.512Z' }, status: 200 },
   ),
-  ...each('Foreign keys: a foreign key that points to nothing', [
+  ...each('Foreign keys: a foreign key must refer to a record', [
     bad('author_id', 99, 'author_id points to no user'),
     bad('parent_id', 99, 'parent_id points to no note'),
     bad('vault_id', 99, 'vault_id points to no vault'),
-    { request: 'PUT /api/note/1/', as: 'ann', body: { author_id: 99 }, status: 400, faults: ['author_id'] },
+    { request: 'PUT /api/note/1/', as: 'ann', body: { author_id: 99 }, status: 400, errorFields: ['author_id'] },
   ]),
   scenario(
-    'Order of checks: a foreign key to nothing comes before a value that is taken',
+    'Order of checks: an invalid foreign key is reported before a conflict',
     { request: 'POST /api/word/', as: 'bob', body: { text: 'taken' }, status: 201 },
     {
       request: 'POST /api/word/',
       as: 'bob',
       body: { text: 'taken', language_id: 'zzz' },
       status: 400,
-      faults: ['language_id'],
+      errorFields: ['language_id'],
     },
-    { request: 'POST /api/word/', as: 'bob', body: { text: 'taken' }, status: 409, faults: ['text'] },
+    { request: 'POST /api/word/', as: 'bob', body: { text: 'taken' }, status: 409, errorFields: ['text'] },
     { request: 'DELETE /api/word/{id}/', as: 'bob', status: 204 },
   ),
   scenario(
-    'Order of checks: constraints of the database come last',
-    { request: 'DELETE /api/user/2/', as: 'ann', status: 409, says: ['other records refer to it'] },
+    'Order of checks: constraints of the database are checked last',
+    { request: 'DELETE /api/user/2/', as: 'ann', status: 409, detailParts: ['other records refer to it'] },
     {
       request: 'POST /api/user/',
       as: 'ann',
       body: { username: 'bob', password: 'x' },
       status: 409,
-      faults: ['username'],
-      says: ['same username'],
+      errorFields: ['username'],
+      detailParts: ['same username'],
     },
-    { request: 'PUT /api/user/1/', as: 'ann', body: { username: 'bob' }, status: 409, faults: ['username'] },
+    { request: 'PUT /api/user/1/', as: 'ann', body: { username: 'bob' }, status: 409, errorFields: ['username'] },
   ),
   scenario('Error documents: a conflict on a hidden field names neither field nor value', {
     request: 'POST /api/user/',
     as: 'ann',
     body: { username: 'eve', password: 'x', email: 'bob@example.org' },
     status: 409,
-    faults: [],
+    errorFields: [],
     has: { detail: 'another user has the same value in a field that must be unique' },
   }),
   scenario(
@@ -300,19 +312,19 @@ export const writeScenarios: readonly Scenario[] = [
     { request: 'GET /api/message/', as: 'fay', status: 200 },
     { request: 'PUT /api/user/{id}/', as: 'ann', body: { password: null }, status: 200 },
     { request: 'GET /api/message/', as: 'fay', status: 401 },
-    { request: 'PUT /api/user/{id}/', as: 'ann', body: { password: '' }, status: 400, faults: ['password'] },
+    { request: 'PUT /api/user/{id}/', as: 'ann', body: { password: '' }, status: 400, errorFields: ['password'] },
     {
       request: 'PUT /api/user/{id}/',
       as: 'ann',
       body: { password: 'x'.repeat(257) },
       status: 400,
-      faults: ['password'],
-      says: ['256'],
+      errorFields: ['password'],
+      detailParts: ['256'],
     },
     { request: 'DELETE /api/user/{id}/', as: 'ann', status: 204 },
   ),
   scenario(
-    'Results of writes: a key that the database makes of random bits, and a foreign key of text',
+    'Results of writes: a generated UUID as key, and a text as foreign key',
     {
       request: 'POST /api/word/',
       as: 'bob',
@@ -323,13 +335,19 @@ export const writeScenarios: readonly Scenario[] = [
     { request: 'GET /api/word/{id}/', status: 200, has: { text: 'hello' } },
     { request: 'GET /api/word/?language__name=English', status: 200, has: { objects: [{ text: 'hello' }] } },
     { request: 'GET /api/word/?language=eng&ordering=-id', status: 200, has: { objects: [{ text: 'hello' }] } },
-    { request: 'PUT /api/word/{id}/', as: 'bob', body: { language_id: 'xxx' }, status: 400, faults: ['language_id'] },
+    {
+      request: 'PUT /api/word/{id}/',
+      as: 'bob',
+      body: { language_id: 'xxx' },
+      status: 400,
+      errorFields: ['language_id'],
+    },
     {
       request: 'PUT /api/word/{id}/',
       as: 'bob',
       body: { id: '00000000-0000-4000-8000-000000000000' },
       status: 400,
-      faults: ['id'],
+      errorFields: ['id'],
     },
     { request: 'DELETE /api/word/{id}/', as: 'bob', status: 204 },
   ),

@@ -3,7 +3,7 @@ import type { ColumnOptions } from 'typeorm'
 import type { Json } from '../../../src/value/value-type'
 import { isMariadb, isPostgres } from '../../world/leg'
 
-/** A column and the values that are written to it. */
+/** A column and generated values for it. */
 export interface GeneratedColumn {
   readonly name: string
   readonly type: string
@@ -11,15 +11,15 @@ export interface GeneratedColumn {
   readonly values: fc.Arbitrary<Json>
 }
 
-/** Edges come often, so that there are duplicates, and anything else between them. */
+/** Generates the given edge cases often, so that there are duplicates, and other values in between. */
 const often = (edges: readonly Json[], others: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
   fc.oneof(fc.constantFrom(...edges), others)
 
 const toJson = (value: bigint): Json => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value))
-const mostBig = 2n ** 63n - 1n
+const maxBigint = 2n ** 63n - 1n
 const bigs = often(
-  [toJson(mostBig), toJson(-mostBig - 1n), 2 ** 53 - 1, '9007199254740993', 0, -1],
-  fc.bigInt({ min: -mostBig, max: mostBig }).map(toJson),
+  [toJson(maxBigint), toJson(-maxBigint - 1n), 2 ** 53 - 1, '9007199254740993', 0, -1],
+  fc.bigInt({ min: -maxBigint, max: maxBigint }).map(toJson),
 )
 
 const decimals = often(
@@ -27,10 +27,10 @@ const decimals = often(
   fc.integer({ min: -(10 ** 9), max: 10 ** 9 }).map((thousandths) => (thousandths / 1000).toFixed(3)),
 )
 
-const leastDouble = 2.2250738585072014e-308
+const minDouble = 2.2250738585072014e-308
 const doubles = often(
-  [0, 0.1, 1 / 3, 1e21, -1e-7, Number.MAX_VALUE, leastDouble],
-  fc.double({ noNaN: true, noDefaultInfinity: true }).filter((one) => Math.abs(one) >= leastDouble),
+  [0, 0.1, 1 / 3, 1e21, -1e-7, Number.MAX_VALUE, minDouble],
+  fc.double({ noNaN: true, noDefaultInfinity: true }).filter((one) => Math.abs(one) >= minDouble),
 )
 const singles = often(
   [0, 0.1, 16777217, 3.4e38, -0.5],
@@ -49,12 +49,15 @@ const texts = (maxLength: number): fc.Arbitrary<Json> =>
     ),
   ).filter((text) => [...String(text)].length <= maxLength && !String(text).includes('\0'))
 
-// MariaDB does not take all there may be of version 8.
+// MariaDB does not accept all UUIDs of version 8.
 const uuids = fc.uuid({ version: [1, 4, 7] })
 
 const day = 86_400_000
 
-/** Not within a day of a change of the clock, where local time, which drivers store without a zone, loses an hour. */
+/**
+ * Whether an instant is more than a day away from a change of daylight saving time, where local time, which drivers store without a zone,
+ * loses an hour.
+ */
 const isFarFromChange = (instant: Date): boolean => {
   const offset = (days: number): number => new Date(instant.getTime() + days * day).getTimezoneOffset()
   return offset(-1) === offset(0) && offset(0) === offset(1)
@@ -64,7 +67,7 @@ const dateTimes = (first: string, last: string): fc.Arbitrary<Json> =>
   fc
     .oneof(
       fc.date({ min: new Date(first), max: new Date(last), noInvalidDate: true }),
-      // Within few seconds, to the millisecond.
+      // Within a few seconds, with milliseconds.
       fc.integer({ min: 0, max: 3000 }).map((milliseconds) => new Date(Date.UTC(2024, 1, 29) - 1000 + milliseconds)),
     )
     .filter(isFarFromChange)
@@ -136,7 +139,7 @@ export const generatedColumns: readonly GeneratedColumn[] = [
   ...(isPostgres ? ofPostgres : isMariadb ? ofMariadb : ofSqlite),
 ]
 
-/** A body of each column's values, or nulls. */
+/** Bodies with a value or null for each column. */
 export const bodies: fc.Arbitrary<Readonly<Record<string, Json>>> = fc.record(
   Object.fromEntries(generatedColumns.map(({ name, values }) => [name, fc.option(values, { freq: 6 })])),
 )

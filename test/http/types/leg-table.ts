@@ -5,7 +5,7 @@ import { columnsOf, type TypeTable } from './row'
 import { sqliteTypes } from './sqlite'
 import { uuids, uuidTexts } from './texts'
 
-/** MySQL has no UUIDs: TypeORM keeps them as text there. */
+/** TypeORM stores UUIDs as text with the driver mysql. */
 const mysqlTypes: TypeTable = {
   ...mariadbTypes,
   rows: mariadbTypes.rows.map((row) => (row === uuids ? uuidTexts : row)),
@@ -19,10 +19,10 @@ const tables: Readonly<Record<typeof leg.driver, TypeTable>> = {
   mysql: mysqlTypes,
 }
 
-/** The types of the leg's driver. */
+/** The column types of the leg's driver. */
 export const legTable = tables[leg.driver]
 
-/** A column for each that the leg's line of TypeORM has. */
+/** A column of each type that the leg's version of TypeORM has. */
 export const legColumns = columnsOf(legTable).filter(
   ({ row }) => row.since === undefined || leg.name.startsWith(row.since),
 )

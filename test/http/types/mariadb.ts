@@ -9,13 +9,13 @@ const signed = (types: readonly string[], bits: bigint): TypeRow =>
 const unsigned = (types: readonly string[], bits: bigint): TypeRow =>
   integers(types, 0n, 2n ** bits - 1n, { unsigned: true })
 
-/** The last instant of the year 9999 in local time, which the driver stores, and in UTC. */
+/** The last instant of the year 9999 in local time, in which the driver stores it, and in UTC. */
 const last = new Date(
   Math.min(new Date(9999, 11, 31, 23, 59, 59, 999).getTime(), Date.parse('9999-12-31T23:59:59.999Z')),
 )
 const everyDateTime = ['1000-01-01 00:00:00', last.toISOString()] as const
 
-/** TypeORM knows `bit` without a length only, which is 1; a table may have more. */
+/** TypeORM declares `bit` only without a length, which is 1; the test changes the length with SQL. */
 const bits = (length: number): TypeRow => ({
   types: ['bit'],
   ...(length > 1 ? { altered: `bit(${length})` } : {}),
@@ -70,7 +70,7 @@ export const mariadbTypes: TypeTable = {
     },
     {
       ...dateTimes(['datetime'], everyDateTime, { precision: 6 }),
-      // The driver takes what is stored for local time.
+      // The driver parses the stored value as local time.
       stored: [["'2020-01-01 10:20:30.999999'", renderDateTime(new Date(2020, 0, 1, 10, 20, 30))]],
     },
     {

@@ -87,7 +87,7 @@ export function booleans(types: readonly string[]): TypeRow {
   }
 }
 
-/** Of 30 digits, ten of them behind the point. */
+/** Decimals with 30 digits, ten of them after the decimal point. */
 export function scaledDecimals(types: readonly string[]): TypeRow {
   return {
     types,

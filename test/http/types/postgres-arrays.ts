@@ -3,7 +3,7 @@ import type { Json } from '../../../src/value/value-type'
 import type { TypeRow } from './row'
 import { someUuids } from './texts'
 
-/** @param members as they are shown @param wrong values that are no such array */
+/** Array types. @param members as they are shown @param wrong values that are not valid arrays */
 function arrays(
   types: readonly string[],
   members: readonly Json[],

@@ -10,7 +10,7 @@ const bits = (length: number): TypeRow => ({
   unreadable: ['2', ''],
 })
 
-/** Types that PostgreSQL itself spells as text. @param shown a value as it is shown @param sent the same as it may be sent */
+/** Types whose values are text in PostgreSQL's format. @param shown a value as it is shown @param sent another way to write it */
 const spelled = (
   type: string,
   shown: readonly string[],

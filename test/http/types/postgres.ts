@@ -101,7 +101,7 @@ export const postgresTypes: TypeTable = {
     },
     {
       ...dateTimes(['timestamp', 'timestamp without time zone'], everyInstant),
-      // The driver takes what is stored for local time.
+      // The driver parses the stored value as local time.
       stored: [["'2020-01-01 10:20:30.999999'", renderDateTime(new Date(2020, 0, 1, 10, 20, 30))]],
       strange: [["'infinity'", 'Infinity']],
     },

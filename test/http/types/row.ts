@@ -8,7 +8,7 @@ import {
   textOperators,
 } from '../../../src/value/value-type'
 
-/** Which operators a column takes, as docs/reference/types.md calls them. */
+/** The operators of each class of columns in docs/reference/types.md. */
 export const operatorsOf: Readonly<Record<TypeRow['filters'], readonly OperatorName[]>> = {
   all: textOperators,
   order: orderOperators,
@@ -16,58 +16,58 @@ export const operatorsOf: Readonly<Record<TypeRow['filters'], readonly OperatorN
   null: nullOperators,
 }
 
-/** Column types that behave alike: what goes in, what comes out, what finds it. */
+/** Column types with the same behavior: accepted values, shown values, and filters. */
 export interface TypeRow {
-  /** By TypeORM's names. */
+  /** TypeORM's names of the types. */
   readonly types: readonly string[]
   readonly options?: ColumnOptions
-  /** Their JSON in a few words, for docs/reference/types.md. */
+  /** A short description of the JSON values, for docs/reference/types.md. */
   readonly json: string
   readonly filters: 'all' | 'order' | 'equality' | 'null'
   /** Values that are shown as they are sent. */
   readonly same: readonly Json[]
   /** Values that are shown in another form: sent, shown. */
   readonly shownAs?: readonly (readonly [Json, Json])[]
-  /** Values that are answered with 400. */
+  /** Values that get 400. */
   readonly refused: readonly Json[]
-  /** Operators and texts that find the record of the first value. */
+  /** Operators and operands that find the record of the first value. */
   readonly finds?: readonly Filter[]
-  /** Operators and texts that do not. */
+  /** Operators and operands that do not find it. */
   readonly misses?: readonly Filter[]
-  /** Texts of filters that are answered with 400. */
+  /** Operands that get 400. */
   readonly unreadable?: readonly string[]
-  /** What SQL may put there: an expression, what is shown. It is found by that. */
+  /** Values that SQL can store: an expression, and the shown value, which finds the record. */
   readonly stored?: readonly (readonly [string, Json])[]
-  /** What SQL may put there and no filter can name. */
+  /** Values that SQL can store and that no filter can find. */
   readonly strange?: readonly (readonly [string, Json])[]
-  /** What the test makes of the column before it begins, where TypeORM cannot. */
+  /** SQL that changes the column before the test, if TypeORM cannot declare it. */
   readonly altered?: string
-  /** The first line of TypeORM that has the types. */
+  /** The first version of TypeORM that has the types. */
   readonly since?: '1.1'
 }
 
 export type Filter = readonly [operator: OperatorName, text: string]
 
-/** One column of the table that the tests make of the rows. */
+/** A column of the tables that are created from the rows. */
 export interface TypedColumn {
-  /** As in SQL: `decimal(30,2)`. */
+  /** The type as in SQL: `decimal(30,2)`. */
   readonly label: string
-  /** Its resource: one for each row. */
+  /** Name of its resource: one for each row. */
   readonly resource: string
-  /** Its field. */
+  /** Name of its field. */
   readonly name: string
   readonly type: string
   readonly row: TypeRow
 }
 
-/** What a driver has. */
+/** The column types of a driver. */
 export interface TypeTable {
   readonly rows: readonly TypeRow[]
-  /** Never exposed (specification: Values in JSON), with the options that such a column needs. */
+  /** Types that are always hidden (specification: Values in JSON), with the options that such a column needs. */
   readonly binary: readonly (readonly [string, ColumnOptions?])[]
-  /** Refused at mount. */
+  /** Types that are refused at mount. */
   readonly without: readonly string[]
-  /** Refused as arrays: TypeORM cannot write them, or the database has none. */
+  /** Types that are refused as arrays: TypeORM cannot write them, or the database has no such arrays. */
   readonly withoutArrays: readonly string[]
 }
 
@@ -80,7 +80,7 @@ export function columnsOf({ rows }: TypeTable): readonly TypedColumn[] {
   )
 }
 
-/** As in SQL. */
+/** A type as in SQL. */
 export function labelOf(
   type: string,
   { length, precision, scale, unsigned, array, hstoreType, enum: members }: ColumnOptions = {},
@@ -91,7 +91,7 @@ export function labelOf(
   return `${type}${numbers && `(${numbers})`}${unsigned ? ' unsigned' : ''}${array ? '[]' : ''}${as}${ofNumbers}`
 }
 
-/** A name of a property, which has no two underscores in a row. */
+/** A name of a property for a type, without two consecutive underscores. */
 export function nameOf(label: string): string {
   return `c_${label.replace('[]', ' array').replace(/\W+/g, '_').replace(/_$/, '')}`
 }

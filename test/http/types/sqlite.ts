@@ -79,7 +79,7 @@ export const sqliteTypes: TypeTable = {
       ],
       strange: [
         ["'Invalid'", 'Invalid'],
-        // What is no day counts on into the next month, as in JavaScript.
+        // A day that the month does not have becomes a day of the next month, as in JavaScript.
         ["'2023-02-29 10:20:30'", '2023-03-01 10:20:30'],
         ["'1900-02-29 10:20:30'", '1900-03-01 10:20:30'],
         ["''", ''],

@@ -31,7 +31,7 @@ const textMisses: readonly Filter[] = [
   ['in', 'x,abc'],
 ]
 
-/** At most five characters. */
+/** Texts of at most five characters. */
 export function bounded(types: readonly string[]): TypeRow {
   const { refused, ...row } = unbounded(types)
   return {
@@ -92,7 +92,7 @@ const documents: readonly Json[] = [
   [null, 'x', 2],
 ]
 
-/** @param levels that the database takes */
+/** JSON types. @param levels of nesting that the database supports */
 export function json(types: readonly string[], levels = 64): TypeRow {
   return {
     types,
@@ -119,7 +119,7 @@ export const someUuids: readonly string[] = [
 const uuid = { types: ['uuid'], filters: 'equality', unreadable: ['x', ''] } as const
 const uuidsRefused: readonly Json[] = ['01890a5dac96774bbcceb302099a8057', '', 5, `{${someUuids[0]}}`]
 
-/** Of a database that has the type. */
+/** UUIDs on a database with the type. */
 export const uuids: TypeRow = {
   ...uuid,
   json: 'string in small letters',
@@ -129,7 +129,7 @@ export const uuids: TypeRow = {
   finds: [['eq', '01890A5D-AC96-774B-BCCE-B302099A8057']],
 }
 
-/** Of one that keeps them as text. */
+/** UUIDs on a database that stores them as text. */
 export const uuidTexts: TypeRow = {
   ...uuid,
   json: 'string, in the case that was sent',

@@ -61,7 +61,7 @@ const dateTimesRefused: readonly Json[] = [
   5,
 ]
 
-/** @param bounds the first second, and the last instant as it is sent */
+/** Date-time types. @param bounds the first second, and the last instant as it is sent */
 export function dateTimes(
   types: readonly string[],
   [first, last]: readonly [string, string],

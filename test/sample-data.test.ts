@@ -1,11 +1,11 @@
 import { entities } from '../sample/entities'
 import { importPlaces } from '../sample/import'
-import { send } from './client'
+import { readPage, readPages } from './support/pages'
 import { openWorld, type World } from './world/world'
 
 jest.setTimeout(60_000)
 
-describe('the places of the world', () => {
+describe("the sample's data set", () => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({
@@ -17,30 +17,25 @@ describe('the places of the world', () => {
   })
   afterAll(() => world.close())
 
-  const get = async (path: string): Promise<List> => (await send(world.url, `GET ${path}`)).json() as List
   const european = '/api/city/?country__region=Europe&population__gte=1000000&ordering=-population'
 
-  test("Europe's five largest cities, in one statement", async () => {
+  test('one statement finds the five largest cities of Europe', async () => {
     world.statements()
-    const { objects } = await get(`${european}&limit=5`)
+    const { objects } = await readPage<City>(world.url, `${european}&limit=5`)
     expect(objects.map(({ name }) => name)).toEqual(['Moscow', 'London', 'Saint Petersburg', 'Berlin', 'Madrid'])
     expect(world.statements()).toHaveLength(1)
   })
 
-  test('following next visits every match once', async () => {
-    const seen: City[] = []
-    for (let path = `${european}&limit=5`; path !== ''; ) {
-      const { meta, objects } = await get(path)
-      seen.push(...objects)
-      path = meta.next
-    }
-    const whole = await get(`${european}&limit=1000`)
+  test('following the next links visits every record once', async () => {
+    const pages = await readPages<City>(world.url, `${european}&limit=5`)
+    const seen = pages.flatMap(({ objects }) => objects)
+    const whole = await readPage<City>(world.url, `${european}&limit=1000`)
     expect(seen).toEqual(whole.objects)
     expect(new Set(seen.map(({ id }) => id)).size).toBe(38)
     expect(seen.every(({ population }) => population >= 1_000_000)).toBe(true)
   })
 
-  test('borders and languages are imported', async () => {
+  test('the borders and languages of countries are imported', async () => {
     const count = async (table: string): Promise<unknown> =>
       (await world.dataSource.query(`SELECT COUNT(*) AS "count" FROM "${table}"`))[0].count
     expect(await count('country')).toBe(250)
@@ -53,9 +48,4 @@ interface City {
   readonly id: number
   readonly name: string
   readonly population: number
-}
-
-interface List {
-  readonly meta: { readonly next: string }
-  readonly objects: readonly City[]
 }

@@ -1,14 +1,13 @@
 import { Column, type DataSource, Entity, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource, userRule } from 'typeorm-resources'
 import { City, Country, entities } from '../../sample/entities'
+import { permitAll } from '../support/access'
 import { seedSample } from '../world/sample'
 import { openWorld, type World, type WorldOptions } from '../world/world'
 
-const everybody = (): { id: null } => ({ id: null })
-
-/** More fields than any window is wide. */
+/** Has more fields than fit the width of a window. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAll })
 class Wide {
   @PrimaryGeneratedColumn() id!: number
 }
@@ -16,15 +15,15 @@ for (let index = 0; index < 100; index++) {
   Column({ type: 'varchar', length: 20, default: `value ${index}` })(Wide.prototype, `field${index}`)
 }
 
-/** A text of more lines than any window is high. */
+/** Has a text of more lines than fit the height of a window. */
 @Entity()
-@Resource({ auth: everybody })
+@Resource({ auth: permitAll })
 class Tale {
   @PrimaryGeneratedColumn() id!: number
   @Column('text') text!: string
 }
 
-/** What is read by tokens and changed by tags; its keys are any texts. */
+/** Read with keyset paging and changed with If-Match; its keys contain unusual characters. */
 @Entity()
 @Resource({ auth: userRule({ read: 'public' }), requireIfMatch: true, paging: 'keyset' })
 class Mark {
@@ -36,6 +35,7 @@ class Mark {
 
 const keys = ['+', '50%', 'a/b', ...Array.from({ length: 60 }, (_, index) => `key-${'x'.repeat(30)}-${index}`)]
 
+/** A text that exceeds the height of a window. */
 export const longText = 'A word and then another. '.repeat(400)
 
 const countries: readonly (readonly [number, string, string, string])[] = [
@@ -45,7 +45,7 @@ const countries: readonly (readonly [number, string, string, string])[] = [
   [6, 'FRA', 'France', 'Europe'],
 ]
 
-/** Name, people and country. The five largest of Europe are the first five. */
+/** Name, population and country. The first five are the largest of Europe. */
 const cities: readonly (readonly [string, number, number])[] = [
   ['Berlin', 3_426_354, 4],
   ['Madrid', 3_255_944, 1],
@@ -56,8 +56,8 @@ const cities: readonly (readonly [string, number, number])[] = [
   ...Array.from({ length: 24 }, (_, index): [string, number, number] => [`Village ${index}`, 100 + index, 2]),
 ]
 
-/** The sample's resources with enough in them to look at, two that do not fit a window, and one of odd keys. */
-export function openPlaces({ mount = {}, ...others }: Pick<WorldOptions, 'mount' | 'before'> = {}): Promise<World> {
+/** Opens a site with the resources of the sample, two resources that exceed the size of a window, and one with unusual keys. */
+export function openSampleSite({ mount = {}, ...others }: Pick<WorldOptions, 'mount' | 'before'> = {}): Promise<World> {
   return openWorld({
     ...others,
     entities: [...entities, Wide, Tale, Mark],

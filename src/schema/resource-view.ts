@@ -8,7 +8,7 @@ import type { RelationMetadata } from './metadata'
 import type { ReadColumn } from './stored-column'
 import type { Validate } from './validation'
 
-/** A mounted entity, with everything that requests need to know about it. It is built once, at mount. */
+/** A mounted entity: everything about it that does not depend on who sends a request. It is built once, at mount. */
 export interface Resource {
   /** Name in paths, and `meta.model` of lists. */
   readonly name: string
@@ -16,15 +16,35 @@ export interface Resource {
   readonly description: string | undefined
   readonly metadata: EntityMetadata
   readonly rule: Rule
-  /** Whether records can be written: not with a read-only rule, nor in a view. */
+  /** Whether records can be written: false with a read-only rule, and for a database view. */
   readonly writable: boolean
   /** The field in the path of an item, which records always show as `id`. */
   readonly key: Field
+  /** The foreign key to the owner of a record, a user; undefined without the option `ownerField`. */
+  readonly owner: Field | undefined
+  /** Whether PUT, PATCH and DELETE require `If-Match`. */
+  readonly requireIfMatch: boolean
+  /** Whether `meta.next` and `meta.previous` use page numbers or cursors. */
+  readonly paging: 'pages' | 'keyset'
+  /**
+   * Validates an entity, as it would be stored, by its `class-validator` decorators; undefined if it has no decorators.
+   */
+  readonly validate: Validate | undefined
+  /** The events of TypeORM that the entity has listeners or subscribers for. */
+  readonly lifecycle: Lifecycle
+}
+
+/**
+ * A resource as one principal may see and use it. After the access rule, all code uses the view: a field that is not in
+ * the view does not exist for the request, in filters, orderings, records, bodies and errors. A view in SQL is
+ * called a database view.
+ */
+export interface ResourceView extends Resource {
   /** The fields of a JSON record, in this order. */
   readonly outputFields: readonly Field[]
   /**
-   * The columns that are read from the database, each once: those of `outputFields` and `owner`; with `@AfterLoad`,
-   * `entityColumns`.
+   * The columns that are read from the database, each once: those of `outputFields` and `owner`. The same as
+   * `entityColumns` if the entity has load listeners.
    */
   readonly columns: readonly ReadColumn[]
   /**
@@ -32,7 +52,7 @@ export interface Resource {
    * selects by default. The same as `columns` if no entity is needed.
    */
   readonly entityColumns: readonly ReadColumn[]
-  /** The output fields by every name that filters and orderings may use: `author` and `author_id`. */
+  /** The output fields, by all names that filters and orderings may use: a foreign key has two, `author` and `author_id`. */
   readonly fields: ReadonlyMap<string, Field>
   /** The fields that a body may name: the output fields, and hidden fields that can be inserted. */
   readonly writableFields: ReadonlyMap<string, Field>
@@ -43,30 +63,18 @@ export interface Resource {
   /** The relations without a foreign key on this side that filters may follow, by name. */
   readonly relations: ReadonlyMap<string, RelationMetadata>
   /**
-   * The resource that a relation refers to; undefined if it is not a resource or hides the relation
-   * (specification: Hidden fields).
+   * The view that the same principal has of the resource to which a relation leads; undefined if the related entity is
+   * not a resource or hides the relation (specification: Hidden fields).
    */
-  readonly related: (relation: RelationMetadata) => Resource | undefined
-  /** The foreign key to the owner of a record, a user; undefined without the option `ownerField`. */
-  readonly owner: Field | undefined
-  /** Whether PUT, PATCH and DELETE require `If-Match`. */
-  readonly requireIfMatch: boolean
-  /** Whether `meta.next` and `meta.previous` use page numbers or cursors. */
-  readonly paging: 'pages' | 'keyset'
+  readonly related: (relation: RelationMetadata) => ResourceView | undefined
   /** The optional parameters of the list: those that are not names of fields. */
   readonly optionalParameters: ReadonlySet<OptionalName>
-  /**
-   * Validates an entity, as it would be stored, by its `class-validator` decorators; undefined if it has no decorators.
-   */
-  readonly validate: Validate | undefined
-  /** The events of TypeORM that the entity has listeners or subscribers for. */
-  readonly lifecycle: Lifecycle
 }
 
 /** All resources of a mount, and its user entity. */
 export interface Registry {
-  /** The resources by name. */
-  readonly resources: ReadonlyMap<string, Resource>
+  /** The resources by name, as they look to a principal who may see and write all of their fields. */
+  readonly resources: ReadonlyMap<string, ResourceView>
   /** Undefined without a user entity. */
   readonly accounts: AccountSource | undefined
 }

@@ -1,4 +1,4 @@
-/** What a promise is rejected with, which must be of this class. */
+/** The error that a promise is rejected with, which must be an instance of this class. */
 export async function rejection<Reason extends Error>(
   work: Promise<unknown>,
   errorClass: abstract new (...given: never[]) => Reason,

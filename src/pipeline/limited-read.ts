@@ -3,15 +3,14 @@ import type { RawRow } from '../connection/statement'
 import { ApiError, unavailable } from '../errors'
 import { withKeysetPaging } from '../query/list-query'
 import type { ListQuery } from '../query/query'
-import { jsonRendererOf } from '../read/json-value'
 import { sortsAsKeyset } from '../read/keyset'
 import { areShort, measureOf, type RowMeasure, type ValueLimit, valueLimitFor, valueLimitOf } from '../read/measure'
 import { readRaw } from '../read/select'
+import type { Store } from '../read/store'
 import { type Limits, maxRecordBytes } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
-import type { Resource } from '../schema/registry'
-import { requireRow } from './found'
-import type { ResourceRequest } from './service'
+import { requireRow } from './item'
+import type { PermittedRequest } from './service'
 
 /** Rows of a page, in the order of the query that read them. */
 export interface PageRows {
@@ -24,7 +23,7 @@ export interface PageRows {
   readonly valueLimit: ValueLimit
   readonly rows: readonly RawRow[]
   readonly hasMore: boolean
-  /** Whether the limit of bytes has ended the page early. */
+  /** Whether the page has fewer rows than requested because of a size limit. */
   readonly isCut: boolean
 }
 
@@ -37,36 +36,38 @@ interface MeasuredRows extends PageRows {
 export const readAttempts = 3
 
 /**
- * Reads the rows of a page, within the limits of bytes. The first statement leaves out long values and returns their
+ * Reads the rows of a page, within the size limits. The first statement leaves out long values and returns their
  * sizes. Only if it has left out any, a second statement reads as many rows as `limits.pageBytes` allows.
  * @param query reads one row more than the page may have
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
-export async function readPage(
+export async function readPageRows(
   session: DbSession,
+  store: Store,
   query: ListQuery,
   limits: Limits,
   responseMemory: () => ResponseMemory,
 ): Promise<PageRows> {
   const pageLength = query.limit - 1
-  const valueLimit = valueLimitFor(session.dataSource, query, query.limit, limits.pageBytes)
-  const readRows = await readRaw(session, query, valueLimit)
+  const valueLimit = valueLimitFor(store, query, query.limit, limits.pageBytes)
+  const readRows = await readRaw(session, store, query, valueLimit)
   const hasMore = readRows.length > pageLength
   const rows = hasMore ? readRows.slice(0, pageLength) : readRows
-  if (valueLimit === undefined || areShort(query, rows, Math.min(valueLimit, limits.itemBytes))) {
+  if (valueLimit === undefined || areShort(store, query, rows, Math.min(valueLimit, limits.itemBytes))) {
     return { query, valueLimit, rows, hasMore, isCut: false }
   }
-  return readLongRows(session, query, { query, valueLimit, rows, hasMore, isCut: false }, limits, responseMemory)
+  return readLongRows(session, store, query, { query, valueLimit, rows, hasMore, isCut: false }, limits, responseMemory)
 }
 
 /**
- * Reads as many rows of a page as the limits of bytes allow, with their long values.
+ * Reads as many rows of a page as the size limits allow, with their long values.
  * @param query the query of the request
  * @param firstRead rows of the first statement, without their long values
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
 async function readLongRows(
   session: DbSession,
+  store: Store,
   query: ListQuery,
   firstRead: MeasuredRows,
   limits: Limits,
@@ -74,28 +75,28 @@ async function readLongRows(
 ): Promise<PageRows> {
   let page = firstRead
   for (let attempt = 0; attempt < readAttempts; attempt++) {
-    const measure = measureOf(session.dataSource, page.query, page.valueLimit)
+    const measure = measureOf(store, page.query, page.valueLimit)
     const responseSizes = page.rows.map((raw) => responseSizeOf(measure, raw))
-    requireRecordSize(session, query.resource, page.rows[0], responseSizes[0], limits)
+    requireRecordSize(store, page.rows[0], responseSizes[0], limits)
     const rows = page.rows.slice(0, countRowsWithin(responseSizes, limits))
     const isCut = page.isCut || rows.length < page.rows.length
-    const wantedQuery = isCut ? withTokenLinks(session, query) : query
+    const neededQuery = isCut ? withTokenLinks(store, query) : query
     // Links with tokens need cursor values, which only a query with a cursor reads.
-    const hasCursorValues = (wantedQuery.cursor === undefined) === (page.query.cursor === undefined)
+    const hasCursorValues = (neededQuery.cursor === undefined) === (page.query.cursor === undefined)
     const hasMore = page.hasMore || isCut
-    if (query.resource.lifecycle.load || (hasCursorValues && rows.every(measure.isWhole))) {
+    if (store.view.lifecycle.load || (hasCursorValues && rows.every(measure.isWhole))) {
       return { query: page.query, valueLimit: page.valueLimit, rows, hasMore, isCut }
     }
     const sizes = rows.map(measure.sizeOf)
     responseMemory().reserve(sizes.reduce((sum, size) => sum + size, 0))
-    const nextQuery = { ...wantedQuery, limit: sizes.length }
+    const nextQuery = { ...neededQuery, limit: sizes.length }
     const valueLimit = valueLimitOf(Math.max(...sizes))
-    page = { query: nextQuery, valueLimit, rows: await readRaw(session, nextQuery, valueLimit), hasMore, isCut }
+    page = { query: nextQuery, valueLimit, rows: await readRaw(session, store, nextQuery, valueLimit), hasMore, isCut }
   }
-  throw growing()
+  throw changedDuringRead()
 }
 
-/** Number of rows from the start of the page that fit into the limits of bytes; at least one. */
+/** Number of rows from the start of the page that are within the size limits; at least one. */
 function countRowsWithin(sizes: readonly number[], { pageBytes, itemBytes }: Limits): number {
   let sum = 0
   const end = sizes.findIndex((size, index) => {
@@ -106,32 +107,32 @@ function countRowsWithin(sizes: readonly number[], { pageBytes, itemBytes }: Lim
 }
 
 /**
- * Query for a page that was ended early. It uses keyset paging if possible, so that the links have tokens: a link by
- * page number can only start at a multiple of the page length.
+ * Query for a page with fewer rows than requested. It uses keyset paging if possible, so that the links have tokens: a
+ * link by page number can only start at a multiple of the page size.
  */
-function withTokenLinks({ dataSource }: DbSession, query: ListQuery): ListQuery {
-  return query.cursor === undefined && sortsAsKeyset(dataSource, query) ? withKeysetPaging(query) : query
+function withTokenLinks(store: Store, query: ListQuery): ListQuery {
+  return query.cursor === undefined && sortsAsKeyset(store, query) ? withKeysetPaging(query) : query
 }
 
 /**
- * Reads the row of an item path, within the limits of bytes.
+ * Reads the row of an item path, within the size limits.
  * @throws {ApiError} `not-found`, `record-too-large`, `unavailable`
  */
-export async function readItem(session: DbSession, request: ResourceRequest, limits: Limits): Promise<RawRow> {
-  const { resource, held: responseMemory } = request
-  const query = { resource, select: 'columns', cursor: undefined, ordering: [] } as const
-  let valueLimit = valueLimitFor(session.dataSource, query, 1, limits.pageBytes)
+export async function readItem(session: DbSession, request: PermittedRequest, limits: Limits): Promise<RawRow> {
+  const { store, responseMemory } = request
+  const query = { select: 'columns', cursor: undefined, ordering: [] } as const
+  let valueLimit = valueLimitFor(store, query, 1, limits.pageBytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
     const { raw } = await requireRow(request, session, 'columns', valueLimit)
-    if (valueLimit === undefined || areShort(query, [raw], Math.min(valueLimit, limits.itemBytes))) return raw
-    const measure = measureOf(session.dataSource, query, valueLimit)
-    requireRecordSize(session, resource, raw, responseSizeOf(measure, raw), limits)
+    if (valueLimit === undefined || areShort(store, query, [raw], Math.min(valueLimit, limits.itemBytes))) return raw
+    const measure = measureOf(store, query, valueLimit)
+    requireRecordSize(store, raw, responseSizeOf(measure, raw), limits)
     if (measure.isWhole(raw)) return raw
     const size = measure.sizeOf(raw)
     responseMemory().reserve(size)
     valueLimit = valueLimitOf(size)
   }
-  throw growing()
+  throw changedDuringRead()
 }
 
 /**
@@ -149,16 +150,10 @@ function responseSizeOf({ sizeOf, shownSizeOf }: RowMeasure, raw: RawRow): numbe
  * @param raw undefined for a page without rows
  * @throws {ApiError} `record-too-large`
  */
-function requireRecordSize(
-  { dataSource }: DbSession,
-  resource: Resource,
-  raw: RawRow | undefined,
-  size = 0,
-  { itemBytes }: Limits,
-): void {
+function requireRecordSize({ view, renderKey }: Store, raw: RawRow | undefined, size = 0, { itemBytes }: Limits): void {
   if (raw === undefined || size <= itemBytes) return
-  const key = resource.lifecycle.load ? undefined : jsonRendererOf(resource.key, resource, dataSource)(raw)
-  const record = key === undefined ? `a ${resource.name}` : `the ${resource.name} with id ${String(key)}`
+  const key = view.lifecycle.load ? undefined : renderKey(raw)
+  const record = key === undefined ? `a ${view.name}` : `the ${view.name} with id ${String(key)}`
   const problem = Number.isFinite(size)
     ? `has ${size} bytes; a record in a response may have at most ${itemBytes}`
     : 'has more bytes than can be read'
@@ -167,6 +162,6 @@ function requireRecordSize(
 }
 
 /** Creates the 503 for rows that were changed during each attempt to read them. */
-export function growing(): ApiError {
+export function changedDuringRead(): ApiError {
   return unavailable('the records were changed while they were read; try again')
 }

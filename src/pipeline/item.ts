@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { DbSession } from '../connection/db-session'
+import type { RawRow } from '../connection/statement'
+import { ApiError } from '../errors'
+import { itemQuery, parseKey } from '../query/list-query'
+import { ownerKey } from '../query/owner'
+import type { Query } from '../query/query'
+import { renderStored } from '../read/entity-tag'
+import { bytesOf, type ValueLimit } from '../read/measure'
+import { fieldValue, type Row } from '../read/row'
+import { readRawItem } from '../read/select'
+import type { Store } from '../read/store'
+import { isCausedByQueryValue } from '../read/unreadable'
+import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
+import type { ReadColumn } from '../schema/stored-column'
+import { isOwnedBy } from '../write/target-condition'
+import type { WriteTarget } from '../write/write-store'
+import type { PermittedRequest } from './service'
+
+/**
+ * Reads the record of an item path, as a row of the driver.
+ * @param valueLimit maximum size of the values to read
+ * @throws {ApiError} `not-found`
+ */
+export async function requireRow(
+  request: PermittedRequest,
+  session: DbSession,
+  select?: Query['select'],
+  valueLimit?: ValueLimit,
+): Promise<{ key: unknown; raw: RawRow }> {
+  const { store, segment = '' } = request
+  const key = parseKey(store.view, segment)
+  if (key === undefined) throw notFound(request)
+  try {
+    const raw = await readRawItem(session, store, key, select, { valueLimit })
+    if (raw !== undefined) return { raw, key }
+  } catch (error) {
+    // There is no record with an id that the database cannot read.
+    if (!(await isCausedByQueryValue(error, session, store, itemQuery(store.view, key)))) throw error
+  }
+  throw notFound(request)
+}
+
+/** Record that a write changes, as it was read before the write. */
+export interface FoundRecord {
+  readonly raw: RawRow
+  readonly row: Row
+  readonly target: WriteTarget
+}
+
+/**
+ * Reads the record that a write changes, and checks its owner and the preconditions. Memory for a response with the
+ * whole record is reserved here, because the response must be sent once the write is done.
+ * @throws {ApiError} `not-found`, `not-owner`, `precondition-failed`, `precondition-required`, `unavailable`
+ */
+export async function requireWriteTarget(
+  request: PermittedRequest,
+  select: Query['select'] = 'columns',
+): Promise<FoundRecord> {
+  const { store, headers, session } = request
+  const { view, selected } = store
+  const { raw, key } = await requireRow(request, session, select)
+  const row = selected[select].readRow(raw)
+  requireOwner(request, row)
+  const ifMatch = headers['if-match']
+  if (view.requireIfMatch && ifMatch === undefined) {
+    throw new ApiError('precondition-required', `send If-Match with the ETag of the ${view.name} that you have read`)
+  }
+  requirePreconditions(request, raw)
+  request.responseMemory().reserve(bytesOf(raw))
+  const requireUnchanged = (locked: RawRow): void => {
+    if (!isDeepStrictEqual(locked, raw)) requirePreconditions(request, locked)
+  }
+  const owner = view.owner && fieldValue(view, row, view.owner)
+  return { raw, row, target: { key, owner, requireUnchanged: ifMatch === undefined ? undefined : requireUnchanged } }
+}
+
+/** Thrown if a record has changed after it was read, so that the update has to start again. */
+export class ChangedError extends Error {}
+
+/**
+ * The target of an update that has been decided by the values of some columns.
+ * @param found record that was read with `entityColumns`
+ * @returns the target, which requires that these values are still stored when the row is locked; otherwise the write throws
+ * {@link ChangedError}
+ */
+export function requiringUnchanged(
+  { view }: Store,
+  { raw, target }: FoundRecord,
+  columns: readonly ReadColumn[],
+): WriteTarget {
+  if (columns.length === 0) return target
+  const positions = columns.map((column) => view.entityColumns.indexOf(column))
+  const requireUnchanged = (locked: RawRow): void => {
+    target.requireUnchanged?.(locked)
+    for (const position of positions) {
+      if (!isDeepStrictEqual(locked[position], raw[position])) throw new ChangedError()
+    }
+  }
+  return { ...target, requireUnchanged }
+}
+
+/**
+ * Requires that the principal is the owner of a record (specification: Owners).
+ * @throws {ApiError} `not-owner`
+ */
+function requireOwner({ store, principal }: PermittedRequest, row: Row): void {
+  const { view } = store
+  if (view.owner === undefined || isOwnedBy(view, row, ownerKey(view, principal))) return
+  throw new ApiError('not-owner', `only the owner may change or delete this ${view.name}`)
+}
+
+/**
+ * Compares the conditional headers of a write with the ETag of the stored row.
+ * @throws {ApiError} `precondition-failed`
+ */
+function requirePreconditions({ store, headers }: PermittedRequest, raw: RawRow): void {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
+  if (ifMatch === undefined && ifNoneMatch === undefined) return
+  const { tag } = renderStored(store.rawRenderer, raw)
+  const holds = holdsIfMatch(ifMatch, tag) && (ifNoneMatch === undefined || holdsIfNoneMatch(ifNoneMatch, tag))
+  if (!holds) throw preconditionFailed(store.view)
+}
+
+/** Error for a record whose ETag does not match the precondition of the request. */
+export function preconditionFailed({ name }: PermittedRequest['resource']): ApiError {
+  return new ApiError('precondition-failed', `this ${name} does not match If-Match or If-None-Match; read it again`)
+}
+
+export function notFound({ resource }: PermittedRequest): ApiError {
+  return new ApiError('not-found', `there is no ${resource.name} with this id`)
+}

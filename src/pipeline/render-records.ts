@@ -1,0 +1,42 @@
+import { setImmediate } from 'node:timers/promises'
+import type { JsonRecord } from '../read/record'
+
+/** Time after which rendering lets other requests run, in milliseconds. Most pages take less. */
+const maxBlockingMs = 10
+
+/** Records that are rendered between two looks at the clock. */
+const recordsPerCheck = 4
+
+/**
+ * Renders the records of a page. If this takes long, they become text a few at a time, because parsed JSON may take more
+ * than twenty times as much memory as its text; in between, other requests may run.
+ * @param beforePause called before other requests run, with the size of the text so far, in bytes
+ * @returns the records, or their text: the members of a JSON array, separated by commas
+ */
+export async function renderRecords<From>(
+  rows: readonly From[],
+  render: (row: From) => JsonRecord,
+  beforePause: (textBytes: number) => void,
+): Promise<readonly JsonRecord[] | string> {
+  const texts: string[] = []
+  let textBytes = 0
+  let records: JsonRecord[] = []
+  let start = performance.now()
+  for (const row of rows) {
+    records.push(render(row))
+    if (records.length % recordsPerCheck > 0 || performance.now() - start < maxBlockingMs) continue
+    const text = toText(records)
+    texts.push(text)
+    textBytes += Buffer.byteLength(text)
+    records = []
+    beforePause(textBytes)
+    await setImmediate()
+    start = performance.now()
+  }
+  return texts.length === 0 ? records : [...texts, ...(records.length > 0 ? [toText(records)] : [])].join()
+}
+
+/** The text of records that are rendered already. */
+export function toText(records: readonly JsonRecord[] | string): string {
+  return typeof records === 'string' ? records : JSON.stringify(records).slice(1, -1)
+}

@@ -1,0 +1,75 @@
+import type { ResourceView } from '../schema/resource-view'
+import { type OperatorName, operatorNames } from '../value/value-type'
+
+/** Parameters of lists by the names that they have in other services, in lower case. */
+const parameterAliases: ReadonlyMap<string, string> = new Map([
+  ...['sort', 'sort_by', 'order', 'order_by', 'orderby'].map((name) => [name, 'ordering'] as const),
+  ...['offset', 'skip', 'start'].map((name) => [name, 'page'] as const),
+  ...['per_page', 'page_size', 'pagesize', 'size', 'take'].map((name) => [name, 'limit'] as const),
+])
+
+/** Operators of other services, and how the same comparison is written here. */
+const operatorAliases: ReadonlyMap<string, string> = new Map([
+  ...['exact', 'equals'].map((name) => [name, 'eq'] as const),
+  ...['not', 'neq', 'nq'].map((name) => [name, 'ne'] as const),
+  ...['contains', 'startswith', 'endswith', 'startsWith', 'endsWith'].map((name) => [name, pattern('like')] as const),
+  ...['icontains', 'istartswith', 'iendswith', 'iexact'].map((name) => [name, pattern('ilike')] as const),
+  ...['isnull', 'null'].map((name) => [name, '"is" with the value null or not_null'] as const),
+  ...['between', 'range'].map((name) => [name, '"gte" and "lte"'] as const),
+])
+
+function pattern(operator: OperatorName): string {
+  return `"${operator}" with % for any text`
+}
+
+/**
+ * Advice for an unknown name in a query, such as `use score__gt; `; empty if there is none. Only names of the view are
+ * suggested.
+ * @param isWholeName whether the name is the whole name of a parameter, not a part of it
+ */
+export function suggestName(view: ResourceView, name: string, isWholeName: boolean): string {
+  const parameter = isWholeName ? parameterAliases.get(name.toLowerCase()) : undefined
+  const suggestion =
+    parameter ?? suggestOperatorName(view, name) ?? suggestPath(view, name) ?? suggestSortName(view, name)
+  return suggestion === undefined ? '' : `use ${suggestion}; `
+}
+
+/** Name of a field and an operator, joined in another way than with two underscores: `score_gt`, `score[gt]`. */
+const otherJoint = new RegExp(`^(.+?)(?:_(${operatorNames.join('|')})|\\[\\$?(${operatorNames.join('|')})\\])$`)
+
+function suggestOperatorName({ fields }: ResourceView, name: string): string | undefined {
+  const [, base = '', afterUnderscore, inBrackets] = otherJoint.exec(name) ?? []
+  return fields.has(base) ? `${base}__${afterUnderscore ?? inBrackets}` : undefined
+}
+
+/** Suggests a path for a relation and a field that are joined by a dot or by one underscore: `author.name`. */
+function suggestPath(view: ResourceView, name: string): string | undefined {
+  for (const { index } of name.matchAll(/[._]/g)) {
+    const [first, rest] = [name.slice(0, index), name.slice(index + 1)]
+    const relation = view.fields.get(first)?.relation ?? view.relations.get(first)
+    if (relation && view.related(relation)?.fields.has(rest)) return `${first}__${rest}`
+  }
+  return undefined
+}
+
+/** Advice for an unknown operator, such as `use "ne"; `; empty if there is none. */
+export function suggestOperator(operator: string): string {
+  const suggestion = operatorAliases.get(operator)
+  if (suggestion === undefined) return ''
+  return suggestion.startsWith('"') ? `use ${suggestion}; ` : `use "${suggestion}"; `
+}
+
+/** Advice for a value that the operator of a filter cannot take; empty if there is none. */
+export function suggestForValue(name: string, operator: OperatorName, text: string): string {
+  if (operator !== 'eq') return ''
+  const field = name.replace(/__eq$/, '')
+  if (/^(null|none)$/i.test(text)) return `; to find nulls, use ${field}__is=null`
+  return text.includes(',') ? `; to compare with several values, use ${field}__in` : ''
+}
+
+/** Suggests the name for an ordering that has a direction after the field or a plus sign before it: `score desc`. */
+function suggestSortName({ fields }: ResourceView, text: string): string | undefined {
+  const [, name = '', direction] = /^[ +]?([^ :]+)(?:[ :](asc|desc))?$/i.exec(text) ?? []
+  if (name === text || !fields.has(name)) return undefined
+  return direction?.toLowerCase() === 'desc' ? `-${name}` : name
+}

@@ -1,0 +1,60 @@
+import type { DataSource } from 'typeorm'
+import type { RawRow } from '../connection/statement'
+import type { Dialect } from '../dialect/dialect'
+import { dialectOf } from '../dialect/dialect-of'
+import type { Query } from '../query/query'
+import type { ResourceView } from '../schema/resource-view'
+import type { ReadColumn } from '../schema/stored-column'
+import type { Json } from '../value/value-type'
+import { buildJsonRenderer } from './json-value'
+import { findLongColumns, type LongColumns } from './long-columns'
+import { buildRawRenderer, buildRowRenderer, type RecordRenderer } from './record'
+import { buildRowReader, type Row, type RowReader } from './row'
+
+/**
+ * How the rows of a view are read from its database and rendered. It is built once for each view, at mount, and passed
+ * to every function that reads or writes rows.
+ */
+export interface Store {
+  readonly view: ResourceView
+  readonly dataSource: DataSource
+  readonly dialect: Dialect
+  /** The columns that a query reads, by `Query.select`. */
+  readonly selected: Readonly<Record<Query['select'], SelectedColumns>>
+  /** Renders records from rows of values, which load listeners may have changed. */
+  readonly rowRenderer: RecordRenderer<Row>
+  /** Renders records from raw rows of the driver: the same records as `rowRenderer`, with fewer conversions. */
+  readonly rawRenderer: RecordRenderer<RawRow>
+  /** Renders the key of a raw row, which records show as `id`. */
+  readonly renderKey: (raw: RawRow) => Json
+}
+
+/** Columns that a statement reads, in the order of its result. */
+export interface SelectedColumns extends LongColumns {
+  readonly all: readonly ReadColumn[]
+  /** Throws `UnreadableError` if a transformer fails. */
+  readonly readRow: RowReader
+}
+
+export function buildStore(view: ResourceView, dataSource: DataSource): Store {
+  return {
+    view,
+    dataSource,
+    dialect: dialectOf(dataSource),
+    selected: {
+      columns: buildSelectedColumns(view.columns, dataSource),
+      entityColumns: buildSelectedColumns(view.entityColumns, dataSource),
+    },
+    rowRenderer: buildRowRenderer(view),
+    rawRenderer: buildRawRenderer(view, dataSource),
+    renderKey: buildJsonRenderer(view.key, view, dataSource),
+  }
+}
+
+function buildSelectedColumns(columns: readonly ReadColumn[], dataSource: DataSource): SelectedColumns {
+  return {
+    all: columns,
+    readRow: buildRowReader(columns, dataSource),
+    ...findLongColumns(columns, dataSource),
+  }
+}

@@ -1,0 +1,23 @@
+import type { Store } from '../read/store'
+import type { ResourceView } from '../schema/resource-view'
+import { directWriter } from './direct-writer'
+import { listenerWriter } from './listener-writer'
+import { findUncheckedReferences } from './references'
+import { treeWriter } from './tree/writer'
+import { findFieldsWithoutRead } from './update-without-read'
+import type { Writer, WriteStore } from './write-store'
+
+export function buildWriteStore(store: Store): WriteStore {
+  const uncheckedReferences = findUncheckedReferences(store)
+  return {
+    ...store,
+    writer: writerOf(store.view),
+    uncheckedReferences,
+    fieldsWithoutRead: findFieldsWithoutRead(store, uncheckedReferences),
+  }
+}
+
+function writerOf({ metadata, lifecycle }: ResourceView): Writer {
+  if (metadata.treeType !== undefined) return treeWriter
+  return lifecycle.write ? listenerWriter : directWriter
+}
