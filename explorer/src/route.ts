@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 /** Route of the page, from the fragment of its URL: a list with its query, a record, or a form. */
 export interface Route {
@@ -58,7 +58,8 @@ export function go(link: string): void {
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => readRoute(location.hash))
-  useEffect(() => {
+  // An effect that runs after painting would miss a change of the hash between the first rendering and the painting.
+  useLayoutEffect(() => {
     const read = (): void => setRoute(readRoute(location.hash))
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)

@@ -82,6 +82,19 @@ test('selecting a resource shows its records in a table', async () => {
   expect(await resource('country').getAttribute('aria-current')).toBe('page')
 })
 
+test('a link that is followed before the page is painted is not lost', async () => {
+  await open('#/country')
+  await page.addInitScript({
+    content: `new MutationObserver((_, observer) => {
+      if (document.querySelector('main') === null) return
+      observer.disconnect()
+      location.hash = '#/city'
+    }).observe(document, { childList: true, subtree: true })`,
+  })
+  await page.reload()
+  await heading('city').waitFor()
+})
+
 test('clicks on a column sort ascending, then descending, then not at all', async () => {
   await open('#/city')
   await expectColumn('name', ['Lisbon', 'Berlin'])
