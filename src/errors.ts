@@ -6,6 +6,7 @@ export const refusals = {
   unauthorized: { status: 401, title: 'Login required' },
   'cross-origin': { status: 403, title: 'Sent by another origin' },
   'not-owner': { status: 403, title: 'Not the owner' },
+  forbidden: { status: 403, title: 'Not permitted' },
   'not-found': { status: 404, title: 'No such record' },
   'method-not-allowed': { status: 405, title: 'Method not allowed' },
   'bad-query': { status: 400, title: 'The query cannot be answered' },
@@ -126,11 +127,15 @@ export class FieldErrors {
     }
   }
 
-  /** Throws one refusal with all collected errors. @throws {ApiError} if there are errors */
-  raise(code: RefusalCode): void {
-    if (this.isEmpty) return
+  /** All errors as sentences. */
+  get text(): string {
     const sentences = this.#errors.map(({ field, message }) => `${field} ${message}`)
     if (this.isFull) sentences.push('There may be more')
-    throw new ApiError(code, sentences.join('. '), { errors: this.#errors })
+    return sentences.join('. ')
+  }
+
+  /** Throws one refusal with all collected errors. @throws {ApiError} if there are errors */
+  raise(code: RefusalCode): void {
+    if (!this.isEmpty) throw new ApiError(code, this.text, { errors: this.#errors })
   }
 }

@@ -1,5 +1,5 @@
 import type { PasswordHashing } from './access/password'
-import type { Rule } from './access/rule'
+import type { Principal, Rule } from './access/rule'
 
 /** A property path: a property, or a property of the embedded entity that it contains. */
 type PathOf<Property extends string> = Property | `${Property}.${string}`
@@ -32,6 +32,12 @@ export interface ResourceOptions<Property extends string = string, Renamed exten
   readonly paging?: 'pages' | 'keyset'
   /** Access rule. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */
   readonly auth?: Rule
+  /**
+   * Which records a principal may see; the others do not exist for this principal, in lists, items, filters, counts and
+   * references. A function returns a filter (`{ company: principal.id }`), several filters of which one must match, true
+   * or false. `{ through: 'project' }`: the records whose project is visible. Default: `'all'`.
+   */
+  readonly scope?: 'all' | { readonly through: PathOf<Property> } | ((principal: Principal) => unknown)
   /** The many-to-one property that refers to the owner of a record: only this user may change or delete it. */
   readonly ownerField?: PathOf<Property>
 }

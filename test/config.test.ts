@@ -8,6 +8,7 @@ import {
   ManyToOne,
   PrimaryColumn,
   PrimaryGeneratedColumn,
+  type Relation,
   Tree,
   TreeChildren,
   TreeParent,
@@ -43,6 +44,18 @@ class Note {
   @Column() title!: string
   @ManyToOne(() => Tag) tag!: Tag
   @ManyToOne(() => User) user!: User
+}
+
+@Entity()
+class Hen {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Egg, { nullable: true }) egg!: Relation<Egg> | null
+}
+
+@Entity()
+class Egg {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Hen, { nullable: true }) hen!: Relation<Hen> | null
 }
 
 class Inner {
@@ -140,6 +153,8 @@ class Inherited {
 }
 
 const entities = [
+  Hen,
+  Egg,
   Shared,
   Inherited,
   User,
@@ -264,6 +279,55 @@ test.each<[string, object, readonly string[]]>([
     'an unknown name in readOnly',
     { resources: [{ entity: Note, readOnly: ['x'] }] },
     ['Note: unknown property "x" in "readOnly"'],
+  ],
+  [
+    'a row scope of another type',
+    {
+      resources: [
+        { entity: Tag, scope: 'mine' },
+        { entity: Note, scope: { through: 'tag', also: 'user' } },
+      ],
+    },
+    [
+      'Tag: "scope" must be a function that returns a filter, { through: "a relation" } or "all"',
+      'Note: "scope" must be a function that returns a filter, { through: "a relation" } or "all"',
+    ],
+  ],
+  [
+    'a row scope through a property that is not a relation to one record',
+    {
+      resources: [
+        { entity: Note, scope: { through: 'title' } },
+        { entity: Tag, scope: { through: 'notes' } },
+      ],
+    },
+    [
+      'Note: "scope" follows "title", which is not a relation to one record; relations to one record: tag, user',
+      'Tag: "scope" follows "notes", which is not a relation to one record; the entity has none',
+    ],
+  ],
+  [
+    'a row scope through an entity that is not a resource',
+    { resources: [{ entity: Note, scope: { through: 'tag' } }] },
+    ['Note: "scope" follows "tag" to Tag, which is not a resource'],
+  ],
+  [
+    'row scopes in a circle',
+    {
+      resources: [
+        { entity: Hen, scope: { through: 'egg' } },
+        { entity: Egg, scope: { through: 'hen' } },
+      ],
+    },
+    [
+      'Hen: "scope" follows relations in a circle: Hen → Egg → Hen',
+      'Egg: "scope" follows relations in a circle: Egg → Hen → Egg',
+    ],
+  ],
+  [
+    'resources without a row scope where one is required',
+    { requireScope: true, resources: [{ entity: Tag }, { entity: Note, scope: 'all' }] },
+    ['Tag: "requireScope" is set, but the resource has no "scope"; if everybody may see its records, set scope: "all"'],
   ],
   ['an unknown resource option', { resources: [{ entity: Note, excludes: [] }] }, ['Note: unknown option "excludes"']],
   [

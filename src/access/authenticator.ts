@@ -45,11 +45,13 @@ export function toAccessRequest<Session>(
 ): AccessRequest {
   const { authorization } = context.req.headers
   const method = context.req.method ?? ''
+  // Several rules may ask, and verifying a password takes long.
+  let verified: ReturnType<typeof authenticate> | undefined
   return {
     method,
     reads: isReadMethod(method),
     credentials: parseCredentials(authorization),
-    authenticate: () => authenticate(session, authorization, context.ip),
+    authenticate: () => (verified ??= authenticate(session, authorization, context.ip)),
     context,
   }
 }

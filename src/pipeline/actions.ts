@@ -4,6 +4,7 @@ import { ApiError, FieldErrors } from '../errors'
 import { parseInsert } from '../query/change-set'
 import { invalidCursorMessage, parseListQuery } from '../query/list-query'
 import { ownerKey } from '../query/owner'
+import type { ChangeSet } from '../query/query'
 import { afterLoad } from '../read/after-load'
 import { renderStored } from '../read/entity-tag'
 import { areCursorValues } from '../read/keyset'
@@ -37,6 +38,7 @@ export const list: Action = async (service, { store, session, querystring, colle
   const { values } = query.cursor ?? {}
   if (values !== undefined && !areCursorValues(store, query, values)) errors.add('after', invalidCursorMessage)
   errors.raise('bad-query')
+  await store.rowScopes?.askRules(query.scopedViews)
   try {
     const page = await readFromReplica(session, (readSession) =>
       readListPage(service, readSession, store, query, request, responseMemory),
@@ -54,7 +56,8 @@ export const create: Action = async (service, request) => {
   const body = await readBody(service, request)
   const saved = await retryOnce(session, async () => {
     const errors = new FieldErrors()
-    const changes = parseInsert(view, body, ownerKey(view, principal), errors)
+    const presets = store.rowScopes?.presetsOf(view) ?? noPresets
+    const changes = parseInsert(view, body, ownerKey(view, principal), presets, errors)
     await validateChanges(view, undefined, changes, errors)
     await requireReferences(session, store, { changes, stored: undefined }, errors)
     return insertRow(session, store, await hashPasswords(service, request, changes))
@@ -63,6 +66,8 @@ export const create: Action = async (service, request) => {
   const segment = encodeURIComponent(String(store.renderKey(saved.raw))).replaceAll('%2C', ',')
   return savedResponse(201, saved, { Location: `${collection}${segment}/` })
 }
+
+const noPresets: ChangeSet = new Map()
 
 export const read: Action = async ({ limits }, request) => {
   const { store, session, headers, responseMemory } = request

@@ -44,7 +44,7 @@ export async function handle(service: Service, request: ResourceRequest): Promis
   if (method === 'OPTIONS') return emptyResponse(allow)
   const action = actions.get(method)
   if (action !== undefined) {
-    return withCaching(await action(service, permit(request, principal)), principal.id === null)
+    return withCaching(await action(service, permit(service, request, accessRequest, principal)), principal.id === null)
   }
   const detail = `${method} is not allowed here; allowed methods: ${allow.Allow}`
   throw new ApiError('method-not-allowed', detail, { headers: allow })

@@ -15,9 +15,16 @@ export type ShownValue = (field: Field) => Json | undefined
  * Checks the body of a POST: names, values and missing fields
  * (specification: Strict types, Sending back what was read).
  * @param owner key of the user who will own the record, whatever the body contains
+ * @param presets values of fields that are not in the body
  * @param errors receives every error in the body
  */
-export function parseInsert(view: ResourceView, body: Body, owner: unknown, errors: FieldErrors): ChangeSet {
+export function parseInsert(
+  view: ResourceView,
+  body: Body,
+  owner: unknown,
+  presets: ChangeSet,
+  errors: FieldErrors,
+): ChangeSet {
   const flatBody = flatten(view, body, errors)
   const changes = new Map(
     planChanges(view, flatBody, errors, (field, json) => {
@@ -25,9 +32,10 @@ export function parseInsert(view: ResourceView, body: Body, owner: unknown, erro
       return parseValue(view, field, json)
     }),
   )
-  const isInBody = ({ name }: Field): boolean => flatBody.has(name)
+  const hasValue = (field: Field): boolean => flatBody.has(field.name) || presets.has(field)
   // Listeners may fill in missing fields: `write/listener-writer.ts` checks the fields after they have run.
-  if (!view.lifecycle.beforeInsert) addMissingFieldErrors(view, isInBody, errors)
+  if (!view.lifecycle.beforeInsert) addMissingFieldErrors(view, hasValue, errors)
+  for (const [field, value] of presets) if (!flatBody.has(field.name)) changes.set(field, value)
   if (view.owner !== undefined) changes.set(view.owner, owner)
   return changes
 }

@@ -3,7 +3,7 @@ import type { CursorTokens } from '../request/cursor'
 import type { ListRequest } from '../request/list-request'
 import type { ResourceView } from '../schema/resource-view'
 import { parseFilterValues } from './filters'
-import { type KeysetCursor, type ListQuery, type Query, rootAlias, type SortColumn } from './query'
+import { inRowScope, type KeysetCursor, type ListQuery, type Query, rootAlias, type SortColumn } from './query'
 import { type QueryContext, queryShapeOf } from './query-shape'
 
 /**
@@ -18,14 +18,16 @@ export function parseListQuery(
   errors: FieldErrors,
 ): ListQuery {
   const shape = queryShapeOf(view, request, context, errors)
-  const { cacheKey, scope, ordering } = shape
+  const { cacheKey, joins, where, ordering, scopedViews } = shape
   const cursor = cursorOf(view, request, ordering, context, errors)
   return {
     view,
-    scope,
+    joins,
+    where,
     values: parseFilterValues(shape, request.filters, context.limits, errors),
     select: 'columns',
     cacheKey,
+    scopedViews,
     ordering: cursor?.direction === 'before' ? ordering.map(reversed) : ordering,
     cursor,
     limit: request.limit + 1,
@@ -92,10 +94,16 @@ function reversed(sortColumn: SortColumn): SortColumn {
   return { ...sortColumn, descending: !descending, nulls: nulls === 'first' ? 'last' : 'first' }
 }
 
-/** Query for the record with this key. */
-export function itemQuery(view: ResourceView, key: unknown, select: Query['select'] = 'columns'): Query {
-  const where = { type: 'compare', on: { alias: rootAlias, field: view.key }, operator: 'eq', valuesIndex: 0 } as const
-  return { view, scope: { joins: [], where }, values: [[key]], select, ordering: [], cursor: undefined }
+/** Query for the record with this key. @param isWritten whether this transaction has written it: then no row scope applies */
+export function itemQuery(
+  view: ResourceView,
+  key: unknown,
+  select: Query['select'] = 'columns',
+  isWritten = false,
+): Query {
+  const hasKey = { type: 'compare', on: { alias: rootAlias, field: view.key }, operator: 'eq', valuesIndex: 0 } as const
+  const where = isWritten ? hasKey : inRowScope(view, hasKey)
+  return { view, joins: [], where, values: [[key]], select, ordering: [], cursor: undefined }
 }
 
 /**

@@ -2,6 +2,7 @@ import { ValueError } from '../errors'
 import type { Limits } from '../request/limits'
 import type { Field } from '../schema/field'
 import type { OperatorName } from '../value/value-type'
+import type { ObjectFilter, Scalar } from './filter-object'
 import type { IsValue } from './query'
 
 /** Operands of `is` by their spelling in a request. */
@@ -13,11 +14,18 @@ const isValues: ReadonlyMap<string, IsValue> = new Map<string, IsValue>([
   ['false', false],
 ])
 
+type PatternLimit = Pick<Limits, 'pattern'>
+
 /**
  * Parses the operand of a filter: one value, or the members of an `in` list (specification: Operators).
  * @throws {ValueError}
  */
-export function parseOperand(field: Field, operator: OperatorName, text: string, limits: Limits): readonly unknown[] {
+export function parseOperand(
+  field: Field,
+  operator: OperatorName,
+  text: string,
+  limits: PatternLimit,
+): readonly unknown[] {
   if (operator === 'in') return parseMembers(text).map(field.valueType.fromText)
   if (operator === 'is') return [parseIs(field, text)]
   if (isPattern(operator)) return [parsePattern(field, text, limits)]
@@ -29,6 +37,29 @@ export function isPattern(operator: OperatorName): boolean {
   return operator === 'like' || operator === 'ilike'
 }
 
+/**
+ * Parses the operand of a filter of an application, which no limits apply to (specification: Filter objects).
+ * @throws {ValueError}
+ */
+export function parseObjectOperand(
+  field: Field,
+  operator: OperatorName,
+  { operand }: ObjectFilter,
+): readonly unknown[] {
+  if ((operator === 'in') !== Array.isArray(operand)) {
+    throw new ValueError(operator === 'in' ? 'must be an array' : 'must not be an array')
+  }
+  if (Array.isArray(operand)) return operand.map((member: Scalar) => field.valueType.fromText(textOf(field, member)))
+  return parseOperand(field, operator, textOf(field, operand as Scalar), { pattern: Number.POSITIVE_INFINITY })
+}
+
+/** The text of a value in a query string. A `Date` that is compared with dates is its date in UTC. */
+function textOf({ valueType }: Field, value: Scalar): string {
+  if (!(value instanceof Date)) return String(value)
+  const text = value.toISOString()
+  return valueType.name === 'date' ? text.slice(0, 'YYYY-MM-DD'.length) : text
+}
+
 function parseIs(field: Field, text: string): IsValue {
   const value = isValues.get(text.toLowerCase())
   const allowed = field.valueType.name === 'boolean' ? 'null, not_null, true or false' : 'null or not_null'
@@ -38,7 +69,7 @@ function parseIs(field: Field, text: string): IsValue {
   return value
 }
 
-function parsePattern(field: Field, text: string, { pattern: maxLength }: Limits): unknown {
+function parsePattern(field: Field, text: string, { pattern: maxLength }: PatternLimit): unknown {
   if (text.length > maxLength) {
     throw new ValueError(`takes a pattern of at most ${maxLength} characters, this has ${text.length}`)
   }

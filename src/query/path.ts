@@ -3,10 +3,19 @@ import type { Limits } from '../request/limits'
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
 import { isToMany } from '../schema/relations'
-import type { ResourceView } from '../schema/resource-view'
+import type { FilterNames } from '../schema/resource-view'
 import { type OperatorName, operatorNames } from '../value/value-type'
 import { requireField } from './require-field'
 import { suggestOperator } from './suggestions'
+
+/** Limits of the joins of a query. */
+export type JoinLimits = Pick<Limits, 'joinDepth' | 'joins'>
+
+/** Relation to follow, and what it leads to. */
+export interface Step {
+  readonly relation: RelationMetadata
+  readonly target: FilterNames
+}
 
 /** Parsed name of a filter: relations to follow, a field and an operator. */
 export interface FilterPath extends FieldPath {
@@ -21,9 +30,9 @@ export interface SortPath extends FieldPath {
 
 interface FieldPath {
   /** Relations to follow, from the resource of the request. */
-  readonly through: readonly RelationMetadata[]
+  readonly through: readonly Step[]
   /** Resource that the relations lead to. */
-  readonly target: ResourceView
+  readonly target: FilterNames
   readonly field: Field
 }
 
@@ -31,7 +40,7 @@ interface FieldPath {
  * Parses the name of a filter: `author__username__like`.
  * @throws {ValueError}
  */
-export function parseFilterName(view: ResourceView, name: string, limits: Limits): FilterPath {
+export function parseFilterName(view: FilterNames, name: string, limits: JoinLimits): FilterPath {
   const { suffix = 'eq', ...path } = parsePath(
     view,
     name,
@@ -48,13 +57,13 @@ export function parseFilterName(view: ResourceView, name: string, limits: Limits
  * Parses a name in an ordering, without the hyphen of a descending order: `author__username__nullslast`.
  * @throws {ValueError}
  */
-export function parseSortName(view: ResourceView, name: string, limits: Limits): SortPath {
+export function parseSortName(view: FilterNames, name: string, limits: JoinLimits): SortPath {
   const subject = `names "${name}", which `
   const { suffix, ...path } = parsePath(view, name, limits, subject, isPlacement, unknownPlacement)
-  const toMany = path.through.find(isToMany)
+  const toMany = path.through.find(({ relation }) => isToMany(relation))
   if (toMany !== undefined) {
     throw new ValueError(
-      `${subject}leads to several records through ${toMany.propertyPath}; only relations to one record can be followed`,
+      `${subject}leads to several records through ${toMany.relation.propertyPath}; only relations to one record can be followed`,
     )
   }
   // Values that cannot be compared cannot be sorted either.
@@ -86,14 +95,14 @@ interface ParsedPath<Suffix> extends FieldPath {
  * @throws {ValueError}
  */
 function parsePath<Suffix extends string>(
-  view: ResourceView,
+  view: FilterNames,
   name: string,
-  { joinDepth }: Limits,
+  { joinDepth }: JoinLimits,
   subject: string,
   isSuffix: (part: string) => part is Suffix,
   describeUnknown: (suffix: string, field: Field) => string,
 ): ParsedPath<Suffix> {
-  const through: RelationMetadata[] = []
+  const through: Step[] = []
   let current = view
   let [first, parts] = takeName(current, name.split('__'))
   let prefix = parts.length === 0 ? subject : `${subject}starts with ${first}, which `
@@ -113,7 +122,7 @@ function parsePath<Suffix extends string>(
       const field = requireField(current, current.fields, first, prefix)
       throw new ValueError(subject + describeUnknown(parts.join('__'), field))
     }
-    through.push(relation)
+    through.push({ relation, target: related })
     if (through.length > joinDepth) throw new ValueError(`follows too many relations; at most ${joinDepth} are allowed`)
     current = related
     ;[first, parts] = takeName(current, parts)
@@ -126,14 +135,14 @@ function parsePath<Suffix extends string>(
  * `profile__city`.
  * @returns the name and the remaining parts
  */
-function takeName({ embedded }: ResourceView, parts: readonly string[]): [string, readonly string[]] {
+function takeName({ embedded }: FilterNames, parts: readonly string[]): [string, readonly string[]] {
   let end = 1
   while (end < parts.length && embedded.has(parts.slice(0, end).join('__'))) end++
   return [parts.slice(0, end).join('__'), parts.slice(end)]
 }
 
 /** Whether a part of a path is a field or a relation of the resource. */
-function isName(view: ResourceView | undefined, part: string): boolean {
+function isName(view: FilterNames | undefined, part: string): boolean {
   return view !== undefined && (view.fields.has(part) || view.relations.has(part))
 }
 

@@ -2,24 +2,25 @@ import { LRUCache } from 'lru-cache'
 import type { FieldErrors } from '../errors'
 import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
-import type { ResourceView } from '../schema/resource-view'
-import type { Comparison, Scope, SortColumn } from './query'
-import { ScopeBuilder } from './scope-builder'
+import type { FilterNames, ResourceView } from '../schema/resource-view'
+import { ConditionBuilder } from './condition-builder'
+import { type Comparison, inRowScope, type JoinedCondition, type SortColumn } from './query'
 
 /**
  * Part of a list query that depends only on the names in the request. It is cached for all requests with the same
  * names.
  */
-export interface QueryShape {
+export interface QueryShape extends JoinedCondition {
   /** Identifies the shape: two shapes of a mount with the same key are equal. */
   readonly cacheKey: string
-  readonly scope: Scope
   readonly ordering: readonly SortColumn[]
   /**
    * Comparison of each filter of the request, by its index. Filters with the same name can share one. Undefined for a
    * filter with an error.
    */
   readonly filters: readonly (Comparison | undefined)[]
+  /** Related resources with a row scope. Their access rules must permit reading them. */
+  readonly scopedViews: readonly FilterNames[]
 }
 
 /** Query shapes of one mount by their cache keys. The least recently used ones are evicted first. */
@@ -58,13 +59,16 @@ export function queryShapeOf(
   const cacheKey = `${view.name} ${requestKey}`
   const cached = queryShapes.get(cacheKey)
   if (cached !== undefined) return cached
-  const builder = new ScopeBuilder(view, filters, limits, errors)
+  const builder = new ConditionBuilder(view, filters, limits, errors)
+  const { joins, where: condition } = builder.build(where)
   const shape: QueryShape = {
     // Not `requestKey` itself: it consists of slices of the URL, so that V8 would keep the whole URL in memory.
     cacheKey,
-    scope: builder.build(where),
-    ordering: builder.sortColumns(ordering),
+    joins,
+    where: inRowScope(view, condition),
+    ordering: builder.sortColumns(ordering, view.key),
     filters: builder.comparisons,
+    scopedViews: [...builder.scopedViews],
   }
   if (errors.isEmpty) queryShapes.set(cacheKey, shape)
   return shape

@@ -1,7 +1,7 @@
 import type { Cursor } from '../request/cursor'
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
-import type { ResourceView } from '../schema/resource-view'
+import type { FilterNames, ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/value-type'
 
@@ -12,12 +12,17 @@ export interface FieldRef {
   readonly field: Field
 }
 
-/** Join along one relation. */
+/** Outer join along one relation. */
 export interface Join {
   readonly alias: string
   /** Alias of the table that has the relation. */
   readonly from: string
   readonly relation: RelationMetadata
+  /**
+   * Row scope of the joined resource: a record outside of it is treated like a missing one. Undefined if the resource
+   * has no row scope.
+   */
+  readonly rowScope: RowScopeCondition | undefined
 }
 
 /** Condition that compares a field with values. */
@@ -31,8 +36,23 @@ export interface Comparison {
   readonly suggestion?: string | undefined
 }
 
-/** Condition on a record, without the values to compare with. An `and` without conditions holds for every record. */
-export type Condition = Comparison | Combination | Negation | Exists
+/**
+ * Condition on a record, without the values to compare with. An `and` without conditions holds for every record, an `or`
+ * without conditions for none.
+ */
+export type Condition = Comparison | Combination | Negation | Exists | RowScopeCondition
+
+/**
+ * Condition that the principal of the request may see the record of a table (specification: Row scopes). It stands for
+ * the condition that the row scope of the resource returns for the principal.
+ */
+export interface RowScopeCondition {
+  readonly type: 'rowScope'
+  readonly alias: string
+  readonly view: FilterNames
+  /** Whether the request follows a relation to the table, so that the access rule of its resource must permit it too. */
+  readonly isFollowed: boolean
+}
 
 /** Conjunction or disjunction of conditions. */
 export interface Combination {
@@ -47,17 +67,17 @@ export interface Negation {
 }
 
 /**
- * Condition that a to-many relation has at least one record that matches `where`. If `where` is only `is=null`, a
+ * Condition that a relation has at least one record that matches `where`. If `where` is only `is=null`, a
  * record without related records matches too.
  */
-export interface Exists extends Scope {
+export interface Exists extends JoinedCondition {
   readonly type: 'exists'
-  /** Join along the to-many relation. Its `from` is an alias of the outer statement. */
+  /** Join along the relation. Its `from` is an alias of the outer statement. */
   readonly first: Join
 }
 
 /** Joins of a statement or of a subquery, and the condition on its rows. */
-export interface Scope {
+export interface JoinedCondition {
   /** Outer joins along to-one relations. */
   readonly joins: readonly Join[]
   readonly where: Condition
@@ -84,9 +104,8 @@ export interface SortColumn {
 }
 
 /** Everything that one SELECT needs. Text of the request occurs only in `values` and `cursor`, which are bound. */
-export interface Query {
+export interface Query extends JoinedCondition {
   readonly view: ResourceView
-  readonly scope: Scope
   /**
    * Values to compare with, by `Comparison.valuesIndex`: of the field's value type, or {@link IsValue} for `is`. The
    * comparison must hold for any of them, or for all of them, depending on the operator
@@ -111,6 +130,8 @@ export interface KeysetCursor extends Cursor {
 
 /** Query for a page of a list. */
 export interface ListQuery extends Query {
+  /** Related resources with a row scope. Their access rules must permit reading them. */
+  readonly scopedViews: readonly FilterNames[]
   /**
    * Key of cached SQL. Queries with the same key have the same joins, comparisons and sort columns; the sort direction
    * may be reversed.
@@ -134,3 +155,9 @@ export function tableAlias(name: string | number): string {
 
 /** Alias of the table of the query's own resource. */
 export const rootAlias = tableAlias(0)
+
+/** Adds the row scope of a view to the condition on its records. */
+export function inRowScope(view: FilterNames, where: Condition): Condition {
+  if (view.rowScope === undefined) return where
+  return { type: 'and', conditions: [where, { type: 'rowScope', alias: rootAlias, view, isFollowed: false }] }
+}

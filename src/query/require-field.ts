@@ -1,6 +1,6 @@
 import { ValueError } from '../errors'
 import type { Field } from '../schema/field'
-import type { ResourceView } from '../schema/resource-view'
+import type { FilterNames } from '../schema/resource-view'
 import { suggestName } from './suggestions'
 
 /**
@@ -9,27 +9,26 @@ import { suggestName } from './suggestions'
  * @param prefix text of the error message between the parameter's name and "is not a field of note"
  * @throws {ValueError} that lists the fields of the resource
  */
-export function requireField(view: ResourceView, fields: ReadonlyMap<string, Field>, name: string, prefix = ''): Field {
+export function requireField(view: FilterNames, fields: ReadonlyMap<string, Field>, name: string, prefix = ''): Field {
   const field = fields.get(name)
   if (field !== undefined) return field
+  const isInQuery = fields === view.fields
   const reference = view.fields.get(name)
   if (reference !== undefined) throw new ValueError(`is written as ${reference.name}`)
   const relation = view.relations.get(name)
   const related = relation && view.related(relation)
   if (related !== undefined) {
-    const isInBody = fields === view.writableFields
-    const advice = isInBody ? 'they cannot be written here' : `add one of their fields, as in ${name}__id`
+    const advice = isInQuery ? `add one of their fields, as in ${name}__id` : 'they cannot be written here'
     throw new ValueError(`${prefix}leads to ${related.name} records; ${advice}`)
   }
   const names = view.outputFields.map((outputField) => outputField.name).join(', ')
-  const isInQuery = fields === view.fields
   const advice = isInQuery ? suggestName(view, name, prefix === '') : ''
   const relations = isInQuery ? relationsOf(view) : ''
   throw new ValueError(`${prefix}is not a field of ${view.name}; ${advice}fields: ${names}${relations}`)
 }
 
 /** The relations without a foreign key that filters may follow, as the end of an error message. */
-function relationsOf(view: ResourceView): string {
+function relationsOf(view: FilterNames): string {
   const names = [...view.relations].flatMap(([name, relation]) => (view.related(relation) === undefined ? [] : [name]))
   return names.length === 0 ? '' : `; relations: ${names.join(', ')}`
 }

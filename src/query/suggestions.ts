@@ -1,4 +1,4 @@
-import type { ResourceView } from '../schema/resource-view'
+import type { FilterNames } from '../schema/resource-view'
 import { type OperatorName, operatorNames } from '../value/value-type'
 
 /** Parameters of lists by the names that they have in other services, in lower case. */
@@ -27,7 +27,7 @@ function pattern(operator: OperatorName): string {
  * suggested.
  * @param isWholeName whether the name is the whole name of a parameter, not a part of it
  */
-export function suggestName(view: ResourceView, name: string, isWholeName: boolean): string {
+export function suggestName(view: FilterNames, name: string, isWholeName: boolean): string {
   const parameter = isWholeName ? parameterAliases.get(name.toLowerCase()) : undefined
   const suggestion =
     parameter ?? suggestOperatorName(view, name) ?? suggestPath(view, name) ?? suggestSortName(view, name)
@@ -37,13 +37,13 @@ export function suggestName(view: ResourceView, name: string, isWholeName: boole
 /** Name of a field and an operator, joined in another way than with two underscores: `score_gt`, `score[gt]`. */
 const otherJoint = new RegExp(`^(.+?)(?:_(${operatorNames.join('|')})|\\[\\$?(${operatorNames.join('|')})\\])$`)
 
-function suggestOperatorName({ fields }: ResourceView, name: string): string | undefined {
+function suggestOperatorName({ fields }: FilterNames, name: string): string | undefined {
   const [, base = '', afterUnderscore, inBrackets] = otherJoint.exec(name) ?? []
   return fields.has(base) ? `${base}__${afterUnderscore ?? inBrackets}` : undefined
 }
 
 /** Suggests a path for a relation and a field that are joined by a dot or by one underscore: `author.name`. */
-function suggestPath(view: ResourceView, name: string): string | undefined {
+function suggestPath(view: FilterNames, name: string): string | undefined {
   for (const { index } of name.matchAll(/[._]/g)) {
     const [first, rest] = [name.slice(0, index), name.slice(index + 1)]
     const relation = view.fields.get(first)?.relation ?? view.relations.get(first)
@@ -68,7 +68,7 @@ export function suggestForValue(name: string, operator: OperatorName, text: stri
 }
 
 /** Suggests the name for an ordering that has a direction after the field or a plus sign before it: `score desc`. */
-function suggestSortName({ fields }: ResourceView, text: string): string | undefined {
+function suggestSortName({ fields }: FilterNames, text: string): string | undefined {
   const [, name = '', direction] = /^[ +]?([^ :]+)(?:[ :](asc|desc))?$/i.exec(text) ?? []
   if (name === text || !fields.has(name)) return undefined
   return direction?.toLowerCase() === 'desc' ? `-${name}` : name

@@ -7,40 +7,78 @@ import {
   type Condition,
   type Exists,
   type FieldRef,
+  type Join,
   type Query,
   rootAlias,
 } from '../query/query'
+import type { RowScopes } from '../query/row-scopes'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
 import { keysetSql } from './keyset'
 import { longBytes } from './long-columns'
-import { type ConditionSql, existsRelatedSql } from './select-query'
+import { type ConditionSql, existsRelatedSql, type JoinScopes } from './select-query'
 import type { Store } from './store'
 
 /** Turns each part of a condition into a string: SQL, or a cache key. */
 interface ConditionVisitor {
   readonly compare: (comparison: Comparison, values: readonly unknown[]) => string
-  readonly exists: (exists: Exists, where: string, isNested: boolean) => string
+  readonly exists: (
+    exists: Exists,
+    scopes: JoinScopes,
+    where: string,
+    values: Query['values'],
+    isNested: boolean,
+  ) => string
   readonly combine: (type: Combination['type'] | 'not', parts: readonly string[]) => string
+  /** @param key determines the SQL of the scope */
+  readonly rowScope: (key: string, condition: string) => string
 }
 
-/**
- * Visits all parts of a condition, always in the same order, so that the values are bound in the same order.
- * @param isNested whether the condition is inside a subquery
- */
-function visitCondition(
-  condition: Condition,
-  values: Query['values'],
-  visitor: ConditionVisitor,
-  isNested = false,
-): string {
-  if (condition.type === 'compare') return visitor.compare(condition, values[condition.valuesIndex] ?? [])
-  if (condition.type === 'exists')
-    return visitor.exists(condition, visitCondition(condition.where, values, visitor, true), isNested)
-  const parts = condition.type === 'not' ? [condition.condition] : condition.conditions
-  return visitor.combine(
-    condition.type,
-    parts.map((part) => visitCondition(part, values, visitor, isNested)),
-  )
+const noScopes: JoinScopes = new Map()
+
+/** Visits all parts of conditions, always in the same order, so that the values are bound in the same order. */
+class ConditionWalk {
+  constructor(
+    readonly rowScopes: RowScopes | undefined,
+    readonly visitor: ConditionVisitor,
+  ) {}
+
+  /** Visits the row scopes of joined tables. */
+  joins(joins: readonly Join[], isNested = false): JoinScopes {
+    if (!joins.some(({ rowScope }) => rowScope !== undefined)) return noScopes
+    return new Map(
+      joins.map((join) => [join, join.rowScope === undefined ? '' : this.condition(join.rowScope, [], isNested)]),
+    )
+  }
+
+  /** @param isNested whether the condition is inside a subquery */
+  condition(condition: Condition, values: Query['values'], isNested = false): string {
+    const { visitor } = this
+    switch (condition.type) {
+      case 'compare':
+        return visitor.compare(condition, values[condition.valuesIndex] ?? [])
+      case 'exists': {
+        const scopes = this.joins([condition.first, ...condition.joins], true)
+        return visitor.exists(condition, scopes, this.condition(condition.where, values, true), values, isNested)
+      }
+      case 'rowScope': {
+        const resolved = this.#requireRowScopes().resolve(condition)
+        return visitor.rowScope(resolved.key, this.condition(resolved.condition, resolved.values, isNested))
+      }
+      default: {
+        const parts = condition.type === 'not' ? [condition.condition] : condition.conditions
+        return visitor.combine(
+          condition.type,
+          parts.map((part) => this.condition(part, values, isNested)),
+        )
+      }
+    }
+  }
+
+  /** @throws {Error} if a resource with a row scope is read without a principal: nothing is shown then */
+  #requireRowScopes(): RowScopes {
+    if (this.rowScopes === undefined) throw new Error('a row scope needs the principal of a request')
+    return this.rowScopes
+  }
 }
 
 /**
@@ -49,40 +87,45 @@ function visitCondition(
  * the SQL, which is built only for a new cache key
  */
 export function bindConditionValues(store: Store, query: Query, bind: Bind): string {
-  const { scope, values } = query
-  const key = visitCondition(scope.where, values, {
+  const walk = new ConditionWalk(store.rowScopes, {
     compare: (comparison, operands) => bindComparisonValues(comparison, operands, store.dataSource, bind),
-    exists: (_, where) => where,
+    exists: (_, scopes, where) => [...scopes.values(), where].join('\n'),
     combine: (_, parts) => parts.join('\n'),
+    rowScope: (key, condition) => `${key}: ${condition}`,
   })
+  const scopes = [...walk.joins(query.joins).values()]
+  const where = walk.condition(query.where, query.values)
   const keysetPredicate = keysetSql(store, query, bind)
-  return keysetPredicate === undefined ? key : `${key}\n${keysetPredicate}`
+  return [...scopes, where, ...(keysetPredicate === undefined ? [] : [keysetPredicate])].join('\n')
 }
 
 /** Builds the SQL of a query's condition and cursor. It binds the same values as {@link bindConditionValues}. */
 export function conditionSql(store: Store, query: Query): ConditionSql {
-  const { scope, values } = query
   const { values: boundValues, bind } = collectValues()
   const parameters: ObjectLiteral = {}
-  const sql = visitCondition(scope.where, values, {
+  const walk = new ConditionWalk(store.rowScopes, {
     compare: (comparison, operands) => {
       const comparisonOnly = comparisonSql(comparison, operands, store.dataSource, bind)
       const timeLimitSql = mayReadLongValues(store, comparison) ? timeLimitAt(store, comparison.on) : undefined
       return timeLimitSql === undefined ? comparisonOnly : `(${timeLimitSql} AND ${comparisonOnly})`
     },
-    exists: (exists, where, isNested) => {
+    exists: (exists, scopes, where, values, isNested) => {
       const holdsForNulls = holdsForNull(exists.where, values)
-      const mayBeMerged = isMergeable(store, scope.where, exists, isNested)
-      return existsRelatedSql(store.dataSource, exists, { sql: where, holdsForNulls }, mayBeMerged, parameters)
+      const mayBeMerged = isMergeable(store, query.where, exists, isNested)
+      return existsRelatedSql(store.dataSource, exists, scopes, { sql: where, holdsForNulls }, mayBeMerged, parameters)
     },
     combine: combineSql,
+    rowScope: (_, condition) => condition,
   })
+  const joinScopes = walk.joins(query.joins)
+  const sql = walk.condition(query.where, query.values)
   const keysetPredicate = keysetSql(store, query, bind)
   const hasManyValues = boundValues.length > maxUncheckedValues
   const timeLimitSql = hasManyValues ? timeLimitAt(store, { alias: rootAlias, field: store.view.key }) : undefined
   // The time limit is the first condition, so that it is evaluated for every row: SQLite stops at the first condition
   // of an AND that is false.
-  return { sql: combineSql('and', [timeLimitSql, sql, keysetPredicate].filter(Boolean) as string[]), parameters }
+  const parts = [timeLimitSql ?? '', sql, keysetPredicate ?? '']
+  return { sql: combineSql('and', parts), joinScopes, parameters }
 }
 
 /**
@@ -111,12 +154,17 @@ function timeLimitAt({ dataSource, dialect }: Store, { alias, field }: FieldRef)
   )
 }
 
+/** Condition that holds for no row. */
+const noRow = '1 = 0'
+
 /**
- * Combines the SQL of conditions. `not` is `IS NOT TRUE`, which is also true if the condition is unknown (null).
+ * Combines the SQL of conditions. An empty condition holds for every row. `not` is `IS NOT TRUE`, which is also true if the condition is unknown (null).
  */
 const combineSql: ConditionVisitor['combine'] = (type, parts) => {
-  if (type === 'not') return `(${parts.join()}) IS NOT TRUE`
-  return parts.length > 1 ? `(${parts.join(type === 'and' ? ' AND ' : ' OR ')})` : parts.join()
+  if (type === 'not') return parts.join() === '' ? noRow : `(${parts.join()}) IS NOT TRUE`
+  if (type === 'or' && (parts.length === 0 || parts.includes(''))) return parts.length === 0 ? noRow : ''
+  const conditions = parts.filter((part) => part !== '')
+  return conditions.length > 1 ? `(${conditions.join(type === 'and' ? ' AND ' : ' OR ')})` : conditions.join()
 }
 
 /** Whether a condition of a subquery is true if there is no related record (all columns null), as `is=null` is. */
@@ -141,6 +189,7 @@ function isMergeable({ dialect }: Store, all: Condition, exists: Exists, isNeste
 
 function countSubqueries(condition: Condition): number {
   if (condition.type === 'compare') return 0
+  if (condition.type === 'rowScope') return 1
   if (condition.type === 'exists') return 1 + countSubqueries(condition.where)
   if (condition.type === 'not') return countSubqueries(condition.condition)
   return condition.conditions.reduce((sum, part) => sum + countSubqueries(part), 0)

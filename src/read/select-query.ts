@@ -2,6 +2,7 @@ import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { parameterPrefix, selectFrom } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
 import { type Exists, type Join, type Query, rootAlias, tableAlias } from '../query/query'
+import { isToMany } from '../schema/relations'
 import { mayHaveNull, sortedSql } from './keyset'
 import { measuredSelection, type ValueLimit } from './measure'
 import { columnSql, comparisonColumnSql } from './row'
@@ -12,7 +13,11 @@ export interface ConditionSql {
   /** Empty if there is no condition. */
   readonly sql: string
   readonly parameters: ObjectLiteral
+  readonly joinScopes: JoinScopes
 }
+
+/** SQL of the row scopes of joined tables. It is empty, or missing, for a table whose records are all in scope. */
+export type JoinScopes = ReadonlyMap<Join, string>
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
@@ -67,10 +72,10 @@ function orderedQuery(store: Store, query: Query, condition: ConditionSql): Buil
 }
 
 /** Builds the joins and the condition of a query, without columns and ORDER BY. */
-function matchingQuery(store: Store, query: Query, { sql, parameters }: ConditionSql): Builder {
+function matchingQuery(store: Store, query: Query, { sql, parameters, joinScopes }: ConditionSql): Builder {
   const { view, dataSource } = store
   const builder = selectFrom(dataSource, view.metadata.target, rootAlias)
-  for (const join of query.scope.joins) addJoin(dataSource, builder, join)
+  for (const join of query.joins) addJoin(dataSource, builder, join, joinScopes.get(join))
   return sql === '' ? builder : builder.andWhere(sql, parameters)
 }
 
@@ -110,14 +115,16 @@ function addJoin(
   dataSource: DataSource,
   builder: Builder,
   join: Join,
+  rowScope = '',
   method: 'leftJoin' | 'innerJoin' = 'leftJoin',
 ): void {
-  const { condition, parameters } = typeCondition(dataSource, join)
+  const { condition: ofType, parameters } = typeCondition(dataSource, join)
   const { from, alias, relation } = join
-  const keyCondition = condition === undefined ? undefined : inverseKeyCondition(dataSource, join)
+  const ofKey = ofType === undefined ? undefined : inverseKeyCondition(dataSource, join)
+  const condition = [ofKey, ofType, rowScope].filter(Boolean).join(' AND ')
   // If the foreign key is on the other side, TypeORM's own condition excludes the subclasses of the target.
-  if (keyCondition === undefined) builder[method](`${from}.${relation.propertyPath}`, alias, condition, parameters)
-  else builder[method](relation.inverseEntityMetadata.target, alias, `${keyCondition} AND ${condition}`, parameters)
+  if (ofKey !== undefined) builder[method](relation.inverseEntityMetadata.target, alias, condition, parameters)
+  else builder[method](`${from}.${relation.propertyPath}`, alias, condition === '' ? undefined : condition, parameters)
 }
 
 /**
@@ -142,6 +149,7 @@ function inverseKeyCondition({ driver }: DataSource, { alias, from, relation }: 
  * database merges. Merged subqueries would become joins whose row counts multiply: four relations with 20 records each
  * took PostgreSQL more than a minute, MariaDB three minutes. On SQLite, which merges none, derived tables would be slow
  * if a key has several columns: it may search a joined table by one of these columns only.
+ * @param scopes row scopes of the joined tables
  * @param where condition on the related record; `holdsForNulls`: it is true if there is no related record
  * @param mayBeMerged whether the database may merge the subquery into the outer statement
  * @param parameters receives the constant parameters of the subquery
@@ -149,6 +157,7 @@ function inverseKeyCondition({ driver }: DataSource, { alias, from, relation }: 
 export function existsRelatedSql(
   dataSource: DataSource,
   { first, joins }: Exists,
+  scopes: JoinScopes,
   where: { readonly sql: string; readonly holdsForNulls: boolean },
   mayBeMerged: boolean,
   parameters: ObjectLiteral,
@@ -156,12 +165,15 @@ export function existsRelatedSql(
   const { driver } = dataSource
   const { alias, from, relation } = first
   const startAlias = `${alias}_of`
+  // A relation to one record costs one lookup by key for each outer row.
+  const isCorrelated = !isToMany(relation) || dialectOf(dataSource).correlatesSubqueries
   const { primaryColumns } = relation.entityMetadata
   const keyNames = primaryColumns.map(({ databaseName }) => driver.escape(databaseName))
   const keyOf = (owner: string): readonly string[] => keyNames.map((name) => `${driver.escape(owner)}.${name}`)
-  const join = { alias, from: startAlias, relation }
-  const builder = relatedQuery(dataSource, join, 'leftJoin', keyOf(startAlias))
-  for (const nestedJoin of joins) addJoin(dataSource, builder, nestedJoin)
+  const join = { ...first, from: startAlias }
+  const rowScope = scopes.get(first)
+  const builder = relatedQuery(dataSource, join, rowScope, 'leftJoin', keyOf(startAlias))
+  for (const nestedJoin of joins) addJoin(dataSource, builder, nestedJoin, scopes.get(nestedJoin))
   // The time limit is the first condition, so that it is evaluated for every row: SQLite stops at the first condition
   // of an AND that is false.
   const [column] = relation.inverseEntityMetadata.primaryColumns
@@ -173,13 +185,20 @@ export function existsRelatedSql(
     // The outer join yields nulls for a row of the junction table whose record is soft-deleted or of another type. Such
     // a row means "no related record" only if the record has no other related record.
     const ownerAlias = `${alias}_owner`
-    const withRelated = relatedQuery(dataSource, { ...join, from: ownerAlias }, 'innerJoin', keyOf(ownerAlias))
-    const hasRelated = hasKeySql(dataSource, withRelated, keyOf(ownerAlias), keyOf(startAlias))
+    const withRelated = relatedQuery(
+      dataSource,
+      { ...join, from: ownerAlias },
+      rowScope,
+      'innerJoin',
+      keyOf(ownerAlias),
+    )
+    const hasRelated = hasKeySql(withRelated, keyOf(ownerAlias), keyOf(startAlias), isCorrelated)
     builder.andWhere(`(${relatedId} IS NOT NULL OR NOT ${hasRelated})`)
   }
-  const related = mayBeMerged
-    ? `(${keyOf(from).join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
-    : hasKeySql(dataSource, builder, keyOf(startAlias), keyOf(from))
+  const related =
+    mayBeMerged && isToMany(relation)
+      ? `(${keyOf(from).join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
+      : hasKeySql(builder, keyOf(startAlias), keyOf(from), isCorrelated)
   Object.assign(parameters, builder.getParameters())
   // If the record at the start of the relation is missing, the related record is missing too.
   const matchesMissingRecord = where.holdsForNulls && from !== rootAlias
@@ -190,15 +209,16 @@ export function existsRelatedSql(
  * Predicate that a subquery selects the key of an outer row.
  * @param selected key columns in the subquery
  * @param key key columns of the outer row
+ * @param isCorrelated whether to look up each outer row in the subquery, instead of evaluating the subquery once
  */
 function hasKeySql(
-  dataSource: DataSource,
   subquery: Builder,
   selected: readonly string[],
   key: readonly string[],
+  isCorrelated: boolean,
 ): string {
   // In parentheses, because NOT may bind more strongly than IN: MySQL's `sql_mode` HIGH_NOT_PRECEDENCE.
-  if (!dialectOf(dataSource).correlatesSubqueries) return `((${key.join(', ')}) IN (${subquery.getQuery()}))`
+  if (!isCorrelated) return `((${key.join(', ')}) IN (${subquery.getQuery()}))`
   for (const [index, column] of key.entries()) subquery.andWhere(`${selected[index]} = ${column}`)
   return `EXISTS (${subquery.getQuery()})`
 }
@@ -207,12 +227,13 @@ function hasKeySql(
 function relatedQuery(
   dataSource: DataSource,
   join: Join,
+  rowScope: string | undefined,
   method: 'leftJoin' | 'innerJoin',
   keys: readonly string[],
 ): Builder {
   const builder = selectFrom(dataSource, join.relation.entityMetadata.target, join.from)
   for (const [index, key] of keys.entries()) builder.addSelect(key, keyName(index))
-  addJoin(dataSource, builder, join, method)
+  addJoin(dataSource, builder, join, rowScope, method)
   return builder
 }
 

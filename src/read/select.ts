@@ -43,6 +43,8 @@ interface ItemReading {
   /** Whether to lock the row until the transaction ends. */
   readonly locks?: boolean
   readonly valueLimit?: ValueLimit
+  /** Whether this transaction has written the record: then it is read even if it is out of scope. */
+  readonly isWritten?: boolean
 }
 
 /** Reads the record with this key, as the driver returns it. @returns undefined if there is none */
@@ -51,12 +53,12 @@ export async function readRawItem(
   store: Store,
   key: unknown,
   select: Query['select'] = 'columns',
-  { locks = false, valueLimit }: ItemReading = {},
+  { locks = false, valueLimit, isWritten = false }: ItemReading = {},
 ): Promise<RawRow | undefined> {
   const { view, dataSource } = store
   const { values, bind } = collectValues()
-  const query = itemQuery(view, key, select)
-  const cacheKey = `${locks ? 'lock' : 'read'} ${view.name} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
+  const query = itemQuery(view, key, select, isWritten)
+  const cacheKey = `${locks ? 'lock' : 'read'} ${isWritten} ${view.name} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, cacheKey, () => {
     const builder = selectQuery(store, query, conditionSql(store, query), valueLimit)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)

@@ -43,7 +43,7 @@ export function parseGroup(
 }
 
 /** Structure of a group without the values of its filters: `or(status,not(assignee__is))`. */
-export function groupKey({ type, members }: FilterGroup, filters: readonly Filter[]): string {
+export function groupKey({ type, members }: FilterGroup, filters: readonly Pick<Filter, 'name'>[]): string {
   const keys = members.map((member) =>
     typeof member === 'number' ? (filters[member]?.name ?? '') : groupKey(member, filters),
   )

@@ -2,8 +2,10 @@ import type { DataSource, EntityMetadata } from 'typeorm'
 import type { Rule } from '../access/rule'
 import { ConfigError } from '../errors'
 import { buildResource } from './build-resource'
+import { checkRowScopes } from './build-row-scope'
 import { checkRule, checkUserEntity } from './build-rule'
 import { supportedDatabases } from './column-value-type'
+import { allFilterNames } from './filter-names'
 import { collectAccounts, collectRegistrations, type ResourceRegistration, type UserRegistration } from './registration'
 import type { Registry, ResourceView } from './resource-view'
 
@@ -12,6 +14,8 @@ export interface RegistryOptions {
   readonly defaultAuth: Rule
   readonly resources: readonly ResourceRegistration[]
   readonly users: UserRegistration | undefined
+  /** Whether every resource must have the option `scope`. */
+  readonly requireScope: boolean
   /** Rule for reading the OpenAPI document; false if it is not served. */
   readonly openapi: Rule | false
 }
@@ -23,7 +27,7 @@ export interface RegistryOptions {
  */
 export function buildRegistry(
   dataSource: DataSource,
-  { defaultAuth, resources: resourceOptions, users, openapi }: RegistryOptions,
+  { defaultAuth, resources: resourceOptions, users, openapi, requireScope }: RegistryOptions,
   mistakes: readonly string[],
 ): Registry {
   const allMistakes = [...mistakes]
@@ -41,10 +45,17 @@ export function buildRegistry(
   }
   const byEntity = new Map<EntityMetadata, ResourceView>()
   const context = { dataSource, defaultAuth, accounts, hasUsers, registrations, byEntity }
+  const allNames = allFilterNames(context)
   const resources = new Map<string, ResourceView>()
   for (const registration of registrations) {
     const { metadata } = registration
-    const resource = buildResource(registration, context, (mistake) => report(`${metadata.name}: ${mistake}`))
+    const reportHere = (mistake: string): void => report(`${metadata.name}: ${mistake}`)
+    const resource = buildResource(registration, context, allNames, reportHere)
+    if (requireScope && registration.options.scope === undefined) {
+      reportHere(
+        '"requireScope" is set, but the resource has no "scope"; if everybody may see its records, set scope: "all"',
+      )
+    }
     if (resource === undefined) continue
     const other = resources.get(resource.name)
     if (other !== undefined) {
@@ -53,6 +64,7 @@ export function buildRegistry(
     resources.set(resource.name, resource)
     byEntity.set(metadata, resource)
   }
+  checkRowScopes([...byEntity.values()], report)
   if (allMistakes.length > 0) throw new ConfigError(allMistakes)
   return { resources, accounts }
 }

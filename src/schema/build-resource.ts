@@ -2,9 +2,10 @@ import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import type { ResourceOptions } from '../resource'
 import { buildFields, buildOutputFields } from './build-fields'
+import { buildRowScope } from './build-row-scope'
 import { buildRule } from './build-rule'
 import type { MountContext } from './context'
-import type { Field } from './field'
+import { buildFilterNames, prefixesOf } from './filter-names'
 import { type Lifecycle, lifecycleOf } from './lifecycle'
 import { optionalNames } from './list-parameters'
 import type { ColumnMetadata } from './metadata'
@@ -12,7 +13,7 @@ import { findOwner } from './owner'
 import { fieldColumns, isNamed, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 import { buildRelations, isHiddenBy } from './relations'
-import type { ResourceView } from './resource-view'
+import type { FilterNames, ResourceView } from './resource-view'
 import { buildReadColumn, type ReadColumn } from './stored-column'
 import { buildValidate } from './validation'
 
@@ -21,11 +22,13 @@ const namePattern = /^[a-z0-9][a-z0-9_-]*$/
 /**
  * Builds the resource of an entity from its metadata and options, as it looks to a principal who may see and write all
  * of its fields.
+ * @param allNames returns the names that filter objects may use
  * @returns undefined if the key or the access rule is invalid, which has been reported
  */
 export function buildResource(
   registration: Registration,
   context: MountContext,
+  allNames: (metadata: EntityMetadata) => FilterNames,
   report: Report,
 ): ResourceView | undefined {
   const { metadata, options } = registration
@@ -54,9 +57,7 @@ export function buildResource(
   const needsEntity = lifecycle.load || lifecycle.write || validate !== undefined || metadata.treeType !== undefined
   const entityColumns = needsEntity ? addEntityColumns(shownColumns, metadata, context) : shownColumns
   const writableFields = [...hidden.filter((field) => field.insertable), ...outputFields]
-  const fields = fieldsByName(outputFields)
-  const relations = buildRelations(registration)
-  const paths = [...outputFields.map(({ path }) => path), ...[...relations.keys()].map((name) => name.split('__'))]
+  const names = buildFilterNames(outputFields, buildRelations(registration))
   const [key] = outputFields
   if (key === undefined || rule === undefined) return undefined
   return {
@@ -67,21 +68,19 @@ export function buildResource(
     // The rows of a database view belong to other tables.
     writable: rule.writes !== false && metadata.tableType !== 'view',
     key,
-    outputFields,
+    ...names,
     columns: lifecycle.load ? entityColumns : shownColumns,
     entityColumns,
-    fields,
     writableFields: new Map(writableFields.map((field) => [field.name, field])),
-    embedded: new Set(paths.flatMap(prefixesOf)),
     writableEmbedded: new Set(writableFields.flatMap(({ path }) => prefixesOf(path))),
-    relations,
     related: (relation) => {
       const related = context.byEntity.get(relation.inverseEntityMetadata)
       return related === undefined || isHiddenBy(related, relation) ? undefined : related
     },
     owner,
     requireIfMatch: options.requireIfMatch === true,
-    ...buildPaging(options, fields, lifecycle, report),
+    rowScope: buildRowScope(registration, context, () => allNames(metadata), report),
+    ...buildPaging(options, names.fields, lifecycle, report),
     validate,
     lifecycle,
   }
@@ -134,22 +133,4 @@ function checkProperties({ metadata, options }: Registration, { dataSource }: Mo
       report(`unknown property "${property}" in "${option}"; properties: ${properties}`)
     }
   }
-}
-
-/**
- * The fields by the names that filters may use. A foreign key has two names, with and without `_id`
- * (specification: Names of filters).
- */
-function fieldsByName(outputFields: readonly Field[]): ReadonlyMap<string, Field> {
-  const references = outputFields.filter((field) => field.relation !== undefined)
-  // A field takes precedence over a foreign key whose name without `_id` is the same: fields are added last.
-  return new Map([
-    ...references.map((field) => [field.name.replace(/_id$/, ''), field] as const),
-    ...outputFields.map((field) => [field.name, field] as const),
-  ])
-}
-
-/** Names of the embedded entities that contain a field: `a` and `a__b` for the path `['a', 'b', 'c']`. */
-function prefixesOf(path: readonly string[]): readonly string[] {
-  return path.slice(0, -1).map((_, index) => path.slice(0, index + 1).join('__'))
 }

@@ -31,6 +31,7 @@ export const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, tr
   ownerField: true,
   requireIfMatch: true,
   paging: true,
+  scope: true,
 }
 /** Names of the options of the user entity. `account-source.ts` checks their values. */
 export const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> = {

@@ -1,5 +1,5 @@
 import type { EntityMetadata } from 'typeorm'
-import type { Rule } from '../access/rule'
+import type { Principal, Rule } from '../access/rule'
 import type { AccountSource } from './account-source'
 import type { Field } from './field'
 import type { Lifecycle } from './lifecycle'
@@ -34,14 +34,31 @@ export interface Resource {
   readonly lifecycle: Lifecycle
 }
 
+/** The names that filters on the records of an entity may use. */
+export interface FilterNames {
+  /** Name of the resource, for messages. */
+  readonly name: string
+  readonly lifecycle: Lifecycle
+  /** The fields of a JSON record, in this order. */
+  readonly outputFields: readonly Field[]
+  /** The output fields, by all names that filters and orderings may use: a foreign key has two, `author` and `author_id`. */
+  readonly fields: ReadonlyMap<string, Field>
+  /** Names of the embedded entities that records show, which are prefixes of the names of their fields: `profile__address`. */
+  readonly embedded: ReadonlySet<string>
+  /** The relations without a foreign key on this side that filters may follow, by name. */
+  readonly relations: ReadonlyMap<string, RelationMetadata>
+  /** The names that filters through a relation may use; undefined if filters must not follow the relation. */
+  readonly related: (relation: RelationMetadata) => FilterNames | undefined
+  /** Which records exist for the filters; undefined for all of them. */
+  readonly rowScope: RowScope | undefined
+}
+
 /**
  * A resource as one principal may see and use it. After the access rule, all code uses the view: a field that is not in
  * the view does not exist for the request, in filters, orderings, records, bodies and errors. A view in SQL is
  * called a database view.
  */
-export interface ResourceView extends Resource {
-  /** The fields of a JSON record, in this order. */
-  readonly outputFields: readonly Field[]
+export interface ResourceView extends Resource, FilterNames {
   /**
    * The columns that are read from the database, each once: those of `outputFields` and `owner`. The same as
    * `entityColumns` if the entity has load listeners.
@@ -52,16 +69,10 @@ export interface ResourceView extends Resource {
    * selects by default. The same as `columns` if no entity is needed.
    */
   readonly entityColumns: readonly ReadColumn[]
-  /** The output fields, by all names that filters and orderings may use: a foreign key has two, `author` and `author_id`. */
-  readonly fields: ReadonlyMap<string, Field>
   /** The fields that a body may name: the output fields, and hidden fields that can be inserted. */
   readonly writableFields: ReadonlyMap<string, Field>
-  /** Names of the embedded entities that records show, which are prefixes of the names of their fields: `profile__address`. */
-  readonly embedded: ReadonlySet<string>
   /** Names of the embedded entities that a body may have: hidden ones too. */
   readonly writableEmbedded: ReadonlySet<string>
-  /** The relations without a foreign key on this side that filters may follow, by name. */
-  readonly relations: ReadonlyMap<string, RelationMetadata>
   /**
    * The view that the same principal has of the resource to which a relation leads; undefined if the related entity is
    * not a resource or hides the relation (specification: Hidden fields).
@@ -69,6 +80,25 @@ export interface ResourceView extends Resource {
   readonly related: (relation: RelationMetadata) => ResourceView | undefined
   /** The optional parameters of the list: those that are not names of fields. */
   readonly optionalParameters: ReadonlySet<OptionalName>
+}
+
+/** Which records of a resource a principal may see (specification: Row scopes). */
+export type RowScope = FilterScope | ThroughScope
+
+/** The records that match the filter object that a function of the application returns. */
+interface FilterScope {
+  readonly type: 'filter'
+  readonly filterFor: (principal: Principal) => unknown
+  /** The names that the filter object may use: all fields and relations, also hidden ones. */
+  readonly names: FilterNames
+}
+
+/** The records whose related record is visible. */
+export interface ThroughScope {
+  readonly type: 'through'
+  readonly relation: RelationMetadata
+  /** The related resource. */
+  readonly target: () => ResourceView | undefined
 }
 
 /** All resources of a mount, and its user entity. */

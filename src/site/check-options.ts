@@ -31,6 +31,7 @@ const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
   ],
   explorer: flag,
   serverTiming: flag,
+  requireScope: flag,
   users: ['{ entity, … }', isObject],
   resources: ['an array of { entity, … }', (value) => Array.isArray(value) && value.every(isObject)],
 }

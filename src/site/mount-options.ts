@@ -13,6 +13,10 @@ export interface MountOptions {
   readonly limit?: Partial<PageLimits>
   /** Limits on the size and cost of requests. Defaults: see {@link RequestLimits}. */
   readonly limits?: Partial<RequestLimits>
+  /**
+   * Whether every resource must have the option `scope`, so that none is visible to everybody by mistake. Default: false.
+   */
+  readonly requireScope?: boolean
   /** Other origins whose pages may write: `['https://admin.example.org']`. Default: none. */
   readonly allowedOrigins?: readonly string[]
   /**
@@ -84,6 +88,7 @@ export function withDefaults(options: MountOptions): MountSettings {
     waitLimit = 5000,
     statementTimeout = 10_000,
     sqliteLock = true,
+    requireScope = false,
     health = false,
     serverTiming = false,
     openapi = true,
@@ -103,6 +108,7 @@ export function withDefaults(options: MountOptions): MountSettings {
     waitLimit,
     timeLimit: statementTimeout === 0 ? Number.POSITIVE_INFINITY : statementTimeout,
     sqliteLock,
+    requireScope,
     health,
     openapi: openapi === true ? publicRule : openapi,
     info: definedOptions(info),

@@ -16,7 +16,7 @@ import { logMissingIndexes } from '../read/missing-indexes'
 import { buildStore } from '../read/store'
 import { buildCursorTokens } from '../request/cursor'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
-import type { ResourceView } from '../schema/resource-view'
+import type { ResourceView, RowScope } from '../schema/resource-view'
 import { lockSqlite } from '../sqlite-lock/install'
 import { buildWriteStore } from '../write/build-write-store'
 import { checkOptions } from './check-options'
@@ -35,6 +35,8 @@ export interface MountedResource {
   readonly rule: string
   /** Name of the field that holds the owner, if `ownerField` is set. */
   readonly owner?: string
+  /** The row scope, if there is one: `filter`, or `through project` for `scope: { through: 'project' }`. */
+  readonly scope?: string
   /**
    * Operations for which TypeORM entities are created, because there are listeners or subscribers or the entity is a
    * tree. These operations take longer.
@@ -141,6 +143,7 @@ function buildService(dataSource: DataSource, settings: MountSettings, mistakes:
     passwords,
     cursorTokens: buildCursorTokens(pagingSecret),
     queryShapes: newQueryShapeCache(),
+    hasRowScopes: [...resources.values()].some(({ rowScope }) => rowScope !== undefined),
   }
 }
 
@@ -150,7 +153,7 @@ function buildServedResource(view: ResourceView, dataSource: DataSource): Served
 }
 
 function describe(view: ResourceView, base: string): MountedResource {
-  const { name, outputFields, rule, owner, lifecycle, metadata } = view
+  const { name, outputFields, rule, owner, lifecycle, metadata, rowScope } = view
   const isWritten = lifecycle.write || metadata.treeType !== undefined
   const entities = [...(lifecycle.load ? ['load' as const] : []), ...(isWritten ? ['write' as const] : [])]
   return {
@@ -159,6 +162,11 @@ function describe(view: ResourceView, base: string): MountedResource {
     fields: outputFields.map((field) => field.name),
     rule: ruleTitle(rule),
     ...(owner === undefined ? {} : { owner: owner.name }),
+    ...(rowScope === undefined ? {} : { scope: describeScope(rowScope) }),
     ...(entities.length === 0 ? {} : { entities }),
   }
+}
+
+function describeScope(rowScope: RowScope): string {
+  return rowScope.type === 'through' ? `through ${rowScope.relation.propertyPath}` : 'filter'
 }

@@ -27,27 +27,29 @@ export const directWriter: Writer = {
       const raw = await executeUpdate(inner, store, target, changedValues(changes))
       return raw && renderWritten(store, raw)
     }
-    return writeUnchanged(session, store, target, mayFailToRead(store.view), update)
+    return writeTarget(session, store, target, mayFailToRead(store.view), update, undefined)
   },
   remove: (session, store, target) =>
-    writeUnchanged(session, store, target, false, (inner) => executeDelete(inner, store, target)),
+    writeTarget(session, store, target, false, (inner) => executeDelete(inner, store, target), false),
 }
 
 /**
- * Checks the locked row and runs the write, in one transaction. If there is nothing to check, it only runs the write.
+ * Locks the row, checks it and runs the write, in one transaction. If there is nothing to check, it only runs the write.
+ * @param missing the result if there is no record for the target, or none in the row scope
  * @throws the refusal of the check
  */
-function writeUnchanged<T>(
+function writeTarget<T>(
   session: DbSession,
   store: Store,
   target: WriteTarget,
   needsTransaction: boolean,
   write: (session: DbSession) => Promise<T>,
+  missing: T,
 ): Promise<T> {
-  if (target.requireUnchanged === undefined && !needsTransaction) return write(session)
+  const needsLock = target.requireUnchanged !== undefined || store.view.rowScope !== undefined
+  if (!needsLock && !needsTransaction) return write(session)
   return runInTransaction(session, async (inner) => {
-    // If there is no row for the target, the write does not find one either and reports it.
-    if (target.requireUnchanged !== undefined) await lockTarget(inner, store, target)
+    if (needsLock && (await lockTarget(inner, store, target)) === undefined) return missing
     return write(inner)
   })
 }

@@ -4,10 +4,12 @@ import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
 import type { FieldErrors } from '../errors'
-import { type ChangeSet, tableAlias } from '../query/query'
+import { type ChangeSet, type Query, tableAlias } from '../query/query'
+import { bindConditionValues, conditionSql } from '../read/condition-sql'
 import { columnSql, type Row, splitColumnValues, toBindParameter } from '../read/row'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
+import type { ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
 import type { WriteStore } from './write-store'
 
@@ -38,10 +40,15 @@ export async function requireReferences(
 
 /** Finds the foreign keys for `WriteStore.uncheckedReferences`. */
 export function findUncheckedReferences({ view, dialect }: Store): ReadonlySet<Field> {
-  const isChecked = ({ constrained, columns }: Field): boolean =>
-    constrained && !columns.some(dialect.hasLooseCollation)
+  const isChecked = (field: Field): boolean =>
+    field.constrained && !field.columns.some(dialect.hasLooseCollation) && !isScopedReference(view, field)
   const all = [...view.outputFields, ...view.writableFields.values()].filter(({ relation }) => relation !== undefined)
   return new Set(all.filter((field) => !isChecked(field)))
+}
+
+/** Whether a field refers to a resource with a row scope: only a visible record may be referred to. */
+export function isScopedReference({ related }: ResourceView, { relation }: Field): boolean {
+  return relation !== undefined && related(relation)?.rowScope !== undefined
 }
 
 /**
@@ -90,9 +97,14 @@ async function referencedExists(
 ): Promise<boolean> {
   const { view, dataSource } = store
   const { values, bind } = collectValues()
+  const target = field.relation && view.related(field.relation)
+  const visible = target?.rowScope && visibleQuery(view, target)
+  if (target !== undefined) await store.rowScopes?.askRules([target])
+  // `conditionSql` binds its values first.
+  const scopeKey = visible && bindConditionValues(store, visible, bind)
   const placeholders = field.columns.map((column, index) => bind(toBindParameter(dataSource, column, key[index])))
-  const statement = cachedStatement(session, `reference ${view.name}.${field.property}`, () =>
-    compile(dataSource, referencedQuery(store, field, placeholders), values.length),
+  const statement = cachedStatement(session, `reference ${view.name}.${field.property} ${scopeKey}`, () =>
+    compile(dataSource, referencedQuery(store, field, placeholders, visible), values.length),
   )
   const { records } = await execute(session, statement, values).catch((error: unknown) => {
     // If the database rejects the value, such as a number out of range, no record has it as its key.
@@ -105,12 +117,24 @@ async function referencedExists(
 
 const referencedAlias = tableAlias('referenced')
 
-/** Builds a SELECT that finds the record of a foreign key. @param placeholders of the key's values */
+/** Query whose condition is that the record of a foreign key is visible. */
+function visibleQuery(view: ResourceView, target: ResourceView): Query {
+  const where = { type: 'rowScope', alias: referencedAlias, view: target, isFollowed: true } as const
+  return { view, joins: [], where, values: [], select: 'columns', ordering: [], cursor: undefined }
+}
+
+/**
+ * Builds a SELECT that finds the record of a foreign key.
+ * @param placeholders of the key's values
+ * @param visible query whose condition the record must match; undefined without a row scope
+ */
 function referencedQuery(
-  { dataSource, dialect }: Store,
+  store: Store,
   { relation, columns }: Field,
   placeholders: readonly string[],
+  visible: Query | undefined,
 ): SelectQueryBuilder<ObjectLiteral> {
+  const { dataSource, dialect } = store
   const target = relation?.inverseEntityMetadata.target ?? ''
   const builder = selectFrom(dataSource, target, referencedAlias).addSelect('1', '0')
   for (const [index, stored] of columns.entries()) {
@@ -118,6 +142,10 @@ function referencedQuery(
     const column = columnSql(dataSource, referenced, referencedAlias)
     const { equalsAny, operandSql } = dialect
     builder.andWhere(equalsAny(referenced, column, [operandSql(referenced, placeholders[index] ?? '')]))
+  }
+  if (visible !== undefined) {
+    const { sql, parameters } = conditionSql(store, visible)
+    if (sql !== '') builder.andWhere(sql, parameters)
   }
   return builder.limit(1)
 }

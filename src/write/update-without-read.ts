@@ -32,13 +32,13 @@ export function findFieldsWithoutRead(
 }
 
 /**
- * Whether a write of the resource needs nothing but the statement: no listeners, no validators, no `If-Match`, no tree,
+ * Whether a write of the resource needs nothing but the statement: no row scope, no listeners, no validators, no `If-Match`, no tree,
  * and no columns that every UPDATE changes, such as `@VersionColumn`.
  */
-function canUpdateDirectly({ metadata, lifecycle, validate, requireIfMatch, owner }: ResourceView): boolean {
+function canUpdateDirectly({ metadata, lifecycle, validate, requireIfMatch, owner, rowScope }: ResourceView): boolean {
   const { tableType, treeType, columns } = metadata
   const changesOnUpdate = columns.some(({ isVersion, isUpdateDate, onUpdate }) => isVersion || isUpdateDate || onUpdate)
-  if (tableType !== 'regular' || treeType !== undefined || changesOnUpdate) return false
+  if (rowScope !== undefined || tableType !== 'regular' || treeType !== undefined || changesOnUpdate) return false
   if (lifecycle.load || lifecycle.write || validate !== undefined || requireIfMatch) return false
   // The statement compares the owner in SQL, where the collation may let different texts be equal.
   return owner === undefined || owner.valueType.name === 'integer'

@@ -1,18 +1,26 @@
 import type { DbSession } from '../connection/db-session'
 import { runInTransaction } from '../connection/statement'
+import { ApiError, FieldErrors } from '../errors'
 import type { ChangeSet } from '../query/query'
 import { afterLoad } from '../read/after-load'
-import type { Row } from '../read/row'
+import { fieldValue, type Row } from '../read/row'
+import { readRawItem } from '../read/select'
 import type { Store } from '../read/store'
+import type { ResourceView } from '../schema/resource-view'
+import { checkReferences, isScopedReference, type PendingWrite } from './references'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
 
 /** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
 export async function insertRow(session: DbSession, store: WriteStore, changes: ChangeSet): Promise<WrittenRecord> {
-  const insert = async (inner: DbSession): Promise<WrittenRecord> =>
-    loadSaved(inner, store, await store.writer.insert(inner, store, changes))
-  return runInTransactionIfLoaded(session, store, insert).catch((error: unknown) =>
-    refuseWrite(error, session, store, { changes, stored: undefined }),
+  const pending = { changes, stored: undefined }
+  const insert = async (inner: DbSession): Promise<WrittenRecord> => {
+    const written = await store.writer.insert(inner, store, changes)
+    await requireVisible(inner, store, pending, written)
+    return loadSaved(inner, store, written)
+  }
+  return runInTransactionIfNeeded(session, store, changes, insert).catch((error: unknown) =>
+    refuseWrite(error, session, store, pending),
   )
 }
 
@@ -29,12 +37,15 @@ export async function updateRow(
   changes: ChangeSet,
   stored: Row,
 ): Promise<WrittenRecord | undefined> {
+  const pending = { changes, stored }
   const update = async (inner: DbSession): Promise<WrittenRecord | undefined> => {
     const written = await store.writer.update(inner, store, target, changes)
-    return written && loadSaved(inner, store, written)
+    if (written === undefined) return undefined
+    await requireVisible(inner, store, pending, written)
+    return loadSaved(inner, store, written)
   }
-  return runInTransactionIfLoaded(session, store, update).catch((error: unknown) =>
-    refuseWrite(error, session, store, { changes, stored }),
+  return runInTransactionIfNeeded(session, store, changes, update).catch((error: unknown) =>
+    refuseWrite(error, session, store, pending),
   )
 }
 
@@ -48,15 +59,44 @@ export async function deleteRow(session: DbSession, store: WriteStore, target: W
 }
 
 /**
- * Runs a write. If the entity has `@AfterLoad` listeners, the write, the listeners and the rendering of the response
- * run in one transaction, so that an error in one of them rolls the write back.
+ * Runs a write. If the entity has `@AfterLoad` listeners, or the written record must be visible, the write and what
+ * follows run in one transaction, so that an error rolls the write back.
  */
-function runInTransactionIfLoaded<T>(
+function runInTransactionIfNeeded<T>(
   session: DbSession,
   { view }: Store,
+  changes: ChangeSet,
   write: (session: DbSession) => Promise<T>,
 ): Promise<T> {
-  return view.lifecycle.load ? runInTransaction(session, write) : write(session)
+  const isNeeded = view.lifecycle.load || mustBeVisible(view, changes)
+  return isNeeded ? runInTransaction(session, write) : write(session)
+}
+
+function mustBeVisible(view: ResourceView, changes: ChangeSet): boolean {
+  return view.rowScope !== undefined || [...changes.keys()].some((field) => isScopedReference(view, field))
+}
+
+/**
+ * Requires that the principal may see a written record, and the records to which the request has made it refer
+ * (specification: Row scopes). It runs after the write and in its transaction, so that a right that was revoked before
+ * the write no longer counts.
+ * @throws {ApiError} `forbidden`, `unauthorized` for an anonymous request, `bad-values`
+ */
+async function requireVisible(
+  session: DbSession,
+  store: Store,
+  pending: PendingWrite,
+  { raw }: WrittenRecord,
+): Promise<void> {
+  const { view, selected, rowScopes } = store
+  if (!mustBeVisible(view, pending.changes)) return
+  const errors = new FieldErrors()
+  await checkReferences(session, store, pending, errors, (field) => isScopedReference(view, field))
+  errors.raise('bad-values')
+  const key = fieldValue(view, selected.columns.readRow(raw), view.key)
+  if ((await readRawItem(session, store, key)) !== undefined) return
+  if (rowScopes?.principal.id === null) throw new ApiError('unauthorized', 'Authentication failed')
+  throw new ApiError('forbidden', `the ${view.name} would be outside of the records that you may see`)
 }
 
 async function loadSaved(session: DbSession, store: Store, written: WrittenRecord): Promise<WrittenRecord> {

@@ -1,23 +1,22 @@
 import { type FieldErrors, ValueError } from '../errors'
 import type { Filter, FilterGroup, FilterNode } from '../request/groups'
-import type { Limits } from '../request/limits'
-import type { RelationMetadata } from '../schema/metadata'
+import type { Field } from '../schema/field'
 import { isToMany } from '../schema/relations'
-import type { ResourceView } from '../schema/resource-view'
-import { type FilterPath, parseFilterName, parseSortName, type SortPath } from './path'
+import type { FilterNames } from '../schema/resource-view'
+import { type FilterPath, type JoinLimits, parseFilterName, parseSortName, type SortPath, type Step } from './path'
 import {
   type Combination,
   type Comparison,
   type Condition,
   type Join,
+  type JoinedCondition,
   rootAlias,
-  type Scope,
   type SortColumn,
   tableAlias,
 } from './query'
 
 /** Scope under construction. */
-interface DraftScope {
+interface DraftSubquery {
   readonly joins: Join[]
   readonly conditions: Condition[]
 }
@@ -29,7 +28,7 @@ interface PathEnd {
   /**
    * Subquery that contains the table; undefined if the path has only to-one relations, which the outer SELECT joins.
    */
-  readonly subquery: DraftScope | undefined
+  readonly subquery: DraftSubquery | undefined
 }
 
 /** Conditions that are combined with AND: those of the whole request, or of one group. */
@@ -42,13 +41,18 @@ interface Conjunction {
   readonly ends: Map<string, PathEnd>
 }
 
+/** Filter whose value does not matter: only its name decides about joins and comparisons. */
+type FilterName = Pick<Filter, 'name'>
+
 /** Argument of `#follow` for orderings. They follow only to-one relations, so nothing is added to it. */
 const noConjunction: Conjunction = { conditions: [], ends: new Map() }
 
 /** Resolves the names in filters and orderings, and collects the joins that they need. */
-export class ScopeBuilder {
+export class ConditionBuilder {
   /** Comparison of each filter, by its index in `filters`; undefined for a filter with an error. */
   readonly comparisons: (Comparison | undefined)[] = []
+  /** Resources with a row scope that the names follow relations to. */
+  readonly scopedViews = new Set<FilterNames>()
   readonly #joins: Join[] = []
   /** Path ends in the outer SELECT (only to-one relations), by path. */
   readonly #ends = new Map<string, PathEnd>()
@@ -57,18 +61,23 @@ export class ScopeBuilder {
   /** Number of joined tables; a table of a to-many relation counts twice. At most `limits.joins`. */
   #joinCount = 0
 
+  /**
+   * @param scopedAlias alias of the table whose row scope the filters are. Such a condition cannot add joins to the
+   * outer SELECT, so it follows all relations in subqueries. Undefined for the filters of a query
+   */
   constructor(
-    readonly view: ResourceView,
-    readonly filters: readonly Filter[],
-    readonly limits: Limits,
+    readonly view: FilterNames,
+    readonly filters: readonly FilterName[],
+    readonly limits: JoinLimits,
     readonly errors: FieldErrors,
+    readonly scopedAlias?: string,
   ) {}
 
   /**
    * Builds the joins and the AND of all nodes. Outside of groups, filters with the same name become one comparison with
    * several values (specification: Repeated parameters).
    */
-  build(nodes: readonly FilterNode[]): Scope {
+  build(nodes: readonly FilterNode[]): JoinedCondition {
     const root: Conjunction = { conditions: [], ends: new Map() }
     const comparisonByName = new Map<string | undefined, Comparison | undefined>()
     for (const node of nodes) {
@@ -86,7 +95,7 @@ export class ScopeBuilder {
    * Resolves the names in `ordering` to sort columns and appends the key. The order is then total, so that pages
    * neither repeat nor skip records (specification: Ordering).
    */
-  sortColumns(names: readonly string[]): readonly SortColumn[] {
+  sortColumns(names: readonly string[], key: Field): readonly SortColumn[] {
     const sortColumns = new Map<string, SortColumn>()
     for (const text of names) {
       if (this.errors.isFull) break
@@ -96,13 +105,13 @@ export class ScopeBuilder {
         this.#addSortColumns(path, descending, sortColumns)
       })
     }
-    this.#addSortColumns({ through: [], target: this.view, field: this.view.key, nulls: undefined }, false, sortColumns)
+    this.#addSortColumns({ through: [], target: this.view, field: key, nulls: undefined }, false, sortColumns)
     return [...sortColumns.values()]
   }
 
   #addSortColumns(path: SortPath, descending: boolean, sortColumns: Map<string, SortColumn>): void {
     const { through, target, field, nulls = descending ? 'last' : 'first' } = path
-    const relationPath = through.map(({ propertyPath }) => `${propertyPath}/`).join('')
+    const relationPath = through.map(({ relation }) => `${relation.propertyPath}/`).join('')
     const { alias } = this.#follow(through, noConjunction)
     for (const column of field.columns) {
       const name = relationPath + column.column.propertyPath
@@ -140,7 +149,7 @@ export class ScopeBuilder {
   }
 
   /** @throws {ValueError} */
-  #compare({ name }: Filter, conjunction: Conjunction): Comparison {
+  #compare({ name }: FilterName, conjunction: Conjunction): Comparison {
     const path = parseFilterName(this.view, name, this.limits)
     const { through, field, operator } = path
     const { alias, subquery } = this.#follow(through, conjunction)
@@ -157,13 +166,13 @@ export class ScopeBuilder {
   }
 
   /** Joins the tables of a path, unless they are joined already. */
-  #follow(through: readonly RelationMetadata[], conjunction: Conjunction): PathEnd {
-    let end: PathEnd = { alias: rootAlias, subquery: undefined }
+  #follow(through: readonly Step[], conjunction: Conjunction): PathEnd {
+    let end: PathEnd = { alias: this.scopedAlias ?? rootAlias, subquery: undefined }
     let path = ''
-    for (const relation of through) {
-      path += `${relation.propertyPath}/`
-      const ends = end.subquery === undefined && !isToMany(relation) ? this.#ends : conjunction.ends
-      const next = ends.get(path) ?? this.#join(end, relation, conjunction)
+    for (const step of through) {
+      path += `${step.relation.propertyPath}/`
+      const ends = this.#isJoined(end, step) && end.subquery === undefined ? this.#ends : conjunction.ends
+      const next = ends.get(path) ?? this.#join(end, step, conjunction)
       ends.set(path, next)
       end = next
     }
@@ -171,11 +180,12 @@ export class ScopeBuilder {
   }
 
   /**
-   * Joins the table of a relation. A to-many relation becomes a subquery: a join would return a record once for each
-   * related record, and joins of several such relations would multiply the number of rows.
+   * Joins the table of a relation, or selects from it in a subquery.
    * @throws {ValueError} for more joins than `limits.joins`
    */
-  #join({ alias: from, subquery }: PathEnd, relation: RelationMetadata, conjunction: Conjunction): PathEnd {
+  #join(end: PathEnd, step: Step, conjunction: Conjunction): PathEnd {
+    const { alias: from, subquery } = end
+    const { relation, target } = step
     // A subquery counts twice: as `key IN (…)` (SQLite, MySQL, MariaDB) it is evaluated for all rows of its tables,
     // even if the other conditions select few records.
     this.#joinCount += isToMany(relation) ? 2 : 1
@@ -184,13 +194,16 @@ export class ScopeBuilder {
         `joins more tables than the ${this.limits.joins} allowed; a table of a to-many relation counts twice`,
       )
     }
-    const join = { alias: tableAlias(++this.#aliasCount), from, relation }
-    if (!isToMany(relation)) {
+    const alias = this.#newAlias()
+    const rowScope = target.rowScope && ({ type: 'rowScope', alias, view: target, isFollowed: true } as const)
+    if (rowScope !== undefined) this.scopedViews.add(target)
+    const join = { alias, from, relation, rowScope }
+    if (this.#isJoined(end, step)) {
       const { joins } = subquery ?? { joins: this.#joins }
       joins.push(join)
       return { alias: join.alias, subquery }
     }
-    const nested: DraftScope = { joins: [], conditions: [] }
+    const nested: DraftSubquery = { joins: [], conditions: [] }
     addTo(subquery ?? conjunction, {
       type: 'exists',
       first: join,
@@ -198,6 +211,19 @@ export class ScopeBuilder {
       where: { type: 'and', conditions: nested.conditions },
     })
     return { alias: join.alias, subquery: nested }
+  }
+
+  /**
+   * Whether the table of a relation is joined. A to-many relation needs a subquery: a join would return a record once
+   * for each related record, and joins of several such relations would multiply the number of rows.
+   */
+  #isJoined({ subquery }: PathEnd, { relation }: Step): boolean {
+    return !isToMany(relation) && (subquery !== undefined || this.scopedAlias === undefined)
+  }
+
+  #newAlias(): string {
+    const number = ++this.#aliasCount
+    return this.scopedAlias === undefined ? tableAlias(number) : `${this.scopedAlias}_${number}`
   }
 }
 

@@ -1,0 +1,78 @@
+import type { FilterGroup, FilterNode } from '../request/groups'
+import { groupKey, isGroupName } from '../request/groups'
+
+/** Filter of a filter object: a name, and a value or the members of a list. */
+export interface ObjectFilter {
+  readonly name: string
+  readonly operand: Scalar | readonly Scalar[]
+}
+
+/** Value of a filter object. It means the same as its text in a query string. */
+export type Scalar = string | number | bigint | boolean | Date
+
+/** Parsed filter object. */
+export interface ParsedFilterObject {
+  readonly filters: readonly ObjectFilter[]
+  readonly where: readonly FilterNode[]
+  /** Names of the filters and groups without values. Objects with the same key have the same conditions. */
+  readonly key: string
+}
+
+/**
+ * Parses a filter object of the application (specification: Filter objects): the same filters and groups as in a query
+ * string. An array of filters means that one of them must match.
+ * @throws {TypeError} for anything that could match more records than intended: `undefined` as a value, an empty object,
+ * or null within `not`
+ */
+export function parseFilterObject(filter: unknown): ParsedFilterObject {
+  const filters: ObjectFilter[] = []
+  const group = Array.isArray(filter) ? groupOf('or', filter, filters) : conjunctionOf(filter, filters, false)
+  return { filters, where: [group], key: groupKey(group, filters) }
+}
+
+/** A group that matches no record. */
+const nothing: FilterGroup = { type: 'or', members: [] }
+
+/** @param isNegated whether the filters are inside a `not`, where null would match records */
+function conjunctionOf(filter: unknown, filters: ObjectFilter[], isNegated: boolean): FilterGroup {
+  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) {
+    throw new TypeError(`a filter must be an object, not ${describe(filter)}`)
+  }
+  const entries = Object.entries(filter)
+  if (entries.length === 0) throw new TypeError('a filter must not be empty; to match all records, use true')
+  return { type: 'and', members: entries.map(([name, value]) => memberOf(name, value, filters, isNegated)) }
+}
+
+function memberOf(name: string, value: unknown, filters: ObjectFilter[], isNegated: boolean): FilterNode {
+  if (isGroupName(name)) return groupOf(name, value, filters, isNegated)
+  if (value === undefined) throw new TypeError(`the value of ${name} is undefined; leave the filter out, or use null`)
+  if (value === null) {
+    // As in SQL, a comparison with null is neither true nor false, so that its negation does not match either.
+    if (isNegated) throw new TypeError(`the value of ${name} is null within "not", which would match records`)
+    return nothing
+  }
+  if (!Array.isArray(value)) return filters.push({ name, operand: requireScalar(name, value) }) - 1
+  if (value.length === 0) return nothing
+  const members = value.filter((member) => member !== null).map((member) => requireScalar(name, member))
+  if (members.length < value.length && isNegated) throw new TypeError(`the list of ${name} has null within "not"`)
+  return members.length === 0 ? nothing : filters.push({ name, operand: members }) - 1
+}
+
+function groupOf(type: FilterGroup['type'], value: unknown, filters: ObjectFilter[], isNegated = false): FilterGroup {
+  if (type === 'not') return { type, members: conjunctionOf(value, filters, true).members }
+  if (!Array.isArray(value)) throw new TypeError(`the value of "${type}" must be an array of filters`)
+  if (type === 'and' && value.length === 0) throw new TypeError('"and" must not be empty')
+  return { type, members: value.map((member) => conjunctionOf(member, filters, isNegated)) }
+}
+
+function requireScalar(name: string, value: unknown): Scalar {
+  if (value instanceof Date || ['string', 'number', 'bigint', 'boolean'].includes(typeof value)) return value as Scalar
+  throw new TypeError(
+    `the value of ${name} must be a string, a number, a boolean, a Date or null, not ${describe(value)}`,
+  )
+}
+
+function describe(value: unknown): string {
+  if (Array.isArray(value)) return 'an array'
+  return value === null ? 'null' : typeof value
+}

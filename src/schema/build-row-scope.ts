@@ -1,0 +1,63 @@
+import type { Report } from '../errors'
+import type { MountContext } from './context'
+import type { Registration } from './registration'
+import { isToMany } from './relations'
+import type { FilterNames, ResourceView, RowScope } from './resource-view'
+
+/**
+ * Builds the row scope of a resource from its option `scope`.
+ * @param names returns the names that filter objects on the entity may use
+ * @returns undefined if the option is missing, `'all'`, or a mistake, which has been reported
+ */
+export function buildRowScope(
+  { metadata, options: { scope } }: Registration,
+  { byEntity }: MountContext,
+  names: () => FilterNames,
+  report: Report,
+): RowScope | undefined {
+  if (scope === undefined || scope === 'all') return undefined
+  if (typeof scope === 'function') return { type: 'filter', filterFor: scope, names: names() }
+  const through: unknown = Object(scope).through
+  if (typeof through !== 'string' || Object.keys(Object(scope)).length > 1) {
+    report(`"scope" must be a function that returns a filter, { through: "a relation" } or "all"`)
+    return undefined
+  }
+  const relations = metadata.relations.filter((relation) => !isToMany(relation))
+  const relation = relations.find(({ propertyPath }) => propertyPath === through)
+  if (relation === undefined) {
+    const known = relations.map(({ propertyPath }) => propertyPath).join(', ')
+    const list = known === '' ? 'the entity has none' : `relations to one record: ${known}`
+    report(`"scope" follows "${through}", which is not a relation to one record; ${list}`)
+    return undefined
+  }
+  return { type: 'through', relation, target: () => byEntity.get(relation.inverseEntityMetadata) }
+}
+
+/**
+ * Checks the row scopes that follow relations, when all resources are built: each must lead to a resource, and none to
+ * itself.
+ */
+export function checkRowScopes(views: readonly ResourceView[], report: Report): void {
+  for (const view of views) {
+    const path = [view]
+    for (let scope = view.rowScope; scope?.type === 'through'; ) {
+      const target = scope.target()
+      if (target === undefined) {
+        const { propertyPath, inverseEntityMetadata } = scope.relation
+        if (path.length === 1) {
+          report(
+            `${view.metadata.name}: "scope" follows "${propertyPath}" to ${inverseEntityMetadata.name}, which is not a resource`,
+          )
+        }
+        break
+      }
+      path.push(target)
+      if (target === view) {
+        const names = path.map(({ metadata }) => metadata.name).join(' → ')
+        report(`${view.metadata.name}: "scope" follows relations in a circle: ${names}`)
+      }
+      if (path.indexOf(target) < path.length - 1) break
+      scope = target.rowScope
+    }
+  }
+}

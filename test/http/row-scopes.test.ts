@@ -1,0 +1,214 @@
+import { send } from '../client'
+import { trackerEntities } from '../tracker/entities'
+import { seedTracker } from '../tracker/seed'
+import { openWorld, type World } from '../world/world'
+
+/** Row scopes: records out of scope do not exist for a principal, on every path that leads to them. */
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ entities: trackerEntities, seed: seedTracker })
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.faults).toEqual([])
+})
+
+/** @param person id of the person who sends the request; undefined for an anonymous request */
+function as(person: number | undefined, line: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
+  const withPerson = person === undefined ? headers : { ...headers, 'x-person': String(person) }
+  return send(world.url, line.replace(' ', ' /api/'), { headers: withPerson, body })
+}
+
+interface List {
+  readonly objects: readonly { readonly id: number }[]
+  readonly meta: { readonly total?: number; readonly next: string }
+}
+
+async function idsOf(person: number | undefined, path: string): Promise<readonly number[]> {
+  const reply = await as(person, `GET ${path}`)
+  if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${reply.text}`)
+  return (reply.json() as List).objects.map(({ id }) => id)
+}
+
+const visible: readonly (readonly [resource: string, person: number | undefined, ids: readonly number[]])[] = [
+  ['company', 1, [1]],
+  ['company', 2, [2]],
+  ['company', 3, [1, 2]],
+  ['company', 4, []],
+  ['company', undefined, []],
+  ['project', 1, [1, 2, 4]],
+  ['project', 2, [3]],
+  ['project', 3, [1, 2, 3, 4]],
+  ['project', 4, []],
+  ['project', undefined, []],
+  ['task', 1, [1, 2, 5]],
+  ['task', 2, [3]],
+  ['task', 3, [1, 2, 3, 5]],
+  ['task', 4, []],
+  ['tag', 1, [1, 2]],
+  ['tag', 2, [1, 3]],
+  ['tag', 3, [1, 2, 3]],
+  ['tag', 4, [1]],
+  ['tag', undefined, [1]],
+  ['comment', 4, [1, 2, 3]],
+]
+
+test.each(visible)('Row scopes: a list of %s for person %s has the records %j', async (resource, person, ids) => {
+  expect(await idsOf(person, `${resource}/`)).toEqual(ids)
+  const counts = ['count=exact&limit=0', 'count=capped&limit=1'].map(async (count) => {
+    const { meta } = (await as(person, `GET ${resource}/?${count}`)).json() as List
+    return meta.total
+  })
+  expect(await Promise.all(counts)).toEqual([ids.length, ids.length])
+})
+
+test.each(visible)('Row scopes: items of %s for person %s exist only for %j', async (resource, person, ids) => {
+  for (const id of [1, 2, 3, 4, 5]) {
+    const [own] = (await world.sql(`SELECT COUNT(*) AS "n" FROM "${resource}" WHERE "id" = ${id}`)) as { n: unknown }[]
+    const status = Number(own?.n) > 0 && ids.includes(id) ? 200 : 404
+    expect([id, (await as(person, `GET ${resource}/${id}/`)).status]).toEqual([id, status])
+    expect([id, (await as(person, `HEAD ${resource}/${id}/`)).status]).toEqual([id, status])
+  }
+})
+
+test.each([
+  // To-one relations: a record out of scope is treated like a missing one.
+  ['comment/?task__title=Hide', 1, []],
+  ['comment/?task__title=Hide', 2, [2]],
+  ['comment/?task__title__is=null', 1, [2, 3]],
+  ['comment/?task__title__is=null', 2, [1, 3]],
+  ['comment/?not=(task__title:Draw)', 1, [2, 3]],
+  ['comment/?or=(task__title:Draw,task__title:Hide)', 1, [1]],
+  ['comment/?task__project__name__like=S%25', 1, []],
+  ['comment/?task__project__name__like=S%25', 3, [2]],
+  ['comment/?task__project__company__name=Beta', 1, []],
+  ['task/?project__company__projects__name__like=S%25', 1, []],
+  ['project/?id=1&company__projects__name__like=S%25', 1, []],
+  ['project/?company__projects__name__like=C%25', 1, [1, 2, 4]],
+  // To-many relations.
+  ['person/?tasks__title=Hide', 1, []],
+  ['person/?tasks__title=Hide', 3, [2]],
+  ['person/?tasks__title=Test', 1, [2]],
+  ['person/?tasks__id__is=null', 1, [4]],
+  ['person/?tasks__id__is=null', 2, [1, 3, 4]],
+  ['person/?tasks__project__name=Saturn', 1, []],
+  ['person/?tasks__comments__text__like=on%25', 1, [1]],
+  ['project/?tags__label=black', 1, []],
+  ['project/?tags__label=black', 3, [1, 3, 4]],
+  ['project/?tags__label__is=null', 1, [2, 4]],
+  ['project/?tags__label__is=null', 3, [2]],
+  ['project/?not=(tags__label:black)', 1, [1, 2, 4]],
+  ['tag/?projects__name=Saturn', 1, []],
+  ['tag/?projects__name=Saturn', 2, [1, 3]],
+  ['tag/?projects__name__is=null', 2, []],
+  ['tag/?projects__company__memberships__id=1', 1, undefined],
+  // The value of a foreign key is shown, also if the record is out of scope.
+  ['comment/?task=3', 1, [2]],
+  ['comment/?task__is=null', 1, [3]],
+  // Access rule of a related resource with a scope.
+  ['person/?rates__hourly__gte=1', 1, []],
+  ['person/?rates__hourly__gte=1', 2, [1]],
+  ['person/?rates__hourly__is=null', 1, [1, 2, 3, 4]],
+] as const)('Row scopes: %s for person %s finds %j', async (path, person, ids) => {
+  if (ids === undefined) expect((await as(person, `GET ${path}`)).status).toBe(400)
+  else expect(await idsOf(person, path)).toEqual(ids)
+})
+
+test.each([
+  ['comment/?ordering=task__title,id', 1, [2, 3, 1]],
+  ['comment/?ordering=-task__title__nullslast,id', 2, [2, 1, 3]],
+  ['comment/?ordering=task__title__nullslast,-id', 3, [1, 2, 3]],
+] as const)('Row scopes: in %s, person %s sorts by visible records only', async (path, person, ids) => {
+  expect(await idsOf(person, path)).toEqual(ids)
+  const byCursor: number[] = []
+  for (let next = `${path}&after=&limit=1`; next !== ''; ) {
+    const { objects, meta } = (await as(person, `GET ${next}`)).json() as List
+    byCursor.push(...objects.map(({ id }) => id))
+    next = meta.next.replace('/api/', '')
+  }
+  expect(byCursor).toEqual(ids)
+})
+
+test('Row scopes: a token of another person leads to visible records only', async () => {
+  const { meta } = (await as(2, 'GET task/?after=&limit=1&count=exact')).json() as List
+  expect(meta.next).toBe('')
+  const page = (await as(3, 'GET task/?after=&limit=1')).json() as List
+  const next = page.meta.next.replace('/api/', '').replace('limit=1', 'limit=10')
+  expect(await idsOf(3, next)).toEqual([2, 3, 5])
+  expect(await idsOf(1, next)).toEqual([2, 5])
+  expect(await idsOf(2, next)).toEqual([3])
+})
+
+test('Row scopes: the ETag of a record out of scope is not confirmed', async () => {
+  const { headers } = await as(2, 'GET task/3/')
+  const tag = String(headers.etag)
+  expect((await as(2, 'GET task/3/', undefined, { 'If-None-Match': tag })).status).toBe(304)
+  const refused = await as(1, 'GET task/3/', undefined, { 'If-None-Match': tag })
+  const missing = await as(1, 'GET task/99/', undefined, { 'If-None-Match': tag })
+  expect([refused.status, refused.text]).toEqual([404, missing.text])
+})
+
+const rowsOf = (table: string) => world.sql(`SELECT * FROM "${table}" ORDER BY "id"`)
+
+test.each([
+  // Records out of scope cannot be written.
+  [1, 'PUT task/3/', { title: 'Mine' }, 404],
+  [1, 'PATCH task/3/', { title: 'Mine' }, 404],
+  [1, 'PUT task/3/', {}, 404],
+  [1, 'DELETE task/3/', undefined, 404],
+  [1, 'PUT project/3/', { name: 'Mine' }, 404],
+  [4, 'DELETE project/2/', undefined, 404],
+  [undefined, 'DELETE tag/2/', undefined, 404],
+  // References to records out of scope are refused like references to missing ones.
+  [1, 'POST comment/', { id: 9, text: 'x', task_id: 3 }, 400],
+  [1, 'PUT comment/1/', { task_id: 3 }, 400],
+  [1, 'POST task/', { id: 9, title: 'x', project_id: 3 }, 400],
+  [1, 'PUT task/1/', { project_id: 3 }, 400],
+  [1, 'POST project/', { id: 9, name: 'x', company_id: 2 }, 400],
+  [4, 'POST project/', { id: 9, name: 'x', company_id: 1 }, 400],
+  // A record must not leave the scope.
+  [1, 'POST task/', { id: 9, title: 'x' }, 403],
+  [1, 'PUT task/1/', { project_id: null }, 403],
+  [1, 'POST tag/', { id: 9, label: 'x' }, 403],
+  [1, 'PUT tag/2/', { company_id: null }, 403],
+  [4, 'POST company/', { id: 9, name: 'x' }, 403],
+  [undefined, 'POST tag/', { id: 9, label: 'x' }, 401],
+] as const)(
+  'Row scopes: person %s is refused %s %j with %d, and nothing is written',
+  async (person, line, body, status) => {
+    const tables = ['company', 'project', 'task', 'tag', 'comment']
+    const before = await Promise.all(tables.map(rowsOf))
+    expect((await as(person, line, body)).status).toBe(status)
+    expect(await Promise.all(tables.map(rowsOf))).toEqual(before)
+  },
+)
+
+test('Row scopes: a reference to a record out of scope gets the same response as one to a missing record', async () => {
+  const missing = await as(1, 'POST comment/', { id: 9, text: 'x', task_id: 99 })
+  expect((await as(1, 'POST comment/', { id: 9, text: 'x', task_id: 3 })).text).toBe(missing.text)
+  const form = `data=${encodeURIComponent('{"id": 9, "text": "x", "task_id": 3}')}`
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+  expect((await as(1, 'POST comment/', form, headers)).text).toBe(missing.text)
+})
+
+test('Row scopes: a visible record can be written', async () => {
+  expect((await as(1, 'POST task/', { id: 10, title: 'New', project_id: 1 })).status).toBe(201)
+  expect((await as(1, 'PUT task/10/', { title: 'Newer', project_id: 2, assignee_id: 4 })).status).toBe(200)
+  expect((await as(2, 'PUT task/10/', { title: 'Stolen' })).status).toBe(404)
+  expect((await as(1, 'POST comment/', { id: 10, text: 'on the new task', task_id: 10 })).status).toBe(201)
+  expect((await as(3, 'DELETE task/10/')).status).toBe(204)
+  expect(await rowsOf('comment')).toHaveLength(3)
+})
+
+test('Row scopes: a list needs one statement', async () => {
+  world.statements()
+  await idsOf(1, 'task/?assignee__name=Person%201&comments__text__like=on%25')
+  expect(world.statements()).toHaveLength(1)
+})
+
+test('mounted.resources reports the row scopes', () => {
+  expect(
+    world.mounted.resources.flatMap(({ name, scope }) => (scope === undefined ? [] : `${name}: ${scope}`)).toSorted(),
+  ).toEqual(['company: filter', 'project: filter', 'rate: filter', 'tag: filter', 'task: through project'])
+})
