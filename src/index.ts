@@ -15,7 +15,15 @@ export type { FaultEvent, RefusalEvent, RequestEvent, StatementEvent } from './d
 export { ConfigError } from './errors'
 export type { ApiInfo } from './openapi/document'
 export type { PageLimits, RequestLimits } from './request/limits'
-export { Resource, type ResourceOptions, UserAccount, type UserAccountOptions } from './resource'
+export {
+  type FilterObject,
+  type FilterValue,
+  Resource,
+  type ResourceOptions,
+  type ScopeResult,
+  UserAccount,
+  type UserAccountOptions,
+} from './resource'
 export type { ResourceRegistration, UserRegistration } from './schema/registration'
 export { type CloseOptions, closeGracefully } from './site/close'
 export { type Mounted, type MountedResource, mountResources } from './site/mount'

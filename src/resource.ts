@@ -1,11 +1,31 @@
 import type { PasswordHashing } from './access/password'
 import type { Principal, Rule } from './access/rule'
+import type { OperatorName } from './value/value-type'
 
 /** A property path: a property, or a property of the embedded entity that it contains. */
 type PathOf<Property extends string> = Property | `${Property}.${string}`
 
+/**
+ * Filter of application code: an object whose keys are names of filters, or `or`, `and` and `not`. `@Resource` checks the
+ * names if it knows the keys. For names that the compiler cannot know, such as those of `rename`, let the function return
+ * this type.
+ */
+export interface FilterObject {
+  readonly [name: string]: FilterValue
+}
+type FilterScalar = string | number | bigint | boolean | Date | null
+/** Value of a filter: null and an empty list match nothing. */
+export type FilterValue = FilterScalar | readonly FilterScalar[] | FilterObject | readonly FilterObject[]
+
+/** What the function of a row scope returns: a filter, several of which one must match, or whether all records match. */
+export type ScopeResult = FilterObject | readonly FilterObject[] | boolean
+
 /** Options of a resource. Properties are named as in the entity. */
-export interface ResourceOptions<Property extends string = string, Renamed extends string = Property> {
+export interface ResourceOptions<
+  Property extends string = string,
+  Renamed extends string = Property,
+  Scoped extends ScopeResult = ScopeResult,
+> {
   /** Name in paths. Default: the entity's name in lower case. */
   readonly name?: string
   /** Description of a record in the OpenAPI document. Default: the comment of `@Entity({ comment })`. */
@@ -37,7 +57,7 @@ export interface ResourceOptions<Property extends string = string, Renamed exten
    * references. A function returns a filter (`{ company: principal.id }`), several filters of which one must match, true
    * or false. `{ through: 'project' }`: the records whose project is visible. Default: `'all'`.
    */
-  readonly scope?: 'all' | { readonly through: PathOf<Property> } | ((principal: Principal) => unknown)
+  readonly scope?: 'all' | { readonly through: PathOf<Property> } | ((principal: Principal) => Scoped)
   /** The many-to-one property that refers to the owner of a record: only this user may change or delete it. */
   readonly ownerField?: PathOf<Property>
 }
@@ -61,13 +81,67 @@ export type EntityWith<Property extends string> = abstract new (...args: never[]
  * A class decorator that accepts only classes with these properties, which may be optional. The compile error names
  * missing ones.
  */
-type EntityDecorator<Property extends string> = <Instance extends object>(
+type EntityDecorator<Property extends string, Scoped = never> = <Instance extends object>(
   entity: (abstract new (
     ...args: never[]
   ) => Instance) &
-    ([Exclude<Property, keyof Instance>] extends [never] ? unknown : EntityWith<Exclude<Property, keyof Instance>>),
+    ([Exclude<Property, keyof Instance>] extends [never] ? unknown : EntityWith<Exclude<Property, keyof Instance>>) &
+    ([UnknownFilter<Instance, Scoped>] extends [never] ? unknown : NoSuchFilter<UnknownFilter<Instance, Scoped>>),
   context?: ClassDecoratorContext,
 ) => void
+
+/** Marker for a name in a filter object that is no filter, so that the compiler's message contains the name. */
+export interface NoSuchFilter<Name> {
+  readonly [noSuchFilter]: Name
+}
+declare const noSuchFilter: unique symbol
+
+/** The keys of filter objects that are not names of filters on an entity. */
+type UnknownFilter<Entity, Filter> = Filter extends readonly (infer Member)[]
+  ? UnknownFilter<Entity, Member>
+  : Filter extends FilterScalar
+    ? never
+    : {
+        [Name in keyof Filter]: Name extends 'or' | 'and' | 'not'
+          ? UnknownFilter<Entity, Filter[Name]>
+          : IsFilterName<Entity, Name> extends true
+            ? never
+            : Name
+      }[keyof Filter]
+
+/** Whether a name is a path of properties, with or without an operator. A name of unknown letters may be one. */
+type IsFilterName<Entity, Name> = unknown extends Entity
+  ? true
+  : string extends Name
+    ? true
+    : Name extends `${infer First}__${infer Rest}`
+      ? [PropertyAt<Entity, First>] extends [never]
+        ? false
+        : Rest extends OperatorName
+          ? true
+          : IsFilterName<RelatedIn<PropertyAt<Entity, First>>, Rest>
+      : [PropertyAt<Entity, Name>] extends [never]
+        ? false
+        : true
+
+/** Type of a property that a name refers to: a foreign key with `_id` refers to its relation, `id` to any key. */
+type PropertyAt<Entity, Name> = Name extends keyof Entity
+  ? Entity[Name]
+  : Name extends `${infer Relation}_id`
+    ? Relation extends keyof Entity
+      ? Entity[Relation]
+      : never
+    : Name extends 'id'
+      ? FilterScalar
+      : never
+
+/** Entity that a property leads to: the related one, or the embedded one. */
+type RelatedIn<Value> =
+  Value extends Promise<infer Inner>
+    ? RelatedIn<Inner>
+    : Value extends readonly (infer Member)[]
+      ? RelatedIn<Member>
+      : NonNullable<Value>
 
 const resources = new WeakMap<object, ResourceOptions>()
 const userAccounts = new WeakMap<object, UserAccountOptions>()
@@ -77,9 +151,13 @@ const userAccounts = new WeakMap<object, UserAccountOptions>()
  * `@Resource({ ownerField: 'user', readOnly: ['created'] })`. It works as a legacy decorator (`experimentalDecorators`)
  * and as a standard one.
  */
-export function Resource<const Property extends string = never, const Renamed extends string = never>(
-  options: ResourceOptions<Property, Renamed> = {},
-): EntityDecorator<Property | Renamed> {
+export function Resource<
+  const Property extends string = never,
+  const Renamed extends string = never,
+  const Scoped extends ScopeResult = never,
+>(
+  options: ResourceOptions<Property, Renamed, Scoped> = {},
+): EntityDecorator<Property | Renamed, [Renamed] extends [never] ? Scoped : never> {
   requireCalled(options, '@Resource')
   return (entity) => {
     resources.set(entity, options)

@@ -1,5 +1,5 @@
 import { Column, Entity, JoinColumn, ManyToOne, OneToMany, PrimaryColumn, type Relation } from 'typeorm'
-import { Resource } from 'typeorm-resources'
+import { Resource, type ScopeResult } from 'typeorm-resources'
 import { send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
 import { openWorld, type World } from '../world/world'
@@ -19,7 +19,7 @@ class Shelf {
   auth: permitAllAsUser1,
   exclude: ['secret', 'shelf'],
   rename: { pageCount: 'pages' },
-  scope: () => filter(),
+  scope: () => filter() as ScopeResult,
 })
 class Book {
   @PrimaryColumn() id!: number

@@ -3,6 +3,7 @@ import Koa from 'koa'
 import type { DataSource, EntitySchema } from 'typeorm'
 import {
   adminRule,
+  type FilterObject,
   hashPassword,
   type Mounted,
   mountResources,
@@ -112,3 +113,52 @@ export const path: string | undefined = mounted.resources[0]?.path
 export const principal: Principal = { id: 1, admin: true }
 export const hash: Promise<string> = hashPassword('x')
 export const verified: Promise<boolean> = verifyPassword('x', 'y')
+
+class Team {
+  key!: string
+  people!: Promise<Member[]>
+}
+class Place {
+  city!: string
+}
+class Member {
+  id!: number
+  name!: string
+  place!: Place
+  team!: Team | null
+  boss?: Member
+}
+
+@Resource({ scope: 'all' })
+@Resource({ scope: { through: 'boss' } })
+@Resource({ scope: () => true })
+@Resource({ scope: ({ id, admin }) => admin === true || { id } })
+@Resource({ scope: (me) => [{ boss: me.id }, { boss_id: me.id, name__in: ['a', null] }] })
+@Resource({ scope: (me) => ({ place__city__ilike: 'r%', team__people__boss__is: 'null', team__people__id: me.id }) })
+@Resource({
+  scope: () => ({ team__id: 'x', or: [{ name: 'a' }, { not: { team__key: 'b' } }], not: { boss__id__in: [1] } }),
+})
+@Resource({ scope: (): FilterObject => ({ whatever: 1 }) })
+@Resource({ rename: { name: 'title' }, scope: () => ({ title: 'x' }) })
+// @ts-expect-error a misspelt property
+@Resource({ scope: () => ({ nam: 'x' }) })
+// @ts-expect-error a misspelt property of a related entity
+@Resource({ scope: () => ({ team__people__nam: 'x' }) })
+// @ts-expect-error a misspelt operator
+@Resource({ scope: () => ({ name__lik: 'x' }) })
+// @ts-expect-error a misspelt property of an embedded entity
+@Resource({ scope: () => ({ place__town: 'x' }) })
+// @ts-expect-error a misspelt property in a group
+@Resource({ scope: () => ({ name: 'x', or: [{ nam: 'x' }] }) })
+// @ts-expect-error a misspelt property in one of several filters
+@Resource({ scope: () => [{ name: 'x' }, { nam: 'x' }] })
+// @ts-expect-error a misspelt relation
+@Resource({ scope: { through: 'bos' } })
+// @ts-expect-error a value that may be undefined
+@Resource({ scope: (me) => ({ name: me.admin }) })
+// @ts-expect-error a result that may be undefined
+@Resource({ scope: (me) => (me.admin ? true : undefined) })
+// @ts-expect-error an asynchronous function
+@Resource({ scope: async () => true })
+class Scoped extends Member {}
+void Scoped
