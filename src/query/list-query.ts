@@ -94,15 +94,15 @@ function reversed(sortColumn: SortColumn): SortColumn {
   return { ...sortColumn, descending: !descending, nulls: nulls === 'first' ? 'last' : 'first' }
 }
 
-/** Query for the record with this key. @param isWritten whether this transaction has written it: then no row scope applies */
+/** Query for the record with this key. @param ignoresScope whether it is read even if it is out of scope */
 export function itemQuery(
   view: ResourceView,
   key: unknown,
   select: Query['select'] = 'columns',
-  isWritten = false,
+  ignoresScope = false,
 ): Query {
   const hasKey = { type: 'compare', on: { alias: rootAlias, field: view.key }, operator: 'eq', valuesIndex: 0 } as const
-  const where = isWritten ? hasKey : inRowScope(view, hasKey)
+  const where = ignoresScope ? hasKey : inRowScope(view, hasKey)
   return { view, joins: [], where, values: [[key]], select, ordering: [], cursor: undefined }
 }
 

@@ -32,10 +32,18 @@ export async function readRaw(
 /** OFFSET from which a page is read with {@link deepOffsetQuery}. */
 const deepOffset = 1000
 
-/** Reads all entity columns of a record, and locks its row until the transaction ends. */
-export function lockItem(session: DbTransaction, store: Store, key: unknown): Promise<RawRow | undefined> {
+/**
+ * Reads all entity columns of a record, and locks its row until the transaction ends.
+ * @returns undefined if there is no record, or if it is out of scope
+ */
+export async function lockItem(session: DbTransaction, store: Store, key: unknown): Promise<RawRow | undefined> {
   // If all requests share one connection, no other request runs during the transaction, and no lock is needed.
-  return readRawItem(session, store, key, 'entityColumns', { locks: !store.dialect.sharesConnection })
+  const locks = !store.dialect.sharesConnection
+  const raw = await readRawItem(session, store, key, 'entityColumns', { locks, ignoresScope: true })
+  if (raw === undefined || store.view.rowScope === undefined) return raw
+  // The scope is checked by a second statement: PostgreSQL evaluates the subqueries of a statement that has waited for
+  // a lock with the data from before the wait.
+  return (await readRawItem(session, store, key)) === undefined ? undefined : raw
 }
 
 /** Options for reading a record. */
@@ -43,8 +51,8 @@ interface ItemReading {
   /** Whether to lock the row until the transaction ends. */
   readonly locks?: boolean
   readonly valueLimit?: ValueLimit
-  /** Whether this transaction has written the record: then it is read even if it is out of scope. */
-  readonly isWritten?: boolean
+  /** Whether the record is read even if it is out of scope, because this transaction has written or locked it. */
+  readonly ignoresScope?: boolean
 }
 
 /** Reads the record with this key, as the driver returns it. @returns undefined if there is none */
@@ -53,12 +61,12 @@ export async function readRawItem(
   store: Store,
   key: unknown,
   select: Query['select'] = 'columns',
-  { locks = false, valueLimit, isWritten = false }: ItemReading = {},
+  { locks = false, valueLimit, ignoresScope = false }: ItemReading = {},
 ): Promise<RawRow | undefined> {
   const { view, dataSource } = store
   const { values, bind } = collectValues()
-  const query = itemQuery(view, key, select, isWritten)
-  const cacheKey = `${locks ? 'lock' : 'read'} ${isWritten} ${view.name} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
+  const query = itemQuery(view, key, select, ignoresScope)
+  const cacheKey = `${locks ? 'lock' : 'read'} ${ignoresScope} ${view.name} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, cacheKey, () => {
     const builder = selectQuery(store, query, conditionSql(store, query), valueLimit)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)

@@ -44,7 +44,7 @@ export async function executeInsert(session: DbSession, store: Store, entity: Ob
     returnedRow === undefined
       ? insertedKey(view, entity, result.raw)
       : buildRowReader(key.columns, dataSource)(returnedRow)
-  const stored = await readRawItem(session, store, joinColumnValues(keyValues), 'columns', { isWritten: true })
+  const stored = await readRawItem(session, store, joinColumnValues(keyValues), 'columns', { ignoresScope: true })
   if (stored === undefined) throw new Error(`INSERT into ${metadata.tableName} returned no row`)
   return stored
 }
@@ -79,7 +79,7 @@ export async function executeUpdate(
   })
   const { records, affected = 0 } = await executeWrite(session, statement, values)
   if (canReturn) return records[0]
-  const stored = await readRawItem(session, store, target.key, 'columns', { isWritten: true })
+  const stored = await readRawItem(session, store, target.key, 'columns', { ignoresScope: true })
   // A driver may count only rows whose values have changed. If it reports 0 affected rows, the owner of the stored
   // record decides whether it matched the target.
   if (stored === undefined) return undefined

@@ -1,5 +1,7 @@
+import { setTimeout } from 'node:timers/promises'
 import { send } from '../client'
-import { trackerEntities } from '../tracker/entities'
+import { caseCount, timeFor } from '../hostile/cases'
+import { Comment, trackerEntities } from '../tracker/entities'
 import { seedTracker } from '../tracker/seed'
 import { openWorld, type World } from '../world/world'
 
@@ -46,11 +48,11 @@ const visible: readonly (readonly [resource: string, person: number | undefined,
   ['task', 2, [3]],
   ['task', 3, [1, 2, 3, 5]],
   ['task', 4, []],
-  ['tag', 1, [1, 2]],
-  ['tag', 2, [1, 3]],
-  ['tag', 3, [1, 2, 3]],
-  ['tag', 4, [1]],
-  ['tag', undefined, [1]],
+  ['tag', 1, [1, 2, 5]],
+  ['tag', 2, [1, 3, 5]],
+  ['tag', 3, [1, 2, 3, 5]],
+  ['tag', 4, [1, 5]],
+  ['tag', undefined, [1, 5]],
   ['comment', 4, [1, 2, 3]],
 ]
 
@@ -101,7 +103,14 @@ test.each([
   ['project/?not=(tags__label:black)', 1, [1, 2, 4]],
   ['tag/?projects__name=Saturn', 1, []],
   ['tag/?projects__name=Saturn', 2, [1, 3]],
-  ['tag/?projects__name__is=null', 2, []],
+  ['tag/?projects__name__is=null', 2, [5]],
+  ['tag/?company__name=Beta', 1, []],
+  ['tag/?company__name=Beta', 2, [3, 5]],
+  // A relation to one record after one to many.
+  ['project/?tags__company__name=Beta', 1, []],
+  ['project/?tags__company__name=Beta', 3, [1, 3, 4]],
+  ['project/?tags__company__name__is=null', 1, [1, 2, 4]],
+  ['project/?tags__company__name__is=null', 3, [1, 2, 3]],
   ['tag/?projects__company__memberships__id=1', 1, undefined],
   // The value of a foreign key is shown, also if the record is out of scope.
   ['comment/?task=3', 1, [2]],
@@ -212,3 +221,46 @@ test('mounted.resources reports the row scopes', () => {
     world.mounted.resources.flatMap(({ name, scope }) => (scope === undefined ? [] : `${name}: ${scope}`)).toSorted(),
   ).toEqual(['company: filter', 'project: filter', 'rate: filter', 'tag: filter', 'task: through project'])
 })
+
+test('Row scopes: pages after record 1,000 have visible records only', async () => {
+  const comments = world.dataSource.getRepository<object>(Comment)
+  const rows = Array.from({ length: 1050 }, (_, index) => ({ id: 1000 + index, text: 'many', task: { id: 3 } }))
+  await comments.save(rows, { chunk: 300 })
+  const lastPage = 'comment/?id__gte=1000&task__title__is=null&limit=50&page=21'
+  expect(await idsOf(1, lastPage)).toHaveLength(50)
+  expect(await idsOf(2, lastPage)).toHaveLength(0)
+  expect(await idsOf(2, 'comment/?id__gte=1000&task__title=Hide&limit=50&page=21')).toHaveLength(50)
+  expect(await idsOf(1, 'comment/?id__gte=1000&task__title=Hide&limit=50&page=21')).toHaveLength(0)
+  await comments.delete(rows.map(({ id }) => id))
+})
+
+/**
+ * Rights that are revoked at the same time as a write. The revoking statement tells what was stored when it ran: after it
+ * nothing may be written.
+ */
+const rounds = caseCount(40, 1000)
+const moved = `UPDATE "project" SET "companyId" = 2 WHERE "id" = 20`
+test.each([
+  ['PUT', moved],
+  ['DELETE', moved],
+])(
+  'Row scopes: no %s is stored after the statement %s',
+  async (method, revoke) => {
+    const statuses = new Set<number>()
+    for (let round = 0; round < rounds; round++) {
+      await world.sql(`DELETE FROM "project" WHERE "id" = 20`)
+      await world.sql(`INSERT INTO "project" ("id", "name", "companyId") VALUES (20, 'Old', 1)`)
+      const body = method === 'PUT' ? { name: 'New' } : undefined
+      const writing = as(1, `${method} project/20/`, body)
+      await setTimeout((round % 20) / 4)
+      await world.sql(revoke)
+      const [atRevocation] = await world.sql(`SELECT "name" FROM "project" WHERE "id" = 20`)
+      statuses.add((await writing).status)
+      const [afterwards] = await world.sql(`SELECT "name" FROM "project" WHERE "id" = 20`)
+      expect([round, afterwards]).toEqual([round, atRevocation])
+    }
+    await world.sql(`DELETE FROM "project" WHERE "id" = 20`)
+    expect([...statuses].filter((status) => ![200, 204, 403, 404].includes(status))).toEqual([])
+  },
+  timeFor(rounds * 10),
+)

@@ -24,9 +24,11 @@ export async function seedTracker(dataSource: DataSource): Promise<void> {
     { id: 2, label: 'red', company: { id: 1 } },
     { id: 3, label: 'black', company: { id: 2 } },
     { id: 4, label: 'lost' },
+    // Everybody sees the tag, but not its company.
+    { id: 5, label: 'world', shared: true, company: { id: 2 } },
   ])
   await save(Project, [
-    { id: 1, name: 'Atlas', company: { id: 1 }, tags: [{ id: 1 }, { id: 2 }, { id: 3 }] },
+    { id: 1, name: 'Atlas', company: { id: 1 }, tags: [{ id: 1 }, { id: 2 }, { id: 3 }, { id: 5 }] },
     { id: 2, name: 'Apollo', company: { id: 1 }, tags: [] },
     { id: 3, name: 'Saturn', company: { id: 2 }, tags: [{ id: 1 }, { id: 3 }] },
     { id: 4, name: 'Callisto', company: { id: 1 }, tags: [{ id: 3 }] },
