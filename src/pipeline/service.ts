@@ -10,7 +10,7 @@ import type { CursorTokens } from '../request/cursor'
 import type { Limits } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
 import type { Resource, ResourceView } from '../schema/resource-view'
-import type { WriteStore } from '../write/write-store'
+import { type WriteStore, withRowScopes } from '../write/write-store'
 
 /** Everything that the requests of a mount share. It is built when the data source is initialized. */
 export interface Service {
@@ -69,10 +69,9 @@ export interface PermittedRequest extends ResourceRequest {
 }
 
 function rowScopesOf(service: Service, accessRequest: AccessRequest, principal: Principal): RowScopes {
-  const readRequest: AccessRequest = { ...accessRequest, method: 'GET', reads: true }
   return new RowScopes(principal, service.queryShapes, async (name) => {
     const rule = service.resources.get(name)?.fullView.rule
-    return rule !== undefined && Boolean(await rule(readRequest))
+    return rule !== undefined && Boolean(await rule({ ...accessRequest, method: 'GET', reads: true }))
   })
 }
 
@@ -90,7 +89,7 @@ export function permit(
   const { readPayload, responseMemory } = request
   const viewStore = storeOf(principal)
   const store = service.hasRowScopes
-    ? { ...viewStore, rowScopes: rowScopesOf(service, accessRequest, principal) }
+    ? withRowScopes(viewStore, rowScopesOf(service, accessRequest, principal))
     : viewStore
   return {
     resource,

@@ -156,17 +156,20 @@ function inverseKeyCondition({ driver }: DataSource, { alias, from, relation }: 
  */
 export function existsRelatedSql(
   dataSource: DataSource,
-  { first, joins }: Exists,
+  exists: Exists,
   scopes: JoinScopes,
   where: { readonly sql: string; readonly holdsForNulls: boolean },
   mayBeMerged: boolean,
   parameters: ObjectLiteral,
 ): string {
   const { driver } = dataSource
+  const { first, joins } = exists
   const { alias, from, relation } = first
+  const isToOne = !isToMany(relation)
+  if (isToOne && !where.holdsForNulls) return existsReferencedSql(dataSource, exists, scopes, where.sql, parameters)
   const startAlias = `${alias}_of`
   // A relation to one record costs one lookup by key for each outer row.
-  const isCorrelated = !isToMany(relation) || dialectOf(dataSource).correlatesSubqueries
+  const isCorrelated = isToOne || dialectOf(dataSource).correlatesSubqueries
   const { primaryColumns } = relation.entityMetadata
   const keyNames = primaryColumns.map(({ databaseName }) => driver.escape(databaseName))
   const keyOf = (owner: string): readonly string[] => keyNames.map((name) => `${driver.escape(owner)}.${name}`)
@@ -196,14 +199,51 @@ export function existsRelatedSql(
     builder.andWhere(`(${relatedId} IS NOT NULL OR NOT ${hasRelated})`)
   }
   const related =
-    mayBeMerged && isToMany(relation)
+    mayBeMerged && !isToOne
       ? `(${keyOf(from).join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
       : hasKeySql(builder, keyOf(startAlias), keyOf(from), isCorrelated)
-  Object.assign(parameters, builder.getParameters())
+  const predicate = ownParameters(related, builder, alias, parameters)
   // If the record at the start of the relation is missing, the related record is missing too.
   const matchesMissingRecord = where.holdsForNulls && from !== rootAlias
-  return matchesMissingRecord ? `(${keyOf(from)[0]} IS NULL OR ${related})` : related
+  return matchesMissingRecord ? `(${keyOf(from)[0]} IS NULL OR ${predicate})` : predicate
 }
+
+/** Predicate that the record of a foreign key matches a condition: one lookup by key for each outer row. */
+function existsReferencedSql(
+  dataSource: DataSource,
+  { first, joins }: Exists,
+  scopes: JoinScopes,
+  where: string,
+  parameters: ObjectLiteral,
+): string {
+  const { driver } = dataSource
+  const { alias, from, relation } = first
+  const builder = selectFrom(dataSource, relation.inverseEntityMetadata.target, alias).addSelect('1', keyName(0))
+  for (const join of joins) addJoin(dataSource, builder, join, scopes.get(join))
+  for (const { databaseName, referencedColumn } of relation.joinColumns) {
+    const key = `${driver.escape(alias)}.${driver.escape(referencedColumn?.databaseName ?? '')}`
+    builder.andWhere(`${key} = ${driver.escape(from)}.${driver.escape(databaseName)}`)
+  }
+  for (const condition of [scopes.get(first), where]) if (condition) builder.andWhere(condition)
+  return ownParameters(`EXISTS (${builder.getQuery()})`, builder, alias, parameters)
+}
+
+/**
+ * Gives the discriminator values of a subquery a parameter of their own. TypeORM has one name for them in all
+ * statements, so that those of the outer statement would replace them.
+ * @param parameters receives the parameters of the subquery
+ */
+function ownParameters(sql: string, builder: Builder, alias: string, parameters: ObjectLiteral): string {
+  const { [discriminatorValues]: types, ...others } = builder.getParameters()
+  Object.assign(parameters, others)
+  if (types === undefined) return sql
+  const name = `${parameterPrefix}${alias}_types`
+  parameters[name] = types
+  return sql.replaceAll(`:...${discriminatorValues}`, `:...${name}`)
+}
+
+/** Name of TypeORM's parameter for the discriminator values of a child entity. */
+const discriminatorValues = 'discriminatorColumnValues'
 
 /**
  * Predicate that a subquery selects the key of an outer row.

@@ -1,6 +1,7 @@
 import type { DbSession } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import type { ChangeSet } from '../query/query'
+import type { RowScopes } from '../query/row-scopes'
 import type { StoredRecord } from '../read/entity-tag'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
@@ -15,6 +16,28 @@ export interface WriteStore extends Store {
   readonly uncheckedReferences: ReadonlySet<Field>
   /** Names of the fields that PUT can update without reading the row first. */
   readonly fieldsWithoutRead: ReadonlySet<string>
+}
+
+/**
+ * The store for a principal whose row scopes these are. The properties are copied one by one, because a spread took an
+ * eighth of the time of a GET of an item.
+ */
+export function withRowScopes(store: WriteStore, rowScopes: RowScopes): WriteStore {
+  const { view, dataSource, dialect, selected, rowRenderer, rawRenderer, renderKey } = store
+  const { writer, uncheckedReferences, fieldsWithoutRead } = store
+  return {
+    view,
+    dataSource,
+    dialect,
+    selected,
+    rowRenderer,
+    rawRenderer,
+    renderKey,
+    rowScopes,
+    writer,
+    uncheckedReferences,
+    fieldsWithoutRead,
+  }
 }
 
 /**
