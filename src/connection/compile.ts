@@ -27,6 +27,11 @@ function placeholderOf(index: number): string {
   return `:${parameterPrefix}${index}`
 }
 
+/** The values of a statement by the names of their placeholders, for a query builder of the application. */
+export function namedParameters(values: readonly unknown[]): ObjectLiteral {
+  return Object.fromEntries(values.map((value, index) => [placeholderOf(index).slice(1), value]))
+}
+
 /**
  * Returns the statement of a cache key, from the cache or compiled.
  * @param key contains everything that the SQL depends on; undefined for a statement that is compiled each time

@@ -99,8 +99,11 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
   return [...scopes, where, ...(keysetPredicate === undefined ? [] : [keysetPredicate])].join('\n')
 }
 
-/** Builds the SQL of a query's condition and cursor. It binds the same values as {@link bindConditionValues}. */
-export function conditionSql(store: Store, query: Query): ConditionSql {
+/**
+ * Builds the SQL of a query's condition and cursor. It binds the same values as {@link bindConditionValues}.
+ * @param root alias of the table of the query's resource
+ */
+export function conditionSql(store: Store, query: Query, root = rootAlias): ConditionSql {
   const { values: boundValues, bind } = collectValues()
   const parameters: ObjectLiteral = {}
   const walk = new ConditionWalk(store.rowScopes, {
@@ -121,7 +124,7 @@ export function conditionSql(store: Store, query: Query): ConditionSql {
   const sql = walk.condition(query.where, query.values)
   const keysetPredicate = keysetSql(store, query, bind)
   const hasManyValues = boundValues.length > maxUncheckedValues
-  const timeLimitSql = hasManyValues ? timeLimitAt(store, { alias: rootAlias, field: store.view.key }) : undefined
+  const timeLimitSql = hasManyValues ? timeLimitAt(store, { alias: root, field: store.view.key }) : undefined
   // The time limit is the first condition, so that it is evaluated for every row: SQLite stops at the first condition
   // of an AND that is false.
   const parts = [timeLimitSql ?? '', sql, keysetPredicate ?? '']

@@ -1,9 +1,10 @@
 import type Koa from 'koa'
-import type { DataSource } from 'typeorm'
+import type { DataSource, EntityTarget, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { buildBasicAuthenticator } from '../access/basic-authenticator'
 import { argon2id } from '../access/password'
 import { buildPasswordChecks } from '../access/password-checks'
 import { ruleTitle } from '../access/require-principal'
+import type { Principal } from '../access/rule'
 import { openSession, renewConnectionQueues } from '../connection/db-session'
 import { warnAboutSettings } from '../connection/settings'
 import { newStatementCache } from '../connection/statement-cache'
@@ -11,14 +12,17 @@ import { dialectOf } from '../dialect/dialect-of'
 import { ConfigError } from '../errors'
 import { type ServedResource, type Service, viewsOf } from '../pipeline/service'
 import { newQueryShapeCache } from '../query/query-shape'
+import { RowScopes } from '../query/row-scopes'
 import { buildAccountLookup } from '../read/account-lookup'
 import { logMissingIndexes } from '../read/missing-indexes'
 import { buildStore } from '../read/store'
+import { selectVisible } from '../read/visible'
 import { buildCursorTokens } from '../request/cursor'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
 import type { ResourceView, RowScope } from '../schema/resource-view'
 import { lockSqlite } from '../sqlite-lock/install'
 import { buildWriteStore } from '../write/build-write-store'
+import { withRowScopes } from '../write/write-store'
 import { checkOptions } from './check-options'
 import { buildMiddleware } from './koa'
 import { type MountOptions, type MountSettings, withDefaults } from './mount-options'
@@ -48,6 +52,17 @@ export interface MountedResource {
 export interface Mounted {
   /** Mounted resources; empty until the data source is initialized. */
   readonly resources: readonly MountedResource[]
+  /**
+   * Starts a query for the records of a resource that a principal may see, for routes of the application:
+   * `mounted.visible(Task, principal).andWhere('task.done = :done', { done: false }).getMany()`.
+   * @param alias alias of the entity in the query. Default: the name of the resource
+   * @throws {TypeError} if the entity is not a resource of the mount
+   */
+  readonly visible: <Entity extends ObjectLiteral>(
+    entity: EntityTarget<Entity>,
+    principal: Principal,
+    alias?: string,
+  ) => SelectQueryBuilder<Entity>
 }
 
 /**
@@ -89,6 +104,14 @@ export function mountResources<State, Custom>(
   return {
     get resources() {
       return service === undefined ? [] : viewsOf(service).map((view) => describe(view, base))
+    },
+    visible: (entity, principal, alias) => {
+      if (service === undefined) throw new Error('the data source is not initialized')
+      const metadata = dataSource.getMetadata(entity)
+      const served = [...service.resources.values()].find(({ fullView }) => fullView.metadata === metadata)
+      if (served === undefined) throw new TypeError(`${metadata.name} is not a resource of this mount`)
+      const rowScopes = new RowScopes(principal, service.queryShapes, async () => true)
+      return selectVisible(withRowScopes(served.storeOf(principal), rowScopes), alias ?? served.fullView.name)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { send } from '../client'
 import { caseCount, timeFor } from '../hostile/cases'
-import { Comment, trackerEntities } from '../tracker/entities'
+import { Comment, Membership, Person, Task, trackerEntities } from '../tracker/entities'
 import { seedTracker } from '../tracker/seed'
 import { openWorld, type World } from '../world/world'
 
@@ -264,3 +264,26 @@ test.each([
   },
   timeFor(rounds * 10),
 )
+
+test.each([
+  [1, [1, 2, 5]],
+  [2, [3]],
+  [3, [1, 2, 3, 5]],
+  [null, []],
+])('mounted.visible selects the records that person %j may see: %j', async (id, expected) => {
+  const { visible } = world.mounted
+  const found = await visible(Task, { id }).orderBy('task.id').getMany()
+  expect(found.map((task) => [task.constructor, task.id])).toEqual(expected.map((one) => [Task, one]))
+  // Conditions of the application cannot widen the scope.
+  const query = visible(Task, { id }, 't').where('t.id < :max', { max: 4 }).orWhere('t.id >= 4')
+  expect(await query.getCount()).toBe(expected.length)
+  const joined = visible(Task, { id }, 't').leftJoinAndSelect('t.comments', 'c').orderBy('t.id').take(2)
+  expect((await joined.getMany()).map((task) => task.id)).toEqual(expected.slice(0, 2))
+  expect(await visible(Person, { id }).getCount()).toBe(4)
+})
+
+test('mounted.visible refuses an entity that is not a resource', () => {
+  expect(() => world.mounted.visible(Membership, { id: 1 })).toThrow(
+    new TypeError('Membership is not a resource of this mount'),
+  )
+})

@@ -37,7 +37,7 @@ export interface WorldOptions {
   /** Adds middleware before the mount. */
   readonly before?: (app: Koa) => void
   /** Mounts the resources. Default: `mountResources(app, dataSource, mount)`. */
-  readonly mountOn?: (app: Koa, dataSource: DataSource) => Mounted
+  readonly mountOn?: (app: Koa, dataSource: DataSource) => Pick<Mounted, 'resources'>
 }
 
 /** Creates and fills a database (by default with the rows of `seed.ts`) and serves it on a free port. */
@@ -58,7 +58,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     if (found !== '') throw new Error(`an error event or a log line contains the hidden value ${found}`)
   }
   options.before?.(app)
-  const mounted = options.mountOn?.(app, dataSource) ?? mountResources(app, dataSource, options.mount)
+  const mounted = (options.mountOn?.(app, dataSource) ?? mountResources(app, dataSource, options.mount)) as Mounted
   const server = createServer(app.callback())
   // Longer than any pause of a test: a request on a connection that the server is closing would fail.
   server.keepAliveTimeout = 60_000
