@@ -124,7 +124,7 @@ export function conditionSql(store: Store, query: Query, root = rootAlias): Cond
   const sql = walk.condition(query.where, query.values)
   const keysetPredicate = keysetSql(store, query, bind)
   const hasManyValues = boundValues.length > maxUncheckedValues
-  const timeLimitSql = hasManyValues ? timeLimitAt(store, { alias: root, field: store.view.key }) : undefined
+  const timeLimitSql = hasManyValues ? timeLimitAt(store, { alias: root, field: query.view.key }) : undefined
   // The time limit is the first condition, so that it is evaluated for every row: SQLite stops at the first condition
   // of an AND that is false.
   const parts = [timeLimitSql ?? '', sql, keysetPredicate ?? '']

@@ -4,7 +4,7 @@ import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
 import type { FieldErrors } from '../errors'
-import { type ChangeSet, type Query, tableAlias } from '../query/query'
+import { type ChangeSet, type Query, rootAlias } from '../query/query'
 import { bindConditionValues, conditionSql } from '../read/condition-sql'
 import { columnSql, type Row, splitColumnValues, toBindParameter } from '../read/row'
 import type { Store } from '../read/store'
@@ -98,9 +98,9 @@ async function referencedExists(
   const { view, dataSource } = store
   const { values, bind } = collectValues()
   const target = field.relation && view.related(field.relation)
-  const visible = target?.rowScope && visibleQuery(view, target)
+  const visible = target?.rowScope && visibleQuery(target)
   if (target !== undefined) await store.rowScopes?.askRules([target])
-  // `conditionSql` binds its values first.
+  // The values of the row scope are bound first, because `conditionSql` numbers its placeholders from 0.
   const scopeKey = visible && bindConditionValues(store, visible, bind)
   const placeholders = field.columns.map((column, index) => bind(toBindParameter(dataSource, column, key[index])))
   const statement = cachedStatement(session, `reference ${view.name}.${field.property} ${scopeKey}`, () =>
@@ -115,11 +115,9 @@ async function referencedExists(
   return records.length > 0
 }
 
-const referencedAlias = tableAlias('referenced')
-
-/** Query whose condition is that the record of a foreign key is visible. */
-function visibleQuery(view: ResourceView, target: ResourceView): Query {
-  const where = { type: 'rowScope', alias: referencedAlias, view: target, isFollowed: true } as const
+/** Query for the visible records of the resource that a foreign key refers to. */
+function visibleQuery(view: ResourceView): Query {
+  const where = { type: 'rowScope', alias: rootAlias, view, isFollowed: true } as const
   return { view, joins: [], where, values: [], select: 'columns', ordering: [], cursor: undefined }
 }
 
@@ -136,10 +134,10 @@ function referencedQuery(
 ): SelectQueryBuilder<ObjectLiteral> {
   const { dataSource, dialect } = store
   const target = relation?.inverseEntityMetadata.target ?? ''
-  const builder = selectFrom(dataSource, target, referencedAlias).addSelect('1', '0')
+  const builder = selectFrom(dataSource, target, rootAlias).addSelect('1', '0')
   for (const [index, stored] of columns.entries()) {
     const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
-    const column = columnSql(dataSource, referenced, referencedAlias)
+    const column = columnSql(dataSource, referenced, rootAlias)
     const { equalsAny, operandSql } = dialect
     builder.andWhere(equalsAny(referenced, column, [operandSql(referenced, placeholders[index] ?? '')]))
   }

@@ -246,6 +246,13 @@ test.each([
   await world.sql(`DELETE FROM "book" WHERE "id" = ${body.id}`)
 })
 
+test('Row scopes: a reference is checked against a scope with many values', async () => {
+  filter = () => ({ id__in: Array.from({ length: 100 }, (_, index) => index) })
+  expect((await send(world.url, 'PUT /api/book/2/', { body: { prequel_id: 4 } })).status).toBe(200)
+  expect((await send(world.url, 'PUT /api/book/2/', { body: { prequel_id: null } })).status).toBe(200)
+  expect(world.faults).toEqual([])
+})
+
 /** A boolean as the driver returns it. */
 function shown(stored: object): object {
   const isText = String(world.dataSource.options.type) === 'postgres'
