@@ -13,7 +13,8 @@ type PathOf<Property extends string> = Property | `${Property}.${string}`
 export interface FilterObject {
   readonly [name: string]: FilterValue
 }
-type FilterScalar = string | number | bigint | boolean | Date | null
+/** Value, or member of a list, in a filter object. */
+export type FilterScalar = string | number | bigint | boolean | Date | null
 /** Value of a filter: null and an empty list match nothing. */
 export type FilterValue = FilterScalar | readonly FilterScalar[] | FilterObject | readonly FilterObject[]
 

@@ -45,7 +45,7 @@ export function toAccessRequest<Session>(
 ): AccessRequest {
   const { authorization } = context.req.headers
   const method = context.req.method ?? ''
-  // Several rules may ask, and verifying a password takes long.
+  // Several access rules may call it for one request, and verifying a password takes long.
   let verified: ReturnType<typeof authenticate> | undefined
   return {
     method,

@@ -38,7 +38,7 @@ export const list: Action = async (service, { store, session, querystring, colle
   const { values } = query.cursor ?? {}
   if (values !== undefined && !areCursorValues(store, query, values)) errors.add('after', invalidCursorMessage)
   errors.raise('bad-query')
-  await store.rowScopes?.askRules(query.scopedViews)
+  await store.rowScopes?.checkAccess(query.scopedViews)
   try {
     const page = await readFromReplica(session, (readSession) =>
       readListPage(service, readSession, store, query, request, responseMemory),

@@ -68,6 +68,7 @@ export interface PermittedRequest extends ResourceRequest {
   readonly store: WriteStore
 }
 
+/** The row scopes for the principal of a request. Access rules of related resources are called as for a GET. */
 function rowScopesOf(service: Service, accessRequest: AccessRequest, principal: Principal): RowScopes {
   return new RowScopes(principal, service.queryShapes, async (name) => {
     const rule = service.resources.get(name)?.fullView.rule

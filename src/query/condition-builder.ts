@@ -15,7 +15,7 @@ import {
   tableAlias,
 } from './query'
 
-/** Scope under construction. */
+/** Subquery under construction. */
 interface DraftSubquery {
   readonly joins: Join[]
   readonly conditions: Condition[]
@@ -41,7 +41,7 @@ interface Conjunction {
   readonly ends: Map<string, PathEnd>
 }
 
-/** Filter whose value does not matter: only its name decides about joins and comparisons. */
+/** Filter without its value: joins and comparisons depend only on the name. */
 type FilterName = Pick<Filter, 'name'>
 
 /** Argument of `#follow` for orderings. They follow only to-one relations, so nothing is added to it. */
@@ -51,7 +51,7 @@ const noConjunction: Conjunction = { conditions: [], ends: new Map() }
 export class ConditionBuilder {
   /** Comparison of each filter, by its index in `filters`; undefined for a filter with an error. */
   readonly comparisons: (Comparison | undefined)[] = []
-  /** Resources with a row scope that the names follow relations to. */
+  /** Resources with a row scope to which the names lead through relations. */
   readonly scopedViews = new Set<FilterNames>()
   readonly #joins: Join[] = []
   /** Path ends in the outer SELECT (only to-one relations), by path. */
@@ -62,8 +62,8 @@ export class ConditionBuilder {
   #joinCount = 0
 
   /**
-   * @param scopedAlias alias of the table whose row scope the filters are. Such a condition cannot add joins to the
-   * outer SELECT, so it follows all relations in subqueries. Undefined for the filters of a query
+   * @param scopedAlias alias of the table to which the filters of a row scope apply; undefined for the filters of a
+   * request. A row scope cannot add joins to the outer SELECT, so each of its paths starts with a subquery
    */
   constructor(
     readonly view: FilterNames,

@@ -1,5 +1,5 @@
-import type { FilterGroup, FilterNode } from '../request/groups'
-import { groupKey, isGroupName } from '../request/groups'
+import { type FilterGroup, type FilterNode, groupKey, isGroupName } from '../request/groups'
+import type { FilterScalar } from '../resource'
 
 /** Filter of a filter object: a name, and a value or the members of a list. */
 export interface ObjectFilter {
@@ -8,7 +8,7 @@ export interface ObjectFilter {
 }
 
 /** Value of a filter object. It means the same as its text in a query string. */
-export type Scalar = string | number | bigint | boolean | Date
+export type Scalar = NonNullable<FilterScalar>
 
 /** Parsed filter object. */
 export interface ParsedFilterObject {
@@ -47,7 +47,7 @@ function memberOf(name: string, value: unknown, filters: ObjectFilter[], isNegat
   if (isGroupName(name)) return groupOf(name, value, filters, isNegated)
   if (value === undefined) throw new TypeError(`the value of ${name} is undefined; leave the filter out, or use null`)
   if (value === null) {
-    // As in SQL, a comparison with null is neither true nor false, so that its negation does not match either.
+    // In SQL, neither a comparison with null nor its negation is true. The negation of `nothing` would match all records.
     if (isNegated) throw new TypeError(`the value of ${name} is null within "not", which would match records`)
     return nothing
   }

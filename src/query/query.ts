@@ -43,14 +43,14 @@ export interface Comparison {
 export type Condition = Comparison | Combination | Negation | Exists | RowScopeCondition
 
 /**
- * Condition that the principal of the request may see the record of a table (specification: Row scopes). It stands for
- * the condition that the row scope of the resource returns for the principal.
+ * Condition that the principal of the request may see the record of a table (specification: Row scopes).
+ * `RowScopes.resolve` returns the condition for the principal.
  */
 export interface RowScopeCondition {
   readonly type: 'rowScope'
   readonly alias: string
   readonly view: FilterNames
-  /** Whether the request follows a relation to the table, so that the access rule of its resource must permit it too. */
+  /** Whether the request follows a relation to the table, so that the access rule of its resource must permit reading it. */
   readonly isFollowed: boolean
 }
 
@@ -67,8 +67,8 @@ export interface Negation {
 }
 
 /**
- * Condition that a relation has at least one record that matches `where`. If `where` is only `is=null`, a
- * record without related records matches too.
+ * Condition that a relation has at least one record that matches `where`. If `where` is only `is=null`, a record without
+ * related records matches too.
  */
 export interface Exists extends JoinedCondition {
   readonly type: 'exists'

@@ -16,16 +16,20 @@ export interface ResolvedRowScope {
   readonly values: Query['values']
 }
 
+/** Row scope that every record matches. */
 const everything: ResolvedRowScope = { key: 'all', condition: { type: 'and', conditions: [] }, values: [] }
+/** Row scope that no record matches. */
 const nothing: ResolvedRowScope = { key: 'none', condition: { type: 'or', conditions: [] }, values: [] }
 
 /**
  * The row scopes of all resources for the principal of one request (specification: Row scopes). The function of a scope
- * is called when it is needed first, and once for the request.
+ * is called when it is first needed, and at most once.
  */
 export class RowScopes {
+  /** What the functions of the scopes have returned. */
   readonly #filters = new Map<FilterNames, ParsedFilterObject | boolean>()
-  readonly #refused = new Set<FilterNames>()
+  /** Related resources whose access rules permit the principal to read them. */
+  readonly #readable = new Set<FilterNames>()
 
   /**
    * @param shapes cache of the conditions
@@ -38,20 +42,22 @@ export class RowScopes {
   ) {}
 
   /**
-   * Asks the access rules of related resources, whose records the request can use only if the rule permits reading them
-   * (specification: Access through relations).
+   * Calls the access rules of related resources. Until its rule has permitted reading, the records of a related resource
+   * do not exist for the request (specification: Access through relations).
    */
-  async askRules(related: Iterable<FilterNames>): Promise<void> {
-    for (const view of related) if (!(await this.mayRead(view.name))) this.#refused.add(view)
+  async checkAccess(related: Iterable<FilterNames>): Promise<void> {
+    for (const view of related) {
+      if (!this.#readable.has(view) && (await this.mayRead(view.name))) this.#readable.add(view)
+    }
   }
 
-  /** The condition for a table, whose record must be in the row scope of its resource. */
+  /** The condition of a row scope for the principal. */
   resolve({ view, alias, isFollowed }: RowScopeCondition): ResolvedRowScope {
     const { rowScope } = view
     if (rowScope === undefined) return everything
-    if (isFollowed && this.#refused.has(view)) return nothing
-    if (rowScope.type === 'through') return throughScope(rowScope, alias)
-    const filter = this.#filterFor(view)
+    if (isFollowed && !this.#readable.has(view)) return nothing
+    if (rowScope.type === 'through') return resolveThrough(rowScope, alias)
+    const filter = this.#filterOf(view)
     if (typeof filter === 'boolean') return filter ? everything : nothing
     const shape = this.#shapeOf(view, filter, alias)
     return { key: filter.key, condition: shape.where, values: valuesOf(view, filter, shape) }
@@ -63,35 +69,23 @@ export class RowScopes {
    */
   presetsOf(view: ResourceView): ChangeSet {
     const presets = new Map<Field, unknown>()
-    const filter = this.#filterFor(view)
+    const filter = this.#filterOf(view)
     if (typeof filter === 'boolean') return presets
     const shape = this.#shapeOf(view, filter, rootAlias)
     const values = valuesOf(view, filter, shape)
     for (const index of requiredFilters(filter)) {
       const { on, operator, valuesIndex = -1 } = shape.filters[index] ?? {}
       if (on?.alias !== rootAlias || operator !== 'eq') continue
-      presets.set(fieldLike(view, on.field), values[valuesIndex]?.[0])
+      presets.set(writableFieldOf(view, on.field), values[valuesIndex]?.[0])
     }
     return presets
   }
 
-  #filterFor(view: FilterNames): ParsedFilterObject | boolean {
-    const filter = this.#filters.get(view) ?? this.#filterOf(view)
+  /** The filter object of a view's row scope; whether all records match if there is none. */
+  #filterOf(view: FilterNames): ParsedFilterObject | boolean {
+    const filter = this.#filters.get(view) ?? callScope(view, this.principal)
     this.#filters.set(view, filter)
     return filter
-  }
-
-  /** @throws {TypeError} for a result that is neither a filter nor a boolean: a mistake of the application */
-  #filterOf({ name, rowScope }: FilterNames): ParsedFilterObject | boolean {
-    if (rowScope?.type !== 'filter') return true
-    const filter = rowScope.filterFor(this.principal)
-    if (typeof filter === 'boolean') return filter
-    if (filter instanceof Promise) throw new TypeError(`the scope of ${name} must not be async`)
-    try {
-      return parseFilterObject(filter)
-    } catch (cause) {
-      throw cause instanceof TypeError ? new TypeError(`the scope of ${name}: ${cause.message}`) : cause
-    }
   }
 
   /** The condition of a filter object on the table with an alias, from the cache or built. */
@@ -103,22 +97,38 @@ export class RowScopes {
     const errors = new FieldErrors()
     const builder = new ConditionBuilder(rowScope.names, filters, noLimits, errors, alias)
     const { where: condition } = builder.build(where)
-    requireNone(errors, name)
+    requireNoErrors(errors, name)
     const shape = { cacheKey, joins: [], where: condition, ordering: [], filters: builder.comparisons, scopedViews: [] }
     this.shapes.set(cacheKey, shape)
     return shape
   }
 }
 
-/** Indexes of the filters that every record in scope matches. There are none if the scope is one of several filters. */
+/** @throws {TypeError} for a result that is neither a filter nor a boolean: a mistake of the application */
+function callScope({ name, rowScope }: FilterNames, principal: Principal): ParsedFilterObject | boolean {
+  if (rowScope?.type !== 'filter') return true
+  const filter = rowScope.filterFor(principal)
+  if (typeof filter === 'boolean') return filter
+  if (filter instanceof Promise) throw new TypeError(`the scope of ${name} must not be async`)
+  try {
+    return parseFilterObject(filter)
+  } catch (cause) {
+    throw cause instanceof TypeError ? new TypeError(`the scope of ${name}: ${cause.message}`) : cause
+  }
+}
+
+/** Indexes of the filters that every record in scope matches: none if the scope is an array of filter objects. */
 function requiredFilters({ where }: ParsedFilterObject): readonly number[] {
   return where
     .flatMap((node) => (typeof node === 'object' && node.type === 'and' ? node.members : []))
     .filter((member) => typeof member === 'number')
 }
 
-/** The writable field of a view with the same columns as a field of a filter object; otherwise the field itself. */
-function fieldLike({ writableFields }: ResourceView, field: Field): Field {
+/**
+ * The writable field of a view with the same columns as a field of a filter object; that field itself if bodies cannot
+ * have it.
+ */
+function writableFieldOf({ writableFields }: ResourceView, field: Field): Field {
   const { columns } = field
   const isSame = ({ columns: own }: Field): boolean =>
     own.length === columns.length && own.every(({ column }, index) => column === columns[index]?.column)
@@ -128,7 +138,7 @@ function fieldLike({ writableFields }: ResourceView, field: Field): Field {
 /** The filters of an application need no limits. */
 const noLimits = { joinDepth: Number.POSITIVE_INFINITY, joins: Number.POSITIVE_INFINITY }
 
-/** @throws {TypeError} for a value that its field cannot have */
+/** Parses the values of a filter object. @throws {TypeError} for a value that its field cannot have */
 function valuesOf({ name }: FilterNames, { filters }: ParsedFilterObject, shape: QueryShape): Query['values'] {
   const errors = new FieldErrors()
   const values: (readonly unknown[])[] = []
@@ -138,17 +148,17 @@ function valuesOf({ name }: FilterNames, { filters }: ParsedFilterObject, shape:
     const { on, operator, valuesIndex } = comparison
     values[valuesIndex] = errors.try(filter.name, () => parseObjectOperand(on.field, operator, filter)) ?? []
   })
-  requireNone(errors, name)
+  requireNoErrors(errors, name)
   return values
 }
 
 /** @throws {TypeError} with all errors, for the developer of the application */
-function requireNone(errors: FieldErrors, name: string): void {
+function requireNoErrors(errors: FieldErrors, name: string): void {
   if (!errors.isEmpty) throw new TypeError(`the scope of ${name}: ${errors.text}`)
 }
 
 /** The condition that the related record of a record is in its own row scope. */
-function throughScope({ relation, target: targetOf }: ThroughScope, alias: string): ResolvedRowScope {
+function resolveThrough({ relation, target: targetOf }: ThroughScope, alias: string): ResolvedRowScope {
   const target = targetOf()
   if (target === undefined) return nothing
   const related = `${alias}_1`

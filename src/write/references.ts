@@ -99,7 +99,7 @@ async function referencedExists(
   const { values, bind } = collectValues()
   const target = field.relation && view.related(field.relation)
   const visible = target?.rowScope && visibleQuery(target)
-  if (target !== undefined) await store.rowScopes?.askRules([target])
+  if (target !== undefined) await store.rowScopes?.checkAccess([target])
   // The values of the row scope are bound first, because `conditionSql` numbers its placeholders from 0.
   const scopeKey = visible && bindConditionValues(store, visible, bind)
   const placeholders = field.columns.map((column, index) => bind(toBindParameter(dataSource, column, key[index])))
