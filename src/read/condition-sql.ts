@@ -11,7 +11,7 @@ import {
   type Query,
   rootAlias,
 } from '../query/query'
-import type { RowScopes } from '../query/row-scopes'
+import type { ResolvedRowScope, RowScopes } from '../query/row-scopes'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
 import { keysetSql } from './keyset'
 import { longBytes } from './long-columns'
@@ -20,6 +20,8 @@ import type { Store } from './store'
 
 /** Turns each part of a condition into a string: SQL, or a cache key. */
 interface ConditionVisitor {
+  /** The row scopes for the principal of the request. */
+  readonly rowScopes: RowScopes | undefined
   readonly compare: (comparison: Comparison, values: readonly unknown[]) => string
   readonly exists: (
     exists: Exists,
@@ -29,56 +31,52 @@ interface ConditionVisitor {
     isNested: boolean,
   ) => string
   readonly combine: (type: Combination['type'] | 'not', parts: readonly string[]) => string
-  /** @param key determines the SQL of the scope */
-  readonly rowScope: (key: string, condition: string) => string
+  readonly rowScope: (scopeKey: ResolvedRowScope['key'], condition: string) => string
+}
+
+/**
+ * Visits all parts of a condition, always in the same order, so that the values are bound in the same order.
+ * @param isNested whether the condition is inside a subquery
+ */
+function visitCondition(
+  condition: Condition,
+  values: Query['values'],
+  visitor: ConditionVisitor,
+  isNested = false,
+): string {
+  if (condition.type === 'compare') return visitor.compare(condition, values[condition.valuesIndex] ?? [])
+  if (condition.type === 'exists') {
+    const scopes = visitJoins([condition.first, ...condition.joins], visitor, true)
+    return visitor.exists(condition, scopes, visitCondition(condition.where, values, visitor, true), values, isNested)
+  }
+  if (condition.type === 'rowScope') {
+    const resolved = requireRowScopes(visitor).resolve(condition)
+    return visitor.rowScope(resolved.key, visitCondition(resolved.condition, resolved.values, visitor, isNested))
+  }
+  const parts = condition.type === 'not' ? [condition.condition] : condition.conditions
+  return visitor.combine(
+    condition.type,
+    parts.map((part) => visitCondition(part, values, visitor, isNested)),
+  )
 }
 
 const noScopes: JoinScopes = new Map()
 
-/** Visits all parts of conditions, always in the same order, so that the values are bound in the same order. */
-class ConditionWalk {
-  constructor(
-    readonly rowScopes: RowScopes | undefined,
-    readonly visitor: ConditionVisitor,
-  ) {}
+/** Visits the row scopes of joined tables. */
+function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, isNested = false): JoinScopes {
+  if (!joins.some(({ rowScope }) => rowScope !== undefined)) return noScopes
+  return new Map(
+    joins.map((join) => [
+      join,
+      join.rowScope === undefined ? '' : visitCondition(join.rowScope, [], visitor, isNested),
+    ]),
+  )
+}
 
-  /** Visits the row scopes of joined tables. */
-  joins(joins: readonly Join[], isNested = false): JoinScopes {
-    if (!joins.some(({ rowScope }) => rowScope !== undefined)) return noScopes
-    return new Map(
-      joins.map((join) => [join, join.rowScope === undefined ? '' : this.condition(join.rowScope, [], isNested)]),
-    )
-  }
-
-  /** @param isNested whether the condition is inside a subquery */
-  condition(condition: Condition, values: Query['values'], isNested = false): string {
-    const { visitor } = this
-    switch (condition.type) {
-      case 'compare':
-        return visitor.compare(condition, values[condition.valuesIndex] ?? [])
-      case 'exists': {
-        const scopes = this.joins([condition.first, ...condition.joins], true)
-        return visitor.exists(condition, scopes, this.condition(condition.where, values, true), values, isNested)
-      }
-      case 'rowScope': {
-        const resolved = this.#requireRowScopes().resolve(condition)
-        return visitor.rowScope(resolved.key, this.condition(resolved.condition, resolved.values, isNested))
-      }
-      default: {
-        const parts = condition.type === 'not' ? [condition.condition] : condition.conditions
-        return visitor.combine(
-          condition.type,
-          parts.map((part) => this.condition(part, values, isNested)),
-        )
-      }
-    }
-  }
-
-  /** @throws {Error} if a resource with a row scope is read without a principal: nothing is shown then */
-  #requireRowScopes(): RowScopes {
-    if (this.rowScopes === undefined) throw new Error('a row scope needs the principal of a request')
-    return this.rowScopes
-  }
+/** @throws {Error} if a resource with a row scope is read without a principal; nothing may be shown then */
+function requireRowScopes({ rowScopes }: ConditionVisitor): RowScopes {
+  if (rowScopes === undefined) throw new Error('a row scope needs the principal of a request')
+  return rowScopes
 }
 
 /**
@@ -87,14 +85,15 @@ class ConditionWalk {
  * the SQL, which is built only for a new cache key
  */
 export function bindConditionValues(store: Store, query: Query, bind: Bind): string {
-  const walk = new ConditionWalk(store.rowScopes, {
+  const visitor: ConditionVisitor = {
+    rowScopes: store.rowScopes,
     compare: (comparison, operands) => bindComparisonValues(comparison, operands, store.dataSource, bind),
     exists: (_, scopes, where) => [...scopes.values(), where].join('\n'),
     combine: (_, parts) => parts.join('\n'),
     rowScope: (key, condition) => `${key}: ${condition}`,
-  })
-  const scopes = [...walk.joins(query.joins).values()]
-  const where = walk.condition(query.where, query.values)
+  }
+  const scopes = [...visitJoins(query.joins, visitor).values()]
+  const where = visitCondition(query.where, query.values, visitor)
   const keysetPredicate = keysetSql(store, query, bind)
   return [...scopes, where, ...(keysetPredicate === undefined ? [] : [keysetPredicate])].join('\n')
 }
@@ -106,7 +105,8 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
 export function conditionSql(store: Store, query: Query, root = rootAlias): ConditionSql {
   const { values: boundValues, bind } = collectValues()
   const parameters: ObjectLiteral = {}
-  const walk = new ConditionWalk(store.rowScopes, {
+  const visitor: ConditionVisitor = {
+    rowScopes: store.rowScopes,
     compare: (comparison, operands) => {
       const comparisonOnly = comparisonSql(comparison, operands, store.dataSource, bind)
       const timeLimitSql = mayReadLongValues(store, comparison) ? timeLimitAt(store, comparison.on) : undefined
@@ -119,9 +119,9 @@ export function conditionSql(store: Store, query: Query, root = rootAlias): Cond
     },
     combine: combineSql,
     rowScope: (_, condition) => condition,
-  })
-  const joinScopes = walk.joins(query.joins)
-  const sql = walk.condition(query.where, query.values)
+  }
+  const joinScopes = visitJoins(query.joins, visitor)
+  const sql = visitCondition(query.where, query.values, visitor)
   const keysetPredicate = keysetSql(store, query, bind)
   const hasManyValues = boundValues.length > maxUncheckedValues
   const timeLimitSql = hasManyValues ? timeLimitAt(store, { alias: root, field: query.view.key }) : undefined
@@ -161,7 +161,8 @@ function timeLimitAt({ dataSource, dialect }: Store, { alias, field }: FieldRef)
 const noRow = '1 = 0'
 
 /**
- * Combines the SQL of conditions. An empty condition holds for every row. `not` is `IS NOT TRUE`, which is also true if the condition is unknown (null).
+ * Combines the SQL of conditions; empty SQL holds for every row. `not` is `IS NOT TRUE`, which is also true if the
+ * condition is unknown (null).
  */
 const combineSql: ConditionVisitor['combine'] = (type, parts) => {
   if (type === 'not') return parts.join() === '' ? noRow : `(${parts.join()}) IS NOT TRUE`
@@ -190,6 +191,7 @@ function isMergeable({ dialect }: Store, all: Condition, exists: Exists, isNeste
   return mergesSubqueries === 'all' && (exists.first.from !== rootAlias || countSubqueries(all) > 1)
 }
 
+/** Number of subqueries in a condition. A row scope counts as one, whatever its condition is. */
 function countSubqueries(condition: Condition): number {
   if (condition.type === 'compare') return 0
   if (condition.type === 'rowScope') return 1

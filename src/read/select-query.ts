@@ -118,12 +118,12 @@ function addJoin(
   rowScope = '',
   method: 'leftJoin' | 'innerJoin' = 'leftJoin',
 ): void {
-  const { condition: ofType, parameters } = typeCondition(dataSource, join)
+  const { condition: typePredicate, parameters } = typeCondition(dataSource, join)
   const { from, alias, relation } = join
-  const ofKey = ofType === undefined ? undefined : inverseKeyCondition(dataSource, join)
-  const condition = [ofKey, ofType, rowScope].filter(Boolean).join(' AND ')
+  const keyPredicate = typePredicate === undefined ? undefined : inverseKeyCondition(dataSource, join)
+  const condition = [keyPredicate, typePredicate, rowScope].filter(Boolean).join(' AND ')
   // If the foreign key is on the other side, TypeORM's own condition excludes the subclasses of the target.
-  if (ofKey !== undefined) builder[method](relation.inverseEntityMetadata.target, alias, condition, parameters)
+  if (keyPredicate !== undefined) builder[method](relation.inverseEntityMetadata.target, alias, condition, parameters)
   else builder[method](`${from}.${relation.propertyPath}`, alias, condition === '' ? undefined : condition, parameters)
 }
 
@@ -202,7 +202,7 @@ export function existsRelatedSql(
     mayBeMerged && !isToOne
       ? `(${keyOf(from).join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
       : hasKeySql(builder, keyOf(startAlias), keyOf(from), isCorrelated)
-  const predicate = ownParameters(related, builder, alias, parameters)
+  const predicate = renameDiscriminator(related, builder, alias, parameters)
   // If the record at the start of the relation is missing, the related record is missing too.
   const matchesMissingRecord = where.holdsForNulls && from !== rootAlias
   return matchesMissingRecord ? `(${keyOf(from)[0]} IS NULL OR ${predicate})` : predicate
@@ -225,15 +225,18 @@ function existsReferencedSql(
     builder.andWhere(`${key} = ${driver.escape(from)}.${driver.escape(databaseName)}`)
   }
   for (const condition of [scopes.get(first), where]) if (condition) builder.andWhere(condition)
-  return ownParameters(`EXISTS (${builder.getQuery()})`, builder, alias, parameters)
+  return renameDiscriminator(`EXISTS (${builder.getQuery()})`, builder, alias, parameters)
 }
 
+/** Name of TypeORM's parameter for the discriminator values of a child entity. */
+const discriminatorValues = 'discriminatorColumnValues'
+
 /**
- * Gives the discriminator values of a subquery a parameter of their own. TypeORM has one name for them in all
- * statements, so that those of the outer statement would replace them.
+ * Renames the parameter for the discriminator values of a subquery. TypeORM uses the same name in every statement, so the
+ * values of the outer statement would replace those of the subquery.
  * @param parameters receives the parameters of the subquery
  */
-function ownParameters(sql: string, builder: Builder, alias: string, parameters: ObjectLiteral): string {
+function renameDiscriminator(sql: string, builder: Builder, alias: string, parameters: ObjectLiteral): string {
   const { [discriminatorValues]: types, ...others } = builder.getParameters()
   Object.assign(parameters, others)
   if (types === undefined) return sql
@@ -241,9 +244,6 @@ function ownParameters(sql: string, builder: Builder, alias: string, parameters:
   parameters[name] = types
   return sql.replaceAll(`:...${discriminatorValues}`, `:...${name}`)
 }
-
-/** Name of TypeORM's parameter for the discriminator values of a child entity. */
-const discriminatorValues = 'discriminatorColumnValues'
 
 /**
  * Predicate that a subquery selects the key of an outer row.

@@ -39,11 +39,17 @@ const deepOffset = 1000
 export async function lockItem(session: DbTransaction, store: Store, key: unknown): Promise<RawRow | undefined> {
   // If all requests share one connection, no other request runs during the transaction, and no lock is needed.
   const locks = !store.dialect.sharesConnection
+  if (!locks || store.view.rowScope === undefined) return readRawItem(session, store, key, 'entityColumns', { locks })
   const raw = await readRawItem(session, store, key, 'entityColumns', { locks, ignoresScope: true })
-  if (raw === undefined || store.view.rowScope === undefined) return raw
+  if (raw === undefined) return undefined
   // The scope is checked by a second statement: PostgreSQL evaluates the subqueries of a statement that has waited for
   // a lock with the data from before the wait.
   return (await readRawItem(session, store, key)) === undefined ? undefined : raw
+}
+
+/** Reads a record that this transaction has written, even if it is out of scope. */
+export function readWrittenItem(session: DbSession, store: Store, key: unknown): Promise<RawRow | undefined> {
+  return readRawItem(session, store, key, 'columns', { ignoresScope: true })
 }
 
 /** Options for reading a record. */
@@ -51,7 +57,7 @@ interface ItemReading {
   /** Whether to lock the row until the transaction ends. */
   readonly locks?: boolean
   readonly valueLimit?: ValueLimit
-  /** Whether the record is read even if it is out of scope, because this transaction has written or locked it. */
+  /** Whether the record is read even if it is out of scope, as after a write in the same transaction. */
   readonly ignoresScope?: boolean
 }
 

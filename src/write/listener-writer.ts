@@ -8,7 +8,7 @@ import { addMissingFieldErrors } from '../query/change-set'
 import type { ChangeSet } from '../query/query'
 import { assign, columnValues, isIn, newEntity, setColumns } from '../read/entity'
 import { fieldValue } from '../read/row'
-import { readRawItem } from '../read/select'
+import { readWrittenItem } from '../read/select'
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
 import { lockEntities } from './lock-target'
@@ -32,7 +32,7 @@ async function insert(session: DbTransaction, store: Store, changes: ChangeSet):
   const row = selected.columns.readRow(raw)
   setColumns(entity, view, row)
   await callListeners(session.runner, 'AfterInsert', view.metadata, entity)
-  return (await readRawItem(session, store, fieldValue(view, row, view.key), 'columns', { ignoresScope: true })) ?? raw
+  return (await readWrittenItem(session, store, fieldValue(view, row, view.key))) ?? raw
 }
 
 /** @throws {ApiError} `bad-values` for required fields that neither the request nor a listener has set */
@@ -70,7 +70,7 @@ async function update(
   if (raw === undefined) return undefined
   setColumns(entity, view, isUnchanged ? locked.row : selected.columns.readRow(raw))
   await callListeners(session.runner, 'AfterUpdate', metadata, entity, stored, columns, relations)
-  return (await readRawItem(session, store, target.key, 'columns', { ignoresScope: true })) ?? raw
+  return (await readWrittenItem(session, store, target.key)) ?? raw
 }
 
 async function remove(session: DbTransaction, store: Store, target: WriteTarget): Promise<boolean> {

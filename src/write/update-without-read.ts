@@ -32,8 +32,8 @@ export function findFieldsWithoutRead(
 }
 
 /**
- * Whether a write of the resource needs nothing but the statement: no row scope, no listeners, no validators, no `If-Match`, no tree,
- * and no columns that every UPDATE changes, such as `@VersionColumn`.
+ * Whether a write of the resource needs nothing but the statement: no row scope, no listeners, no validators, no
+ * `If-Match`, no tree, and no columns that every UPDATE changes, such as `@VersionColumn`.
  */
 function canUpdateDirectly({ metadata, lifecycle, validate, requireIfMatch, owner, rowScope }: ResourceView): boolean {
   const { tableType, treeType, columns } = metadata

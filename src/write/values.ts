@@ -6,7 +6,7 @@ import { executeWrite, type RawRow } from '../connection/statement'
 import { type ColumnValue, columnValues, setPath } from '../read/entity'
 import { sizeCondition } from '../read/measure'
 import { buildRowReader, joinColumnValues, selection } from '../read/row'
-import { readRawItem } from '../read/select'
+import { readWrittenItem } from '../read/select'
 import type { Store } from '../read/store'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
@@ -44,7 +44,7 @@ export async function executeInsert(session: DbSession, store: Store, entity: Ob
     returnedRow === undefined
       ? insertedKey(view, entity, result.raw)
       : buildRowReader(key.columns, dataSource)(returnedRow)
-  const stored = await readRawItem(session, store, joinColumnValues(keyValues), 'columns', { ignoresScope: true })
+  const stored = await readWrittenItem(session, store, joinColumnValues(keyValues))
   if (stored === undefined) throw new Error(`INSERT into ${metadata.tableName} returned no row`)
   return stored
 }
@@ -79,7 +79,7 @@ export async function executeUpdate(
   })
   const { records, affected = 0 } = await executeWrite(session, statement, values)
   if (canReturn) return records[0]
-  const stored = await readRawItem(session, store, target.key, 'columns', { ignoresScope: true })
+  const stored = await readWrittenItem(session, store, target.key)
   // A driver may count only rows whose values have changed. If it reports 0 affected rows, the owner of the stored
   // record decides whether it matched the target.
   if (stored === undefined) return undefined

@@ -59,8 +59,8 @@ export async function deleteRow(session: DbSession, store: WriteStore, target: W
 }
 
 /**
- * Runs a write. If the entity has `@AfterLoad` listeners, or the written record must be visible, the write and what
- * follows run in one transaction, so that an error rolls the write back.
+ * Runs a write. If `@AfterLoad` listeners or a check of row scopes follow it, all run in one transaction, so that an error
+ * rolls the write back.
  */
 function runInTransactionIfNeeded<T>(
   session: DbSession,
@@ -68,11 +68,12 @@ function runInTransactionIfNeeded<T>(
   changes: ChangeSet,
   write: (session: DbSession) => Promise<T>,
 ): Promise<T> {
-  const isNeeded = view.lifecycle.load || mustBeVisible(view, changes)
+  const isNeeded = view.lifecycle.load || needsScopeCheck(view, changes)
   return isNeeded ? runInTransaction(session, write) : write(session)
 }
 
-function mustBeVisible(view: ResourceView, changes: ChangeSet): boolean {
+/** Whether a write changes a record of a resource with a row scope, or a reference to one. */
+function needsScopeCheck(view: ResourceView, changes: ChangeSet): boolean {
   return view.rowScope !== undefined || [...changes.keys()].some((field) => isScopedReference(view, field))
 }
 
@@ -89,7 +90,7 @@ async function requireVisible(
   { raw }: WrittenRecord,
 ): Promise<void> {
   const { view, selected, rowScopes } = store
-  if (!mustBeVisible(view, pending.changes)) return
+  if (!needsScopeCheck(view, pending.changes)) return
   const errors = new FieldErrors()
   await checkReferences(session, store, pending, errors, (field) => isScopedReference(view, field))
   errors.raise('bad-values')
