@@ -6,7 +6,7 @@ import type { FilterNames, ResourceView, RowScope } from './resource-view'
 
 /**
  * Builds the row scope of a resource from its option `scope`.
- * @param names returns the names that filter objects on the entity may use
+ * @param names returns the names that filter objects on the entity may use; called only if the scope is a function
  * @returns undefined if the option is missing, `'all'`, or a mistake, which has been reported
  */
 export function buildRowScope(
@@ -39,25 +39,31 @@ export function buildRowScope(
  */
 export function checkRowScopes(views: readonly ResourceView[], report: Report): void {
   for (const view of views) {
-    const path = [view]
-    for (let scope = view.rowScope; scope?.type === 'through'; ) {
-      const target = scope.target()
-      if (target === undefined) {
-        const { propertyPath, inverseEntityMetadata } = scope.relation
-        if (path.length === 1) {
-          report(
-            `${view.metadata.name}: "scope" follows "${propertyPath}" to ${inverseEntityMetadata.name}, which is not a resource`,
-          )
-        }
-        break
-      }
-      path.push(target)
-      if (target === view) {
-        const names = path.map(({ metadata }) => metadata.name).join(' → ')
-        report(`${view.metadata.name}: "scope" follows relations in a circle: ${names}`)
-      }
-      if (path.indexOf(target) < path.length - 1) break
-      scope = target.rowScope
+    const { metadata, rowScope } = view
+    if (rowScope?.type !== 'through') continue
+    if (rowScope.target() === undefined) {
+      const { propertyPath, inverseEntityMetadata } = rowScope.relation
+      report(
+        `${metadata.name}: "scope" follows "${propertyPath}" to ${inverseEntityMetadata.name}, which is not a resource`,
+      )
     }
+    const path = followScopes(view)
+    if (path.at(-1) !== view || path.length === 1) continue
+    const names = path.map((followed) => followed.metadata.name).join(' → ')
+    report(`${metadata.name}: "scope" follows relations in a circle: ${names}`)
   }
+}
+
+/** The resources to which `through` leads from a resource, which is the first, until one occurs twice. */
+function followScopes(view: ResourceView): readonly ResourceView[] {
+  const path = [view]
+  for (let scope = view.rowScope; scope?.type === 'through'; ) {
+    const target = scope.target()
+    if (target === undefined) return path
+    const isRepeated = path.includes(target)
+    path.push(target)
+    if (isRepeated) return path
+    scope = target.rowScope
+  }
+  return path
 }
