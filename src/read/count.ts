@@ -18,7 +18,7 @@ export async function countRows(
 ): Promise<number> {
   const { values, bind } = collectValues()
   // The count does not depend on the cursor: it includes the records before it.
-  const allPages = { ...query, cursor: undefined }
+  const allPages = { ...query, ordering: [], cursor: undefined }
   const key = `count ${maxRows === undefined} ${query.cacheKey} ${bindConditionValues(store, allPages, bind)}`
   const tail = maxRows === undefined ? '' : ` LIMIT ${bind(maxRows)}`
   const statement = cachedStatement(session, key, () =>
