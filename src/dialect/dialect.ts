@@ -54,7 +54,10 @@ export type RunSql = (sql: string) => Promise<readonly Readonly<Record<string, u
 
 /** SQL and checks of keyset paging for one sort column. */
 export interface CursorSql {
-  /** Expression that reads the exact value for a cursor. */
+  /**
+   * Expression that reads the exact value for a cursor. For a text that is longer than `maxCursorTextLength`, it may
+   * read any value that a cursor cannot hold, such as a longer part of the text.
+   */
   readonly read: string
   /** Expression in ORDER BY. */
   readonly sorted: string

@@ -108,7 +108,8 @@ function tokenOf(
   direction: Cursor['direction'],
   row: RawRow | undefined,
 ): string | undefined {
-  const values = row && cursorValuesOf(store, query, row)
+  // A token is longer than the values in it.
+  const values = row && cursorValuesOf(store, query, row, limits.parameterValue)
   if (row !== undefined && values === undefined) return undefined
   const token = cursorTokens.write({ direction, values, skip: 0 }, orderingId)
   return token.length <= limits.parameterValue ? token : undefined

@@ -2,7 +2,7 @@ import type { Bind } from '../connection/compile'
 import type { RawRow } from '../connection/statement'
 import type { CursorSql } from '../dialect/dialect'
 import { type Query, rootAlias, type SortColumn } from '../query/query'
-import { type CursorValue, isCursorValue } from '../request/cursor'
+import { type CursorValue, isCursorValue, maxCursorTextLength } from '../request/cursor'
 import { columnSql, comparisonColumnSql, mayBeNull } from './row'
 import type { Store } from './store'
 
@@ -16,10 +16,22 @@ export function cursorSelection(store: Store, query: Query): readonly [string, s
   return query.ordering.map((sortColumn, index) => [cursorSqlOf(store, sortColumn).read, String(width + index)])
 }
 
-/** Values of a row's sort columns, for a cursor. @returns undefined if a cursor cannot hold one of them */
-export function cursorValuesOf(store: Store, query: Query, raw: RawRow): readonly CursorValue[] | undefined {
+/**
+ * Values of a row's sort columns, for a cursor.
+ * @param maxLength maximum total length of the texts, in characters
+ * @returns undefined if a cursor cannot hold one of them, or if they are too long
+ */
+export function cursorValuesOf(
+  store: Store,
+  query: Query,
+  raw: RawRow,
+  maxLength: number,
+): readonly CursorValue[] | undefined {
   const width = store.selected[query.select].all.length
   const cursorValues = query.ordering.map((_, index) => raw[width + index] ?? null)
+  const length = cursorValues.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0)
+  // Before any work that takes time for each character: a text can have millions of them.
+  if (length > Math.min(maxLength, maxCursorTextLength)) return undefined
   return cursorValues.every(isCursorValue) && areCursorValues(store, query, cursorValues) ? cursorValues : undefined
 }
 

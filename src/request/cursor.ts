@@ -3,6 +3,13 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 /** Exact value of a sort column, in a form that JSON keeps without loss. */
 export type CursorValue = string | number | null
 
+/**
+ * Maximum total length of the texts in a cursor, in characters. It applies even if `limits.parameterValue` is greater:
+ * with the default settings of Node.js, the path and the headers of a request have at most 16 KiB together. Longer texts
+ * need not be read completely for cursors.
+ */
+export const maxCursorTextLength = 8192
+
 /** Position of a page in keyset paging: the page has the rows after or before it. */
 export interface Cursor {
   readonly direction: 'after' | 'before'

@@ -1,12 +1,22 @@
 import { hash } from 'node:crypto'
 import { createServer } from 'node:http'
 import Koa from 'koa'
-import { AfterLoad, Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, VirtualColumn } from 'typeorm'
+import {
+  AfterLoad,
+  Column,
+  Entity,
+  ManyToOne,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+  VirtualColumn,
+} from 'typeorm'
 import { mountResources, Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { permitAll } from '../support/access'
 import { listen } from '../support/listen'
 import { idsOf, type Page, readPage, readPages } from '../support/pages'
+import { Story } from '../support/texts'
 import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
@@ -65,10 +75,18 @@ class Measure {
   total!: number
 }
 
+/** Can be sorted by a long text without showing it. */
+@Entity()
+@Resource({ auth: permitAll })
+class Review {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Story) story!: Relation<Story>
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Event, Step, Card, Masked, Measure],
+    entities: [Event, Step, Card, Masked, Measure, Story, Review],
     seed: async (source) => {
       const events = ['Lisbon', 'Rome, the city', 'Ö'].flatMap((place) =>
         [1, 2, 3].map((number) => ({ place, number, title: number === 2 ? null : 'same', story: 'x'.repeat(number) })),
@@ -84,6 +102,10 @@ beforeAll(async () => {
       await source.getRepository(Measure).insert(measures)
       await source.getRepository(Card).insert([{ number: '11112222' }, { number: '33334444' }])
       await source.getRepository(Masked).insert([{ secret: 'first' }, { secret: 'second' }])
+      // JSON has six characters for each control character.
+      const stories = ['b', 'a'].map((letter) => ({ body: letter + '\u0001'.repeat(100_000) }))
+      await source.getRepository(Story).insert(stories)
+      await source.getRepository(Review).insert([1, 2, 1].map((id) => ({ story: { id } })))
       await source.getRepository(Step).insert([{ after: 1 }, { after: 2 }])
     },
   })
@@ -175,6 +197,36 @@ test('if a value is too long for a token, the position is counted instead', asyn
   const { meta } = await page('/api/event/?ordering=-story&limit=2')
   expect(meta.next).toMatch(/&limit=2&page=2&after=[\w-]+$/)
   expect(await walk('/api/event/?ordering=-story&limit=2')).toEqual(whole)
+})
+
+test('values that are too long for a token are not converted to JSON', async () => {
+  const stringify = jest.spyOn(JSON, 'stringify')
+  const visited = await walk('/api/review/?ordering=story__body&limit=1&after=')
+  const lengths = stringify.mock.results.map(({ value }) => String(value).length)
+  stringify.mockRestore()
+  expect(visited).toEqual([2, 1, 3])
+  expect(Math.max(...lengths)).toBeLessThan(10_000)
+})
+
+test('a token is not longer than a path may be, however great parameterValue is', async () => {
+  const opened = await openWorld({
+    entities: [Story, Review],
+    seed: async (source) => {
+      // The last story fits into no token.
+      const stories = ['c', 'b', 'a'].map((letter, index) => ({
+        body: letter.repeat([5000, 5001, 10_000][index] ?? 0),
+      }))
+      await source.getRepository(Story).insert(stories)
+      await source.getRepository(Review).insert([1, 2, 3, 1].map((id) => ({ story: { id } })))
+    },
+    mount: { limits: { parameterValue: 100_000 } },
+  })
+  const pages = await readPages(opened.url, '/api/review/?ordering=story__body&limit=1&after=')
+  await opened.close()
+  expect(idsOf(pages)).toEqual([3, 2, 1, 4])
+  // MySQL and MariaDB sort by the first 255 characters.
+  const lengths = pages.map(({ meta }) => /after=([\w-]+)/.exec(meta.next)?.[1]?.length ?? 0)
+  expect(lengths.map((length) => length > 5000)).toEqual(isMariadb ? Array(4).fill(false) : [false, true, true, false])
 })
 
 test('a field named "after" is a filter', async () => {

@@ -1,3 +1,4 @@
+import { maxCursorTextLength } from '../../request/cursor'
 import { type ColumnMetadata, isComputed } from '../../schema/metadata'
 import { type ReadColumn, referencedValueColumn } from '../../schema/stored-column'
 import { checkedColumns, uniqueColumns } from '../constraint'
@@ -86,8 +87,10 @@ export const postgres: Dialect = {
   // invalid text in a cursor raises an error.
   cursorSql: (stored, column) => {
     const isMoney = stored.valueColumn.type === 'money' && !isComputed(stored.column)
+    const exact = isMoney ? `${column}::numeric::text` : `${column}::text`
     return {
-      read: isMoney ? `${column}::numeric::text` : `${column}::text`,
+      // One more character than a cursor may have shows that the text is too long.
+      read: stored.valueType.name === 'text' ? `left(${exact}, ${maxCursorTextLength + 1})` : exact,
       sorted: column,
       compared: column,
       operand: (placeholder) => (isMoney ? numericMoney(placeholder) : placeholder),

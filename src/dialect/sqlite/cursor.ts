@@ -1,3 +1,4 @@
+import { maxCursorTextLength } from '../../request/cursor'
 import { isComputed } from '../../schema/metadata'
 import type { StoredColumn } from '../../schema/stored-column'
 import { isNumeric } from '../../value/value-type'
@@ -11,6 +12,9 @@ import type { Dialect } from '../dialect'
 function isComputedNumber({ column, valueType }: StoredColumn): boolean {
   return isNumeric(valueType) && isComputed(column)
 }
+
+/** Size above which a text exceeds `maxCursorTextLength` in each encoding of SQLite, in bytes. */
+const maxCursorTextBytes = 4 * maxCursorTextLength
 
 const asNumber = (sql: string): string => `CAST(${sql} AS NUMERIC)`
 
@@ -29,10 +33,13 @@ export const sqliteOperand: Dialect['operandSql'] = (stored, placeholder) =>
 
 /**
  * Reads integers as text, because a double cannot represent all of them. In a comparison with a numeric column SQLite
- * converts the text back to a number.
+ * converts the text back to a number. Texts that are too long for a cursor are read as an empty BLOB, which no cursor
+ * can hold: `substr` would end at a NUL character.
  */
 export const sqliteCursor: Dialect['cursorSql'] = (stored, column) => {
-  const exact = `CASE WHEN typeof(${column}) = 'integer' THEN CAST(${column} AS TEXT) ELSE ${column} END`
+  const isTooLong =
+    stored.valueType.name === 'text' ? `WHEN octet_length(${column}) > ${maxCursorTextBytes} THEN x'' ` : ''
+  const exact = `CASE ${isTooLong}WHEN typeof(${column}) = 'integer' THEN CAST(${column} AS TEXT) ELSE ${column} END`
   const isExact = !isComputed(stored.column) || isComputedNumber(stored)
   const compared = sqliteCompared(stored, column)
   return {
