@@ -4,12 +4,10 @@ import type { JsonRecord } from '../read/record'
 /** Time after which rendering lets other requests run, in milliseconds. Most pages take less. */
 const maxBlockingMs = 10
 
-/** Records that are rendered between two looks at the clock. */
-const recordsPerCheck = 4
-
 /**
  * Renders the records of a page. If this takes long, they become text a few at a time, because parsed JSON may take more
- * than twenty times as much memory as its text; in between, other requests may run.
+ * than twenty times as much memory as its text; in between, other requests may run. The clock is read after each record,
+ * because a single one may take a tenth of a second.
  * @param beforePause called before other requests run, with the size of the text so far, in bytes
  * @returns the records, or their text: the members of a JSON array, separated by commas
  */
@@ -24,16 +22,25 @@ export async function renderRecords<From>(
   let start = performance.now()
   for (const row of rows) {
     records.push(render(row))
-    if (records.length % recordsPerCheck > 0 || performance.now() - start < maxBlockingMs) continue
+    if (performance.now() - start < maxBlockingMs) continue
     const text = toText(records)
     texts.push(text)
     textBytes += Buffer.byteLength(text)
     records = []
     beforePause(textBytes)
-    await setImmediate()
+    await nextPoll()
     start = performance.now()
   }
   return texts.length === 0 ? records : [...texts, ...(records.length > 0 ? [toText(records)] : [])].join()
+}
+
+/**
+ * Resolves after the event loop has polled for events of other requests. The first callback may run before the poll: a
+ * callback that is scheduled by an event, such as the arrival of rows, runs directly after the events.
+ */
+async function nextPoll(): Promise<void> {
+  await setImmediate()
+  await setImmediate()
 }
 
 /** The text of records that are rendered already. */
