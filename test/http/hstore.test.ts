@@ -33,6 +33,7 @@ test.each<[what: string, pairs: object]>([
   ['nothing', {}],
   ['nulls', { a: null, b: '', NULL: 'NULL', c: null }],
   ['characters of its text form', { '"': '\\', '\\"': '"=>"', '=>': ', ', 'a\n': '\\\\', ' ': '"' }],
+  ['control characters next to escaped ones', { '\n"': '\t\\\u0001"\r\u001f', '\u007f\\': '\u2028"' }],
   ...(isMariadb ? [] : long),
 ])('an hstore can contain %s', async (_, pairs) => {
   const made = await post('bag', { pairs })

@@ -1,4 +1,5 @@
 import type { ReadColumn } from '../../schema/stored-column'
+import { endOfQuoted, unquote } from './quoted'
 
 /** Whether a column is an `hstore` that is an object in JSON. */
 export function isHstoreObject({ valueColumn: { type, hstoreType, isArray, transformer } }: ReadColumn): boolean {
@@ -19,24 +20,8 @@ export function readHstore(text: unknown): unknown {
     const valueStart = keyEnd + '"=>'.length
     const isNull = text[valueStart] !== '"'
     const valueEnd = isNull ? valueStart : endOfQuoted(text, valueStart)
-    pairs.push([unquoted(text, start, keyEnd), isNull ? null : unquoted(text, valueStart, valueEnd)])
+    pairs.push([unquote(text, start, keyEnd), isNull ? null : unquote(text, valueStart, valueEnd)])
     start = text.indexOf('"', valueEnd + 1)
   }
   return Object.fromEntries(pairs)
-}
-
-/** Position of the quotation mark that ends the text which starts with one at `start`. */
-function endOfQuoted(text: string, start: number): number {
-  const special = /["\\]/g
-  special.lastIndex = start + 1
-  for (let match = special.exec(text); match !== null; match = special.exec(text)) {
-    if (match[0] === '"') return match.index
-    // The character after a backslash is escaped.
-    special.lastIndex += 1
-  }
-  return text.length
-}
-
-function unquoted(text: string, start: number, end: number): string {
-  return text.slice(start + 1, end).replace(/\\(.)/gs, '$1')
 }

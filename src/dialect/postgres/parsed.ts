@@ -1,7 +1,8 @@
 import type { DataSource } from 'typeorm'
 import { isComputed } from '../../schema/metadata'
 import type { ReadColumn } from '../../schema/stored-column'
-import { type Pools, typeParserOf } from './connection'
+import { type Pools, type TypeParser, typeParserOf } from './connection'
+import { parseTextArray } from './text-array'
 
 /** Column types that pg parses as JSON, each with the OID of the type, by which pg selects the parser. */
 const jsonTypes: ReadonlyMap<unknown, number> = new Map([
@@ -10,6 +11,8 @@ const jsonTypes: ReadonlyMap<unknown, number> = new Map([
 ])
 /** OID of `text[]`. */
 const textArray = 1009
+/** OID of `cidr[]`, an array type that pg parses as texts and for which applications rarely install a parser. */
+const cidrArray = 651
 /**
  * Types whose arrays pg parses without loss, each with the OID of the array type. Arrays of other types are read as
  * `text[]`.
@@ -44,5 +47,14 @@ export function parserOidOf({ column, valueColumn: { type, isArray, transformer 
 
 /** Returns a function that parses the text of a value like pg, by the OID of the type. */
 export function buildParser(typeId: number, { driver }: DataSource): (value: unknown) => unknown {
-  return (value) => (typeof value === 'string' ? typeParserOf(driver as Pools, typeId)(value) : value)
+  return (value) => {
+    if (typeof value !== 'string') return value
+    const parse = typeParserOf(driver as Pools, typeId)
+    return isTextArrayParser(parse, driver as Pools) ? parseTextArray(value) : parse(value)
+  }
+}
+
+/** Whether a parser is pg's own for arrays of texts, which `parseTextArray` replaces, and not one of the application. */
+function isTextArrayParser(parse: TypeParser, driver: Pools): boolean {
+  return parse === typeParserOf(driver, cidrArray) && Array.isArray(parse('{}'))
 }
