@@ -6,9 +6,9 @@ import type { OperatorName } from './value/value-type'
 type PathOf<Property extends string> = Property | `${Property}.${string}`
 
 /**
- * Filter of application code: an object whose keys are names of filters, or `or`, `and` and `not`. `@Resource` checks the
- * names if it knows the keys. For names that the compiler cannot know, such as those of `rename`, let the function return
- * this type.
+ * Filter of application code: an object whose keys are names of filters, or `or`, `and` and `not`. The compiler checks
+ * the names in a function that is passed to `@Resource`. If it rejects a valid name, declare this type as the return type
+ * of the function.
  */
 export interface FilterObject {
   readonly [name: string]: FilterValue
@@ -18,7 +18,10 @@ export type FilterScalar = string | number | bigint | boolean | Date | null
 /** Value of a filter: null and an empty list match nothing. */
 export type FilterValue = FilterScalar | readonly FilterScalar[] | FilterObject | readonly FilterObject[]
 
-/** What the function of a row scope returns: a filter, several of which one must match, or whether all records match. */
+/**
+ * What the function of a row scope returns: a filter object, an array of filter objects of which at least one must match,
+ * true for all records, or false for none.
+ */
 export type ScopeResult = FilterObject | readonly FilterObject[] | boolean
 
 /** Options of a resource. Properties are named as in the entity. */
@@ -110,7 +113,7 @@ type UnknownFilter<Entity, Filter> = Filter extends readonly (infer Member)[]
             : Name
       }[keyof Filter]
 
-/** Whether a name is a path of properties, with or without an operator. A name of unknown letters may be one. */
+/** Whether a name is a path of properties, with or without an operator. The type `string` is accepted. */
 type IsFilterName<Entity, Name> = unknown extends Entity
   ? true
   : string extends Name

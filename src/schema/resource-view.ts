@@ -49,7 +49,7 @@ export interface FilterNames {
   readonly relations: ReadonlyMap<string, RelationMetadata>
   /** The names that filters through a relation may use; undefined if filters must not follow the relation. */
   readonly related: (relation: RelationMetadata) => FilterNames | undefined
-  /** Which records exist for the filters; undefined for all of them. */
+  /** Which records a principal may see; undefined for all of them, and in the names of filter objects. */
   readonly rowScope: RowScope | undefined
 }
 

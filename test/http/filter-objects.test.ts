@@ -255,8 +255,8 @@ test('Row scopes: a reference is checked against a scope with many values', asyn
 
 /** A boolean as the driver returns it. */
 function shown(stored: object): object {
-  const isText = String(world.dataSource.options.type) === 'postgres'
+  const hasBooleans = String(world.dataSource.options.type) === 'postgres'
   return Object.fromEntries(
-    Object.entries(stored).map(([name, value]) => [name, value === true && !isText ? 1 : value]),
+    Object.entries(stored).map(([name, value]) => [name, value === true && !hasBooleans ? 1 : value]),
   )
 }

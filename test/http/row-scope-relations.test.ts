@@ -91,7 +91,7 @@ class Ticket {
   @Column(() => Details) details!: Details
 }
 
-/** The same tickets by the match: the related record of an embedded entity. */
+/** The row scope follows a relation of an embedded entity. */
 @Entity()
 @Resource({ auth: permitAllAsUser1, scope: { through: 'details.favourite' } })
 class Fan {

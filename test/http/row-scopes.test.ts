@@ -235,8 +235,8 @@ test('Row scopes: pages after record 1,000 have visible records only', async () 
 })
 
 /**
- * Rights that are revoked at the same time as a write. The revoking statement tells what was stored when it ran: after it
- * nothing may be written.
+ * Writes that run at the same time as a statement that moves their record out of scope. What is stored after this
+ * statement must not change any more.
  */
 const rounds = caseCount(40, 1000)
 const moved = `UPDATE "project" SET "companyId" = 2 WHERE "id" = 20`
