@@ -78,13 +78,20 @@ function clientGone(): ApiError {
   return unavailable('the client has closed its connection')
 }
 
-/** Runs `work` in the transaction of the session, or else in a new one, which is rolled back if `work` throws. */
-export function runInTransaction<T>(session: DbSession, work: (session: DbTransaction) => Promise<T>): Promise<T> {
+/**
+ * Runs `work` in the transaction of the session, or else in a new one, which is rolled back if `work` throws.
+ * @param isolation isolation level of a new transaction. Default: that of the database
+ */
+export function runInTransaction<T>(
+  session: DbSession,
+  work: (session: DbTransaction) => Promise<T>,
+  isolation?: 'READ COMMITTED',
+): Promise<T> {
   return withQueryRunner(session, async (runner) => {
     const transaction = { ...session, runner }
     if (session.runner !== undefined) return work(transaction)
     try {
-      await runner.startTransaction()
+      await runner.startTransaction(isolation)
       const result = await work(transaction)
       await commit(transaction)
       return result

@@ -184,6 +184,11 @@ export interface DatabaseFeatures {
    * - `all`: then even two subqueries on the same row, or one on a joined row, multiply the numbers of rows
    */
   readonly mergesSubqueries: 'none' | 'chained' | 'all'
+  /**
+   * Isolation level for writes that check row scopes: the check must see what others have committed since the transaction
+   * began. Undefined for the default of the database.
+   */
+  readonly scopeIsolation: 'READ COMMITTED' | undefined
   /** Whether TypeORM has a single connection for all requests. */
   readonly sharesConnection: boolean
   /**

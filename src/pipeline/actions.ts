@@ -59,8 +59,8 @@ export const create: Action = async (service, request) => {
     const presets = store.rowScopes?.presetsOf(view) ?? noPresets
     const changes = parseInsert(view, body, ownerKey(view, principal), presets, errors)
     await validateChanges(view, undefined, changes, errors)
-    await requireReferences(session, store, { changes, stored: undefined }, errors)
-    return insertRow(session, store, await hashPasswords(service, request, changes))
+    await requireReferences(session, store, { changes, stored: undefined, presets }, errors)
+    return insertRow(session, store, await hashPasswords(service, request, changes), presets)
   })
   // A comma separates the values of a composite key. It need not be encoded in a path.
   const segment = encodeURIComponent(String(store.renderKey(saved.raw))).replaceAll('%2C', ',')

@@ -1,4 +1,4 @@
-import { type FilterGroup, type FilterNode, groupKey, isGroupName } from '../request/groups'
+import { type FilterGroup, type FilterNode, isGroupName } from '../request/groups'
 import type { FilterScalar } from '../resource'
 
 /** Filter of a filter object: a name, and a value or the members of a list. */
@@ -27,7 +27,20 @@ export interface ParsedFilterObject {
 export function parseFilterObject(filter: unknown): ParsedFilterObject {
   const filters: ObjectFilter[] = []
   const group = Array.isArray(filter) ? groupOf('or', filter, filters) : conjunctionOf(filter, filters, false)
-  return { filters, where: [group], key: groupKey(group, filters) }
+  if (filters.length > maxFilters)
+    throw new TypeError(`it has ${filters.length} filters; at most ${maxFilters} are allowed`)
+  return { filters, where: [group], key: JSON.stringify(toKey(group, filters)) }
+}
+
+/** Maximum number of filters in a filter object: SQLite accepts expressions of about 1,000 levels. */
+const maxFilters = 500
+/** Maximum number of members of a list. Databases accept about 32,000 values in a statement. */
+const maxMembers = 10_000
+
+/** The names of the filters in a node and its groups. */
+function toKey(node: FilterNode, filters: readonly ObjectFilter[]): unknown {
+  if (typeof node === 'number') return filters[node]?.name
+  return [node.type, node.members.map((member) => toKey(member, filters))]
 }
 
 /** A group that matches no record. */
@@ -38,6 +51,7 @@ function conjunctionOf(filter: unknown, filters: ObjectFilter[], isNegated: bool
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) {
     throw new TypeError(`a filter must be an object, not ${describe(filter)}`)
   }
+  requirePlain(filter)
   const entries = Object.entries(filter)
   if (entries.length === 0) throw new TypeError('a filter must not be empty; to match all records, use true')
   return { type: 'and', members: entries.map(([name, value]) => memberOf(name, value, filters, isNegated)) }
@@ -53,7 +67,13 @@ function memberOf(name: string, value: unknown, filters: ObjectFilter[], isNegat
   }
   if (!Array.isArray(value)) return filters.push({ name, operand: requireScalar(name, value) }) - 1
   if (value.length === 0) return nothing
-  const members = value.filter((member) => member !== null).map((member) => requireScalar(name, member))
+  if (value.length > maxMembers) {
+    throw new TypeError(`the list of ${name} has ${value.length} members; at most ${maxMembers} are allowed`)
+  }
+  // `Array.from` turns holes into `undefined`, which is refused.
+  const members = Array.from(value)
+    .filter((member) => member !== null)
+    .map((member) => requireScalar(name, member))
   if (members.length < value.length && isNegated) throw new TypeError(`the list of ${name} has null within "not"`)
   return members.length === 0 ? nothing : filters.push({ name, operand: members }) - 1
 }
@@ -62,14 +82,24 @@ function groupOf(type: FilterGroup['type'], value: unknown, filters: ObjectFilte
   if (type === 'not') return { type, members: conjunctionOf(value, filters, true).members }
   if (!Array.isArray(value)) throw new TypeError(`the value of "${type}" must be an array of filters`)
   if (type === 'and' && value.length === 0) throw new TypeError('"and" must not be empty')
-  return { type, members: value.map((member) => conjunctionOf(member, filters, isNegated)) }
+  return { type, members: Array.from(value, (member) => conjunctionOf(member, filters, isNegated)) }
 }
 
 function requireScalar(name: string, value: unknown): Scalar {
+  if (value instanceof Date && Number.isNaN(value.getTime())) throw new TypeError(`the Date of ${name} is invalid`)
   if (value instanceof Date || ['string', 'number', 'bigint', 'boolean'].includes(typeof value)) return value as Scalar
   throw new TypeError(
     `the value of ${name} must be a string, a number, a boolean, a Date or null, not ${describe(value)}`,
   )
+}
+
+/** Requires that all properties of an object are filters: others would be ignored, and the filter would match more. */
+function requirePlain(filter: object): void {
+  const prototype: unknown = Object.getPrototypeOf(filter)
+  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
+  if (!isPlain || Reflect.ownKeys(filter).length > Object.keys(filter).length) {
+    throw new TypeError('a filter must be a plain object, without inherited, hidden or symbol properties')
+  }
 }
 
 function describe(value: unknown): string {

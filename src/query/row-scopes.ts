@@ -2,6 +2,7 @@ import type { Principal } from '../access/rule'
 import { FieldErrors } from '../errors'
 import type { Field } from '../schema/field'
 import type { FilterNames, ResourceView, ThroughScope } from '../schema/resource-view'
+import type { StoredColumn } from '../schema/stored-column'
 import { ConditionBuilder } from './condition-builder'
 import { type ParsedFilterObject, parseFilterObject } from './filter-object'
 import { parseObjectOperand } from './operand'
@@ -75,7 +76,8 @@ export class RowScopes {
     const values = valuesOf(view, filter, shape)
     for (const index of requiredFilters(filter)) {
       const { on, operator, valuesIndex = -1 } = shape.filters[index] ?? {}
-      if (on?.alias !== rootAlias || operator !== 'eq') continue
+      // The database generates the values of a generated column.
+      if (on?.alias !== rootAlias || operator !== 'eq' || on.field.columns.some(isGenerated)) continue
       presets.set(writableFieldOf(view, on.field), values[valuesIndex]?.[0])
     }
     return presets
@@ -109,13 +111,19 @@ function callScope({ name, rowScope }: FilterNames, principal: Principal): Parse
   if (rowScope?.type !== 'filter') return true
   const filter = rowScope.filterFor(principal)
   if (typeof filter === 'boolean') return filter
-  if (filter instanceof Promise) throw new TypeError(`the scope of ${name} must not be async`)
+  if (filter instanceof Promise) {
+    // Otherwise its rejection would end the process.
+    filter.catch(() => undefined)
+    throw new TypeError(`the scope of ${name} must not be async`)
+  }
   try {
     return parseFilterObject(filter)
   } catch (cause) {
     throw cause instanceof TypeError ? new TypeError(`the scope of ${name}: ${cause.message}`) : cause
   }
 }
+
+const isGenerated = ({ column }: StoredColumn): boolean => column.isGenerated
 
 /** Indexes of the filters that every record in scope matches: none if the scope is an array of filter objects. */
 function requiredFilters({ where }: ParsedFilterObject): readonly number[] {
@@ -144,7 +152,7 @@ function valuesOf({ name }: FilterNames, { filters }: ParsedFilterObject, shape:
   const values: (readonly unknown[])[] = []
   filters.forEach((filter, index) => {
     const comparison = shape.filters[index]
-    if (comparison === undefined) return
+    if (comparison === undefined) throw new Error(`the scope of ${name} has a filter without a comparison`)
     const { on, operator, valuesIndex } = comparison
     values[valuesIndex] = errors.try(filter.name, () => parseObjectOperand(on.field, operator, filter)) ?? []
   })

@@ -202,7 +202,8 @@ const noRow = '1 = 0'
  */
 const combineSql: ConditionVisitor['combine'] = (type, parts) => {
   if (type === 'not') return parts.join() === '' ? noRow : `(${parts.join()}) IS NOT TRUE`
-  if (type === 'or' && (parts.length === 0 || parts.includes(''))) return parts.length === 0 ? noRow : ''
+  if (type === 'or' && parts.length === 0) return noRow
+  if (type === 'or' && parts.includes('')) return ''
   const conditions = parts.filter((part) => part !== '')
   return conditions.length > 1 ? `(${conditions.join(type === 'and' ? ' AND ' : ' OR ')})` : conditions.join()
 }

@@ -79,6 +79,7 @@ export function buildResource(
     },
     owner,
     requireIfMatch: options.requireIfMatch === true,
+    references: [...shown, ...hidden].filter(({ relation }) => relation !== undefined),
     rowScope: buildRowScope(registration, context, () => allNames(metadata), report),
     ...buildPaging(options, names.fields, lifecycle, report),
     validate,

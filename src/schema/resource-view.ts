@@ -69,6 +69,8 @@ export interface ResourceView extends Resource, FilterNames {
    * selects by default. The same as `columns` if no entity is needed.
    */
   readonly entityColumns: readonly ReadColumn[]
+  /** The foreign keys, including hidden ones. */
+  readonly references: readonly Field[]
   /** The fields that a body may name: the output fields, and hidden fields that can be inserted. */
   readonly writableFields: ReadonlyMap<string, Field>
   /** Names of the embedded entities that a body may have: hidden ones too. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { cachedStatement, collectValues, compile, selectFrom } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
@@ -18,6 +19,8 @@ export interface PendingWrite {
   readonly changes: ChangeSet
   /** The record before the write; undefined for a new one. */
   readonly stored: Row | undefined
+  /** Values that the row scope has set, which the principal need not be able to refer to. */
+  readonly presets?: ChangeSet
 }
 
 /**
@@ -42,8 +45,15 @@ export async function requireReferences(
 export function findUncheckedReferences({ view, dialect }: Store): ReadonlySet<Field> {
   const isChecked = (field: Field): boolean =>
     field.constrained && !field.columns.some(dialect.hasLooseCollation) && !isScopedReference(view, field)
-  const all = [...view.outputFields, ...view.writableFields.values()].filter(({ relation }) => relation !== undefined)
-  return new Set(all.filter((field) => !isChecked(field)))
+  return new Set(view.references.filter((field) => !isChecked(field)))
+}
+
+/** Whether values are written to a foreign key that refers to a resource with a row scope. */
+export function changesScopedReference(view: ResourceView, changes: ChangeSet): boolean {
+  const written = new Set([...changes.keys()].flatMap(({ columns }) => columns))
+  return view.references.some(
+    (field) => isScopedReference(view, field) && field.columns.some((one) => written.has(one)),
+  )
 }
 
 /** Whether a field refers to a resource with a row scope: only a visible record may be referred to. */
@@ -64,20 +74,41 @@ export async function checkReferences(
 ): Promise<void> {
   const { view } = store
   const values = writtenValues(pending.changes)
-  // The owner comes from the principal, not from the body: a hidden owner must not appear in errors.
-  const requestedFields = [...pending.changes.keys()].filter((field) => field !== view.owner)
-  const fields = new Set([...view.outputFields, ...requestedFields])
-  for (const field of fields) {
-    if (field.relation === undefined || !matches(field)) continue
+  for (const field of view.references) {
+    // The owner and presets come from the principal, not from the body: they must not appear in errors.
+    if (field.relation === undefined || field === view.owner || isPreset(field, pending) || !matches(field)) continue
     if (!field.columns.some((column) => values.has(column))) continue
     const key = field.columns.map((column) =>
       values.has(column) ? values.get(column) : (pending.stored?.[view.columns.indexOf(column)] ?? null),
     )
     if (!key.includes(null) && !(await referencedExists(session, store, field, key))) {
       const { name } = view.related(field.relation) ?? field.relation.inverseEntityMetadata
-      errors.add(field.name, `points to no ${name.toLowerCase()}`)
+      addReferenceError(view, field, name.toLowerCase(), pending.changes, errors)
     }
   }
+}
+
+/** Whether a field has the value that the row scope has set. A body may contain the same value. */
+function isPreset(field: Field, { changes, presets }: PendingWrite): boolean {
+  return presets?.has(field) === true && isDeepStrictEqual(changes.get(field), presets.get(field))
+}
+
+/**
+ * Adds an error for a foreign key. A hidden one that the body does not name, because it is written through other fields,
+ * must not appear in errors.
+ */
+function addReferenceError(
+  { outputFields }: ResourceView,
+  field: Field,
+  target: string,
+  changes: ChangeSet,
+  errors: FieldErrors,
+): void {
+  const isShared = ({ columns }: Field): boolean => columns.some((column) => field.columns.includes(column))
+  const isNamed = outputFields.includes(field) || changes.has(field)
+  const written = isNamed ? undefined : [...changes.keys()].find(isShared)
+  if (written === undefined) errors.add(field.name, `points to no ${target}`)
+  else errors.add(written.name, 'is part of a key that points to no record')
 }
 
 function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {

@@ -7,13 +7,18 @@ import { fieldValue, type Row } from '../read/row'
 import { readRawItem } from '../read/select'
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
-import { checkReferences, isScopedReference, type PendingWrite } from './references'
+import { changesScopedReference, checkReferences, isScopedReference, type PendingWrite } from './references'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
 
 /** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
-export async function insertRow(session: DbSession, store: WriteStore, changes: ChangeSet): Promise<WrittenRecord> {
-  const pending = { changes, stored: undefined }
+export async function insertRow(
+  session: DbSession,
+  store: WriteStore,
+  changes: ChangeSet,
+  presets?: ChangeSet,
+): Promise<WrittenRecord> {
+  const pending = { changes, stored: undefined, ...(presets && { presets }) }
   const insert = async (inner: DbSession): Promise<WrittenRecord> => {
     const written = await store.writer.insert(inner, store, changes)
     await requireVisible(inner, store, pending, written)
@@ -55,8 +60,13 @@ export async function updateRow(
  * @throws {ApiError} `conflict`, `precondition-failed`
  */
 export async function deleteRow(session: DbSession, store: WriteStore, target: WriteTarget): Promise<boolean> {
-  return store.writer.remove(session, store, target).catch((error: unknown) => refuseDelete(error, store))
+  const remove = (inner: DbSession): Promise<boolean> => store.writer.remove(inner, store, target)
+  return runInTransactionIfNeeded(session, store, noChanges, remove).catch((error: unknown) =>
+    refuseDelete(error, store),
+  )
 }
+
+const noChanges: ChangeSet = new Map()
 
 /**
  * Runs a write. If `@AfterLoad` listeners or a check of row scopes follow it, all run in one transaction, so that an error
@@ -64,17 +74,17 @@ export async function deleteRow(session: DbSession, store: WriteStore, target: W
  */
 function runInTransactionIfNeeded<T>(
   session: DbSession,
-  { view }: Store,
+  { view, dialect }: Store,
   changes: ChangeSet,
   write: (session: DbSession) => Promise<T>,
 ): Promise<T> {
-  const isNeeded = view.lifecycle.load || needsScopeCheck(view, changes)
-  return isNeeded ? runInTransaction(session, write) : write(session)
+  if (needsScopeCheck(view, changes)) return runInTransaction(session, write, dialect.scopeIsolation)
+  return view.lifecycle.load ? runInTransaction(session, write) : write(session)
 }
 
 /** Whether a write changes a record of a resource with a row scope, or a reference to one. */
 function needsScopeCheck(view: ResourceView, changes: ChangeSet): boolean {
-  return view.rowScope !== undefined || [...changes.keys()].some((field) => isScopedReference(view, field))
+  return view.rowScope !== undefined || changesScopedReference(view, changes)
 }
 
 /**

@@ -201,12 +201,45 @@ test.each<[unknown, string]>([
   [{ id: 'one' }, 'id must be'],
   [{ id__nope: 1 }, 'id__nope has the unknown operator "nope"'],
   [Promise.resolve(true), 'the scope of book must not be async'],
+  // Holes, and properties that Object.entries does not return.
+  [new Array(1), 'a filter must be an object, not undefined'],
+  [{ or: new Array(2) }, 'a filter must be an object, not undefined'],
+  [{ and: new Array(1) }, 'a filter must be an object, not undefined'],
+  [
+    { id__in: new Array(1) },
+    'the value of id__in must be a string, a number, a boolean, a Date or null, not undefined',
+  ],
+  [Object.assign(Object.create({ id: 1 }), { lent: true }), 'a filter must be a plain object'],
+  [{ lent: true, [Symbol('id')]: 1 }, 'a filter must be a plain object'],
+  [Object.defineProperty({ lent: true }, 'id', { value: 1 }), 'a filter must be a plain object'],
+  [new Map([['id', 1]]), 'a filter must be a plain object'],
+  // Too much for a database.
+  [
+    { id__in: Array.from({ length: 10_001 }, () => 1) },
+    'the list of id__in has 10001 members; at most 10000 are allowed',
+  ],
+  [Array.from({ length: 501 }, () => ({ id: 1 })), 'it has 501 filters; at most 500 are allowed'],
+  [{ printed: new Date(Number.NaN) }, 'the Date of printed is invalid'],
 ])('Filter objects: %j is a 500 that reveals nothing: %s', async (object, message) => {
   filter = () => object
   const reply = await list()
   expect([reply.status, reply.text.includes('book'), reply.text.includes(message)]).toEqual([500, false, false])
   const faults = (world.faults as unknown[]).splice(0)
   expect(faults.map(String)).toEqual([expect.stringContaining(message)])
+})
+
+test.each<[unknown, unknown]>([
+  [new Array(1), []],
+  [{ or: new Array(1) }, { id: null }],
+  [{ 'a,b': 1 }, { a: 1, b: 2 }],
+])('Filter objects: after %j, the scope %j is not widened', async (first, second) => {
+  filter = () => first
+  await list()
+  ;(world.faults as unknown[]).splice(0)
+  filter = () => second
+  const reply = await list()
+  ;(world.faults as unknown[]).splice(0)
+  expect(reply.status === 200 ? (reply.json() as { objects: unknown[] }).objects : []).toEqual([])
 })
 
 test('Row scopes: a function that throws is a 500 that reveals nothing', async () => {
@@ -216,6 +249,13 @@ test('Row scopes: a function that throws is a 500 that reveals nothing', async (
   const reply = await list()
   expect([reply.status, reply.text.includes('42')]).toEqual([500, false])
   expect((world.faults as unknown[]).splice(0).map(String)).toEqual(['Error: the secret is 42'])
+})
+
+test('Row scopes: an asynchronous function that fails does not end the process', async () => {
+  filter = () => Promise.reject(new Error('failed'))
+  expect((await list()).status).toBe(500)
+  const faults = (world.faults as unknown[]).splice(0)
+  expect(faults.map(String)).toEqual([expect.stringContaining('must not be async')])
 })
 
 test('Row scopes: the function is called once for a request', async () => {

@@ -105,6 +105,7 @@ export const mysql: Dialect = {
   supportsNullsOrder: false,
   correlatesSubqueries: false,
   mergesSubqueries: 'all',
+  scopeIsolation: 'READ COMMITTED',
   sharesConnection: false,
   // LOCK TABLES would end the transaction. This statement locks all rows and returns a single one.
   lockTable: (table) => `SELECT COUNT(*) FROM ${table} FOR UPDATE`,

@@ -103,6 +103,7 @@ export const postgres: Dialect = {
   // row, without an index, if its result may exceed work_mem.
   correlatesSubqueries: true,
   mergesSubqueries: 'chained',
+  scopeIsolation: undefined,
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   concatenate: (first, second) => `${first} || ${second}`,

@@ -98,6 +98,7 @@ export const sqlite: Dialect = {
   supportsNullsOrder: true,
   correlatesSubqueries: false,
   mergesSubqueries: 'none',
+  scopeIsolation: undefined,
   sharesConnection: true,
   lockTable: undefined,
   concatenate: (first, second) => `${first} || ${second}`,
