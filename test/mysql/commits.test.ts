@@ -1,6 +1,7 @@
 import { BeforeInsert, Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { setOnce } from '../support/mysql-session'
 import { openWorld } from '../world/world'
 
 /** A write is committed before it is acknowledged, whatever the settings of the session are. */
@@ -25,22 +26,6 @@ class Observed {
   trim(): void {
     this.title = this.title.trim()
   }
-}
-
-interface Client {
-  readonly query: (sql: string) => void
-}
-
-/** Sets every connection once, when the pool hands it out for the first time. */
-async function setOnce(dataSource: DataSource, settings: string): Promise<void> {
-  const { pool } = dataSource.driver as unknown as {
-    readonly pool: { readonly on: (event: string, listener: (client: Client) => void) => void }
-  }
-  const known = new WeakSet<Client>()
-  pool.on('acquire', (client) => {
-    if (!known.has(client)) client.query(settings)
-    known.add(client)
-  })
 }
 
 test.each(['SET autocommit = 0', 'SET completion_type = CHAIN'])('%s', async (settings) => {

@@ -33,11 +33,21 @@ export interface RunnerConnection extends Pick<MysqlConnection, 'query' | 'destr
 }
 
 /**
- * Settings without which a statement outside of a transaction might never be committed: with `autocommit` off it begins a
- * transaction, and with another `completion_type` the previous COMMIT has begun one. With `sql_auto_is_null`, a generated
- * key `IS NULL` after the INSERT that generated it.
+ * Settings of each connection:
+ * - `autocommit`, `completion_type`: otherwise a statement outside of a transaction might never be committed. With
+ *   `autocommit` off it begins a transaction, and with another `completion_type` the previous COMMIT has begun one.
+ * - `sql_auto_is_null`: otherwise a generated key `IS NULL` after the INSERT that generated it.
+ * - `max_sort_length`: sorting uses only so many bytes of a text's collation weights, comparison all of them, so that
+ *   keyset paging would skip texts that are equal up to there. 255 characters, the longest text of a cursor, have up to
+ *   8 weights of 2 bytes each. A sort needs memory for at least 15 keys of this length: MySQL's `sort_buffer_size` of
+ *   256 KiB is enough for four long texts.
  */
-const settings = 'SET autocommit = 1, completion_type = NO_CHAIN, sql_auto_is_null = 0'
+const settings = [
+  'autocommit = 1',
+  'completion_type = NO_CHAIN',
+  'sql_auto_is_null = 0',
+  'max_sort_length = GREATEST(@@max_sort_length, 4096)',
+]
 
 /** Connections with these settings. */
 const setConnections = new WeakSet<MysqlConnection>()
@@ -46,7 +56,7 @@ const setConnections = new WeakSet<MysqlConnection>()
 function setUp(connection: MysqlConnection): Promise<void> {
   if (setConnections.has(connection)) return Promise.resolve()
   return new Promise((resolve, reject) => {
-    connection.query(settings, [], (error) => {
+    connection.query(`SET ${settings.join()}`, [], (error) => {
       if (error) {
         connection.destroy()
         reject(error)

@@ -77,7 +77,7 @@ export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
       isCursorValueOf(valueType, value) && !(isComputedDecimal(stored) && exceedsMaxScale.test(String(value))),
   }
   const type = String(valueColumn.type)
-  // Sorting uses only the first 1,024 bytes of a text (`max_sort_length`), but comparison uses all of it.
+  // Sorting uses only the first bytes of a text (`max_sort_length`), but comparison uses all of it.
   if (valueType.name === 'text' && (longTextTypes.has(type) || Number(valueColumn.length) > sortedLength)) {
     const prefix = `LEFT(${column}, ${sortedLength})`
     return { ...common, read: prefix, sorted: prefix, compared: prefix }
