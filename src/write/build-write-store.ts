@@ -17,7 +17,9 @@ export function buildWriteStore(store: Store): WriteStore {
   }
 }
 
-function writerOf({ metadata, lifecycle }: ResourceView): Writer {
-  if (metadata.treeType !== undefined) return treeWriter
+function writerOf({ metadata: { treeType, treeParentRelation }, lifecycle }: ResourceView): Writer {
+  // An adjacency list without `@TreeParent` has no tree to check.
+  const isTree = treeType !== undefined && (treeType !== 'adjacency-list' || treeParentRelation !== undefined)
+  if (isTree) return treeWriter
   return lifecycle.write ? listenerWriter : directWriter
 }

@@ -32,7 +32,8 @@ const runs = caseCount(2, 200)
 const writes = 25
 
 interface Options {
-  readonly type: 'closure-table' | 'materialized-path' | 'nested-set' | 'adjacency-list'
+  /** `none`: parent keys without `@Tree`. */
+  readonly type: 'closure-table' | 'materialized-path' | 'nested-set' | 'adjacency-list' | 'none'
   readonly onDelete?: 'CASCADE' | 'SET NULL'
   /** Whether the key is a text that clients choose, with quotes in it. */
   readonly textKey?: boolean
@@ -57,6 +58,11 @@ const trees: Readonly<Record<string, Options>> = {
   nestedtext: { type: 'nested-set', textKey: true },
   nestedsoft: { type: 'nested-set', softDelete: true },
   adjacency: { type: 'adjacency-list' },
+  adjacencycascade: { type: 'adjacency-list', onDelete: 'CASCADE' },
+  adjacencynull: { type: 'adjacency-list', onDelete: 'SET NULL' },
+  adjacencytext: { type: 'adjacency-list', textKey: true },
+  adjacencysoft: { type: 'adjacency-list', softDelete: true },
+  plain: { type: 'none' },
 }
 
 type Id = number | string
@@ -77,7 +83,7 @@ function declare(name: string, { type, onDelete, textKey, renamed, softDelete }:
   Column({ type: 'varchar', length: 20, nullable: true })(prototype, 'label')
   if (softDelete) DeleteDateColumn()(prototype, 'deleted')
   const options: RelationOptions = onDelete === undefined ? {} : { onDelete }
-  if (type === 'adjacency-list') {
+  if (type === 'none') {
     ManyToOne(() => Declared, 'children', options)(prototype, 'parent')
     OneToMany(() => Declared, 'parent')(prototype, 'children')
   } else {
@@ -159,9 +165,11 @@ async function apply(name: string, model: Model, { kind, one, other }: Write): P
     if (isAllowed) model.parents.set((reply.json() as Node).id, parent)
   } else if (kind === 'delete') {
     const { status } = await send(world.url, `DELETE /api/${pathTo(node)}/`)
-    const isKept = !softDelete && onDelete !== 'CASCADE' && model.children(node).length > 0
+    const becomeRoots = type === 'adjacency-list' && onDelete === 'SET NULL'
+    const isKept = !softDelete && onDelete !== 'CASCADE' && !becomeRoots && model.children(node).length > 0
     expect(status).toBe(isGone(node) ? 404 : isKept ? 409 : 204)
     if (status !== 204) return
+    if (becomeRoots) for (const child of model.children(node)) model.parents.set(child, null)
     if (softDelete) model.deleted.add(node)
     else for (const id of onDelete === 'CASCADE' ? model.descendants(node) : [node]) model.parents.delete(id)
   } else if (kind === 'rename') {
@@ -170,14 +178,14 @@ async function apply(name: string, model: Model, { kind, one, other }: Write): P
     const parent = kind === 'root' ? null : second
     const before = model.parents.get(node) ?? null
     // MariaDB does not delete a row that refers to itself.
-    if (type === 'adjacency-list' && parent === node) return
+    if (type === 'none' && parent === node) return
     // Whether a foreign key to a soft-deleted record can be sent back or set to null is not specific to trees.
     if (isGone(before) && (parent === before || parent === null)) return
     const { status, text } = await put(pathTo(node), { parent_id: parent })
     const isRefused =
       isGone(parent) ||
       (parent === null && before !== null && type === 'nested-set') ||
-      (parent !== null && type !== 'adjacency-list' && model.ancestors(parent).includes(node))
+      (parent !== null && type !== 'none' && model.ancestors(parent).includes(node))
     expect([status, text]).toEqual([isGone(node) ? 404 : isRefused ? 400 : 200, expect.anything()])
     if (status === 200) model.parents.set(node, parent)
   }
@@ -191,7 +199,8 @@ async function compare(name: string, model: Model): Promise<void> {
   const listed = objects.map(({ id, parent_id }) => `${id} below ${parent_id}`).toSorted()
   expect(listed).toEqual(shown.map((id) => `${id} below ${model.parents.get(id)}`).toSorted())
   const { type, renamed } = trees[name] as Options
-  if (type === 'adjacency-list') return
+  // TypeORM's `TreeRepository` cannot read these.
+  if (type === 'adjacency-list' || type === 'none') return
   if (renamed && type === 'closure-table') return comparePairs(name, model)
   const repository = world.dataSource.getTreeRepository(entities.get(name) as new () => Node)
   const isShown = (id: Id): boolean => shown.includes(id)

@@ -5,6 +5,7 @@ import {
   type Driver,
   Entity,
   JoinColumn,
+  ManyToOne,
   PrimaryColumn,
   PrimaryGeneratedColumn,
   Tree,
@@ -62,6 +63,15 @@ class TreeCased {
   @TreeChildren() children!: TreeCased[]
 }
 
+/** Has no `@TreeParent`. */
+@Entity()
+@Tree('adjacency-list')
+@Resource({ auth: permitAllAsUser1 })
+class TreeLess {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => TreeLess, { nullable: true }) parent!: TreeLess | null
+}
+
 interface Coded {
   id: number
   code: string
@@ -95,7 +105,7 @@ const materializedCascade = declareCoded('materialized-path', true)
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [TreeWord, TreeDated, TreeObserved, TreeCased, ...Object.values(coded), materializedCascade],
+    entities: [TreeWord, TreeDated, TreeObserved, TreeCased, TreeLess, ...Object.values(coded), materializedCascade],
   })
 })
 afterAll(async () => {
@@ -305,4 +315,11 @@ test('a moved node and its descendants can have at most 1000 ancestors, and a mo
     errors: [{ field: 'parent_id', message: 'would change more than 100000 rows of the closure table' }],
   })
   expect(await descendants(TreeObserved, deep)).toEqual([deep])
+})
+
+test('an adjacency list without @TreeParent is written like other entities', async () => {
+  expect((await post('treeless', {})).json()).toEqual({ id: 1, parent_id: null })
+  expect((await post('treeless', { parent_id: 1 })).json()).toEqual({ id: 2, parent_id: 1 })
+  expect((await put('treeless/2', { parent_id: null })).json()).toEqual({ id: 2, parent_id: null })
+  expect((await send(world.url, 'DELETE /api/treeless/2/')).status).toBe(204)
 })

@@ -114,16 +114,16 @@ export async function requireStillOneRoot(
 
 /**
  * Refuses to delete a node whose children would become roots (`ON DELETE SET NULL`): their stored positions would not
- * be updated.
+ * be updated. In an adjacency list they have none.
  * @throws {ApiError} `conflict`
  */
 export async function requireNoChildren(
   session: DbTransaction,
-  { name }: ResourceView,
+  { name, metadata }: ResourceView,
   table: TreeTable,
   { reference }: TreeNode,
 ): Promise<void> {
-  if (table.relation.onDelete !== 'SET NULL') return
+  if (table.relation.onDelete !== 'SET NULL' || metadata.treeType === 'adjacency-list') return
   const children = await readNodes(session, table, table.parent, reference)
   if (children.length > 0)
     throw new ApiError('conflict', `this ${name} cannot be deleted because it has children: move them first`)
