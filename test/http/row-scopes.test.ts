@@ -3,6 +3,7 @@ import { send } from '../client'
 import { caseCount, timeFor } from '../hostile/cases'
 import { Comment, Membership, Person, Task, trackerEntities } from '../tracker/entities'
 import { seedTracker } from '../tracker/seed'
+import { isSqlite, sqlOf } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /** Row scopes: records out of scope do not exist for a principal, on every path that leads to them. */
@@ -287,3 +288,31 @@ test('mounted.visible refuses an entity that is not a resource', () => {
     new TypeError('Membership is not a resource of this mount'),
   )
 })
+
+test.each([
+  ['PUT', { name: 'Mine' }],
+  ['DELETE', undefined],
+])(
+  'Row scopes: a %s that waits for the lock of a record is 404 if the record leaves the scope',
+  async (method, body) => {
+    await world.sql(`INSERT INTO "project" ("id", "name", "companyId") VALUES (30, 'Held', 1)`)
+    const leave = sqlOf(`UPDATE "project" SET "companyId" = 2 WHERE "id" = 30`)
+    let reply: ReturnType<typeof as>
+    if (isSqlite) {
+      // There is one connection, so that a write never waits for a lock.
+      await world.sql(leave)
+      reply = as(1, `${method} project/30/`, body)
+    } else {
+      const other = world.dataSource.createQueryRunner()
+      await other.startTransaction()
+      await other.query(leave)
+      reply = as(1, `${method} project/30/`, body)
+      await setTimeout(300)
+      await other.commitTransaction()
+      await other.release()
+    }
+    expect((await reply).status).toBe(404)
+    expect(await world.sql(`SELECT "name" FROM "project" WHERE "id" = 30`)).toEqual([{ name: 'Held' }])
+    await world.sql(`DELETE FROM "project" WHERE "id" = 30`)
+  },
+)
