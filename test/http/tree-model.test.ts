@@ -28,7 +28,7 @@ import { openWorld, type World } from '../world/world'
 
 const seed = Number(process.env['TEST_SEED'] ?? randomInt(2 ** 31))
 /** Number of sequences of writes for each tree, and of writes in each sequence. */
-const runs = caseCount(2, 200)
+const runs = caseCount(1, 200)
 const writes = 25
 
 interface Options {
