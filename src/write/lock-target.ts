@@ -17,7 +17,7 @@ export interface LockedRow {
 
 /**
  * Locks and reads the row of a PUT or DELETE, and checks its owner and that it is unchanged.
- * @returns undefined if the record does not exist any more or has another owner
+ * @returns undefined if the record does not exist any more, has another owner or is out of scope
  * @throws the refusal of the target's check
  */
 export async function lockTarget(
