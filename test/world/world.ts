@@ -5,7 +5,7 @@ import type { DataSource, DataSourceOptions } from 'typeorm'
 import { hashPassword, type Mounted, type MountOptions, mountResources } from 'typeorm-resources'
 import { listen } from '../support/listen'
 import { entities, Language, Message, Note, User, Vault } from './entities'
-import { createDataSource, leg, recorder, sqlOf } from './leg'
+import { createDataSource, dropDatabase, leg, recorder, sqlOf } from './leg'
 import { canariesIn, languages, messages, notes, users, vaults } from './seed'
 import { shuffleColumns } from './vary'
 
@@ -73,6 +73,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     close: async () => {
       await new Promise((resolve) => server.close(resolve))
       await dataSource.destroy()
+      await dropDatabase(dataSource)
       requireNoCanary()
     },
   }
