@@ -16,8 +16,12 @@ export { ConfigError } from './errors'
 export type { ApiInfo } from './openapi/document'
 export type { PageLimits, RequestLimits } from './request/limits'
 export {
+  type BeforeAndAfter,
   type FilterObject,
   type FilterValue,
+  type MayOptions,
+  type MayResult,
+  type PresetValues,
   Resource,
   type ResourceOptions,
   type ScopeResult,

@@ -24,11 +24,37 @@ export type FilterValue = FilterScalar | readonly FilterScalar[] | FilterObject 
  */
 export type ScopeResult = FilterObject | readonly FilterObject[] | boolean
 
+/** Filters that a record must match before and after an update. Default of each: true. */
+export interface BeforeAndAfter {
+  readonly before?: ScopeResult
+  readonly after?: ScopeResult
+}
+
+/** What the functions of `may` return: the records that may be written. */
+export type MayResult = ScopeResult | BeforeAndAfter
+
+/** Which writes a principal may do. */
+export interface MayOptions {
+  /** The new records that may be created. */
+  readonly create?: ScopeResult | ((principal: Principal) => ScopeResult)
+  /** The records that PUT and PATCH may change, and how they may be afterwards. */
+  readonly update?: MayResult | ((principal: Principal) => MayResult)
+  /** The records that may be deleted. */
+  readonly delete?: ScopeResult | ((principal: Principal) => ScopeResult)
+}
+
+/** Values of new records by the names of fields. */
+export interface PresetValues {
+  readonly [name: string]: FilterScalar
+}
+
 /** Options of a resource. Properties are named as in the entity. */
 export interface ResourceOptions<
   Property extends string = string,
   Renamed extends string = Property,
   Scoped extends ScopeResult = ScopeResult,
+  May extends MayOptions = MayOptions,
+  Preset extends PresetValues = PresetValues,
 > {
   /** Name in paths. Default: the entity's name in lower case. */
   readonly name?: string
@@ -62,6 +88,17 @@ export interface ResourceOptions<
    * or false. `{ through: 'project' }`: the records whose project is visible. Default: `'all'`.
    */
   readonly scope?: 'all' | { readonly through: PathOf<Property> } | ((principal: Principal) => Scoped)
+  /**
+   * Which writes a principal may do: each is true, false, a filter that the record must match before and after the
+   * write, or a function that returns one of these. An update can have different ones:
+   * `{ before: { status: 'draft' }, after: true }`. Default: every write that the access rule permits.
+   */
+  readonly may?: May
+  /**
+   * Returns values that every new record gets, whatever the body says: `(me) => ({ company: me.company })`. Names are
+   * those of fields or of to-one relations.
+   */
+  readonly preset?: (principal: Principal) => Preset
   /** The many-to-one property that refers to the owner of a record: only this user may change or delete it. */
   readonly ownerField?: PathOf<Property>
 }
@@ -94,6 +131,10 @@ type EntityDecorator<Property extends string, Scoped = never> = <Instance extend
   context?: ClassDecoratorContext,
 ) => void
 
+/** The filters in a rule of `may`. */
+type FilterOf<Rule> = Rule extends (principal: never) => infer Result ? FilterOfResult<Result> : FilterOfResult<Rule>
+type FilterOfResult<Result> = Result extends BeforeAndAfter ? NonNullable<Result[keyof Result]> : Result
+
 /** Marker for a name in a filter object that is no filter, so that the compiler's message contains the name. */
 export interface NoSuchFilter<Name> {
   readonly [noSuchFilter]: Name
@@ -106,7 +147,7 @@ type UnknownFilter<Entity, Filter> = Filter extends readonly (infer Member)[]
   : Filter extends FilterScalar
     ? never
     : {
-        [Name in keyof Filter]: Name extends 'or' | 'and' | 'not'
+        [Name in keyof Filter]-?: Name extends 'or' | 'and' | 'not'
           ? UnknownFilter<Entity, Filter[Name]>
           : IsFilterName<Entity, Name> extends true
             ? never
@@ -159,9 +200,11 @@ export function Resource<
   const Property extends string = never,
   const Renamed extends string = never,
   const Scoped extends ScopeResult = never,
+  const May extends MayOptions = MayOptions,
+  const Preset extends PresetValues = never,
 >(
-  options: ResourceOptions<Property, Renamed, Scoped> = {},
-): EntityDecorator<Property | Renamed, [Renamed] extends [never] ? Scoped : never> {
+  options: ResourceOptions<Property, Renamed, Scoped, May, Preset> = {},
+): EntityDecorator<Property | Renamed, [Renamed] extends [never] ? Scoped | FilterOf<May[keyof May]> | Preset : never> {
   requireCalled(options, '@Resource')
   return (entity) => {
     resources.set(entity, options)

@@ -329,6 +329,34 @@ test.each<[string, object, readonly string[]]>([
     { requireScope: true, resources: [{ entity: Tag }, { entity: Note, scope: 'all' }] },
     ['Tag: "requireScope" is set, but the resource has no "scope"; if everybody may see its records, set scope: "all"'],
   ],
+  [
+    'permissions and presets of a wrong type',
+    { resources: [{ entity: Tag, may: { remove: true, create: 'yes', update: null }, preset: { id: 1 } }] },
+    [
+      'Tag: "may" has "remove"; actions: create, update, delete',
+      'Tag: "may.create" must be true, false, a filter, or a function that returns one',
+      'Tag: "may.update" must be true, false, a filter, or a function that returns one',
+      'Tag: "preset" must be a function that returns values: (me) => ({ author: me.id })',
+    ],
+  ],
+  [
+    'permissions that are not an object',
+    {
+      resources: [
+        { entity: Tag, may: [] },
+        { entity: Note, may: true },
+      ],
+    },
+    [
+      'Tag: "may" must be an object: { create, update, delete }',
+      'Note: "may" must be an object: { create, update, delete }',
+    ],
+  ],
+  [
+    'wrong options for access',
+    { forbidden: 404, strictRelations: 'yes' },
+    ['"forbidden" must be 401 or 403, not 404', '"strictRelations" must be true or false, not "yes"'],
+  ],
   ['an unknown resource option', { resources: [{ entity: Note, excludes: [] }] }, ['Note: unknown option "excludes"']],
   [
     'an unknown ownerField',

@@ -11,19 +11,41 @@ export function isReadMethod(method: string): boolean {
 /**
  * Calls the access rule and returns its principal. It runs before the body or a record is read.
  * @param isOwned whether records have an owner; then writes require a principal with an id
- * @throws {ApiError} `unauthorized`
+ * @param forbidden status for a user with correct credentials whom the rule refuses
+ * @throws {ApiError} `unauthorized`, `forbidden`
  * @throws {TypeError} if the rule returns anything but a principal, null or undefined: a mistake of the application
  */
-export async function requirePrincipal(rule: Rule, request: AccessRequest, isOwned: boolean): Promise<Principal> {
+export async function requirePrincipal(
+  rule: Rule,
+  request: AccessRequest,
+  isOwned: boolean,
+  forbidden: 401 | 403,
+): Promise<Principal> {
   const principal = await rule(request)
-  if (!principal) throw new ApiError('unauthorized', 'Authentication failed')
+  if (!principal) {
+    const user = forbidden === 403 ? await request.authenticate() : undefined
+    throw notPermitted(user, 'you may not send this request')
+  }
   if (principal.id === undefined) {
     throw new TypeError(
       `the access rule "${ruleTitle(rule)}" must return null, or { id } with the id of a user or null`,
     )
   }
-  if (isOwned && principal.id === null && !request.reads) throw new ApiError('unauthorized', 'Authentication failed')
+  if (isOwned && principal.id === null && !request.reads) throw unauthorized()
   return principal
+}
+
+/** The refusal of a request without credentials, or with wrong ones. */
+function unauthorized(): ApiError {
+  return new ApiError('unauthorized', 'Authentication failed')
+}
+
+/**
+ * The refusal of a write that the principal is not permitted: 403, or 401 for an anonymous request
+ * (specification: Permissions).
+ */
+export function notPermitted(principal: Principal | undefined, detail: string): ApiError {
+  return principal === undefined || principal.id === null ? unauthorized() : new ApiError('forbidden', detail)
 }
 
 /**

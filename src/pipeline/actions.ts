@@ -1,10 +1,11 @@
+import { notPermitted } from '../access/require-principal'
 import { readFromReplica } from '../connection/replica'
 import { retryOnce } from '../connection/retry'
 import { ApiError, FieldErrors } from '../errors'
 import { parseInsert } from '../query/change-set'
 import { invalidCursorMessage, parseListQuery } from '../query/list-query'
 import { ownerKey } from '../query/owner'
-import type { ChangeSet } from '../query/query'
+import { noPresets } from '../query/policies'
 import { afterLoad } from '../read/after-load'
 import { renderStored } from '../read/entity-tag'
 import { areCursorValues } from '../read/keyset'
@@ -38,7 +39,7 @@ export const list: Action = async (service, { store, session, querystring, colle
   const { values } = query.cursor ?? {}
   if (values !== undefined && !areCursorValues(store, query, values)) errors.add('after', invalidCursorMessage)
   errors.raise('bad-query')
-  await store.rowScopes?.checkAccess(query.scopedViews)
+  await store.policies?.checkAccess(query.guardedViews)
   try {
     const page = await readFromReplica(session, (readSession) =>
       readListPage(service, readSession, store, query, request, responseMemory),
@@ -54,20 +55,21 @@ export const create: Action = async (service, request) => {
   const { store, session, collection, principal } = request
   const { view } = store
   const body = await readBody(service, request)
+  if (store.policies?.permits(view, 'create', 'after') === false) {
+    throw notPermitted(principal, `you may not create this ${view.name}`)
+  }
   const saved = await retryOnce(session, async () => {
     const errors = new FieldErrors()
-    const presets = store.rowScopes?.presetsOf(view) ?? noPresets
+    const presets = store.policies?.presetsOf(view) ?? noPresets
     const changes = parseInsert(view, body, ownerKey(view, principal), presets, errors)
     await validateChanges(view, undefined, changes, errors)
-    await requireReferences(session, store, { changes, stored: undefined, presets }, errors)
-    return insertRow(session, store, await hashPasswords(service, request, changes), presets)
+    await requireReferences(session, store, { changes, stored: undefined, presets: presets.values }, errors)
+    return insertRow(session, store, await hashPasswords(service, request, changes), presets.values)
   })
   // A comma separates the values of a composite key. It need not be encoded in a path.
   const segment = encodeURIComponent(String(store.renderKey(saved.raw))).replaceAll('%2C', ',')
   return savedResponse(201, saved, { Location: `${collection}${segment}/` })
 }
-
-const noPresets: ChangeSet = new Map()
 
 export const read: Action = async ({ limits }, request) => {
   const { store, session, headers, responseMemory } = request
@@ -91,18 +93,27 @@ export const update: Action = async (service, request) => {
     request.session,
     async () => (await updateInOneStatement(request, body)) ?? readAndUpdate(service, request, body),
   )
-  if (updated === undefined) throw notFound(request)
+  if (updated === undefined) throw await refusalOf(request, 'update')
   return savedResponse(200, updated)
 }
 
 export const remove: Action = async (_, request) => {
   const { store, session } = request
   const isRemoved = await retryOnce(session, async () => {
-    const { target } = await requireWriteTarget(request)
+    const { target } = await requireWriteTarget(request, 'delete')
     return deleteRow(session, store, target)
   })
-  if (!isRemoved) throw notFound(request)
+  if (!isRemoved) throw await refusalOf(request, 'delete')
   return emptyResponse()
+}
+
+/**
+ * The refusal of a write whose target was deleted, or got another owner or state, after it was checked.
+ * @throws {ApiError} the refusal itself, if the record still exists
+ */
+async function refusalOf(request: PermittedRequest, action: 'update' | 'delete'): Promise<ApiError> {
+  await requireWriteTarget(request, action)
+  return notFound(request)
 }
 
 /**

@@ -34,7 +34,12 @@ const itemMethods = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: updat
 export async function handle(service: Service, request: ResourceRequest): Promise<HttpResponse> {
   const { resource, session, method, segment, headers, context } = request
   const accessRequest = toAccessRequest(service.authenticator, session, context)
-  const principal = await requirePrincipal(resource.rule, accessRequest, resource.owner !== undefined)
+  const principal = await requirePrincipal(
+    resource.rule,
+    accessRequest,
+    resource.owner !== undefined,
+    service.forbidden,
+  )
   if (!isReadMethod(method)) {
     const { origin, 'sec-fetch-site': fetchSite } = headers
     requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { notPermitted } from '../access/require-principal'
 import type { DbSession } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import { ApiError } from '../errors'
@@ -8,7 +9,7 @@ import type { Query } from '../query/query'
 import { renderStored } from '../read/entity-tag'
 import { bytesOf, type ValueLimit } from '../read/measure'
 import { fieldValue, type Row } from '../read/row'
-import { readRawItem } from '../read/select'
+import { existsItem, readRawItem } from '../read/select'
 import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
@@ -49,19 +50,22 @@ export interface FoundRecord {
 }
 
 /**
- * Reads the record that a write changes, and checks its owner and the preconditions. Memory for a response with the
+ * Reads the record that a write changes, and checks its owner, the permission and the preconditions. Memory for a response with the
  * whole record is reserved here, because the response must be sent once the write is done.
- * @throws {ApiError} `not-found`, `not-owner`, `precondition-failed`, `precondition-required`, `unavailable`
+ * @throws {ApiError} `not-found`, `not-owner`, `forbidden`, `unauthorized`, `precondition-failed`,
+ * `precondition-required`, `unavailable`
  */
 export async function requireWriteTarget(
   request: PermittedRequest,
-  select: Query['select'] = 'columns',
+  action: WriteTarget['action'],
+  select: 'columns' | 'entityColumns' = 'columns',
 ): Promise<FoundRecord> {
   const { store, headers, session } = request
   const { view, selected } = store
   const { raw, key } = await requireRow(request, session, select)
   const row = selected[select].readRow(raw)
   requireOwner(request, row)
+  await requirePermission(request, key, action)
   const ifMatch = headers['if-match']
   if (view.requireIfMatch && ifMatch === undefined) {
     throw new ApiError('precondition-required', `send If-Match with the ETag of the ${view.name} that you have read`)
@@ -72,7 +76,11 @@ export async function requireWriteTarget(
     if (!isDeepStrictEqual(locked, raw)) requirePreconditions(request, locked)
   }
   const owner = view.owner && fieldValue(view, row, view.owner)
-  return { raw, row, target: { key, owner, requireUnchanged: ifMatch === undefined ? undefined : requireUnchanged } }
+  return {
+    raw,
+    row,
+    target: { action, key, owner, requireUnchanged: ifMatch === undefined ? undefined : requireUnchanged },
+  }
 }
 
 /** Thrown if a record has changed after it was read, so that the update has to start again. */
@@ -108,6 +116,22 @@ function requireOwner({ store, principal }: PermittedRequest, row: Row): void {
   const { view } = store
   if (view.owner === undefined || isOwnedBy(view, row, ownerKey(view, principal))) return
   throw new ApiError('not-owner', `only the owner may change or delete this ${view.name}`)
+}
+
+/**
+ * Requires that `may` permits the principal to write a record as it is stored (specification: Permissions).
+ * @throws {ApiError} `forbidden`, `unauthorized` for an anonymous request
+ */
+async function requirePermission(
+  { store, session }: PermittedRequest,
+  key: unknown,
+  action: WriteTarget['action'],
+): Promise<void> {
+  const { view, policies } = store
+  if (view.may[action] === undefined) return
+  const isPermitted = policies?.permits(view, action, 'before')
+  if (isPermitted ?? (await existsItem(session, store, key, { action, state: 'before' }))) return
+  throw notPermitted(policies?.principal, `you may not ${action === 'update' ? 'change' : action} this ${view.name}`)
 }
 
 /**

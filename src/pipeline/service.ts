@@ -3,14 +3,14 @@ import type { Authenticator } from '../access/authenticator'
 import type { PasswordChecks } from '../access/password-checks'
 import type { AccessRequest, Principal } from '../access/rule'
 import type { DbSession } from '../connection/db-session'
+import { Policies } from '../query/policies'
 import type { QueryShapeCache } from '../query/query-shape'
-import { RowScopes } from '../query/row-scopes'
 import type { Payload } from '../request/body'
 import type { CursorTokens } from '../request/cursor'
 import type { Limits } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
 import type { Resource, ResourceView } from '../schema/resource-view'
-import { type WriteStore, withRowScopes } from '../write/write-store'
+import { type WriteStore, withPolicies } from '../write/write-store'
 
 /** Everything that the requests of a mount share. It is built when the data source is initialized. */
 export interface Service {
@@ -18,12 +18,14 @@ export interface Service {
   readonly resources: ReadonlyMap<string, ServedResource>
   readonly limits: Limits
   readonly allowedOrigins: readonly string[]
+  /** Status for a user with correct credentials whom an access rule refuses. */
+  readonly forbidden: 401 | 403
   readonly authenticator: Authenticator<DbSession>
   readonly passwords: PasswordChecks
   /** Cached query shapes of list requests. */
   readonly queryShapes: QueryShapeCache
-  /** Whether a resource of the mount has a row scope. */
-  readonly hasRowScopes: boolean
+  /** Whether a resource of the mount has a row scope, permissions or presets. */
+  readonly hasPolicies: boolean
   readonly cursorTokens: CursorTokens
 }
 
@@ -69,8 +71,8 @@ export interface PermittedRequest extends ResourceRequest {
 }
 
 /** The row scopes for the principal of a request. Access rules of related resources are called as for a GET. */
-function rowScopesOf(service: Service, accessRequest: AccessRequest, principal: Principal): RowScopes {
-  return new RowScopes(principal, service.queryShapes, async (name) => {
+function policiesOf(service: Service, accessRequest: AccessRequest, principal: Principal): Policies {
+  return new Policies(principal, service.queryShapes, async (name) => {
     const rule = service.resources.get(name)?.fullView.rule
     return rule !== undefined && Boolean(await rule({ ...accessRequest, method: 'GET', reads: true }))
   })
@@ -89,9 +91,7 @@ export function permit(
   const { resource, storeOf, session, segment, method, querystring, headers, collection, context } = request
   const { readPayload, responseMemory } = request
   const viewStore = storeOf(principal)
-  const store = service.hasRowScopes
-    ? withRowScopes(viewStore, rowScopesOf(service, accessRequest, principal))
-    : viewStore
+  const store = service.hasPolicies ? withPolicies(viewStore, policiesOf(service, accessRequest, principal)) : viewStore
   return {
     resource,
     storeOf,

@@ -51,7 +51,13 @@ function targetOf({ store, segment = '', principal }: PermittedRequest): WriteTa
   const key = parseKey(store.view, segment)
   if (key === undefined) return undefined
   try {
-    return { key, owner: ownerKey(store.view, principal), requireUnchanged: undefined, maxBytes: maxUnreadBytes }
+    return {
+      action: 'update',
+      key,
+      owner: ownerKey(store.view, principal),
+      requireUnchanged: undefined,
+      maxBytes: maxUnreadBytes,
+    }
   } catch {
     // The id of the principal is not a key of a user. `readAndUpdate` reports this mistake of the application, but only
     // if the record exists.
@@ -86,7 +92,7 @@ const updateAttempts = 5
 async function updateOnce(service: Service, request: PermittedRequest, body: Body): Promise<WrittenRecord | undefined> {
   const { store, session } = request
   const { view } = store
-  const found = await requireWriteTarget(request, 'entityColumns')
+  const found = await requireWriteTarget(request, 'update', 'entityColumns')
   const [row = found.row] = await afterLoad(session, view, [found.row])
   const errors = new FieldErrors()
   const update = parseUpdate(view, body, shownIn(view, row), errors)

@@ -5,6 +5,7 @@ import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import { resolution } from '../value/date-time'
 import type { Json } from '../value/value-type'
+import type { Presets } from './policies'
 import type { ChangeSet } from './query'
 import { requireField } from './require-field'
 
@@ -15,14 +16,14 @@ export type ShownValue = (field: Field) => Json | undefined
  * Checks the body of a POST: names, values and missing fields
  * (specification: Strict types, Sending back what was read).
  * @param owner key of the user who will own the record, whatever the body contains
- * @param presets values of fields that are not in the body
+ * @param presets values that the application sets
  * @param errors receives every error in the body
  */
 export function parseInsert(
   view: ResourceView,
   body: Body,
   owner: unknown,
-  presets: ChangeSet,
+  { values: presets, overriding }: Presets,
   errors: FieldErrors,
 ): ChangeSet {
   const flatBody = flatten(view, body, errors)
@@ -35,7 +36,9 @@ export function parseInsert(
   const hasValue = (field: Field): boolean => flatBody.has(field.name) || presets.has(field)
   // Listeners may fill in missing fields: `write/listener-writer.ts` checks the fields after they have run.
   if (!view.lifecycle.beforeInsert) addMissingFieldErrors(view, hasValue, errors)
-  for (const [field, value] of presets) if (!flatBody.has(field.name)) changes.set(field, value)
+  for (const [field, value] of presets) {
+    if (!flatBody.has(field.name) || overriding.has(field)) changes.set(field, value)
+  }
   if (view.owner !== undefined) changes.set(view.owner, owner)
   return changes
 }

@@ -51,8 +51,8 @@ const noConjunction: Conjunction = { conditions: [], ends: new Map() }
 export class ConditionBuilder {
   /** Comparison of each filter, by its index in `filters`; undefined for a filter with an error. */
   readonly comparisons: (Comparison | undefined)[] = []
-  /** Resources with a row scope to which the names lead through relations. */
-  readonly scopedViews = new Set<FilterNames>()
+  /** Resources to which the names lead through relations, and whose access rules must permit reading them. */
+  readonly guardedViews = new Set<FilterNames>()
   readonly #joins: Join[] = []
   /** Path ends in the outer SELECT (only to-one relations), by path. */
   readonly #ends = new Map<string, PathEnd>()
@@ -195,8 +195,10 @@ export class ConditionBuilder {
       )
     }
     const alias = this.#newAlias()
-    const rowScope = target.rowScope && ({ type: 'rowScope', alias, view: target, isFollowed: true } as const)
-    if (rowScope !== undefined) this.scopedViews.add(target)
+    const rowScope = target.isGuarded
+      ? ({ type: 'rowScope', alias, view: target, isFollowed: true } as const)
+      : undefined
+    if (target.isGuarded) this.guardedViews.add(target)
     const join = { alias, from, relation, rowScope }
     if (this.#isJoined(end, step)) {
       const { joins } = subquery ?? { joins: this.#joins }

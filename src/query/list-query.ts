@@ -3,7 +3,16 @@ import type { CursorTokens } from '../request/cursor'
 import type { ListRequest } from '../request/list-request'
 import type { ResourceView } from '../schema/resource-view'
 import { parseFilterValues } from './filters'
-import { inRowScope, type KeysetCursor, type ListQuery, type Query, rootAlias, type SortColumn } from './query'
+import {
+  inRowScope,
+  type KeysetCursor,
+  type ListQuery,
+  type Query,
+  rootAlias,
+  type SortColumn,
+  type WriteMoment,
+  whereWritable,
+} from './query'
 import { type QueryContext, queryShapeOf } from './query-shape'
 
 /**
@@ -18,7 +27,7 @@ export function parseListQuery(
   errors: FieldErrors,
 ): ListQuery {
   const shape = queryShapeOf(view, request, context, errors)
-  const { cacheKey, joins, where, ordering, scopedViews } = shape
+  const { cacheKey, joins, where, ordering, guardedViews } = shape
   const cursor = cursorOf(view, request, ordering, context, errors)
   return {
     view,
@@ -27,7 +36,7 @@ export function parseListQuery(
     values: parseFilterValues(shape, request.filters, context.limits, errors),
     select: 'columns',
     cacheKey,
-    scopedViews,
+    guardedViews,
     ordering: cursor?.direction === 'before' ? ordering.map(reversed) : ordering,
     cursor,
     limit: request.limit + 1,
@@ -94,15 +103,22 @@ function reversed(sortColumn: SortColumn): SortColumn {
   return { ...sortColumn, descending: !descending, nulls: nulls === 'first' ? 'last' : 'first' }
 }
 
-/** Query for the record with this key. @param ignoresScope whether it is read even if it is out of scope */
+/**
+ * Condition for reading a record by its key: none, that the principal may see it, or that the principal may see it and
+ * write it.
+ */
+export type ItemCondition = 'none' | 'visible' | WriteMoment
+
+/** Query for the record with this key. */
 export function itemQuery(
   view: ResourceView,
   key: unknown,
   select: Query['select'] = 'columns',
-  ignoresScope = false,
+  condition: ItemCondition = 'visible',
 ): Query {
   const hasKey = { type: 'compare', on: { alias: rootAlias, field: view.key }, operator: 'eq', valuesIndex: 0 } as const
-  const where = ignoresScope ? hasKey : inRowScope(view, hasKey)
+  const visible = condition === 'none' ? hasKey : inRowScope(view, hasKey)
+  const where = typeof condition === 'string' ? visible : whereWritable(view, condition, visible)
   return { view, joins: [], where, values: [[key]], select, ordering: [], cursor: undefined }
 }
 

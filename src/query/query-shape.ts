@@ -19,8 +19,8 @@ export interface QueryShape extends JoinedCondition {
    * filter with an error.
    */
   readonly filters: readonly (Comparison | undefined)[]
-  /** Related resources with a row scope. Their access rules must permit reading them. */
-  readonly scopedViews: readonly FilterNames[]
+  /** Related resources whose access rules must permit reading them. */
+  readonly guardedViews: readonly FilterNames[]
 }
 
 /** Query shapes of one mount by their cache keys. The least recently used ones are evicted first. */
@@ -68,7 +68,7 @@ export function queryShapeOf(
     where: inRowScope(view, condition),
     ordering: builder.sortColumns(ordering, view.key),
     filters: builder.comparisons,
-    scopedViews: [...builder.scopedViews],
+    guardedViews: [...builder.guardedViews],
   }
   if (errors.isEmpty) queryShapes.set(cacheKey, shape)
   return shape

@@ -1,7 +1,7 @@
 import type { Cursor } from '../request/cursor'
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
-import type { FilterNames, ResourceView } from '../schema/resource-view'
+import type { FilterNames, ResourceView, WriteAction, WriteState } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/value-type'
 
@@ -40,11 +40,11 @@ export interface Comparison {
  * Condition on a record, without the values to compare with. An `and` without conditions holds for every record, an `or`
  * without conditions for none.
  */
-export type Condition = Comparison | Combination | Negation | Exists | RowScopeCondition
+export type Condition = Comparison | Combination | Negation | Exists | RowScopeCondition | PermissionCondition
 
 /**
  * Condition that the principal of the request may see the record of a table (specification: Row scopes).
- * `RowScopes.resolve` returns the condition for the principal.
+ * `Policies.resolve` returns the condition for the principal.
  */
 export interface RowScopeCondition {
   readonly type: 'rowScope'
@@ -52,6 +52,21 @@ export interface RowScopeCondition {
   readonly view: FilterNames
   /** Whether the request follows a relation to the table, so that the access rule of its resource must permit reading it. */
   readonly isFollowed: boolean
+}
+
+/** A write of a record, before or after it. */
+export interface WriteMoment {
+  readonly action: WriteAction
+  readonly state: WriteState
+}
+
+/**
+ * Condition that `may` permits the principal to write the record of the table `rootAlias` (specification: Permissions).
+ * `Policies.resolve` returns the condition for the principal.
+ */
+export interface PermissionCondition extends WriteMoment {
+  readonly type: 'permission'
+  readonly view: ResourceView
 }
 
 /** Conjunction or disjunction of conditions. */
@@ -112,8 +127,8 @@ export interface Query extends JoinedCondition {
    * (specification: Repeated parameters).
    */
   readonly values: readonly (readonly unknown[])[]
-  /** Columns of the resource that are read: `ResourceView.columns` or `ResourceView.entityColumns`. */
-  readonly select: 'columns' | 'entityColumns'
+  /** Columns of the resource that are read: `ResourceView.columns`, `ResourceView.entityColumns` or those of the key. */
+  readonly select: 'columns' | 'entityColumns' | 'key'
   readonly ordering: readonly SortColumn[]
   /**
    * Position before the first row in keyset paging; the statement then also reads the exact values of the sort columns.
@@ -130,8 +145,8 @@ export interface KeysetCursor extends Cursor {
 
 /** Query for a page of a list. */
 export interface ListQuery extends Query {
-  /** Related resources with a row scope. Their access rules must permit reading them. */
-  readonly scopedViews: readonly FilterNames[]
+  /** Related resources whose access rules must permit reading them. */
+  readonly guardedViews: readonly FilterNames[]
   /**
    * Key of cached SQL. Queries with the same key have the same joins, comparisons and sort columns; the sort direction
    * may be reversed.
@@ -160,4 +175,10 @@ export const rootAlias = tableAlias(0)
 export function inRowScope(view: FilterNames, where: Condition): Condition {
   if (view.rowScope === undefined) return where
   return { type: 'and', conditions: [where, { type: 'rowScope', alias: rootAlias, view, isFollowed: false }] }
+}
+
+/** Adds the permission of a write to the condition on the records of a view. */
+export function whereWritable(view: ResourceView, moment: WriteMoment, where: Condition): Condition {
+  if (view.may[moment.action] === undefined) return where
+  return { type: 'and', conditions: [where, { type: 'permission', view, ...moment }] }
 }

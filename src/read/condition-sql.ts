@@ -1,6 +1,7 @@
 import type { ObjectLiteral } from 'typeorm'
 import { type Bind, collectValues } from '../connection/compile'
 import { isPattern } from '../query/operand'
+import type { Policies, ResolvedPolicy } from '../query/policies'
 import {
   type Combination,
   type Comparison,
@@ -10,7 +11,6 @@ import {
   type Query,
   rootAlias,
 } from '../query/query'
-import type { ResolvedRowScope, RowScopes } from '../query/row-scopes'
 import { isComputed } from '../schema/metadata'
 import type { StoredColumn } from '../schema/stored-column'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
@@ -22,8 +22,8 @@ import type { Store } from './store'
 
 /** Turns each part of a condition into a string: SQL, or a cache key. */
 interface ConditionVisitor {
-  /** The row scopes for the principal of the request. */
-  readonly rowScopes: RowScopes | undefined
+  /** The row scopes and permissions for the principal of the request. */
+  readonly policies: Policies | undefined
   readonly compare: (comparison: Comparison, values: readonly unknown[]) => string
   readonly exists: (
     exists: Exists,
@@ -33,7 +33,7 @@ interface ConditionVisitor {
     isNested: boolean,
   ) => string
   readonly combine: (type: Combination['type'] | 'not', parts: readonly string[]) => string
-  readonly rowScope: (scopeKey: ResolvedRowScope['key'], condition: string) => string
+  readonly policy: (policyKey: ResolvedPolicy['key'], condition: string) => string
 }
 
 /**
@@ -51,9 +51,9 @@ function visitCondition(
     const scopes = visitJoins([condition.first, ...condition.joins], visitor, true)
     return visitor.exists(condition, scopes, visitCondition(condition.where, values, visitor, true), values, isNested)
   }
-  if (condition.type === 'rowScope') {
-    const resolved = requireRowScopes(visitor).resolve(condition)
-    return visitor.rowScope(resolved.key, visitCondition(resolved.condition, resolved.values, visitor, isNested))
+  if (condition.type === 'rowScope' || condition.type === 'permission') {
+    const resolved = requirePolicies(visitor).resolve(condition)
+    return visitor.policy(resolved.key, visitCondition(resolved.condition, resolved.values, visitor, isNested))
   }
   const parts = condition.type === 'not' ? [condition.condition] : condition.conditions
   return visitor.combine(
@@ -75,10 +75,10 @@ function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, isNested 
   )
 }
 
-/** @throws {Error} if a resource with a row scope is read without a principal; nothing may be shown then */
-function requireRowScopes({ rowScopes }: ConditionVisitor): RowScopes {
-  if (rowScopes === undefined) throw new Error('a row scope needs the principal of a request')
-  return rowScopes
+/** @throws {Error} if a resource with row scope or permissions is used without a principal; nothing may be shown then */
+function requirePolicies({ policies }: ConditionVisitor): Policies {
+  if (policies === undefined) throw new Error('a row scope or permission needs the principal of a request')
+  return policies
 }
 
 /**
@@ -88,11 +88,11 @@ function requireRowScopes({ rowScopes }: ConditionVisitor): RowScopes {
  */
 export function bindConditionValues(store: Store, query: Query, bind: Bind): string {
   const visitor: ConditionVisitor = {
-    rowScopes: store.rowScopes,
+    policies: store.policies,
     compare: (comparison, operands) => bindComparisonValues(comparison, operands, store.dataSource, bind),
     exists: (_, scopes, where) => [...scopes.values(), where].join('\n'),
     combine: (_, parts) => parts.join('\n'),
-    rowScope: (key, condition) => `${key}: ${condition}`,
+    policy: (key, condition) => `${key}: ${condition}`,
   }
   const scopes = [...visitJoins(query.joins, visitor).values()]
   const where = visitCondition(query.where, query.values, visitor)
@@ -108,7 +108,7 @@ export function conditionSql(store: Store, query: Query, root = rootAlias): Cond
   const { values: boundValues, bind } = collectValues()
   const parameters: ObjectLiteral = {}
   const visitor: ConditionVisitor = {
-    rowScopes: store.rowScopes,
+    policies: store.policies,
     compare: (comparison, operands) => {
       const comparisonOnly = comparisonSql(comparison, operands, store.dataSource, bind)
       const timeLimitSql = mayReadLongValues(store, comparison)
@@ -122,7 +122,7 @@ export function conditionSql(store: Store, query: Query, root = rootAlias): Cond
       return existsRelatedSql(store.dataSource, exists, scopes, { sql: where, holdsForNulls }, mayBeMerged, parameters)
     },
     combine: combineSql,
-    rowScope: (_, condition) => condition,
+    policy: (_, condition) => condition,
   }
   const joinScopes = visitJoins(query.joins, visitor)
   const sql = visitCondition(query.where, query.values, visitor)
@@ -228,10 +228,10 @@ function isMergeable({ dialect }: Store, all: Condition, exists: Exists, isNeste
   return mergesSubqueries === 'all' && (exists.first.from !== rootAlias || countSubqueries(all) > 1)
 }
 
-/** Number of subqueries in a condition. A row scope counts as one, whatever its condition is. */
+/** Number of subqueries in a condition. A row scope and a permission count as one, whatever their conditions are. */
 function countSubqueries(condition: Condition): number {
   if (condition.type === 'compare') return 0
-  if (condition.type === 'rowScope') return 1
+  if (condition.type === 'rowScope' || condition.type === 'permission') return 1
   if (condition.type === 'exists') return 1 + countSubqueries(condition.where)
   if (condition.type === 'not') return countSubqueries(condition.condition)
   return condition.conditions.reduce((sum, part) => sum + countSubqueries(part), 0)

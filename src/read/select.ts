@@ -1,8 +1,9 @@
 import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import { execute, type RawRow } from '../connection/statement'
-import { itemQuery } from '../query/list-query'
+import { type ItemCondition, itemQuery } from '../query/list-query'
 import { type ListQuery, type Query, rootAlias } from '../query/query'
+import type { ResourceView, WriteAction } from '../schema/resource-view'
 import { bindConditionValues, conditionSql } from './condition-sql'
 import type { ValueLimit } from './measure'
 import { deepOffsetQuery, selectQuery } from './select-query'
@@ -34,22 +35,47 @@ const deepOffset = 1000
 
 /**
  * Reads all entity columns of a record, and locks its row until the transaction ends.
- * @returns undefined if there is no record, or if it is out of scope
+ * @param action write that follows
+ * @returns undefined if there is no record, or if the principal may not see it or write it
  */
-export async function lockItem(session: DbTransaction, store: Store, key: unknown): Promise<RawRow | undefined> {
+export async function lockItem(
+  session: DbTransaction,
+  store: Store,
+  key: unknown,
+  action: WriteAction,
+): Promise<RawRow | undefined> {
+  const { view, dialect } = store
+  const condition = { action, state: 'before' } as const
   // If all requests share one connection, no other request runs during the transaction, and no lock is needed.
-  const locks = !store.dialect.sharesConnection
-  if (!locks || store.view.rowScope === undefined) return readRawItem(session, store, key, 'entityColumns', { locks })
-  const raw = await readRawItem(session, store, key, 'entityColumns', { locks, ignoresScope: true })
+  const locks = !dialect.sharesConnection
+  if (!locks || !hasRowConditions(view, action)) {
+    return readRawItem(session, store, key, 'entityColumns', { locks, condition })
+  }
+  const raw = await readRawItem(session, store, key, 'entityColumns', { locks, condition: 'none' })
   if (raw === undefined) return undefined
-  // The scope is checked by a second statement: PostgreSQL evaluates the subqueries of a statement that has waited for
-  // a lock with the data from before the wait.
-  return (await readRawItem(session, store, key)) === undefined ? undefined : raw
+  // The condition is checked by a second statement: PostgreSQL evaluates the subqueries of a statement that has waited
+  // for a lock with the data from before the wait.
+  return (await existsItem(session, store, key, condition)) ? raw : undefined
 }
 
-/** Reads a record that this transaction has written, even if it is out of scope. */
+/** Whether the row scope or `may` restricts the records that can be written. */
+export function hasRowConditions({ rowScope, may }: ResourceView, action: WriteAction): boolean {
+  return rowScope !== undefined || may[action] !== undefined
+}
+
+/** Whether there is a record with this key that matches the condition. */
+export async function existsItem(
+  session: DbSession,
+  store: Store,
+  key: unknown,
+  condition: ItemCondition,
+): Promise<boolean> {
+  return (await readRawItem(session, store, key, 'key', { condition })) !== undefined
+}
+
+/** Reads a record that this transaction has written, even if the principal may not see it. */
 export function readWrittenItem(session: DbSession, store: Store, key: unknown): Promise<RawRow | undefined> {
-  return readRawItem(session, store, key, 'columns', { ignoresScope: true })
+  return readRawItem(session, store, key, 'columns', { condition: 'none' })
 }
 
 /** Options for reading a record. */
@@ -57,8 +83,8 @@ interface ItemReading {
   /** Whether to lock the row until the transaction ends. */
   readonly locks?: boolean
   readonly valueLimit?: ValueLimit
-  /** Whether the record is read even if it is out of scope, as after a write in the same transaction. */
-  readonly ignoresScope?: boolean
+  /** What the record must match. Default: the principal may see it. */
+  readonly condition?: ItemCondition
 }
 
 /** Reads the record with this key, as the driver returns it. @returns undefined if there is none */
@@ -67,15 +93,18 @@ export async function readRawItem(
   store: Store,
   key: unknown,
   select: Query['select'] = 'columns',
-  { locks = false, valueLimit, ignoresScope = false }: ItemReading = {},
+  { locks = false, valueLimit, condition = 'visible' }: ItemReading = {},
 ): Promise<RawRow | undefined> {
   const { view, dataSource } = store
   const { values, bind } = collectValues()
-  const query = itemQuery(view, key, select, ignoresScope)
-  const cacheKey = `${locks ? 'lock' : 'read'} ${ignoresScope} ${view.name} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
+  const query = itemQuery(view, key, select, condition)
+  const cacheKey = `${locks ? 'lock' : 'read'} ${keyOf(condition)} ${view.name} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, cacheKey, () => {
     const builder = selectQuery(store, query, conditionSql(store, query), valueLimit)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })
   return (await execute(session, statement, values)).records[0]
 }
+
+const keyOf = (condition: ItemCondition): string =>
+  typeof condition === 'string' ? condition : `${condition.state} ${condition.action}`

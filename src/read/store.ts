@@ -2,8 +2,8 @@ import type { DataSource } from 'typeorm'
 import type { RawRow } from '../connection/statement'
 import type { Dialect } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
+import type { Policies } from '../query/policies'
 import type { Query } from '../query/query'
-import type { RowScopes } from '../query/row-scopes'
 import type { ResourceView } from '../schema/resource-view'
 import type { ReadColumn } from '../schema/stored-column'
 import type { Json } from '../value/value-type'
@@ -28,8 +28,8 @@ export interface Store {
   readonly rawRenderer: RecordRenderer<RawRow>
   /** Renders the key of a raw row, which records show as `id`. */
   readonly renderKey: (raw: RawRow) => Json
-  /** The row scopes for the principal of a request; undefined if no resource of the mount has one. */
-  readonly rowScopes: RowScopes | undefined
+  /** The row scopes and permissions for the principal of a request; undefined if no resource of the mount has any. */
+  readonly policies: Policies | undefined
 }
 
 /** Columns that a statement reads, in the order of its result. */
@@ -47,11 +47,12 @@ export function buildStore(view: ResourceView, dataSource: DataSource): Store {
     selected: {
       columns: buildSelectedColumns(view.columns, dataSource),
       entityColumns: buildSelectedColumns(view.entityColumns, dataSource),
+      key: buildSelectedColumns(view.key.columns, dataSource),
     },
     rowRenderer: buildRowRenderer(view),
     rawRenderer: buildRawRenderer(view, dataSource),
     renderKey: buildJsonRenderer(view.key, view, dataSource),
-    rowScopes: undefined,
+    policies: undefined,
   }
 }
 

@@ -16,6 +16,8 @@ export interface RegistryOptions {
   readonly users: UserRegistration | undefined
   /** Whether every resource must have the option `scope`. */
   readonly requireScope: boolean
+  /** Whether the access rule of every resource must permit reading it through relations. */
+  readonly strictRelations: boolean
   /** Rule for reading the OpenAPI document; false if it is not served. */
   readonly openapi: Rule | false
 }
@@ -27,7 +29,7 @@ export interface RegistryOptions {
  */
 export function buildRegistry(
   dataSource: DataSource,
-  { defaultAuth, resources: resourceOptions, users, openapi, requireScope }: RegistryOptions,
+  { defaultAuth, resources: resourceOptions, users, openapi, requireScope, strictRelations }: RegistryOptions,
   mistakes: readonly string[],
 ): Registry {
   const allMistakes = [...mistakes]
@@ -44,7 +46,7 @@ export function buildRegistry(
     report('no entity of the data source is a resource: put @Resource() on one')
   }
   const byEntity = new Map<EntityMetadata, ResourceView>()
-  const context = { dataSource, defaultAuth, accounts, hasUsers, registrations, byEntity }
+  const context = { dataSource, defaultAuth, accounts, hasUsers, registrations, strictRelations, byEntity }
   const allNames = allFilterNames(context)
   const resources = new Map<string, ResourceView>()
   for (const registration of registrations) {

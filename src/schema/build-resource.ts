@@ -2,6 +2,7 @@ import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import type { ResourceOptions } from '../resource'
 import { buildFields, buildOutputFields } from './build-fields'
+import { buildPermissions } from './build-permissions'
 import { buildRowScope } from './build-row-scope'
 import { buildRule } from './build-rule'
 import type { MountContext } from './context'
@@ -58,6 +59,7 @@ export function buildResource(
   const entityColumns = needsEntity ? addEntityColumns(shownColumns, metadata, context) : shownColumns
   const writableFields = [...hidden.filter((field) => field.insertable), ...outputFields]
   const names = buildFilterNames(outputFields, buildRelations(registration))
+  const rowScope = buildRowScope(registration, name, context, () => allNames(metadata), report)
   const [key] = outputFields
   if (key === undefined || rule === undefined) return undefined
   return {
@@ -80,7 +82,9 @@ export function buildResource(
     owner,
     requireIfMatch: options.requireIfMatch === true,
     references: [...shown, ...hidden].filter(({ relation }) => relation !== undefined),
-    rowScope: buildRowScope(registration, context, () => allNames(metadata), report),
+    rowScope,
+    ...buildPermissions(registration, name, () => allNames(metadata), report),
+    isGuarded: context.strictRelations || rowScope !== undefined || options.may !== undefined,
     ...buildPaging(options, names.fields, lifecycle, report),
     validate,
     lifecycle,

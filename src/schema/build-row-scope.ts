@@ -6,17 +6,24 @@ import type { FilterNames, ResourceView, RowScope } from './resource-view'
 
 /**
  * Builds the row scope of a resource from its option `scope`.
+ * @param resource name of the resource
  * @param names returns the names that filter objects on the entity may use; called only if the scope is a function
  * @returns undefined if the option is missing, `'all'`, or a mistake, which has been reported
  */
 export function buildRowScope(
   { metadata, options: { scope } }: Registration,
+  resource: string,
   { byEntity }: MountContext,
   names: () => FilterNames,
   report: Report,
 ): RowScope | undefined {
   if (scope === undefined || scope === 'all') return undefined
-  if (typeof scope === 'function') return { type: 'filter', filterFor: scope, names: names() }
+  if (typeof scope === 'function') {
+    return {
+      type: 'filter',
+      filter: { title: `the scope of ${resource}`, call: scope, names: names(), states: ['before'] },
+    }
+  }
   const through: unknown = Object(scope).through
   if (typeof through !== 'string' || Object.keys(Object(scope)).length > 1) {
     report(`"scope" must be a function that returns a filter, { through: "a relation" } or "all"`)

@@ -13,6 +13,8 @@ export interface MountContext {
   readonly registrations: readonly Registration[]
   /** Whether a user entity is configured, even if its configuration has mistakes (then `accounts` may be undefined). */
   readonly hasUsers: boolean
+  /** Whether the access rule of every resource must permit reading it through relations. */
+  readonly strictRelations: boolean
   /** The resources that have been built so far. It is complete when the last one has been built. */
   readonly byEntity: ReadonlyMap<EntityMetadata, ResourceView>
 }

@@ -59,6 +59,7 @@ export function allFilterNames(context: MountContext): (metadata: EntityMetadata
       ...buildFilterNames(buildOutputFields(registration, [...shown, ...hidden], ignore), buildRelations(registration)),
       related: ({ inverseEntityMetadata }) => namesOf(inverseEntityMetadata),
       rowScope: undefined,
+      isGuarded: false,
     }
     byEntity.set(metadata, names)
     return names

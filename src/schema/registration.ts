@@ -32,6 +32,8 @@ export const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, tr
   requireIfMatch: true,
   paging: true,
   scope: true,
+  may: true,
+  preset: true,
 }
 /** Names of the options of the user entity. `account-source.ts` checks their values. */
 export const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> = {

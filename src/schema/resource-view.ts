@@ -51,6 +51,11 @@ export interface FilterNames {
   readonly related: (relation: RelationMetadata) => FilterNames | undefined
   /** Which records a principal may see; undefined for all of them, and in the names of filter objects. */
   readonly rowScope: RowScope | undefined
+  /**
+   * Whether the access rule must permit the principal to read the resource when a request follows a relation to it.
+   * False in the names of filter objects.
+   */
+  readonly isGuarded: boolean
 }
 
 /**
@@ -82,6 +87,27 @@ export interface ResourceView extends Resource, FilterNames {
   readonly related: (relation: RelationMetadata) => ResourceView | undefined
   /** The optional parameters of the list: those that are not names of fields. */
   readonly optionalParameters: ReadonlySet<OptionalName>
+  /** The functions that restrict writes (specification: Permissions). */
+  readonly may: Readonly<Partial<Record<WriteAction, FilterFunction>>>
+  /** The function that returns values for new records (specification: Presets). */
+  readonly preset: FilterFunction | undefined
+}
+
+/** Write that the option `may` can restrict. */
+export type WriteAction = 'create' | 'update' | 'delete'
+
+/** States of a record in a write. */
+export type WriteState = 'before' | 'after'
+
+/** Function of the application that returns a filter object or values for a principal, or whether all records match. */
+export interface FilterFunction {
+  /** Text for messages: `the scope of task`. */
+  readonly title: string
+  readonly call: (principal: Principal) => unknown
+  /** The names that the result may use: all fields and relations, also hidden ones. */
+  readonly names: FilterNames
+  /** The states of a record in which the filter must match. With both, the function may return a filter for each. */
+  readonly states: readonly WriteState[]
 }
 
 /** Which records of a resource a principal may see (specification: Row scopes). */
@@ -90,9 +116,7 @@ export type RowScope = FilterScope | ThroughScope
 /** The records that match the filter object that a function of the application returns. */
 interface FilterScope {
   readonly type: 'filter'
-  readonly filterFor: (principal: Principal) => unknown
-  /** The names that the filter object may use: all fields and relations, also hidden ones. */
-  readonly names: FilterNames
+  readonly filter: FilterFunction
 }
 
 /** The records whose related record is visible. */

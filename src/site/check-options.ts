@@ -32,6 +32,8 @@ const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
   explorer: flag,
   serverTiming: flag,
   requireScope: flag,
+  strictRelations: flag,
+  forbidden: ['401 or 403', (value) => value === 401 || value === 403],
   users: ['{ entity, … }', isObject],
   resources: ['an array of { entity, … }', (value) => Array.isArray(value) && value.every(isObject)],
 }

@@ -57,7 +57,7 @@ export async function requirePageReader(
 ): Promise<Reader> {
   if (service === undefined) throw unavailable('the database is not connected')
   const accessRequest = toAccessRequest(service.authenticator, session, context)
-  return { service, principal: await requirePrincipal(rule, accessRequest, false) }
+  return { service, principal: await requirePrincipal(rule, accessRequest, false, service.forbidden) }
 }
 
 function buildDocument(service: Service, info: ApiInfo): Document {

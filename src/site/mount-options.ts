@@ -17,6 +17,15 @@ export interface MountOptions {
    * Whether every resource must have the option `scope`, so that none is visible to everybody by mistake. Default: false.
    */
   readonly requireScope?: boolean
+  /**
+   * Whether filters, orderings and foreign keys reach only the records of resources whose access rules permit reading
+   * them. Without this option, that is so for resources with `scope` or `may`. Default: false.
+   */
+  readonly strictRelations?: boolean
+  /**
+   * Status for a user with correct credentials whom an access rule refuses: 403 instead of 401. Default: 401.
+   */
+  readonly forbidden?: 401 | 403
   /** Other origins whose pages may write: `['https://admin.example.org']`. Default: none. */
   readonly allowedOrigins?: readonly string[]
   /**
@@ -89,6 +98,8 @@ export function withDefaults(options: MountOptions): MountSettings {
     statementTimeout = 10_000,
     sqliteLock = true,
     requireScope = false,
+    strictRelations = false,
+    forbidden = 401,
     health = false,
     serverTiming = false,
     openapi = true,
@@ -109,6 +120,8 @@ export function withDefaults(options: MountOptions): MountSettings {
     timeLimit: statementTimeout === 0 ? Number.POSITIVE_INFINITY : statementTimeout,
     sqliteLock,
     requireScope,
+    strictRelations,
+    forbidden,
     health,
     openapi: openapi === true ? publicRule : openapi,
     info: definedOptions(info),

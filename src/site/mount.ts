@@ -11,18 +11,18 @@ import { newStatementCache } from '../connection/statement-cache'
 import { dialectOf } from '../dialect/dialect-of'
 import { ConfigError } from '../errors'
 import { type ServedResource, type Service, viewsOf } from '../pipeline/service'
+import { Policies } from '../query/policies'
 import { newQueryShapeCache } from '../query/query-shape'
-import { RowScopes } from '../query/row-scopes'
 import { buildAccountLookup } from '../read/account-lookup'
 import { logMissingIndexes } from '../read/missing-indexes'
 import { buildStore } from '../read/store'
 import { selectVisible } from '../read/visible'
 import { buildCursorTokens } from '../request/cursor'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
-import type { ResourceView, RowScope } from '../schema/resource-view'
+import type { ResourceView, RowScope, WriteAction } from '../schema/resource-view'
 import { lockSqlite } from '../sqlite-lock/install'
 import { buildWriteStore } from '../write/build-write-store'
-import { withRowScopes } from '../write/write-store'
+import { withPolicies } from '../write/write-store'
 import { checkOptions } from './check-options'
 import { buildMiddleware } from './koa'
 import { type MountOptions, type MountSettings, withDefaults } from './mount-options'
@@ -41,6 +41,8 @@ export interface MountedResource {
   readonly owner?: string
   /** The row scope, if there is one: `filter`, or `through project` for `scope: { through: 'project' }`. */
   readonly scope?: string
+  /** The writes that the option `may` restricts. */
+  readonly may?: readonly WriteAction[]
   /**
    * Operations for which TypeORM entities are created, because there are listeners or subscribers or the entity is a
    * tree. These operations take longer.
@@ -110,8 +112,8 @@ export function mountResources<State, Custom>(
       const metadata = dataSource.getMetadata(entity)
       const served = [...service.resources.values()].find(({ fullView }) => fullView.metadata === metadata)
       if (served === undefined) throw new TypeError(`${metadata.name} is not a resource of this mount`)
-      const rowScopes = new RowScopes(principal, service.queryShapes, async () => true)
-      return selectVisible(withRowScopes(served.storeOf(principal), rowScopes), alias ?? served.fullView.name)
+      const policies = new Policies(principal, service.queryShapes, async () => true)
+      return selectVisible(withPolicies(served.storeOf(principal), policies), alias ?? served.fullView.name)
     },
   }
 }
@@ -153,7 +155,7 @@ function whenInitialized(dataSource: DataSource, discard: () => void, build: () 
 }
 
 function buildService(dataSource: DataSource, settings: MountSettings, mistakes: readonly string[]): Service {
-  const { limits, allowedOrigins, pagingSecret } = settings
+  const { limits, allowedOrigins, pagingSecret, forbidden } = settings
   const { resources, accounts } = buildRegistry(dataSource, settings, mistakes)
   requireNoPageNames(settings, resources)
   const { concurrentPasswords, queuedPasswords } = limits
@@ -162,11 +164,15 @@ function buildService(dataSource: DataSource, settings: MountSettings, mistakes:
     resources: new Map([...resources].map(([name, view]) => [name, buildServedResource(view, dataSource)])),
     limits,
     allowedOrigins,
+    forbidden,
     authenticator: buildBasicAuthenticator(passwords, accounts && buildAccountLookup(accounts, dataSource)),
     passwords,
     cursorTokens: buildCursorTokens(pagingSecret),
     queryShapes: newQueryShapeCache(),
-    hasRowScopes: [...resources.values()].some(({ rowScope }) => rowScope !== undefined),
+    hasPolicies: [...resources.values()].some(
+      ({ rowScope, isGuarded, may, preset }) =>
+        rowScope !== undefined || isGuarded || preset !== undefined || Object.keys(may).length > 0,
+    ),
   }
 }
 
@@ -177,6 +183,7 @@ function buildServedResource(view: ResourceView, dataSource: DataSource): Served
 
 function describe(view: ResourceView, base: string): MountedResource {
   const { name, outputFields, rule, owner, lifecycle, metadata, rowScope } = view
+  const may = Object.keys(view.may) as readonly WriteAction[]
   const isWritten = lifecycle.write || metadata.treeType !== undefined
   const entities = [...(lifecycle.load ? ['load' as const] : []), ...(isWritten ? ['write' as const] : [])]
   return {
@@ -186,6 +193,7 @@ function describe(view: ResourceView, base: string): MountedResource {
     rule: ruleTitle(rule),
     ...(owner === undefined ? {} : { owner: owner.name }),
     ...(rowScope === undefined ? {} : { scope: describeScope(rowScope) }),
+    ...(may.length === 0 ? {} : { may }),
     ...(entities.length === 0 ? {} : { entities }),
   }
 }

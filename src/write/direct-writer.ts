@@ -3,6 +3,7 @@ import { runInTransaction } from '../connection/statement'
 import type { ChangeSet } from '../query/query'
 import { type ColumnValue, newEntity } from '../read/entity'
 import { splitColumnValues } from '../read/row'
+import { hasRowConditions } from '../read/select'
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
 import { lockTarget } from './lock-target'
@@ -35,7 +36,7 @@ export const directWriter: Writer = {
 
 /**
  * Locks the row, checks it and runs the write, in one transaction. If there is nothing to check, it only runs the write.
- * @param missing the result if there is no record for the target, or none in the row scope
+ * @param missing the result if there is no record for the target, or the principal may not see it or write it
  * @throws the refusal of the check
  */
 function writeTarget<T>(
@@ -46,7 +47,7 @@ function writeTarget<T>(
   write: (session: DbSession) => Promise<T>,
   missing: T,
 ): Promise<T> {
-  const needsLock = target.requireUnchanged !== undefined || store.view.rowScope !== undefined
+  const needsLock = target.requireUnchanged !== undefined || hasRowConditions(store.view, target.action)
   if (!needsLock && !needsTransaction) return write(session)
   return runInTransaction(session, async (inner) => {
     if (needsLock && (await lockTarget(inner, store, target)) === undefined) return missing

@@ -17,7 +17,7 @@ export interface LockedRow {
 
 /**
  * Locks and reads the row of a PUT or DELETE, and checks its owner and that it is unchanged.
- * @returns undefined if the record does not exist any more, has another owner or is out of scope
+ * @returns undefined if the record does not exist any more, has another owner, or the principal may not see it or write it
  * @throws the refusal of the target's check
  */
 export async function lockTarget(
@@ -25,7 +25,7 @@ export async function lockTarget(
   store: Store,
   target: WriteTarget,
 ): Promise<LockedRow | undefined> {
-  const raw = await lockItem(session, store, target.key)
+  const raw = await lockItem(session, store, target.key, target.action)
   if (raw === undefined) return undefined
   const row = store.selected.entityColumns.readRow(raw)
   if (!isOwnedBy(store.view, row, target.owner)) return undefined

@@ -19,7 +19,7 @@ export interface PendingWrite {
   readonly changes: ChangeSet
   /** The record before the write; undefined for a new one. */
   readonly stored: Row | undefined
-  /** Values that the row scope has set, which the principal need not be able to refer to. */
+  /** Values that the application has set, which the principal need not be able to refer to. */
   readonly presets?: ChangeSet
 }
 
@@ -44,21 +44,21 @@ export async function requireReferences(
 /** Finds the foreign keys for `WriteStore.uncheckedReferences`. */
 export function findUncheckedReferences({ view, dialect }: Store): ReadonlySet<Field> {
   const isChecked = (field: Field): boolean =>
-    field.constrained && !field.columns.some(dialect.hasLooseCollation) && !isScopedReference(view, field)
+    field.constrained && !field.columns.some(dialect.hasLooseCollation) && !isGuardedReference(view, field)
   return new Set(view.references.filter((field) => !isChecked(field)))
 }
 
-/** Whether values are written to a foreign key that refers to a resource with a row scope. */
-export function changesScopedReference(view: ResourceView, changes: ChangeSet): boolean {
+/** Whether values are written to a foreign key that refers to a resource whose rules decide who may see its records. */
+export function changesGuardedReference(view: ResourceView, changes: ChangeSet): boolean {
   const written = new Set([...changes.keys()].flatMap(({ columns }) => columns))
   return view.references.some(
-    (field) => isScopedReference(view, field) && field.columns.some((one) => written.has(one)),
+    (field) => isGuardedReference(view, field) && field.columns.some((one) => written.has(one)),
   )
 }
 
-/** Whether a field refers to a resource with a row scope: only a visible record may be referred to. */
-export function isScopedReference({ related }: ResourceView, { relation }: Field): boolean {
-  return relation !== undefined && related(relation)?.rowScope !== undefined
+/** Whether a field refers to a resource whose rules decide who may see its records: only a visible one may be referred to. */
+export function isGuardedReference({ related }: ResourceView, { relation }: Field): boolean {
+  return relation !== undefined && related(relation)?.isGuarded === true
 }
 
 /**
@@ -88,7 +88,7 @@ export async function checkReferences(
   }
 }
 
-/** Whether a field has the value that the row scope has set. A body may contain the same value. */
+/** Whether a field has the value that the application has set. A body may contain the same value. */
 function isPreset(field: Field, { changes, presets }: PendingWrite): boolean {
   return presets?.has(field) === true && isDeepStrictEqual(changes.get(field), presets.get(field))
 }
@@ -129,8 +129,8 @@ async function referencedExists(
   const { view, dataSource } = store
   const { values, bind } = collectValues()
   const target = field.relation && view.related(field.relation)
-  const visible = target?.rowScope && visibleQuery(target)
-  if (target !== undefined) await store.rowScopes?.checkAccess([target])
+  const visible = target?.isGuarded ? visibleQuery(target) : undefined
+  if (target?.isGuarded) await store.policies?.checkAccess([target])
   // The values of the row scope are bound first, because `conditionSql` numbers its placeholders from 0.
   const scopeKey = visible && bindConditionValues(store, visible, bind)
   const placeholders = field.columns.map((column, index) => bind(toBindParameter(dataSource, column, key[index])))

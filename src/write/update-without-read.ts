@@ -2,6 +2,7 @@ import { transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
 import { WriteError } from '../connection/statement'
 import type { ChangeSet } from '../query/query'
+import { hasRowConditions } from '../read/select'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
@@ -32,13 +33,15 @@ export function findFieldsWithoutRead(
 }
 
 /**
- * Whether a write of the resource needs nothing but the statement: no row scope, no listeners, no validators, no
+ * Whether a write of the resource needs nothing but the statement: no row scope, no permission, no listeners, no validators, no
  * `If-Match`, no tree, and no columns that every UPDATE changes, such as `@VersionColumn`.
  */
-function canUpdateDirectly({ metadata, lifecycle, validate, requireIfMatch, owner, rowScope }: ResourceView): boolean {
+function canUpdateDirectly(view: ResourceView): boolean {
+  const { metadata, lifecycle, validate, requireIfMatch, owner } = view
   const { tableType, treeType, columns } = metadata
   const changesOnUpdate = columns.some(({ isVersion, isUpdateDate, onUpdate }) => isVersion || isUpdateDate || onUpdate)
-  if (rowScope !== undefined || tableType !== 'regular' || treeType !== undefined || changesOnUpdate) return false
+  if (hasRowConditions(view, 'update') || tableType !== 'regular' || treeType !== undefined || changesOnUpdate)
+    return false
   if (lifecycle.load || lifecycle.write || validate !== undefined || requireIfMatch) return false
   // The statement compares the owner in SQL, where the collation may let different texts be equal.
   return owner === undefined || owner.valueType.name === 'integer'

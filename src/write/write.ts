@@ -1,13 +1,14 @@
+import { notPermitted } from '../access/require-principal'
 import type { DbSession } from '../connection/db-session'
 import { runInTransaction } from '../connection/statement'
-import { ApiError, FieldErrors } from '../errors'
+import { FieldErrors } from '../errors'
 import type { ChangeSet } from '../query/query'
 import { afterLoad } from '../read/after-load'
 import { fieldValue, type Row } from '../read/row'
-import { readRawItem } from '../read/select'
+import { existsItem, hasRowConditions } from '../read/select'
 import type { Store } from '../read/store'
-import type { ResourceView } from '../schema/resource-view'
-import { changesScopedReference, checkReferences, isScopedReference, type PendingWrite } from './references'
+import type { ResourceView, WriteAction } from '../schema/resource-view'
+import { changesGuardedReference, checkReferences, isGuardedReference, type PendingWrite } from './references'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
 
@@ -21,10 +22,10 @@ export async function insertRow(
   const pending = { changes, stored: undefined, ...(presets && { presets }) }
   const insert = async (inner: DbSession): Promise<WrittenRecord> => {
     const written = await store.writer.insert(inner, store, changes)
-    await requireVisible(inner, store, pending, written)
+    await requirePermitted(inner, store, 'create', pending, written)
     return loadSaved(inner, store, written)
   }
-  return runInTransactionIfNeeded(session, store, changes, insert).catch((error: unknown) =>
+  return runInTransactionIfNeeded(session, store, 'create', changes, insert).catch((error: unknown) =>
     refuseWrite(error, session, store, pending),
   )
 }
@@ -46,10 +47,10 @@ export async function updateRow(
   const update = async (inner: DbSession): Promise<WrittenRecord | undefined> => {
     const written = await store.writer.update(inner, store, target, changes)
     if (written === undefined) return undefined
-    await requireVisible(inner, store, pending, written)
+    await requirePermitted(inner, store, 'update', pending, written)
     return loadSaved(inner, store, written)
   }
-  return runInTransactionIfNeeded(session, store, changes, update).catch((error: unknown) =>
+  return runInTransactionIfNeeded(session, store, 'update', changes, update).catch((error: unknown) =>
     refuseWrite(error, session, store, pending),
   )
 }
@@ -61,7 +62,7 @@ export async function updateRow(
  */
 export async function deleteRow(session: DbSession, store: WriteStore, target: WriteTarget): Promise<boolean> {
   const remove = (inner: DbSession): Promise<boolean> => store.writer.remove(inner, store, target)
-  return runInTransactionIfNeeded(session, store, noChanges, remove).catch((error: unknown) =>
+  return runInTransactionIfNeeded(session, store, 'delete', noChanges, remove).catch((error: unknown) =>
     refuseDelete(error, store),
   )
 }
@@ -69,45 +70,52 @@ export async function deleteRow(session: DbSession, store: WriteStore, target: W
 const noChanges: ChangeSet = new Map()
 
 /**
- * Runs a write. If `@AfterLoad` listeners or a check of row scopes follow it, all run in one transaction, so that an error
- * rolls the write back.
+ * Runs a write. If `@AfterLoad` listeners or a check of row scopes or permissions follow it, all run in one transaction,
+ * so that an error rolls the write back.
  */
 function runInTransactionIfNeeded<T>(
   session: DbSession,
   { view, dialect }: Store,
+  action: WriteAction,
   changes: ChangeSet,
   write: (session: DbSession) => Promise<T>,
 ): Promise<T> {
-  if (needsScopeCheck(view, changes)) return runInTransaction(session, write, dialect.scopeIsolation)
+  if (needsCheck(view, action, changes)) return runInTransaction(session, write, dialect.scopeIsolation)
   return view.lifecycle.load ? runInTransaction(session, write) : write(session)
 }
 
-/** Whether a write changes a record of a resource with a row scope, or a reference to one. */
-function needsScopeCheck(view: ResourceView, changes: ChangeSet): boolean {
-  return view.rowScope !== undefined || changesScopedReference(view, changes)
+/** Whether a write needs a check of the written record, or of the records to which it refers. */
+function needsCheck(view: ResourceView, action: WriteAction, changes: ChangeSet): boolean {
+  return hasRowConditions(view, action) || changesGuardedReference(view, changes)
 }
 
 /**
- * Requires that the principal may see a written record, and the records to which the request has made it refer
- * (specification: Row scopes). It runs after the write and in its transaction, so that a right that was revoked before
- * the write no longer counts.
+ * Requires that the principal may see a written record and may write it so, and may see the records to which the request
+ * has made it refer (specification: Row scopes, Permissions). It runs after the write and in its transaction, so that a
+ * right that was revoked before the write no longer counts.
  * @throws {ApiError} `forbidden`, `unauthorized` for an anonymous request, `bad-values`
  */
-async function requireVisible(
+async function requirePermitted(
   session: DbSession,
   store: Store,
+  action: 'create' | 'update',
   pending: PendingWrite,
   { raw }: WrittenRecord,
 ): Promise<void> {
-  const { view, selected, rowScopes } = store
-  if (!needsScopeCheck(view, pending.changes)) return
+  const { view, selected, policies } = store
+  if (!needsCheck(view, action, pending.changes)) return
   const errors = new FieldErrors()
-  await checkReferences(session, store, pending, errors, (field) => isScopedReference(view, field))
+  await checkReferences(session, store, pending, errors, (field) => isGuardedReference(view, field))
   errors.raise('bad-values')
+  if (!hasRowConditions(view, action)) return
   const key = fieldValue(view, selected.columns.readRow(raw), view.key)
-  if ((await readRawItem(session, store, key)) !== undefined) return
-  if (rowScopes?.principal.id === null) throw new ApiError('unauthorized', 'Authentication failed')
-  throw new ApiError('forbidden', `the ${view.name} would be outside of the records that you may see`)
+  if (await existsItem(session, store, key, { action, state: 'after' })) return
+  throw notPermitted(policies?.principal, refusedValues[action](view))
+}
+
+const refusedValues = {
+  create: ({ name }: ResourceView) => `you may not create this ${name} with these values`,
+  update: ({ name }: ResourceView) => `you may not change the ${name} to these values`,
 }
 
 async function loadSaved(session: DbSession, store: Store, written: WrittenRecord): Promise<WrittenRecord> {

@@ -162,3 +162,27 @@ class Member {
 @Resource({ scope: async () => true })
 class Scoped extends Member {}
 void Scoped
+
+@Resource({ may: { create: ({ admin }) => admin === true, update: true, delete: { name: 'x' } } })
+@Resource({ may: { delete: (me) => me.admin === true && { boss: me.id } } })
+@Resource({ may: { update: { before: { name: 'x' }, after: { name__in: ['x', 'y'] } } } })
+@Resource({ may: { update: (me) => (me.admin ? { after: { team__id: 'x' } } : [{ boss: me.id }, { name: 'x' }]) } })
+@Resource({ preset: (me) => ({ boss: me.id, name: null }), scope: (me) => ({ boss: me.id }) })
+// @ts-expect-error a misspelt action
+@Resource({ may: { remove: true } })
+// @ts-expect-error a misspelt property
+@Resource({ may: { update: () => ({ nam: 'x' }) } })
+// @ts-expect-error a misspelt property in one of two actions
+@Resource({ may: { create: { name: 'x' }, update: { nam: 'x' } } })
+// @ts-expect-error a misspelt property in the state after an update
+@Resource({ may: { update: (me) => me.admin === true && { before: { name: 'x' }, after: { nam: 'x' } } } })
+// @ts-expect-error a result that may be undefined
+@Resource({ may: { delete: (me) => (me.admin ? true : undefined) } })
+// @ts-expect-error an asynchronous function
+@Resource({ may: { create: async () => true } })
+// @ts-expect-error a misspelt property
+@Resource({ preset: () => ({ nam: 'x' }) })
+// @ts-expect-error a value that may be undefined
+@Resource({ preset: (me) => ({ name: me.admin }) })
+class Permitted extends Member {}
+void Permitted
