@@ -38,7 +38,7 @@ export interface RunnerConnection extends Pick<MysqlConnection, 'query' | 'destr
  *   `autocommit` off it begins a transaction, and with another `completion_type` the previous COMMIT has begun one.
  * - `sql_auto_is_null`: otherwise a generated key `IS NULL` after the INSERT that generated it.
  * - `sql_mode`: without `STRICT_TRANS_TABLES`, values that do not fit into a column are truncated, and characters that
- *   its character set lacks become `?`.
+ *   its character set lacks become `?`. With `NO_AUTO_VALUE_ON_ZERO`, MariaDB stores 0 for `DEFAULT` in a generated key.
  * - `max_sort_length`: sorting uses only so many bytes of a text's collation weights, comparison all of them, so that
  *   keyset paging would skip texts that are equal up to there. 255 characters, the longest text of a cursor, have up to
  *   8 weights of 2 bytes each. A sort needs memory for at least 15 keys of this length: MySQL's `sort_buffer_size` of
@@ -48,7 +48,7 @@ const settings = [
   'autocommit = 1',
   'completion_type = NO_CHAIN',
   'sql_auto_is_null = 0',
-  "sql_mode = CONCAT(@@sql_mode, ',STRICT_TRANS_TABLES')",
+  "sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_AUTO_VALUE_ON_ZERO', ''), ',STRICT_TRANS_TABLES')",
   'max_sort_length = GREATEST(@@max_sort_length, 4096)',
 ]
 
