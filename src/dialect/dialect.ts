@@ -149,6 +149,11 @@ export interface ValueConversions {
   /** Converts the value of a bind parameter into one that the driver accepts. */
   readonly toDriverParameter: (value: unknown) => unknown
   /**
+   * Converts the value of a bind parameter for a statement that the application runs on a connection of its own, whose
+   * driver may write values into the SQL.
+   */
+  readonly toQueryParameter: (value: unknown) => unknown
+  /**
    * Builds a function that converts a value, as selected by `selectSql`, into the value that the driver returns for the
    * plain column; undefined if both are the same.
    */

@@ -1,8 +1,11 @@
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { collectValues, namedParameters } from '../connection/compile'
+import { collectValues, namedParameters, parameterPrefix } from '../connection/compile'
 import type { Query } from '../query/query'
 import { bindConditionValues, conditionSql } from './condition-sql'
 import type { Store } from './store'
+
+/** Number of queries that have been started. */
+let queryCount = 0
 
 /**
  * Starts a query of the application for the records of an entity that a principal may see.
@@ -17,8 +20,14 @@ export function selectVisible<Entity extends ObjectLiteral>(store: Store, alias:
   const query: Query = { view, joins: [], where, values: [], select: 'columns', ordering: [], cursor: undefined }
   const { values, bind } = collectValues()
   bindConditionValues(store, query, bind)
-  const { sql, parameters } = conditionSql(store, query, alias)
+  const condition = conditionSql(store, query, alias)
+  const parameters = { ...condition.parameters, ...namedParameters(values.map(dialect.toQueryParameter)) }
+  // The application may combine several of these queries in one, so their parameters must have different names.
+  const prefix = `${parameterPrefix}${++queryCount}_`
+  const rename = (text: string): string => text.replaceAll(parameterPrefix, prefix)
   // Not `where()` or `andWhere()`: the application's own calls of `where()` and `orWhere()` would remove or widen it.
-  builder.expressionMap.extraAppendedAndWhereCondition = sql
-  return builder.setParameters({ ...parameters, ...namedParameters(values.map(dialect.toDriverParameter)) })
+  builder.expressionMap.extraAppendedAndWhereCondition = rename(condition.sql)
+  return builder.setParameters(
+    Object.fromEntries(Object.entries(parameters).map(([name, value]) => [rename(name), value])),
+  )
 }

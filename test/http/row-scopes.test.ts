@@ -283,6 +283,15 @@ test.each([
   expect(await visible(Person, { id }).getCount()).toBe(4)
 })
 
+test('mounted.visible can be used in a subquery of another visible query', async () => {
+  const { visible } = world.mounted
+  // Person 1 sees projects 1, 2 and 4; the subquery selects what person 2 sees.
+  const ofOther = visible(Task, { id: 2 }).select('task.id')
+  const comments = visible(Task, { id: 1 }, 't').where(`t.id NOT IN (${ofOther.getQuery()})`)
+  const found = await comments.setParameters(ofOther.getParameters()).orderBy('t.id').getMany()
+  expect(found.map(({ id }) => id)).toEqual([1, 2, 5])
+})
+
 test('mounted.visible refuses an entity that is not a resource', () => {
   expect(() => world.mounted.visible(Membership, { id: 1 })).toThrow(
     new TypeError('Membership is not a resource of this mount'),

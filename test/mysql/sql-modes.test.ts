@@ -163,8 +163,18 @@ class Tagged {
   @Column({ type: 'varchar', length: 200 }) title!: string
 }
 
+/** Each user sees their own documents. The scope uses a text. */
+let ownerName = ''
+@Entity()
+@Resource({ auth: permitAllAsUser1, scope: () => ({ owner: ownerName }) })
+class Doc {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', length: 200 }) owner!: string
+}
+
 const modes = [
   '',
+
   'NO_BACKSLASH_ESCAPES',
   'ANSI_QUOTES',
   'ANSI,NO_BACKSLASH_ESCAPES',
@@ -219,7 +229,7 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({
-      entities: [User, Note, Observed, Counted, Node, Named, Keyed, Priced, Tagged, Pair, Linked, Padded],
+      entities: [User, Note, Observed, Counted, Node, Named, Keyed, Priced, Tagged, Pair, Linked, Padded, Doc],
       source: { subscribers: [Counting] },
       seed: async (dataSource) => {
         await useMode(dataSource, mode)
@@ -259,6 +269,18 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
       }
       expect(await ids(`${resource}/?title__ne=${encode(title)}&limit=1000`)).not.toContain(id)
       expect((await send(world.url, `DELETE /api/${resource}/${id}/`)).status).toBe(204)
+    }
+  })
+
+  test('mounted.visible compares any text', async () => {
+    for (const owner of ['victim', ...texts]) {
+      ownerName = owner
+      expect((await post('doc', {})).json()).toMatchObject({ owner })
+    }
+    for (const text of [...texts, "\\') OR 1=1 -- ", "\\') OR 1=1 #", 'ü€😀']) {
+      ownerName = text
+      const found = await world.mounted.visible(Doc, { id: 1 }).getMany()
+      expect(found.map(({ owner }) => owner)).toEqual(texts.filter((one) => one === text))
     }
   })
 

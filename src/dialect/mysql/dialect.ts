@@ -87,6 +87,13 @@ export const mysql: Dialect = {
     if (typeof value !== 'object' || value === null || isDate(value)) return value
     return objectParameter(value)
   },
+  // mysql2's `query` escapes texts with backslashes, which is wrong if `sql_mode` contains NO_BACKSLASH_ESCAPES. It writes
+  // the result of `toSqlString` as it is.
+  toQueryParameter: (value) => {
+    const parameter = mysql.toDriverParameter(value)
+    if (typeof parameter !== 'string') return parameter
+    return { toSqlString: () => `_utf8mb4 X'${Buffer.from(parameter).toString('hex')}'` }
+  },
   selectSql: (stored, column) => {
     const { type } = stored.valueColumn
     // As a double: MySQL rounds FLOAT to six digits in results.

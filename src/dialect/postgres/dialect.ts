@@ -67,6 +67,7 @@ export const postgres: Dialect = {
     if (Array.isArray(value)) return value.map(postgres.toDriverParameter)
     return value instanceof Date ? localText(value) : value
   },
+  toQueryParameter: (value) => postgres.toDriverParameter(value),
   selectSql: (stored, column) => {
     const lossless = losslessSql(stored, column)
     return parserOidOf(stored) === undefined ? lossless : `${lossless}::text`

@@ -80,6 +80,7 @@ export const sqlite: Dialect = {
     if (typeof value !== 'object' || value === null) return value
     return isDate(value) ? value.toISOString().replace('T', ' ').replace('Z', '') : objectParameter(value)
   },
+  toQueryParameter: (value) => sqlite.toDriverParameter(value),
   // Reads integers that a double may not represent as text (specification: Values in JSON), and JSONB, which is binary,
   // as JSON.
   selectSql: ({ valueType, valueColumn }, column) => {
