@@ -76,7 +76,9 @@ function matchingQuery(store: Store, query: Query, { sql, parameters, joinScopes
   const { view, dataSource } = store
   const builder = selectFrom(dataSource, view.metadata.target, rootAlias)
   for (const join of query.joins) addJoin(dataSource, builder, join, joinScopes.get(join))
-  return sql === '' ? builder : builder.andWhere(sql, parameters)
+  if (sql !== '') builder.andWhere(sql)
+  // The conditions of the joins have parameters too.
+  return builder.setParameters(parameters)
 }
 
 /**

@@ -111,9 +111,17 @@ class Guest {
   @ManyToOne(() => Match, { nullable: true }) match!: Relation<Match> | null
 }
 
+/** Has no row scope. The scope of its match follows a relation to a subclass. */
+@Entity()
+@Resource({ auth: permitAllAsUser1 })
+class Visit {
+  @PrimaryColumn() id!: number
+  @ManyToOne(() => Match, { nullable: true }) match!: Relation<Match> | null
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Group, Team, Club, Event, Match, Party, Seat, Ticket, Fan, Guest] })
+  world = await openWorld({ entities: [Group, Team, Club, Event, Match, Party, Seat, Ticket, Fan, Guest, Visit] })
   const save = (entity: new () => object, rows: readonly object[]): Promise<unknown> =>
     world.dataSource.getRepository<object>(entity).save([...rows])
   await save(Team, [
@@ -154,6 +162,11 @@ beforeAll(async () => {
     { id: 4, seat: { row: 2, place: 1 }, match: { id: 1 } },
     { id: 5, seat: null, match: { id: 3 } },
   ])
+  await save(Visit, [
+    { id: 1, match: { id: 1 } },
+    { id: 2, match: { id: 3 } },
+    { id: 3, match: { id: 2 } },
+  ])
 })
 afterAll(async () => {
   await world.close()
@@ -178,6 +191,9 @@ test.each([
   ['guest/', [1, 2, 3]],
   ['guest/?seat__open__is=null', [2]],
   ['guest/?match__team__name__is=null', [1, 2]],
+  ['visit/?ordering=-match__id,id', [3, 1, 2]],
+  ['visit/?ordering=-match__id,id&count=exact', [3, 1, 2]],
+  ['visit/?ordering=match__id__nullslast,id&limit=2', [1, 3]],
 ])('Row scopes: relations of every kind: %s', async (path, expected) => {
   expect(await ids(path)).toEqual(expected)
 })
