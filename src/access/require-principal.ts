@@ -35,6 +35,15 @@ export async function requirePrincipal(
   return principal
 }
 
+/**
+ * The user whose credentials a public read has; the principal of the rule if there are none, or wrong ones. So users see
+ * their own records where others read without credentials (specification: Row scopes).
+ */
+export async function identifyReader(rule: Rule, request: AccessRequest, principal: Principal): Promise<Principal> {
+  if (rule.read !== 'public' || !request.reads || principal.id !== null) return principal
+  return request.credentials === undefined ? principal : ((await request.authenticate()) ?? principal)
+}
+
 /** The refusal of a request without credentials, or with wrong ones. */
 function unauthorized(): ApiError {
   return new ApiError('unauthorized', 'Authentication failed')

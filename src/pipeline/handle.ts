@@ -1,6 +1,6 @@
 import { toAccessRequest } from '../access/authenticator'
 import { requireSameOrigin } from '../access/cross-origin'
-import { isReadMethod, requirePrincipal } from '../access/require-principal'
+import { identifyReader, isReadMethod, requirePrincipal } from '../access/require-principal'
 import { ApiError } from '../errors'
 import { emptyResponse, type HttpResponse, withCaching } from '../response/http-response'
 import { type Action, create, list, read, remove, update } from './actions'
@@ -34,12 +34,9 @@ const itemMethods = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: updat
 export async function handle(service: Service, request: ResourceRequest): Promise<HttpResponse> {
   const { resource, session, method, segment, headers, context } = request
   const accessRequest = toAccessRequest(service.authenticator, session, context)
-  const principal = await requirePrincipal(
-    resource.rule,
-    accessRequest,
-    resource.owner !== undefined,
-    service.forbidden,
-  )
+  const { rule, owner } = resource
+  const permitted = await requirePrincipal(rule, accessRequest, owner !== undefined, service.forbidden)
+  const principal = service.hasPolicies ? await identifyReader(rule, accessRequest, permitted) : permitted
   if (!isReadMethod(method)) {
     const { origin, 'sec-fetch-site': fetchSite } = headers
     requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)

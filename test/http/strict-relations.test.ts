@@ -43,9 +43,18 @@ class Budget {
   @Column({ type: 'integer' }) total!: number
 }
 
+/** Everybody reads what is published, and users what is theirs. */
+@Entity()
+@Resource({ auth: userRule({ read: 'public' }), scope: (me) => [{ published: true }, { author: me.id }] })
+class Article {
+  @PrimaryColumn() id!: number
+  @Column({ type: 'boolean', default: false }) published!: boolean
+  @ManyToOne(() => User, { nullable: false }) author!: Relation<User>
+}
+
 const open = (mount: object): Promise<World> =>
   openWorld({
-    entities: [User, Project, Contract, Budget],
+    entities: [User, Project, Contract, Budget, Article],
     mount,
     seed: async (dataSource) => {
       const save = (entity: new () => object, rows: readonly object[]): Promise<unknown> =>
@@ -58,6 +67,11 @@ const open = (mount: object): Promise<World> =>
       await save(Project, [
         { id: 1, name: 'Atlas', budget: { id: 1 } },
         { id: 2, name: 'Apollo' },
+      ])
+      await save(Article, [
+        { id: 1, published: true, author: { id: 2 } },
+        { id: 2, author: { id: 1 } },
+        { id: 3, author: { id: 2 } },
       ])
       await save(Contract, [{ id: 1, price: 100, project: { id: 1 } }])
     },
@@ -123,4 +137,19 @@ test.each([
     status,
     status === 401 ? 'Basic realm="Login Required"' : undefined,
   ])
+})
+
+test.each([
+  [{}, [1], 'no-cache'],
+  [wrong, [1], 'no-cache'],
+  [{ as: 'ann' }, [1, 2], 'private, no-cache'],
+  [{ as: 'root' }, [1, 3], 'private, no-cache'],
+] as const)('Public reading: with %j the visible records are %j', async (options, ids, caching) => {
+  const { url } = worlds.usual
+  const reply = await send(url, 'GET /api/article/', options)
+  const { objects } = reply.json() as { readonly objects: readonly { readonly id: number }[] }
+  expect(objects.map(({ id }) => id)).toEqual(ids)
+  expect(reply.headers.vary).toContain('Authorization')
+  expect(reply.headers['cache-control']).toBe(caching)
+  expect((await send(url, 'GET /api/article/2/', options)).status).toBe(ids.includes(2 as never) ? 200 : 404)
 })
