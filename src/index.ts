@@ -17,10 +17,12 @@ export type { ApiInfo } from './openapi/document'
 export type { PageLimits, RequestLimits } from './request/limits'
 export {
   type BeforeAndAfter,
+  type FieldPermission,
   type FilterObject,
   type FilterValue,
   type MayOptions,
   type MayResult,
+  type Permission,
   type PresetValues,
   Resource,
   type ResourceOptions,

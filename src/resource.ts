@@ -5,6 +5,9 @@ import type { OperatorName } from './value/value-type'
 /** A property path: a property, or a property of the embedded entity that it contains. */
 type PathOf<Property extends string> = Property | `${Property}.${string}`
 
+/** The first property of a property path. */
+type FirstOf<Path extends string> = Path extends `${infer First}.${string}` ? First : Path
+
 /**
  * Filter of application code: an object whose keys are names of filters, or `or`, `and` and `not`. The compiler checks
  * the names in a function that is passed to `@Resource`. If it rejects a valid name, declare this type as the return type
@@ -48,6 +51,17 @@ export interface PresetValues {
   readonly [name: string]: FilterScalar
 }
 
+/** Who has a permission: everybody (true), nobody (false), or the principals for whom the function returns true. */
+export type Permission = boolean | ((principal: Principal) => boolean)
+
+/** Who may read and write a field. */
+export interface FieldPermission {
+  /** Who may read the field. For others the field does not exist, as if it were in `exclude`. Default: true. */
+  readonly read?: Permission
+  /** Who may write the field. For others it is read-only, as if it were in `readOnly`. Default: as `read`. */
+  readonly write?: Permission
+}
+
 /** Options of a resource. Properties are named as in the entity. */
 export interface ResourceOptions<
   Property extends string = string,
@@ -55,6 +69,7 @@ export interface ResourceOptions<
   Scoped extends ScopeResult = ScopeResult,
   May extends MayOptions = MayOptions,
   Preset extends PresetValues = PresetValues,
+  Permitted extends string = Property,
 > {
   /** Name in paths. Default: the entity's name in lower case. */
   readonly name?: string
@@ -65,6 +80,12 @@ export interface ResourceOptions<
    * follow an excluded to-many relation. `profile` excludes an embedded entity, `profile.phone` one of its properties.
    */
   readonly exclude?: readonly PathOf<Property>[]
+  /**
+   * Who may read and write properties: `{ hourlyRate: { read: isManager, write: isOwner } }`. A property that the
+   * principal may not read does not exist for this principal. The functions are called once per request; they must not be
+   * async.
+   */
+  readonly fields?: { readonly [Name in Permitted]?: FieldPermission }
   /** JSON names of properties, for example to avoid a conflict: `{ id: 'number' }` where `id` is a part of the key. */
   readonly rename?: { readonly [Name in Renamed]?: string }
   /** Properties that records show and requests cannot write. */
@@ -202,9 +223,13 @@ export function Resource<
   const Scoped extends ScopeResult = never,
   const May extends MayOptions = MayOptions,
   const Preset extends PresetValues = never,
+  const Permitted extends string = never,
 >(
-  options: ResourceOptions<Property, Renamed, Scoped, May, Preset> = {},
-): EntityDecorator<Property | Renamed, [Renamed] extends [never] ? Scoped | FilterOf<May[keyof May]> | Preset : never> {
+  options: ResourceOptions<Property, Renamed, Scoped, May, Preset, Permitted> = {},
+): EntityDecorator<
+  Property | Renamed | FirstOf<Permitted>,
+  [Renamed] extends [never] ? Scoped | FilterOf<May[keyof May]> | Preset : never
+> {
   requireCalled(options, '@Resource')
   return (entity) => {
     resources.set(entity, options)

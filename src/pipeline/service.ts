@@ -11,11 +11,14 @@ import type { Limits } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
 import type { Resource, ResourceView } from '../schema/resource-view'
 import { type WriteStore, withPolicies } from '../write/write-store'
+import type { Profiles } from './profiles'
 
 /** Everything that the requests of a mount share. It is built when the data source is initialized. */
 export interface Service {
   /** Resources by name. */
   readonly resources: ReadonlyMap<string, ServedResource>
+  /** The views of the resources by the field permissions of principals. */
+  readonly profiles: Profiles
   readonly limits: Limits
   readonly allowedOrigins: readonly string[]
   /** Status for a user with correct credentials whom an access rule refuses. */
@@ -24,20 +27,34 @@ export interface Service {
   readonly passwords: PasswordChecks
   /** Cached query shapes of list requests. */
   readonly queryShapes: QueryShapeCache
-  /** Whether a resource of the mount has a row scope, permissions or presets. */
+  /** Whether a resource of the mount has a row scope, permissions, field permissions or presets. */
   readonly hasPolicies: boolean
   readonly cursorTokens: CursorTokens
 }
 
 /** A resource of a service, with the stores of its views. */
 export interface ServedResource {
-  /** The resource as it looks to a principal who may see and write all of its fields. */
+  /** The resource as it looks to a principal who has all field permissions. */
   readonly fullView: ResourceView
-  /** Returns the store of the view that a principal has of the resource. At present, all have the full view. */
+  /** The store of `fullView`. */
+  readonly fullStore: WriteStore
+  /** Returns the store of the view that a principal has of the resource. It must be called once per request. */
   readonly storeOf: (principal: Principal) => WriteStore
 }
 
-/** All resources of a service, as they look to a principal who may see and write all of their fields. */
+/** Builds the resources of a service. */
+export function buildServedResources({ full, dependOnPrincipal, profileOf }: Profiles): Service['resources'] {
+  return new Map(
+    [...full.views].map(([name, fullView]) => {
+      const fullStore = full.storeOf(name)
+      // Without field permissions, this is the fast path of every request.
+      const storeOf = dependOnPrincipal ? (principal: Principal) => profileOf(principal).storeOf(name) : () => fullStore
+      return [name, { fullView, fullStore, storeOf }]
+    }),
+  )
+}
+
+/** All resources of a service, as they look to a principal who has all field permissions. */
 export function viewsOf({ resources }: Service): readonly ResourceView[] {
   return [...resources.values()].map(({ fullView }) => fullView)
 }

@@ -56,7 +56,7 @@ export function queryShapeOf(
   { limits, queryShapes }: QueryContext,
   errors: FieldErrors,
 ): QueryShape {
-  const cacheKey = `${view.name} ${requestKey}`
+  const cacheKey = `${view.cacheKey} ${requestKey}`
   const cached = queryShapes.get(cacheKey)
   if (cached !== undefined) return cached
   const builder = new ConditionBuilder(view, filters, limits, errors)

@@ -98,7 +98,7 @@ export async function readRawItem(
   const { view, dataSource } = store
   const { values, bind } = collectValues()
   const query = itemQuery(view, key, select, condition)
-  const cacheKey = `${locks ? 'lock' : 'read'} ${keyOf(condition)} ${view.name} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
+  const cacheKey = `${locks ? 'lock' : 'read'} ${keyOf(condition)} ${view.cacheKey} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, cacheKey, () => {
     const builder = selectQuery(store, query, conditionSql(store, query), valueLimit)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)

@@ -29,5 +29,5 @@ export async function isCausedByQueryValue(
 
 /** Cache key of a query. A query of an item has none: one statement reads all items of a resource. */
 function cacheKeyOf(query: Query | ListQuery): string {
-  return 'cacheKey' in query ? query.cacheKey : `item ${query.view.name}`
+  return 'cacheKey' in query ? query.cacheKey : `item ${query.view.cacheKey}`
 }

@@ -1,7 +1,7 @@
 import type { Report } from '../errors'
-import type { MountContext } from './context'
+import type { ScanContext } from './context'
 import { buildField, buildIdField, type Field, relationOf, valueTypeOfColumns } from './field'
-import { hiddenReference, isHidden } from './hidden'
+import { hiddenReference, isHidden, restrictedReference } from './hidden'
 import type { ColumnMetadata } from './metadata'
 import { fieldColumns, isNamed, isSameColumn, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
@@ -15,7 +15,7 @@ import { unsupportedReason } from './unsupported'
  */
 export function buildFields(
   registration: Registration,
-  context: MountContext,
+  context: ScanContext,
   report: Report,
 ): { readonly shown: readonly Field[]; readonly hidden: readonly Field[] } {
   const { metadata, options } = registration
@@ -44,7 +44,7 @@ export function buildFields(
     const fields = isExcluded || columns.some(isHiddenHere) ? hidden : shown
     const field = buildField(storedColumns, { ...options, password: columns.some(isPassword) }, declared)
     fields.push(field)
-    if (fields === shown) checkReferences(field, context, report)
+    if (fields === shown) checkReferences(field, registration, context, report)
   }
   for (const column of stored.keys()) {
     if (!column.isVirtual || relationOf(column) !== undefined) add([column], false)
@@ -61,19 +61,27 @@ export function buildFields(
   return { shown, hidden }
 }
 
-/** Reports a foreign key that refers to a hidden column, because it has the same values. */
-function checkReferences({ property, columns }: Field, context: MountContext, report: Report): void {
+/** Reports a foreign key that refers to a column that some or all principals may not read: it has the same values. */
+function checkReferences(field: Field, registration: Registration, context: ScanContext, report: Report): void {
+  const { property, columns } = field
+  const alternative = 'refer to a column that is shown ("referencedColumnName")'
   for (const { column } of columns) {
     const hidden = hiddenReference(column, context)
     if (hidden === undefined) continue
     const solutions = [
-      'refer to a column that is shown ("referencedColumnName")',
+      alternative,
       ...(column.isPrimary ? [] : [`put "${property}" in "exclude" too`]),
       `show ${hidden}`,
     ]
     const problem = `"${property}" would show the values of ${hidden}, which is hidden, because it refers to it`
     report(`${problem}: ${solutions.join(', or ')}`)
   }
+  const restricted = restrictedReference(field, registration, context)
+  if (restricted === undefined) return
+  const problem = `"${property}" would show the values of ${restricted} to principals who may not read that field`
+  const isKey = columns.some(({ column }) => column.isPrimary)
+  const solution = `give "${property}" the same "read" function in "fields"`
+  report(`${problem}, because it refers to it: ${[alternative, ...(isKey ? [] : [solution])].join(', or ')}`)
 }
 
 /**

@@ -1,13 +1,22 @@
-import type { DataSource, EntityMetadata } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import type { Rule } from '../access/rule'
-import { ConfigError } from '../errors'
-import { buildResource } from './build-resource'
-import { checkRowScopes } from './build-row-scope'
+import { ConfigError, type Report } from '../errors'
+import type { Permission } from '../resource'
 import { checkRule, checkUserEntity } from './build-rule'
+import { buildViews } from './build-views'
+import { collectPermissions } from './check-permissions'
 import { supportedDatabases } from './column-value-type'
+import type { ScanContext } from './context'
+import { permissionFunctions, restrict } from './field-permissions'
 import { allFilterNames } from './filter-names'
-import { collectAccounts, collectRegistrations, type ResourceRegistration, type UserRegistration } from './registration'
-import type { Registry, ResourceView } from './resource-view'
+import {
+  collectAccounts,
+  collectRegistrations,
+  type Registration,
+  type ResourceRegistration,
+  type UserRegistration,
+} from './registration'
+import type { MountPermissions, Registry } from './resource-view'
 
 /** The options of a mount that the registry depends on. */
 export interface RegistryOptions {
@@ -45,30 +54,60 @@ export function buildRegistry(
   if (registrations.length === 0 && allMistakes.length === 0) {
     report('no entity of the data source is a resource: put @Resource() on one')
   }
-  const byEntity = new Map<EntityMetadata, ResourceView>()
-  const context = { dataSource, defaultAuth, accounts, hasUsers, registrations, strictRelations, byEntity }
-  const allNames = allFilterNames(context)
-  const resources = new Map<string, ResourceView>()
-  for (const registration of registrations) {
-    const { metadata } = registration
-    const reportHere = (mistake: string): void => report(`${metadata.name}: ${mistake}`)
-    const resource = buildResource(registration, context, allNames, reportHere)
-    if (requireScope && registration.options.scope === undefined) {
-      reportHere(
-        '"requireScope" is set, but the resource has no "scope"; if everybody may see its records, set scope: "all"',
-      )
-    }
-    if (resource === undefined) continue
-    const other = resources.get(resource.name)
-    if (other !== undefined) {
-      report(`${other.metadata.name} and ${metadata.name} are both named "${resource.name}": give one a "name"`)
-    }
-    resources.set(resource.name, resource)
-    byEntity.set(metadata, resource)
-  }
-  checkRowScopes([...byEntity.values()], report)
+  const scan = { dataSource, defaultAuth, accounts, hasUsers, registrations, strictRelations }
+  const context = { ...scan, permissions: collectPermissions(scan, report), viewSuffix: '' }
+  const build = viewBuilder(context)
+  const resources = build((permission) => permission !== false, '', report)
+  if (requireScope) checkScopes(registrations, report)
   if (allMistakes.length > 0) throw new ConfigError(allMistakes)
-  return { resources, accounts }
+  return { resources, accounts, permissions: buildPermissions(context, build) }
+}
+
+/** Builds the views of the principals who have some permissions. */
+type BuildViews = (
+  isPermitted: (permission: Permission) => boolean,
+  viewSuffix: string,
+  report: Report,
+) => Registry['resources']
+
+function viewBuilder(context: ScanContext): BuildViews {
+  const { registrations, permissions } = context
+  const allNames = allFilterNames(context)
+  return (isPermitted, viewSuffix, report) => {
+    const restricted = registrations.map((registration) => restrict(registration, permissions, isPermitted))
+    return buildViews({ ...context, registrations: restricted, viewSuffix }, allNames, report)
+  }
+}
+
+function buildPermissions({ registrations, permissions }: ScanContext, build: BuildViews): MountPermissions {
+  const functions = permissionFunctions(registrations, permissions)
+  return {
+    functions,
+    buildViews: (results) => {
+      const permitted = new Set<Permission>(
+        functions.flatMap(({ isPermitted }, index) => (results[index] ? [isPermitted] : [])),
+      )
+      const isPermitted = (permission: Permission): boolean => permission === true || permitted.has(permission)
+      return build(isPermitted, `/${toDigits(results)}`, (mistake) => {
+        throw new Error(`a view that depends on field permissions cannot be built: ${mistake}`)
+      })
+    },
+  }
+}
+
+/** The results of the functions as digits, which are a part of cache keys: `101` for true, false and true. */
+function toDigits(results: readonly boolean[]): string {
+  return results.map(Number).join('')
+}
+
+/** Reports resources without the option `scope`. */
+function checkScopes(registrations: readonly Registration[], report: Report): void {
+  for (const { metadata, options } of registrations) {
+    if (options.scope !== undefined) continue
+    report(
+      `${metadata.name}: "requireScope" is set, but the resource has no "scope"; if everybody may see its records, set scope: "all"`,
+    )
+  }
 }
 
 /**

@@ -11,7 +11,7 @@ import { type Lifecycle, lifecycleOf } from './lifecycle'
 import { optionalNames } from './list-parameters'
 import type { ColumnMetadata } from './metadata'
 import { findOwner } from './owner'
-import { fieldColumns, isNamed, listsColumn, propertyOf } from './property'
+import { isPropertyOf, unknownProperty } from './property'
 import type { Registration } from './registration'
 import { buildRelations, isHiddenBy } from './relations'
 import type { FilterNames, ResourceView } from './resource-view'
@@ -64,9 +64,11 @@ export function buildResource(
   if (key === undefined || rule === undefined) return undefined
   return {
     name,
+    cacheKey: `${name}${context.viewSuffix}`,
     description: options.description ?? metadata.comment,
     metadata,
     rule,
+    permissions: context.permissions.get(metadata) ?? [],
     // The rows of a database view belong to other tables.
     writable: rule.writes !== false && metadata.tableType !== 'view',
     key,
@@ -84,7 +86,8 @@ export function buildResource(
     references: [...shown, ...hidden].filter(({ relation }) => relation !== undefined),
     rowScope,
     ...buildPermissions(registration, name, () => allNames(metadata), report),
-    isGuarded: context.strictRelations || rowScope !== undefined || options.may !== undefined,
+    isGuarded:
+      context.strictRelations || rowScope !== undefined || options.may !== undefined || options.fields !== undefined,
     ...buildPaging(options, names.fields, lifecycle, report),
     validate,
     lifecycle,
@@ -126,16 +129,11 @@ function addEntityColumns(
 
 /** Reports properties in options that the entity does not have. */
 function checkProperties({ metadata, options }: Registration, { dataSource }: MountContext, report: Report): void {
-  const isKnown = (property: string): boolean =>
-    metadata.columns.some((column) => listsColumn(column, [property])) ||
-    metadata.relations.some(({ propertyPath }) => isNamed(propertyPath, [property]))
   const lists = { exclude: options.exclude, readOnly: options.readOnly, rename: Object.keys(options.rename ?? {}) }
   for (const [option, names = []] of Object.entries(lists)) {
     if (!Array.isArray(names)) report(`"${option}" must be an array of properties`)
     for (const property of Array.isArray(names) ? names : []) {
-      if (isKnown(property)) continue
-      const properties = [...new Set(fieldColumns(metadata, dataSource).map(propertyOf))].join(', ')
-      report(`unknown property "${property}" in "${option}"; properties: ${properties}`)
+      if (!isPropertyOf(metadata, property)) report(unknownProperty(property, option, metadata, dataSource))
     }
   }
 }

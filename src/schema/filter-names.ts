@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import { buildFields, buildOutputFields } from './build-fields'
-import type { MountContext } from './context'
+import type { ScanContext } from './context'
 import type { Field } from './field'
 import { lifecycleOf } from './lifecycle'
 import type { RelationMetadata } from './metadata'
@@ -44,7 +44,7 @@ export function prefixesOf(path: readonly string[]): readonly string[] {
  * Returns a function for the names that filter objects of the application may use on an entity: all fields and
  * relations, also hidden ones and those to entities that are not resources (specification: Filter objects).
  */
-export function allFilterNames(context: MountContext): (metadata: EntityMetadata) => FilterNames {
+export function allFilterNames(context: ScanContext): (metadata: EntityMetadata) => FilterNames {
   const byEntity = new Map<EntityMetadata, FilterNames>()
   const namesOf = (metadata: EntityMetadata): FilterNames => {
     const known = byEntity.get(metadata)

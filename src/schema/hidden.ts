@@ -1,13 +1,15 @@
 import type { MountContext } from './context'
+import type { Field } from './field'
+import { readFunctions } from './field-permissions'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
 import { isSameColumn, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 
 /** The part of the context that exists before any resource is built. */
-type HiddenContext = Pick<MountContext, 'accounts' | 'registrations'>
+type HiddenContext = Pick<MountContext, 'accounts' | 'registrations' | 'permissions'>
 
 /** Whether a column is hidden in all resources: `select: false`, or the users' password. */
-function isHiddenEverywhere(column: ColumnMetadata, { accounts }: HiddenContext): boolean {
+export function isHiddenEverywhere(column: ColumnMetadata, { accounts }: Pick<MountContext, 'accounts'>): boolean {
   return !column.isSelect || isSameColumn(column, accounts?.password)
 }
 
@@ -18,24 +20,39 @@ export function isHidden(column: ColumnMetadata, { options }: Registration, cont
 
 /**
  * The hidden column whose values a foreign key would show, for example `User.email`; undefined if there is no such
- * column. References are followed further if the referenced column is a foreign key itself.
- * @param visited referenced columns that are checked already, because references may form a cycle
+ * column.
  */
-export function hiddenReference(
-  column: ColumnMetadata,
+export function hiddenReference(column: ColumnMetadata, context: HiddenContext): string | undefined {
+  const hidden = allReferencesOf(column).find(
+    (reference) => isHiddenEverywhere(reference.referenced, context) || isExcluded(reference, context),
+  )
+  return hidden && nameOf(hidden)
+}
+
+/**
+ * The column whose values a foreign key would show to principals who may not read that column; undefined if there is
+ * none. For each function that decides who may read the column, the foreign key needs the same one.
+ */
+export function restrictedReference(
+  { columns, relation }: Field,
+  { metadata }: Registration,
   context: HiddenContext,
-  visited: readonly ColumnMetadata[] = [],
 ): string | undefined {
-  for (const { relation, referenced } of referencesOf(column)) {
-    if (visited.includes(referenced)) continue
-    const { inverseEntityMetadata } = relation
-    if (isHiddenEverywhere(referenced, context) || isExcluded(referenced, relation, context)) {
-      return `${inverseEntityMetadata.name}.${propertyOf(referenced)}`
-    }
-    const hidden = hiddenReference(referenced, context, [...visited, referenced])
-    if (hidden !== undefined) return hidden
-  }
-  return undefined
+  const isOwn = (column: ColumnMetadata): boolean => columns.some((stored) => stored.column === column)
+  const own = readFunctions(metadata, isOwn, context.permissions, relation?.propertyPath)
+  const restricted = columns
+    .flatMap(({ column }) => allReferencesOf(column))
+    .find((reference) => {
+      const isReferenced = (column: ColumnMetadata): boolean => isSameColumn(column, reference.referenced)
+      return resourcesOf(reference, context).some((target) =>
+        [...readFunctions(target.metadata, isReferenced, context.permissions)].some((read) => !own.has(read)),
+      )
+    })
+  return restricted && nameOf(restricted)
+}
+
+function nameOf({ relation, referenced }: Reference): string {
+  return `${relation.inverseEntityMetadata.name}.${propertyOf(referenced)}`
 }
 
 interface Reference {
@@ -44,7 +61,20 @@ interface Reference {
 }
 
 /**
- * The columns that a column refers to. If a column is part of several relations, TypeORM's metadata has a copy of it
+ * The columns to which a column refers, directly or through other foreign keys.
+ * @param visited referenced columns that are found already, because references may form a cycle
+ */
+function allReferencesOf(column: ColumnMetadata, visited: readonly ColumnMetadata[] = []): readonly Reference[] {
+  return referencesOf(column)
+    .filter(({ referenced }) => !visited.includes(referenced))
+    .flatMap((reference) => {
+      const { referenced } = reference
+      return [reference, ...allReferencesOf(referenced, [...visited, referenced])]
+    })
+}
+
+/**
+ * The columns to which a column refers directly. If a column is part of several relations, TypeORM's metadata has a copy of it
  * for each of them, with the reference of that relation.
  */
 function referencesOf(column: ColumnMetadata): readonly Reference[] {
@@ -55,18 +85,22 @@ function referencesOf(column: ColumnMetadata): readonly Reference[] {
   )
 }
 
-/**
- * Whether the resource of the referenced entity excludes a column. If the entity is not a resource, whether any
- * resource that shares its table does, for example under single-table inheritance.
- */
-function isExcluded(
-  column: ColumnMetadata,
-  { inverseEntityMetadata }: RelationMetadata,
-  { registrations }: HiddenContext,
-): boolean {
-  const own = registrations.filter(({ metadata }) => metadata === inverseEntityMetadata)
-  const sharing = registrations.filter(({ metadata }) => metadata.tablePath === inverseEntityMetadata.tablePath)
-  return (own.length > 0 ? own : sharing).some(({ metadata, options }) =>
-    metadata.columns.some((other) => isSameColumn(other, column) && listsColumn(other, options.exclude)),
+/** Whether a resource of the referenced entity excludes the column. */
+function isExcluded(reference: Reference, context: HiddenContext): boolean {
+  return resourcesOf(reference, context).some(({ metadata, options }) =>
+    metadata.columns.some((other) => isSameColumn(other, reference.referenced) && listsColumn(other, options.exclude)),
   )
+}
+
+/**
+ * The resource of the referenced entity. If the entity is not a resource, all resources that share its table, for
+ * example under single-table inheritance.
+ */
+function resourcesOf(
+  { relation: { inverseEntityMetadata } }: Reference,
+  { registrations }: HiddenContext,
+): readonly Registration[] {
+  const own = registrations.filter(({ metadata }) => metadata === inverseEntityMetadata)
+  if (own.length > 0) return own
+  return registrations.filter(({ metadata }) => metadata.tablePath === inverseEntityMetadata.tablePath)
 }

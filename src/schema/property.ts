@@ -36,6 +36,19 @@ export function listsColumn(column: ColumnMetadata, names?: readonly string[]): 
   return isNamed(column.propertyPath, names) || isNamed(propertyOf(column), names)
 }
 
+/** The columns that an option covers by naming a property, an embedded entity or a relation. */
+export function columnsOf({ columns }: EntityMetadata, property: string): readonly ColumnMetadata[] {
+  return columns.filter((column) => listsColumn(column, [property]))
+}
+
+/** Whether an option can name a property: one with a column, an embedded entity or a relation. */
+export function isPropertyOf(metadata: EntityMetadata, property: string): boolean {
+  return (
+    columnsOf(metadata, property).length > 0 ||
+    metadata.relations.some(({ propertyPath }) => isNamed(propertyPath, [property]))
+  )
+}
+
 /**
  * Whether both describe the same column of the same table. Entities that share a table have a copy of the metadata
  * each.
@@ -76,6 +89,17 @@ export function isDeclaredBy(
   const declares = (args: { readonly propertyName: string; readonly target: unknown }): boolean =>
     args.propertyName === propertyName && inherits(args.target)
   return inherits(declaredBy) || columns.some(declares) || relations.some(declares)
+}
+
+/** The mistake of an option that names a property that the entity does not have. */
+export function unknownProperty(
+  property: string,
+  option: string,
+  metadata: EntityMetadata,
+  dataSource: DataSource,
+): string {
+  const properties = [...new Set(fieldColumns(metadata, dataSource).map(propertyOf))].join(', ')
+  return `unknown property "${property}" in "${option}"; properties: ${properties}`
 }
 
 /** Whether only TypeORM uses the column: positions in trees, and columns without a property, such as discriminators. */

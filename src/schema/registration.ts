@@ -25,6 +25,7 @@ export const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, tr
   name: true,
   description: true,
   exclude: true,
+  fields: true,
   rename: true,
   readOnly: true,
   auth: true,

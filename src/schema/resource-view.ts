@@ -2,6 +2,7 @@ import type { EntityMetadata } from 'typeorm'
 import type { Principal, Rule } from '../access/rule'
 import type { AccountSource } from './account-source'
 import type { Field } from './field'
+import type { PermissionFunction, PropertyPermissions } from './field-permissions'
 import type { Lifecycle } from './lifecycle'
 import type { OptionalName } from './list-parameters'
 import type { RelationMetadata } from './metadata'
@@ -20,6 +21,8 @@ export interface Resource {
   readonly writable: boolean
   /** The field in the path of an item, which records always show as `id`. */
   readonly key: Field
+  /** The permissions of its properties, in the order of the option `fields`. */
+  readonly permissions: readonly PropertyPermissions[]
   /** The foreign key to the owner of a record, a user; undefined without the option `ownerField`. */
   readonly owner: Field | undefined
   /** Whether PUT, PATCH and DELETE require `If-Match`. */
@@ -64,6 +67,11 @@ export interface FilterNames {
  * called a database view.
  */
 export interface ResourceView extends Resource, FilterNames {
+  /**
+   * Identifies the view among all views of the mount, in keys of caches: two views of the same resource differ in their
+   * fields, and so do their query shapes and statements.
+   */
+  readonly cacheKey: string
   /**
    * The columns that are read from the database, each once: those of `outputFields` and `owner`. The same as
    * `entityColumns` if the entity has load listeners.
@@ -110,6 +118,17 @@ export interface FilterFunction {
   readonly states: readonly WriteState[]
 }
 
+/** The field permissions of a mount (specification: Field permissions). */
+export interface MountPermissions {
+  /** The functions that decide about permissions, each once. Empty if no permission depends on the principal. */
+  readonly functions: readonly PermissionFunction[]
+  /**
+   * Builds the views of the principals for whom the functions return these results.
+   * @param results in the order of `functions`
+   */
+  readonly buildViews: (results: readonly boolean[]) => ResourceViews
+}
+
 /** Which records of a resource a principal may see (specification: Row scopes). */
 export type RowScope = FilterScope | ThroughScope
 
@@ -127,10 +146,14 @@ export interface ThroughScope {
   readonly target: () => ResourceView | undefined
 }
 
+/** The views that a principal has of all resources, by name. */
+export type ResourceViews = ReadonlyMap<string, ResourceView>
+
 /** All resources of a mount, and its user entity. */
 export interface Registry {
-  /** The resources by name, as they look to a principal who may see and write all of their fields. */
-  readonly resources: ReadonlyMap<string, ResourceView>
+  /** The resources as they look to a principal who has all field permissions. */
+  readonly resources: ResourceViews
+  readonly permissions: MountPermissions
   /** Undefined without a user entity. */
   readonly accounts: AccountSource | undefined
 }

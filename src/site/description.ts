@@ -1,10 +1,12 @@
 import { toAccessRequest } from '../access/authenticator'
 import { requirePrincipal } from '../access/require-principal'
-import type { Principal, Rule } from '../access/rule'
+import { type AccessRequest, anonymous, type Principal, type Rule } from '../access/rule'
 import type { DbSession } from '../connection/db-session'
 import { unavailable } from '../errors'
 import { type ApiInfo, renderOpenApi } from '../openapi/document'
-import { type Service, viewsOf } from '../pipeline/service'
+import type { Profile } from '../pipeline/profiles'
+import type { Service } from '../pipeline/service'
+import type { Limits } from '../request/limits'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import { type HttpResponse, jsonResponse, notModifiedResponse, withCaching } from '../response/http-response'
 import { tagOf } from './asset'
@@ -32,12 +34,17 @@ interface Document {
 
 /** Serves the OpenAPI document of a mount to clients that the rule permits. */
 export function openApiPage({ info, ...access }: DescriptionOptions): PageHandler {
-  // The service is a new one after each initialization of the data source.
-  let latest: { readonly service: Service; readonly document: Document } | undefined
+  // The profiles are new ones after each initialization of the data source.
+  const documents = new WeakMap<Profile, Document>()
   return async (request) => {
-    const { service } = await requirePageReader(access, request)
-    if (latest?.service !== service) latest = { service, document: buildDocument(service, info) }
-    return respondDocument(request, latest.document)
+    const { service, principal, accessRequest } = await requirePageReader(access, request)
+    const { profiles, limits } = service
+    // The rule may permit everybody without looking at the credentials. They matter only for field permissions.
+    const user = profiles.dependOnPrincipal && principal === anonymous ? await accessRequest.authenticate() : undefined
+    const profile = profiles.profileOf(user ?? principal)
+    const document = documents.get(profile) ?? buildDocument(profile, limits, info)
+    documents.set(profile, document)
+    return respondDocument(request, document)
   }
 }
 
@@ -45,6 +52,7 @@ export function openApiPage({ info, ...access }: DescriptionOptions): PageHandle
 interface Reader {
   readonly service: Service
   readonly principal: Principal
+  readonly accessRequest: AccessRequest
 }
 
 /**
@@ -57,11 +65,15 @@ export async function requirePageReader(
 ): Promise<Reader> {
   if (service === undefined) throw unavailable('the database is not connected')
   const accessRequest = toAccessRequest(service.authenticator, session, context)
-  return { service, principal: await requirePrincipal(rule, accessRequest, false, service.forbidden) }
+  return {
+    service,
+    accessRequest,
+    principal: await requirePrincipal(rule, accessRequest, false, service.forbidden),
+  }
 }
 
-function buildDocument(service: Service, info: ApiInfo): Document {
-  const textAt = renderOpenApi({ resources: viewsOf(service), limits: service.limits, info })
+function buildDocument({ views }: Profile, limits: Limits, info: ApiInfo): Document {
+  const textAt = renderOpenApi({ resources: views.values(), limits, info })
   const digest = tagOf(textAt(''))
   return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`) }
 }

@@ -19,7 +19,7 @@ export interface MountOptions {
   readonly requireScope?: boolean
   /**
    * Whether filters, orderings and foreign keys reach only the records of resources whose access rules permit reading
-   * them. Without this option, that is so for resources with `scope` or `may`. Default: false.
+   * them. Without this option, that is so for resources with `scope`, `may` or `fields`. Default: false.
    */
   readonly strictRelations?: boolean
   /**

@@ -10,18 +10,18 @@ import { warnAboutSettings } from '../connection/settings'
 import { newStatementCache } from '../connection/statement-cache'
 import { dialectOf } from '../dialect/dialect-of'
 import { ConfigError } from '../errors'
-import { type ServedResource, type Service, viewsOf } from '../pipeline/service'
+import { buildProfiles } from '../pipeline/profiles'
+import { buildServedResources, type Service, viewsOf } from '../pipeline/service'
 import { Policies } from '../query/policies'
 import { newQueryShapeCache } from '../query/query-shape'
 import { buildAccountLookup } from '../read/account-lookup'
 import { logMissingIndexes } from '../read/missing-indexes'
-import { buildStore } from '../read/store'
 import { selectVisible } from '../read/visible'
 import { buildCursorTokens } from '../request/cursor'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
+import type { PropertyPermissions } from '../schema/field-permissions'
 import type { ResourceView, RowScope, WriteAction } from '../schema/resource-view'
 import { lockSqlite } from '../sqlite-lock/install'
-import { buildWriteStore } from '../write/build-write-store'
 import { withPolicies } from '../write/write-store'
 import { checkOptions } from './check-options'
 import { buildMiddleware } from './koa'
@@ -43,6 +43,11 @@ export interface MountedResource {
   readonly scope?: string
   /** The writes that the option `may` restricts. */
   readonly may?: readonly WriteAction[]
+  /**
+   * The properties in the option `fields`, with the actions that are not permitted to everybody:
+   * `{ hourlyRate: ['read', 'write'] }`.
+   */
+  readonly permissions?: { readonly [property: string]: readonly ('read' | 'write')[] }
   /**
    * Operations for which TypeORM entities are created, because there are listeners or subscribers or the entity is a
    * tree. These operations take longer.
@@ -113,7 +118,7 @@ export function mountResources<State, Custom>(
       const served = [...service.resources.values()].find(({ fullView }) => fullView.metadata === metadata)
       if (served === undefined) throw new TypeError(`${metadata.name} is not a resource of this mount`)
       const policies = new Policies(principal, service.queryShapes, async () => true)
-      return selectVisible(withPolicies(served.storeOf(principal), policies), alias ?? served.fullView.name)
+      return selectVisible(withPolicies(served.fullStore, policies), alias ?? served.fullView.name)
     },
   }
 }
@@ -156,12 +161,15 @@ function whenInitialized(dataSource: DataSource, discard: () => void, build: () 
 
 function buildService(dataSource: DataSource, settings: MountSettings, mistakes: readonly string[]): Service {
   const { limits, allowedOrigins, pagingSecret, forbidden } = settings
-  const { resources, accounts } = buildRegistry(dataSource, settings, mistakes)
+  const registry = buildRegistry(dataSource, settings, mistakes)
+  const { resources, accounts } = registry
   requireNoPageNames(settings, resources)
   const { concurrentPasswords, queuedPasswords } = limits
   const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, concurrentPasswords, queuedPasswords)
+  const profiles = buildProfiles(registry, dataSource)
   return {
-    resources: new Map([...resources].map(([name, view]) => [name, buildServedResource(view, dataSource)])),
+    resources: buildServedResources(profiles),
+    profiles,
     limits,
     allowedOrigins,
     forbidden,
@@ -169,20 +177,12 @@ function buildService(dataSource: DataSource, settings: MountSettings, mistakes:
     passwords,
     cursorTokens: buildCursorTokens(pagingSecret),
     queryShapes: newQueryShapeCache(),
-    hasPolicies: [...resources.values()].some(
-      ({ rowScope, isGuarded, may, preset }) =>
-        rowScope !== undefined || isGuarded || preset !== undefined || Object.keys(may).length > 0,
-    ),
+    hasPolicies: [...resources.values()].some(({ isGuarded, preset }) => isGuarded || preset !== undefined),
   }
 }
 
-function buildServedResource(view: ResourceView, dataSource: DataSource): ServedResource {
-  const store = buildWriteStore(buildStore(view, dataSource))
-  return { fullView: view, storeOf: () => store }
-}
-
 function describe(view: ResourceView, base: string): MountedResource {
-  const { name, outputFields, rule, owner, lifecycle, metadata, rowScope } = view
+  const { name, outputFields, rule, owner, lifecycle, metadata, rowScope, permissions } = view
   const may = Object.keys(view.may) as readonly WriteAction[]
   const isWritten = lifecycle.write || metadata.treeType !== undefined
   const entities = [...(lifecycle.load ? ['load' as const] : []), ...(isWritten ? ['write' as const] : [])]
@@ -194,8 +194,16 @@ function describe(view: ResourceView, base: string): MountedResource {
     ...(owner === undefined ? {} : { owner: owner.name }),
     ...(rowScope === undefined ? {} : { scope: describeScope(rowScope) }),
     ...(may.length === 0 ? {} : { may }),
+    ...(permissions.length === 0 ? {} : { permissions: describePermissions(permissions) }),
     ...(entities.length === 0 ? {} : { entities }),
   }
+}
+
+function describePermissions(permissions: ResourceView['permissions']): NonNullable<MountedResource['permissions']> {
+  const restrictedActions = (permission: PropertyPermissions) =>
+    (['read', 'write'] as const).filter((action) => permission[action] !== true)
+  const entries = permissions.map((permission) => [permission.property, restrictedActions(permission)] as const)
+  return Object.fromEntries(entries.filter(([, actions]) => actions.length > 0))
 }
 
 function describeScope(rowScope: RowScope): string {

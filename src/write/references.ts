@@ -134,7 +134,7 @@ async function referencedExists(
   // The values of the row scope are bound first, because `conditionSql` numbers its placeholders from 0.
   const scopeKey = visible && bindConditionValues(store, visible, bind)
   const placeholders = field.columns.map((column, index) => bind(toBindParameter(dataSource, column, key[index])))
-  const statement = cachedStatement(session, `reference ${view.name}.${field.property} ${scopeKey}`, () =>
+  const statement = cachedStatement(session, `reference ${view.cacheKey}.${field.property} ${scopeKey}`, () =>
     compile(dataSource, referencedQuery(store, field, placeholders, visible), values.length),
   )
   const { records } = await execute(session, statement, values).catch((error: unknown) => {

@@ -21,7 +21,7 @@ export async function refuseWrite(
   pending: PendingWrite,
 ): Promise<never> {
   const { view, dataSource } = store
-  if (error instanceof UnreadableError) throw unreadable(error, pending.changes)
+  if (error instanceof UnreadableError) throw unreadable(error, view, pending.changes)
   if (!(error instanceof WriteError)) throw error
   const violation = violationOf(error.cause, dataSource, view.metadata)
   if (violation === undefined) throw error.cause
@@ -39,8 +39,11 @@ export async function refuseWrite(
  * If the request has written the value, the write is rolled back and refused. If the value was stored before, it is a
  * fault (500).
  */
-function unreadable(error: UnreadableError, changes: ChangeSet): Error {
-  const field = [...changes.keys()].find(({ columns }) => columns.some(({ column }) => column === error.column))
+function unreadable(error: UnreadableError, { writableFields }: ResourceView, changes: ChangeSet): Error {
+  // Values of fields that a body cannot contain come from the application.
+  const field = [...changes.keys()]
+    .filter((changed) => writableFields.get(changed.name) === changed)
+    .find(({ columns }) => columns.some(({ column }) => column === error.column))
   if (field === undefined) return error
   const message = 'must be a value that the transformer of its column can read back'
   return new ApiError('bad-values', `${field.name} ${message}`, { errors: [{ field: field.name, message }] })

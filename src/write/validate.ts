@@ -24,7 +24,8 @@ export async function validateChanges(
   const violations = await validate(entity)
   if (violations.length === 0) return
   const storedViolations = row === undefined ? [] : await validate(toEntity(view, row))
-  const changedFields = [...changes.keys()]
+  // Values of fields that a body cannot contain, such as presets and the owner, come from the application.
+  const changedFields = [...changes.keys()].filter((field) => view.writableFields.get(field.name) === field)
   for (const violation of violations) {
     const changedField = changedFields.find((one) => concernsField(one, violation))
     const shownField = outputFields.find((one) => concernsField(one, violation))

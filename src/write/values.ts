@@ -29,7 +29,7 @@ export async function executeInsert(session: DbSession, store: Store, entity: Ob
   const { toSet, shape } = toValueSet(store, insertedValues(metadata, entity), bind, 'insert')
   const defaults = explicitDefaults(store, entity)
   const defaultsKey = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
-  const cacheKey = shape === undefined ? undefined : `INSERT ${view.name}${shape}${defaultsKey.join('')}`
+  const cacheKey = shape === undefined ? undefined : `INSERT ${view.cacheKey}${shape}${defaultsKey.join('')}`
   const statement = cachedStatement(session, cacheKey, () => {
     const set = toSet()
     for (const [column, text] of defaults) setPath(set, column.propertyPath, () => text)
@@ -63,7 +63,7 @@ export async function executeUpdate(
   const { toSet, shape } = toValueSet(store, changed, bind, 'update')
   const placeholders = bindTarget(store, target, bind)
   const { maxBytes } = target
-  const cacheKey = shape === undefined ? undefined : `UPDATE ${view.name} ${maxBytes}${shape}`
+  const cacheKey = shape === undefined ? undefined : `UPDATE ${view.cacheKey} ${maxBytes}${shape}`
   const statement = cachedStatement(session, cacheKey, () => {
     const set = toSet()
     for (const [column, text] of explicitOnUpdates(store, changed)) setPath(set, column.propertyPath, () => text)
@@ -97,7 +97,7 @@ export async function executeDelete(session: DbSession, store: Store, target: Wr
   const canReturn = dialect.supportsReturning(dataSource, isSoft ? 'update' : 'delete')
   const { values, bind } = collectValues()
   const placeholders = bindTarget(store, target, bind)
-  const statement = cachedStatement(session, `DELETE ${view.name}`, () => {
+  const statement = cachedStatement(session, `DELETE ${view.cacheKey}`, () => {
     const builder = dataSource.createQueryBuilder()
     const deletion = isSoft ? builder.softDelete().from(metadata.target) : builder.delete().from(metadata.target)
     return compile(

@@ -114,6 +114,8 @@ export const principal: Principal = { id: 1, admin: true }
 export const hash: Promise<string> = hashPassword('x')
 export const verified: Promise<boolean> = verifyPassword('x', 'y')
 
+const isBoss = (me: Principal): boolean => me.admin === true
+
 class Team {
   key!: string
   people!: Promise<Member[]>
@@ -140,6 +142,21 @@ class Member {
 })
 @Resource({ scope: (): FilterObject => ({ whatever: 1 }) })
 @Resource({ rename: { name: 'title' }, scope: () => ({ title: 'x' }) })
+@Resource({ fields: { name: { read: (me) => me.admin === true, write: false }, team: { read: true }, boss: {} } })
+@Resource({ fields: { 'place.city': { write: ({ id }) => id === 1 }, place: { read: isBoss } }, exclude: ['boss'] })
+@Resource({ fields: { name: { read: isBoss } }, scope: (me) => ({ boss: me.id }), rename: { id: 'number' } })
+// @ts-expect-error a misspelt property with permissions
+@Resource({ fields: { nam: { read: isBoss } } })
+// @ts-expect-error a misspelt embedded entity with permissions
+@Resource({ fields: { 'plac.city': { read: isBoss } } })
+// @ts-expect-error a misspelt permission
+@Resource({ fields: { name: { raed: isBoss } } })
+// @ts-expect-error a permission that is async
+@Resource({ fields: { name: { read: async () => true } } })
+// @ts-expect-error a permission that may be undefined
+@Resource({ fields: { name: { read: (me) => me.admin } } })
+// @ts-expect-error a permission of another type
+@Resource({ fields: { name: { read: 'admin' } } })
 // @ts-expect-error a misspelt property
 @Resource({ scope: () => ({ nam: 'x' }) })
 // @ts-expect-error a misspelt property of a related entity

@@ -1,0 +1,77 @@
+import { LRUCache } from 'lru-cache'
+import type { DataSource } from 'typeorm'
+import type { Principal } from '../access/rule'
+import { buildStore } from '../read/store'
+import type { PermissionFunction } from '../schema/field-permissions'
+import type { Registry, ResourceViews } from '../schema/resource-view'
+import { buildWriteStore } from '../write/build-write-store'
+import type { WriteStore } from '../write/write-store'
+
+/** The views and stores of the principals who have the same field permissions (specification: Field permissions). */
+export interface Profile {
+  readonly views: ResourceViews
+  /** Returns the store of a resource. It is built when it is first needed. @param name name of the resource */
+  readonly storeOf: (name: string) => WriteStore
+}
+
+/** The profiles of a mount. */
+export interface Profiles {
+  /** The profile with all permissions. */
+  readonly full: Profile
+  /** Whether there are other profiles: a permission depends on the principal. */
+  readonly dependOnPrincipal: boolean
+  /**
+   * Returns the profile of a principal, for which it calls all functions in the option `fields`. It must be called once
+   * per request.
+   * @throws {TypeError} if a function returns anything but a boolean: a mistake of the application
+   */
+  readonly profileOf: (principal: Principal) => Profile
+}
+
+/** Maximum number of profiles in memory, besides the one with all permissions. The least recently used is evicted. */
+const maxProfiles = 50
+
+export function buildProfiles({ resources, permissions }: Registry, dataSource: DataSource): Profiles {
+  const { functions, buildViews } = permissions
+  const full = buildProfile(resources, dataSource)
+  const dependOnPrincipal = functions.length > 0
+  if (!dependOnPrincipal) return { full, dependOnPrincipal, profileOf: () => full }
+  const profiles = new LRUCache<string, Profile>({ max: maxProfiles })
+  const profileOf: Profiles['profileOf'] = (principal) => {
+    const results = functions.map((permission) => callPermission(permission, principal))
+    if (results.every(Boolean)) return full
+    const key = results.join()
+    const known = profiles.get(key)
+    if (known !== undefined) return known
+    const profile = buildProfile(buildViews(results), dataSource)
+    profiles.set(key, profile)
+    return profile
+  }
+  return { full, dependOnPrincipal, profileOf }
+}
+
+function buildProfile(views: ResourceViews, dataSource: DataSource): Profile {
+  const stores = new Map<string, WriteStore>()
+  const storeOf = (name: string): WriteStore => {
+    const known = stores.get(name)
+    if (known !== undefined) return known
+    const view = views.get(name)
+    if (view === undefined) throw new Error(`there is no resource ${name}`)
+    const store = buildWriteStore(buildStore(view, dataSource))
+    stores.set(name, store)
+    return store
+  }
+  return { views, storeOf }
+}
+
+/** @throws {TypeError} for a result that is not a boolean: a mistake of the application */
+function callPermission({ isPermitted, place }: PermissionFunction, principal: Principal): boolean {
+  const result: unknown = isPermitted(principal)
+  if (typeof result === 'boolean') return result
+  if (result instanceof Promise) {
+    // Otherwise its rejection would end the process.
+    result.catch(() => undefined)
+    throw new TypeError(`the function in ${place} must not be async`)
+  }
+  throw new TypeError(`the function in ${place} must return true or false, not ${typeof result}`)
+}

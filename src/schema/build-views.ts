@@ -1,0 +1,35 @@
+import type { EntityMetadata } from 'typeorm'
+import type { Report } from '../errors'
+import { buildResource } from './build-resource'
+import { checkRowScopes } from './build-row-scope'
+import type { MountContext, ScanContext } from './context'
+import type { FilterNames, ResourceView, ResourceViews } from './resource-view'
+
+/**
+ * Builds the views of all resources. They lead to each other: the view of a related resource is that of the same
+ * principal.
+ * @param scan with the options of the resources as they apply to the principal
+ * @param allNames returns the names that filter objects may use
+ */
+export function buildViews(
+  scan: ScanContext,
+  allNames: (metadata: EntityMetadata) => FilterNames,
+  report: Report,
+): ResourceViews {
+  const byEntity = new Map<EntityMetadata, ResourceView>()
+  const context: MountContext = { ...scan, byEntity }
+  const views = new Map<string, ResourceView>()
+  for (const registration of scan.registrations) {
+    const { metadata } = registration
+    const view = buildResource(registration, context, allNames, (mistake) => report(`${metadata.name}: ${mistake}`))
+    if (view === undefined) continue
+    const other = views.get(view.name)
+    if (other !== undefined) {
+      report(`${other.metadata.name} and ${metadata.name} are both named "${view.name}": give one a "name"`)
+    }
+    views.set(view.name, view)
+    byEntity.set(metadata, view)
+  }
+  checkRowScopes([...byEntity.values()], report)
+  return views
+}

@@ -1,0 +1,81 @@
+import type { EntityMetadata } from 'typeorm'
+import type { Permission } from '../resource'
+import type { ColumnMetadata } from './metadata'
+import { isNamed, listsColumn } from './property'
+import type { Registration } from './registration'
+
+/** Permissions of a property in the option `fields`, with their defaults (specification: Field permissions). */
+export interface PropertyPermissions {
+  /** Property path: `hourlyRate`, `profile.phone`. It can be that of an embedded entity or of a relation. */
+  readonly property: string
+  readonly read: Permission
+  readonly write: Permission
+}
+
+/** Permissions of the resources, by entity. A resource without the option `fields` has none. */
+export type PermissionsByEntity = ReadonlyMap<EntityMetadata, readonly PropertyPermissions[]>
+
+/** Function in the option `fields`. If several permissions use the same function, it is called once for all of them. */
+export interface PermissionFunction {
+  readonly isPermitted: Exclude<Permission, boolean>
+  /** Where the function is used first, for messages: `"read" of rate.hourlyRate`. */
+  readonly place: string
+}
+
+/** The functions in the permissions of all resources, each once. */
+export function permissionFunctions(
+  registrations: readonly Registration[],
+  permissions: PermissionsByEntity,
+): readonly PermissionFunction[] {
+  const places = new Map<PermissionFunction['isPermitted'], string>()
+  for (const { metadata, options } of registrations) {
+    for (const { property, ...actions } of permissions.get(metadata) ?? []) {
+      for (const action of ['read', 'write'] as const) {
+        const permission = actions[action]
+        if (typeof permission !== 'function' || places.has(permission)) continue
+        places.set(permission, `"${action}" of ${options.name ?? metadata.name.toLowerCase()}.${property}`)
+      }
+    }
+  }
+  return [...places].map(([isPermitted, place]) => ({ isPermitted, place }))
+}
+
+/**
+ * The registration as it applies to principals with some permissions: what they may not read is in `exclude`, and what
+ * they may not write is in `readOnly`.
+ * @param isPermitted whether the principals have a permission
+ */
+export function restrict(
+  { metadata, options }: Registration,
+  permissions: PermissionsByEntity,
+  isPermitted: (permission: Permission) => boolean,
+): Registration {
+  const own = permissions.get(metadata) ?? []
+  const without = (action: 'read' | 'write'): readonly string[] =>
+    own.filter((property) => !isPermitted(property[action])).map(({ property }) => property)
+  const [exclude, readOnly] = [without('read'), without('write')]
+  if (exclude.length + readOnly.length === 0) return { metadata, options }
+  const extended = {
+    ...options,
+    exclude: [options.exclude ?? [], exclude].flat(),
+    readOnly: [options.readOnly ?? [], readOnly].flat(),
+  }
+  return { metadata, options: extended }
+}
+
+/**
+ * The functions that decide who may read any of these columns.
+ * @param relation property path of the relation whose foreign key the columns are
+ */
+export function readFunctions(
+  metadata: EntityMetadata,
+  isColumn: (column: ColumnMetadata) => boolean,
+  permissions: PermissionsByEntity,
+  relation = '',
+): ReadonlySet<Permission> {
+  const columns = metadata.columns.filter(isColumn)
+  const covering = (permissions.get(metadata) ?? []).filter(
+    ({ property }) => isNamed(relation, [property]) || columns.some((column) => listsColumn(column, [property])),
+  )
+  return new Set(covering.map(({ read }) => read).filter((read) => typeof read === 'function'))
+}
