@@ -1,10 +1,14 @@
 import type { DataSource } from 'typeorm'
 import { Diary, Entrance, Job, Remark, Skill, Worker } from './entities'
 
-/** Fills the database. @param secret changes the values of the fields that only some persons may read */
-export async function seedAgency(dataSource: DataSource, secret = 0): Promise<void> {
+/** The fields whose values differ between two databases. */
+export type Differing = (property: string) => boolean
+
+/** Fills the database. @param differs the fields that have other values than by default */
+export async function seedAgency(dataSource: DataSource, differs: Differing = () => false): Promise<void> {
   const save = (entity: new () => object, rows: readonly object[]): Promise<unknown> =>
     dataSource.getRepository<object>(entity).save([...rows])
+  const shift = (property: string): number => (differs(property) ? 1 : 0)
   await save(Skill, [
     { id: 1, label: 'welding' },
     { id: 2, label: 'painting' },
@@ -12,15 +16,15 @@ export async function seedAgency(dataSource: DataSource, secret = 0): Promise<vo
   const workers = [1, 2, 3, 4].map((id) => ({
     id,
     name: `Worker ${id}`,
-    hourlyRate: 20 + ((id * 7 + secret * 3) % 5),
-    pin: `pin-${id + secret}`,
-    badge: `badge-${id + secret}`,
-    address: { city: id < 3 ? 'Rome' : 'Oslo', phone: `phone-${(id + secret) % 3}` },
-    bank: { iban: `iban-${(id + secret) % 4}`, holder: secret === 0 ? `holder-${id}` : null },
+    hourlyRate: 20 + ((id * 7 + shift('hourlyRate') * 3) % 5),
+    pin: `pin-${id + shift('pin')}`,
+    badge: `badge-${id + shift('badge')}`,
+    address: { city: id < 3 ? 'Rome' : 'Oslo', phone: `phone-${(id + shift('phone')) % 3}` },
+    bank: { iban: `iban-${(id + shift('bank')) % 4}`, holder: differs('bank') ? null : `holder-${id}` },
   }))
   await save(Worker, workers)
-  const mentors = secret === 0 ? { 2: 1, 3: 1 } : { 3: 2, 4: 2 }
-  const skills = secret === 0 ? { 1: [1, 2], 3: [2] } : { 2: [1], 3: [1] }
+  const mentors = differs('mentor') ? { 3: 2, 4: 2 } : { 2: 1, 3: 1 }
+  const skills = differs('skills') ? { 2: [1], 3: [1] } : { 1: [1, 2], 3: [2] }
   for (const [id, mentor] of Object.entries(mentors)) await save(Worker, [{ id: Number(id), mentor: { id: mentor } }])
   for (const [id, own] of Object.entries(skills)) {
     await save(Worker, [{ id: Number(id), skills: own.map((skill) => ({ id: skill })) }])
@@ -35,11 +39,11 @@ export async function seedAgency(dataSource: DataSource, secret = 0): Promise<vo
     { id: 2, text: 'late', worker: { id: 3 } },
   ])
   await save(Entrance, [
-    { id: 1, place: 'north', holder: { badge: `badge-${1 + secret}` } },
-    { id: 2, place: 'south', holder: secret === 0 ? null : { badge: 'badge-3' } },
+    { id: 1, place: 'north', holder: { badge: `badge-${1 + shift('badge')}` } },
+    { id: 2, place: 'south', holder: differs('badge') ? { badge: 'badge-3' } : null },
   ])
   await save(Diary, [
-    { id: 1, text: 'sun', mood: 7 + secret, person: 2 },
-    { id: 2, text: 'rain', mood: 2 + secret, person: 3 },
+    { id: 1, text: 'sun', mood: 7 + shift('mood'), person: 2 },
+    { id: 2, text: 'rain', mood: 2 + shift('mood'), person: 3 },
   ])
 }

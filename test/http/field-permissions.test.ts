@@ -1,3 +1,4 @@
+import type { DataSource } from 'typeorm'
 import { mountResources } from 'typeorm-resources'
 import { agencyEntities, byHeader, withFields, withoutFields } from '../agency/entities'
 import { seedAgency } from '../agency/seed'
@@ -21,10 +22,11 @@ let world: World
 let reference: World
 beforeAll(async () => {
   const entities = agencyEntities
-  world = await openWorld({ entities, seed: seedAgency, mount: { ...options, resources: withFields } })
+  const seed = (dataSource: DataSource): Promise<void> => seedAgency(dataSource)
+  world = await openWorld({ entities, seed, mount: { ...options, resources: withFields } })
   reference = await openWorld({
     entities,
-    seed: seedAgency,
+    seed,
     mountOn: (app, dataSource) => {
       const mounts = people.map((person) =>
         mountResources(app, dataSource, { ...options, prefix: prefixOf(person), resources: withoutFields(person) }),
