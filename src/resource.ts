@@ -134,6 +134,11 @@ export interface UserAccountOptions<Property extends string = string> extends Pa
   readonly admin?: Property
   /** Whether the user may log in (boolean or integer). Default: `active`, if there is such a property. */
   readonly active?: Property
+  /**
+   * Further properties of the user that principals have: columns, and relations to one record, whose value is the foreign
+   * key. Default: none.
+   */
+  readonly principal?: readonly Property[]
 }
 
 /** A class that has these properties. With it a misspelt name in the options is a compile error. */

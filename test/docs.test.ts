@@ -34,6 +34,10 @@ const aboutSample = all.flatMap(([page, , files]) => {
   return commands.length > 0 ? [[page, commands] as const] : []
 })
 
+/** Whether a page declares properties of principals, which would apply to all programs that are compiled together. */
+const isDeclaring = ([, , files]: (typeof all)[number]): boolean =>
+  files.some(({ text }) => text.includes("declare module 'typeorm-resources'"))
+
 /** Directory inside the project, so that programs can import the package by its name. */
 const folder = join(root, 'test', '.docs')
 const data = mkdtempSync(join(tmpdir(), 'docs-'))
@@ -57,11 +61,15 @@ beforeAll(() => {
     paths: {},
     noUnusedLocals: false,
   }
-  writeFileSync(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['src/*/*.mts'] }),
-  )
-  execFileSync('npx', ['tsc', '-p', folder], { cwd: root, stdio: 'inherit' })
+  const compile = (name: string, pages: readonly number[]): void => {
+    const include = pages.map((index) => `src/${index}/*.mts`)
+    writeFileSync(join(folder, name), JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include }))
+    execFileSync('npx', ['tsc', '-p', join(folder, name)], { cwd: root, stdio: 'inherit' })
+  }
+  const indexesOf = (entries: typeof all): readonly number[] => entries.map(([, index]) => index)
+  const [together, apart] = [false, true].map((value) => indexesOf(all.filter((entry) => isDeclaring(entry) === value)))
+  compile('tsconfig.json', together ?? [])
+  for (const index of apart ?? []) compile(`tsconfig.${index}.json`, [index])
 })
 afterEach(() => {
   for (const child of running.splice(0)) child.kill()

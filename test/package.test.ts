@@ -37,6 +37,10 @@ test('the built package can be loaded by require and by import', () => {
   )
 })
 
+test('an application can declare further properties of principals', () => {
+  execFileSync('npx', ['tsc', '-p', 'test/types/tsconfig.principal.json'], { cwd: root, stdio: 'inherit' })
+})
+
 test('the explorer is less than 100 kB, compressed', () => {
   const sent = ['js', 'css'].map((type) => gzipSync(readFileSync(resolve(root, `dist/web/explorer.${type}`))).length)
   expect(Math.min(...sent)).toBeGreaterThan(1000)

@@ -1,6 +1,7 @@
 import { type Authenticator, basicScheme } from './authenticator'
 import { parseCredentials } from './credentials'
 import type { PasswordChecks } from './password-checks'
+import type { Principal } from './rule'
 
 /** A stored user. */
 export interface Account {
@@ -10,6 +11,11 @@ export interface Account {
   readonly password: unknown
   readonly admin: boolean
   readonly active: boolean
+  /**
+   * Reads the further properties of the principal. Only for a user whose password was correct: an unreadable value is an
+   * error, which would show others that the user exists.
+   */
+  readonly readProperties: () => Readonly<Record<string, unknown>>
 }
 
 /**
@@ -37,9 +43,14 @@ export function buildBasicAuthenticator<Session>(
       if (username === '' || password === '') return undefined
       const account = (await lookup(session, username)).find((user) => user.username === username && canLogIn(user))
       const isCorrect = await matches(credentials, account && String(account.password), address)
-      return account !== undefined && isCorrect ? { id: account.id, admin: account.admin } : undefined
+      return account !== undefined && isCorrect ? principalOf(account) : undefined
     },
   }
+}
+
+/** The principal of a user. It is frozen, because several access rules may get it in one request. */
+function principalOf({ readProperties, id, admin }: Account): Principal {
+  return Object.freeze({ ...readProperties(), id, admin })
 }
 
 function canLogIn(account: Account): boolean {

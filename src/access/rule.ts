@@ -1,7 +1,14 @@
 import type { Context } from 'koa'
 import type { Credentials } from './credentials'
 
-/** The user who sends a request. `id` is the key of the user's record; null for an anonymous request. */
+/**
+ * The user who sends a request. `id` is the key of the user's record; null for an anonymous request. An application
+ * declares further properties, which `@UserAccount({ principal })` or its own access rule sets:
+ * @example
+ * declare module 'typeorm-resources' {
+ *   interface Principal { readonly company: number }
+ * }
+ */
 export interface Principal {
   readonly id: string | number | null
   readonly admin?: boolean

@@ -2,13 +2,13 @@ import type { DataSource } from 'typeorm'
 import type { Account, AccountLookup } from '../access/basic-authenticator'
 import { cachedStatement, collectValues, compile, selectFrom } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
-import { execute } from '../connection/statement'
+import { execute, type RawRow } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
 import { tableAlias } from '../query/query'
 import type { AccountSource } from '../schema/account-source'
 import type { ColumnMetadata } from '../schema/metadata'
 import { buildReadColumn, type ReadColumn } from '../schema/stored-column'
-import { buildRowReader, columnSql, type Row, selection } from './row'
+import { buildRowReader, columnSql, type Row, selection, valueReader } from './row'
 
 const accountAlias = tableAlias('account')
 
@@ -19,6 +19,11 @@ const accountAlias = tableAlias('account')
 export function buildAccountLookup(source: AccountSource, dataSource: DataSource): AccountLookup<DbSession> {
   const { properties, columns } = accountColumns(source, dataSource)
   const readRow = buildRowReader(columns, dataSource)
+  const principalColumns = source.principal.map(({ column }) => buildReadColumn(column, dataSource))
+  const selected = [...columns, ...principalColumns]
+  const readers = principalColumns.map((column) => valueReader(column, dataSource))
+  const propertiesReader = (raw: RawRow) => () =>
+    Object.fromEntries(source.principal.map(({ name }, index) => [name, readers[index]?.(raw[columns.length + index])]))
   return async (session, username) => {
     const { values, bind } = collectValues()
     const parameter = usernameParameter(source, dataSource, username)
@@ -28,7 +33,7 @@ export function buildAccountLookup(source: AccountSource, dataSource: DataSource
       const builder = selectFrom(dataSource, source.metadata.target, accountAlias)
       // The columns are SQL expressions because these keep their order. TypeORM 0.3 sorts properties, such as
       // `admin`, into the order of the entity's columns.
-      for (const [expression, position] of selection(dataSource, columns, accountAlias))
+      for (const [expression, position] of selection(dataSource, selected, accountAlias))
         builder.addSelect(expression, position)
       const usernameSql = columnSql(dataSource, buildReadColumn(source.username, dataSource), accountAlias)
       return compile(dataSource, builder.where(`${usernameSql} = ${name}`), values.length)
@@ -38,7 +43,7 @@ export function buildAccountLookup(source: AccountSource, dataSource: DataSource
       if (violationOf(error, dataSource, source.metadata) === undefined) throw error
       return { records: [] }
     })
-    return records.map((raw) => readAccount(properties, readRow(raw)))
+    return records.map((raw) => readAccount(properties, readRow(raw), propertiesReader(raw)))
   }
 }
 
@@ -61,7 +66,7 @@ function accountColumns(
   { key, username, password, admin, active }: AccountSource,
   dataSource: DataSource,
 ): { readonly properties: readonly string[]; readonly columns: readonly ReadColumn[] } {
-  const columnOf: Readonly<Record<keyof Account, ColumnMetadata | undefined>> = {
+  const columnOf: Readonly<Record<Exclude<keyof Account, 'readProperties'>, ColumnMetadata | undefined>> = {
     id: key,
     username,
     password,
@@ -77,7 +82,7 @@ function accountColumns(
   }
 }
 
-function readAccount(properties: readonly string[], row: Row): Account {
+function readAccount(properties: readonly string[], row: Row, readProperties: Account['readProperties']): Account {
   const values: Readonly<Record<string, unknown>> = Object.fromEntries(
     properties.map((property, index) => [property, row[index]]),
   )
@@ -87,6 +92,7 @@ function readAccount(properties: readonly string[], row: Row): Account {
     password: values['password'],
     admin: isTrue(values['admin']),
     active: !('active' in values) || isTrue(values['active']),
+    readProperties,
   }
 }
 

@@ -5,6 +5,7 @@ import type { UserAccountOptions } from '../resource'
 import type { ValueType } from '../value/value-type'
 import { valueTypeOf } from './column-value-type'
 import type { ColumnMetadata } from './metadata'
+import { buildPrincipalProperties, type PrincipalProperty } from './principal-properties'
 import { propertyOf } from './property'
 
 /** The user entity and its columns, from the options of `@UserAccount` (specification: Users). */
@@ -17,6 +18,7 @@ export interface AccountSource {
   readonly admin: ColumnMetadata | undefined
   /** If undefined, every user is active. */
   readonly active: ColumnMetadata | undefined
+  readonly principal: readonly PrincipalProperty[]
   readonly hashing: PasswordHashing
 }
 
@@ -59,9 +61,10 @@ export function buildAccountSource(
     findFlag('active'),
   ]
   const key = metadata.primaryColumns[0]
+  const principal = buildPrincipalProperties(metadata, options.principal, password, dataSource, report)
   const hashing = hashingOf(options, password, report)
   if (username === undefined || password === undefined || key === undefined) return undefined
-  return { metadata, key, username, password, admin, active, hashing }
+  return { metadata, key, username, password, admin, active, principal, hashing }
 }
 
 /**

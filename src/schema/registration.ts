@@ -43,6 +43,7 @@ export const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> 
   password: true,
   admin: true,
   active: true,
+  principal: true,
   hash: true,
   verify: true,
 }

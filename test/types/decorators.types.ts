@@ -30,6 +30,7 @@ declare const schema: EntitySchema<{ id: number }>
 })
 @UserAccount()
 @UserAccount({ username: 'login', password: 'password', admin: 'isAdmin', active: 'email' })
+@UserAccount({ principal: ['boss', 'email'] })
 @UserAccount({ hash: (plain) => `${plain}!`, verify: async (plain, hash) => hash === `${plain}!` })
 class User {
   id!: number
@@ -73,6 +74,8 @@ void Bare
 @Resource({ ownerField: 'bos' })
 // @ts-expect-error a misspelt property of the account
 @UserAccount({ admin: 'admin' })
+// @ts-expect-error a misspelt property of principals
+@UserAccount({ principal: ['boss', 'emial'] })
 // @ts-expect-error an unknown option
 @Resource({ excludes: ['password'] })
 // @ts-expect-error a rule that was not called
