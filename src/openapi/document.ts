@@ -1,7 +1,7 @@
 import { basicScheme } from '../access/authenticator'
 import type { Limits } from '../request/limits'
-import type { ResourceView } from '../schema/resource-view'
 import type { JsonSchema } from '../value/value-type'
+import type { DescribedResource } from './described-resource'
 import { resourcePaths, statusesIn } from './operations'
 import { problemSchema, responsesOf } from './responses'
 import { resourceSchemas } from './schemas'
@@ -20,7 +20,7 @@ export interface ApiInfo {
 
 /** Input of the OpenAPI document. */
 export interface DescribedSite {
-  readonly resources: Iterable<ResourceView>
+  readonly resources: Iterable<DescribedResource>
   readonly limits: Limits
   readonly info: ApiInfo
 }
@@ -33,7 +33,7 @@ export interface DescribedSite {
  */
 export function renderOpenApi({ resources, limits, info }: DescribedSite): (base: string) => string {
   const all = [...resources]
-  const paths = Object.fromEntries(all.flatMap((view) => resourcePaths(view, limits)))
+  const paths = Object.fromEntries(all.flatMap((resource) => resourcePaths(resource, limits)))
   const statuses = statusesIn(Object.values(paths))
   const components: JsonSchema = {
     schemas: { Problem: problemSchema, ...Object.fromEntries(all.flatMap(resourceSchemas)) },
@@ -41,7 +41,10 @@ export function renderOpenApi({ resources, limits, info }: DescribedSite): (base
     // Operations that need credentials are exactly those that document status 401.
     ...(statuses.has('401') && { securitySchemes: { [basicScheme.name]: basicScheme.securityScheme } }),
   }
-  const tags = all.map(({ name, description }) => ({ name, description: description ?? `Records of ${name}.` }))
+  const tags = all.map(({ view: { name, description } }) => ({
+    name,
+    description: description ?? `Records of ${name}.`,
+  }))
   const before = JSON.stringify({ openapi: '3.1.0', info: { ...defaultInfo, ...info } }).slice(0, -1)
   const after = JSON.stringify({ tags, paths, components }).slice(1)
   return (base) => `${before},"servers":${JSON.stringify([{ url: base === '' ? '/' : base }])},${after}`

@@ -3,6 +3,7 @@ import type { Rule } from '../access/rule'
 import type { Limits } from '../request/limits'
 import type { ResourceView } from '../schema/resource-view'
 import type { JsonSchema } from '../value/value-type'
+import type { DescribedResource } from './described-resource'
 import { idParameter, ifMatchParameter, ifNoneMatchParameter } from './item-parameters'
 import { listParameters } from './parameters'
 import { type ErrorStatus, errorResponses } from './responses'
@@ -15,20 +16,20 @@ export type PathItem = JsonSchema
  * Path items of one resource: its collection and its items. The paths have no trailing slash, which is optional
  * (specification: Paths), because OpenAPI linters report it.
  */
-export function resourcePaths(view: ResourceView, limits: Limits): readonly (readonly [string, PathItem])[] {
-  const { name, writable } = view
-  const update = writable && updateOperation(view)
+export function resourcePaths(
+  { view, writes }: DescribedResource,
+  limits: Limits,
+): readonly (readonly [string, PathItem])[] {
+  const { name } = view
+  const update = updateOperation(view)
   const item = {
     parameters: [idParameter(view)],
     get: readOperation(view),
-    ...(update && {
-      put: update,
-      patch: { ...update, operationId: `${name}.patch` },
-      delete: deleteOperation(view),
-    }),
+    ...(writes.has('update') && { put: update, patch: { ...update, operationId: `${name}.patch` } }),
+    ...(writes.has('delete') && { delete: deleteOperation(view) }),
   }
   return [
-    [`/${name}`, { get: listOperation(view, limits), ...(writable && { post: createOperation(view) }) }],
+    [`/${name}`, { get: listOperation(view, limits), ...(writes.has('create') && { post: createOperation(view) }) }],
     [`/${name}/{id}`, item],
   ]
 }

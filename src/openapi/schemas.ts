@@ -4,6 +4,7 @@ import type { ResourceView } from '../schema/resource-view'
 import { orNull } from '../value/schema'
 import type { Json, JsonSchema, ValueType } from '../value/value-type'
 import { defaultOf } from './default-value'
+import type { DescribedResource } from './described-resource'
 import { exampleOf } from './examples'
 import { closedObject, type Member, objectSchema } from './object'
 
@@ -19,24 +20,28 @@ export function schemaRef(name: SchemaName): JsonSchema {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** Schemas of one resource: a record, a page, and the bodies of POST and PUT if the resource is writable. */
-export function resourceSchemas(view: ResourceView): readonly (readonly [SchemaName, JsonSchema])[] {
-  const { name, writable } = view
+/** Schemas of one resource: a record, a page, and the bodies of POST and PUT if these are permitted. */
+export function resourceSchemas(resource: DescribedResource): readonly (readonly [SchemaName, JsonSchema])[] {
+  const { view, writes } = resource
+  const { name } = view
   const schemas: [SchemaName, JsonSchema][] = [
-    [name, recordSchema(view)],
+    [name, recordSchema(resource)],
     [listOf(name), listSchema(view)],
   ]
-  if (writable) schemas.push([createOf(name), createSchema(view)], [updateOf(name), updateSchema(view)])
+  if (writes.has('create')) schemas.push([createOf(name), createSchema(view)])
+  if (writes.has('update')) schemas.push([updateOf(name), updateSchema(view)])
   return schemas
 }
 
 /** Schema of a record in responses (specification: Record representation). */
-function recordSchema(view: ResourceView): JsonSchema {
+function recordSchema({ view, writes }: DescribedResource): JsonSchema {
   const { outputFields, description, owner } = view
+  const isWritable = (field: Field): boolean =>
+    field !== owner && ((writes.has('create') && field.insertable) || (writes.has('update') && field.updatable))
   const members = outputFields.map((field): Member => {
     const isNullable = field.columns.some(mayBeNull)
     const schema = describe(view, field, field.valueType.schema, isNullable)
-    return { path: field.path, required: true, schema: isWritable(view, field) ? schema : readOnly(schema) }
+    return { path: field.path, required: true, schema: isWritable(field) ? schema : readOnly(schema) }
   })
   return {
     ...objectSchema(members),
@@ -108,10 +113,6 @@ function updateSchema(view: ResourceView): JsonSchema {
       schema: inputSchema(view, field, canChange(field)),
     })),
   )
-}
-
-function isWritable({ writable, owner }: ResourceView, field: Field): boolean {
-  return writable && field !== owner && (field.insertable || field.updatable)
 }
 
 function inputSchema(view: ResourceView, field: Field, canChange: boolean, defaultValue?: Json): JsonSchema {

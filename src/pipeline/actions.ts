@@ -55,7 +55,7 @@ export const create: Action = async (service, request) => {
   const { store, session, collection, principal } = request
   const { view } = store
   const body = await readBody(service, request)
-  if (store.policies?.permits(view, 'create', 'after') === false) {
+  if (store.policies?.permits(view, 'create') === false) {
     throw notPermitted(principal, `you may not create this ${view.name}`)
   }
   const saved = await retryOnce(session, async () => {

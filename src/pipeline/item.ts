@@ -129,7 +129,7 @@ async function requirePermission(
 ): Promise<void> {
   const { view, policies } = store
   if (view.may[action] === undefined) return
-  const isPermitted = policies?.permits(view, action, 'before')
+  const isPermitted = policies?.permits(view, action)
   if (isPermitted ?? (await existsItem(session, store, key, { action, state: 'before' }))) return
   throw notPermitted(policies?.principal, `you may not ${action === 'update' ? 'change' : action} this ${view.name}`)
 }

@@ -49,6 +49,13 @@ export interface Presets {
 
 export const noPresets: Presets = { values: new Map(), overriding: new Set() }
 
+/** The state of a record in which each write checks `may` first. */
+const checkedFirst: Readonly<Record<WriteAction, WriteState>> = {
+  create: 'after',
+  update: 'before',
+  delete: 'before',
+}
+
 /** Condition that every record matches. */
 const everything: ResolvedPolicy = { key: 'all', condition: { type: 'and', conditions: [] }, values: [] }
 /** Condition that no record matches. */
@@ -98,10 +105,10 @@ export class Policies {
     return this.#resolveFilter(rowScope?.filter, 'before', alias)
   }
 
-  /** Whether `may` permits an action; undefined if this depends on the record. */
-  permits({ may }: ResourceView, action: WriteAction, state: WriteState): boolean | undefined {
+  /** Whether `may` permits to begin a write; undefined if this depends on the record. */
+  permits({ may }: ResourceView, action: WriteAction): boolean | undefined {
     const source = may[action]
-    const result = source === undefined || this.#resultsOf(source)[state]
+    const result = source === undefined || this.#resultsOf(source)[checkedFirst[action]]
     return typeof result === 'boolean' ? result : undefined
   }
 

@@ -1,4 +1,3 @@
-import type { Principal } from '../access/rule'
 import type { Report } from '../errors'
 import type { Registration } from './registration'
 import type { FilterFunction, FilterNames, ResourceView, WriteAction, WriteState } from './resource-view'
@@ -25,9 +24,10 @@ export function buildPermissions(
   names: () => FilterNames,
   report: Report,
 ): Pick<ResourceView, 'may' | 'preset'> {
-  const build = (title: string, call: (principal: Principal) => unknown, states: readonly WriteState[]) => ({
+  const build = (title: string, option: unknown, states: readonly WriteState[]): FilterFunction => ({
     title: `${title} of ${resource}`,
-    call,
+    option,
+    call: typeof option === 'function' ? (option as FilterFunction['call']) : () => option,
     names: names(),
     states,
   })
@@ -38,9 +38,8 @@ export function buildPermissions(
   const permissions: Partial<Record<WriteAction, FilterFunction>> = {}
   for (const [action, rule] of Object.entries(may)) {
     if (!isAction(action)) report(`"may" has "${action}"; actions: ${actions.join(', ')}`)
-    else if (typeof rule === 'function') permissions[action] = build(`may.${action}`, rule, statesOf[action])
-    else if (typeof rule === 'boolean' || (typeof rule === 'object' && rule !== null)) {
-      permissions[action] = build(`may.${action}`, () => rule, statesOf[action])
+    else if (['function', 'boolean', 'object'].includes(typeof rule) && rule !== null) {
+      permissions[action] = build(`may.${action}`, rule, statesOf[action])
     } else if (rule !== undefined)
       report(`"may.${action}" must be true, false, a filter, or a function that returns one`)
   }

@@ -21,7 +21,7 @@ export function buildRowScope(
   if (typeof scope === 'function') {
     return {
       type: 'filter',
-      filter: { title: `the scope of ${resource}`, call: scope, names: names(), states: ['before'] },
+      filter: { title: `the scope of ${resource}`, option: scope, call: scope, names: names(), states: ['before'] },
     }
   }
   const through: unknown = Object(scope).through

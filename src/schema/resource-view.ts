@@ -111,6 +111,8 @@ export type WriteState = 'before' | 'after'
 export interface FilterFunction {
   /** Text for messages: `the scope of task`. */
   readonly title: string
+  /** The value of the option: the function, or a constant result. */
+  readonly option: unknown
   readonly call: (principal: Principal) => unknown
   /** The names that the result may use: all fields and relations, also hidden ones. */
   readonly names: FilterNames

@@ -1,9 +1,12 @@
 import type { DataSource } from 'typeorm'
 import { ConfigError } from '../errors'
+import { describedResource } from '../openapi/described-resource'
 import { renderOpenApi } from '../openapi/document'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
+import type { ResourceView } from '../schema/resource-view'
+import { renderAccessTable } from './access-table'
 import { checkOptions } from './check-options'
-import { type MountOptions, withDefaults } from './mount-options'
+import { type MountOptions, type MountSettings, withDefaults } from './mount-options'
 import { requireNoPageNames } from './pages'
 
 /**
@@ -12,6 +15,23 @@ import { requireNoPageNames } from './pages'
  * @throws {ConfigError} with all mistakes at once
  */
 export async function describeDataSource(dataSource: DataSource, options: MountOptions): Promise<string> {
+  const { settings, views } = await scan(dataSource, options)
+  return renderOpenApi({ ...settings, resources: views.map((view) => describedResource(view)) })(settings.base)
+}
+
+/**
+ * Renders the table of who may do what in a mount with these options, without connecting.
+ * @throws {ConfigError} with all mistakes at once
+ */
+export async function describeAccess(dataSource: DataSource, options: MountOptions): Promise<string> {
+  return renderAccessTable((await scan(dataSource, options)).views)
+}
+
+/** The resources that a mount with these options would have. @throws {ConfigError} with all mistakes at once */
+async function scan(
+  dataSource: DataSource,
+  options: MountOptions,
+): Promise<{ readonly settings: MountSettings; readonly views: readonly ResourceView[] }> {
   const { usable, mistakes } = checkOptions(options)
   const unsupported = checkDataSource(dataSource)
   if (unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
@@ -19,7 +39,7 @@ export async function describeDataSource(dataSource: DataSource, options: MountO
   const settings = withDefaults(usable)
   const { resources } = buildRegistry(dataSource, settings, mistakes)
   requireNoPageNames(settings, resources)
-  return renderOpenApi({ ...settings, resources: resources.values() })(settings.base)
+  return { settings, views: [...resources.values()] }
 }
 
 /** Builds the metadata by the protected method that `DataSource.initialize()` calls after it has connected. */

@@ -1,11 +1,14 @@
+import { LRUCache } from 'lru-cache'
 import { toAccessRequest } from '../access/authenticator'
 import { requirePrincipal } from '../access/require-principal'
 import { type AccessRequest, anonymous, type Principal, type Rule } from '../access/rule'
 import type { DbSession } from '../connection/db-session'
 import { unavailable } from '../errors'
+import { type DescribedResource, describedResource } from '../openapi/described-resource'
 import { type ApiInfo, renderOpenApi } from '../openapi/document'
 import type { Profile } from '../pipeline/profiles'
 import type { Service } from '../pipeline/service'
+import { Policies } from '../query/policies'
 import type { Limits } from '../request/limits'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import { type HttpResponse, jsonResponse, notModifiedResponse, withCaching } from '../response/http-response'
@@ -35,17 +38,35 @@ interface Document {
 /** Serves the OpenAPI document of a mount to clients that the rule permits. */
 export function openApiPage({ info, ...access }: DescriptionOptions): PageHandler {
   // The profiles are new ones after each initialization of the data source.
-  const documents = new WeakMap<Profile, Document>()
+  const documents = new WeakMap<Profile, LRUCache<string, Document>>()
   return async (request) => {
     const { service, principal, accessRequest } = await requirePageReader(access, request)
-    const { profiles, limits } = service
-    // The rule may permit everybody without looking at the credentials. They matter only for field permissions.
-    const user = profiles.dependOnPrincipal && principal === anonymous ? await accessRequest.authenticate() : undefined
-    const profile = profiles.profileOf(user ?? principal)
-    const document = documents.get(profile) ?? buildDocument(profile, limits, info)
-    documents.set(profile, document)
+    // The rule may permit everybody without looking at the credentials. They matter only for permissions.
+    const user = service.hasPolicies && principal === anonymous ? await accessRequest.authenticate() : undefined
+    const profile = service.profiles.profileOf(user ?? principal)
+    const resources = resourcesFor(user ?? principal, profile, service)
+    const key = resources.map(({ writes }) => [...writes].join(',')).join(';')
+    const ofProfile = documents.get(profile) ?? new LRUCache({ max: maxDocuments })
+    documents.set(profile, ofProfile)
+    const document = ofProfile.get(key) ?? buildDocument(resources, service.limits, info)
+    ofProfile.set(key, document)
     return respondDocument(request, document)
   }
+}
+
+/** Maximum number of documents in memory for the principals who may read and write the same fields. */
+const maxDocuments = 50
+
+/** The resources with the writes that `may` permits the principal for at least some records. */
+function resourcesFor(
+  principal: Principal,
+  { views }: Profile,
+  { queryShapes }: Service,
+): readonly DescribedResource[] {
+  const policies = new Policies(principal, queryShapes, async () => true)
+  return [...views.values()].map((view) =>
+    describedResource(view, (action) => policies.permits(view, action) !== false),
+  )
 }
 
 /** Principal who reads a page, and the service that the page shows. */
@@ -72,8 +93,8 @@ export async function requirePageReader(
   }
 }
 
-function buildDocument({ views }: Profile, limits: Limits, info: ApiInfo): Document {
-  const textAt = renderOpenApi({ resources: views.values(), limits, info })
+function buildDocument(resources: readonly DescribedResource[], limits: Limits, info: ApiInfo): Document {
+  const textAt = renderOpenApi({ resources, limits, info })
   const digest = tagOf(textAt(''))
   return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`) }
 }

@@ -24,8 +24,8 @@ const run = (...words: readonly string[]): Promise<Ended> =>
   })
 
 const cases: readonly (readonly [string, number, string])[] = [
-  ['', 2, 'The command is missing\n\nUsage: typeorm-resources openapi <data-source>'],
-  ['swagger', 2, 'Unknown command "swagger"; commands: openapi\n\nUsage:'],
+  ['', 2, 'The command is missing\n\nUsage: typeorm-resources <command> <data-source>'],
+  ['swagger', 2, 'Unknown command "swagger"; commands: openapi, access\n\nUsage:'],
   ['openapi', 2, 'The file of the data source is missing\n\nUsage:'],
   ['openapi data-source.js more', 2, 'Unexpected argument "more"\n\nUsage:'],
   ['openapi --colour', 2, "Unknown option '--colour'"],
@@ -34,6 +34,7 @@ const cases: readonly (readonly [string, number, string])[] = [
   ['openapi two.js', 1, 'two.js exports 2 DataSources; it must export one'],
   ['openapi data-source.js --options nothing.js', 1, 'There is no file nothing.js'],
   ['openapi data-source.js --options wrong-options.js', 1, 'unknown option "prefx"'],
+  ['access data-source.js --check nothing.txt', 1, 'nothing.txt cannot be read'],
   ['openapi data-source.js -o no/such/folder.json', 1, 'no/such/folder.json cannot be written'],
 ]
 test.each(cases)('typeorm-resources %s exits with code %i', async (line, code, message) => {
@@ -63,6 +64,44 @@ test.each(['data-source.js', 'later.mjs'])(
     expect(JSON.parse(stdout)).toEqual(served)
   },
 )
+
+const accessTable = [
+  'resource  action        rule                  condition',
+  'invoice   read          user                  scope: (me) => ({ company: me.id })',
+  "invoice   create        user                  scope: (me) => ({ company: me.id }); may: isManager; preset: () => ({ status: 'draft' })",
+  "invoice   update        user                  scope: (me) => ({ company: me.id }); may: { before: { status: 'draft' } }",
+  'invoice   delete        user                  scope: (me) => ({ company: me.id }); may: false',
+  'invoice   read amount                         isManager',
+  'invoice   write amount                        isManager',
+  'invoice   write status                        false',
+  'line      read          read-only             scope: through invoice',
+  'note      read          user, public reading',
+  'note      create        user, public reading',
+  'note      update        user, public reading  owner: user',
+  'note      delete        user, public reading  owner: user',
+  '',
+].join('\n')
+
+test('the table of who may do what contains rules, scopes, permissions and owners', async () => {
+  expect(await run('access', 'permissions.js')).toEqual({ code: 0, stdout: accessTable, stderr: '' })
+})
+
+test('--check fails if the description has changed, and shows the lines', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'access-'))
+  const file = join(folder, 'access.txt')
+  writeFileSync(file, accessTable)
+  expect(await run('access', 'permissions.js', '--check', file)).toEqual({ code: 0, stdout: '', stderr: '' })
+  writeFileSync(file, accessTable.replace('may: false', 'may: isManager'))
+  const { code, stderr } = await run('access', 'permissions.js', '--check', file)
+  expect([code, stderr.split('\n').slice(1, 3)]).toEqual([
+    1,
+    [
+      '- invoice   delete        user                  scope: (me) => ({ company: me.id }); may: isManager',
+      '+ invoice   delete        user                  scope: (me) => ({ company: me.id }); may: false',
+    ],
+  ])
+  rmSync(folder, { recursive: true })
+})
 
 test('closing the pipe before the whole document is written is no error', async () => {
   const ended = await new Promise((done) => {

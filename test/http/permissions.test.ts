@@ -120,7 +120,7 @@ class Folder {
 }
 
 /** Returns what a test sets. */
-let result: () => unknown
+let result: () => unknown = () => true
 @Entity()
 @Resource({ auth: byHeader, may: { update: () => result() as boolean } })
 class Draft {
@@ -144,6 +144,7 @@ let world: World
 beforeAll(async () => {
   world = await openWorld({
     entities,
+    mount: { openapi: byHeader },
     seed: async (dataSource) => {
       const save = (entity: new () => object, rows: readonly object[]): Promise<unknown> =>
         dataSource.getRepository<object>(entity).save([...rows])
@@ -348,6 +349,25 @@ test.each([
   expect((await reply).status).toBe(403)
   expect(await world.sql(`SELECT "amount" FROM "invoice" WHERE "id" = 30`)).toEqual([{ amount: 1 }])
   await world.sql(`DELETE FROM "invoice" WHERE "id" = 30`)
+})
+
+test.each([
+  ['1', ['get', 'put', 'patch']],
+  ['9 manager', ['get', 'post', 'put', 'patch', 'delete']],
+  ['nobody', ['get', 'put', 'patch']],
+] as const)('Permissions: the OpenAPI document shows %s the operations %j on invoices', async (who, methods) => {
+  result = () => true
+  const reply = await as(who, 'GET openapi.json')
+  expect([reply.status, newFaults()]).toEqual([200, []])
+  const { paths, components } = reply.json() as {
+    readonly paths: Readonly<Record<string, object>>
+    readonly components: { readonly schemas: object }
+  }
+  const shown = Object.keys({ ...paths['/invoice'], ...paths['/invoice/{id}'] }).filter((name) => name !== 'parameters')
+  expect(shown.toSorted()).toEqual(methods.toSorted())
+  expect(Object.keys(components.schemas).includes('invoice.create')).toBe(methods.includes('post' as never))
+  const again = await as(who, 'GET openapi.json', undefined, { 'If-None-Match': String(reply.headers.etag) })
+  expect(again.status).toBe(304)
 })
 
 test('mounted.resources reports which writes are restricted', () => {
