@@ -1,4 +1,5 @@
 import type { DataSource, QueryRunner } from 'typeorm'
+import type { Principal } from '../access/rule'
 import type { Trace } from '../diagnostics'
 import { dialectOf } from '../dialect/dialect-of'
 import { maxTimerMs } from '../timers'
@@ -26,6 +27,8 @@ export interface DbSession extends SessionSettings {
   readonly client: WaitingClient | undefined
   /** Costs of the request's statements so far; undefined if they are not measured. */
   readonly trace: Trace | undefined
+  /** Who sends the request; undefined before the access rule has returned it, and outside of requests. */
+  readonly principal: Principal | undefined
 }
 
 /**
@@ -37,7 +40,23 @@ export function openSession(
   client?: WaitingClient,
   trace?: Trace,
 ): DbSession {
-  return { dataSource, waitLimit, timeLimit, statements, runner: undefined, replica: false, client, trace }
+  return {
+    dataSource,
+    waitLimit,
+    timeLimit,
+    statements,
+    runner: undefined,
+    replica: false,
+    client,
+    trace,
+    principal: undefined,
+  }
+}
+
+/** Adds the principal to the session of a request. */
+export function withPrincipal(session: DbSession, principal: Principal): DbSession {
+  const { dataSource, waitLimit, timeLimit, statements, runner, replica, client, trace } = session
+  return { dataSource, waitLimit, timeLimit, statements, runner, replica, client, trace, principal }
 }
 
 /** HTTP response that a client waits for. It is closed when the client closes its connection. */

@@ -8,6 +8,7 @@ import { sharedRunner } from '../sqlite-lock/install'
 import { toDriverParameters } from './compile'
 import { toLoggable } from './database-error'
 import { type DbSession, type DbTransaction, rollBack, withPooledRunner, withQueryRunner } from './db-session'
+import { showPrincipal } from './show-principal'
 import type { Statement } from './statement-cache'
 
 /** A row as the driver returns it: an object or an array. The key of each column is its position in the SELECT. */
@@ -79,7 +80,8 @@ function clientGone(): ApiError {
 }
 
 /**
- * Runs `work` in the transaction of the session, or else in a new one, which is rolled back if `work` throws.
+ * Runs `work` in the transaction of the session, or else in a new one, which is rolled back if `work` throws. In a new
+ * one, listeners and subscribers find the principal in `queryRunner.data`.
  * @param isolation isolation level of a new transaction. Default: that of the database
  */
 export function runInTransaction<T>(
@@ -90,16 +92,25 @@ export function runInTransaction<T>(
   return withQueryRunner(session, async (runner) => {
     const transaction = { ...session, runner }
     if (session.runner !== undefined) return work(transaction)
-    try {
-      await runner.startTransaction(isolation)
-      const result = await work(transaction)
-      await commit(transaction)
-      return result
-    } catch (error) {
-      if (runner.isTransactionActive) await rollBack(session, runner)
-      throw error
-    }
+    return showPrincipal(transaction, () => commitOrRollBack(transaction, work, isolation))
   })
+}
+
+async function commitOrRollBack<T>(
+  transaction: DbTransaction,
+  work: (session: DbTransaction) => Promise<T>,
+  isolation: 'READ COMMITTED' | undefined,
+): Promise<T> {
+  const { runner } = transaction
+  try {
+    await runner.startTransaction(isolation)
+    const result = await work(transaction)
+    await commit(transaction)
+    return result
+  } catch (error) {
+    if (runner.isTransactionActive) await rollBack(transaction, runner)
+    throw error
+  }
 }
 
 async function commit({ dataSource, runner }: DbTransaction): Promise<void> {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Authenticator } from '../access/authenticator'
 import type { PasswordChecks } from '../access/password-checks'
 import type { AccessRequest, Principal } from '../access/rule'
-import type { DbSession } from '../connection/db-session'
+import { type DbSession, withPrincipal } from '../connection/db-session'
 import { Policies } from '../query/policies'
 import type { QueryShapeCache } from '../query/query-shape'
 import type { Payload } from '../request/body'
@@ -112,7 +112,7 @@ export function permit(
   return {
     resource,
     storeOf,
-    session,
+    session: withPrincipal(session, principal),
     segment,
     method,
     querystring,

@@ -1,5 +1,6 @@
 import { callListeners } from '../connection/call-listeners'
 import { type DbSession, newRunner } from '../connection/db-session'
+import { showPrincipal } from '../connection/show-principal'
 import type { ResourceView } from '../schema/resource-view'
 import { hasProperty, metadataOf, toEntity } from './entity'
 import type { Row } from './row'
@@ -13,11 +14,15 @@ export async function afterLoad(session: DbSession, view: ResourceView, rows: re
   const loadedRows = rows.map((row) => ({ row, metadata: metadataOf(view, row), entity: toEntity(view, row) }))
   // A new query runner acquires a connection only when a listener runs a statement.
   const runner = session.runner ?? newRunner({ ...session, replica: false })
-  try {
+  const callAll = async (): Promise<void> => {
     for (const metadata of new Set(loadedRows.map((loaded) => loaded.metadata))) {
       const entities = loadedRows.filter((loaded) => loaded.metadata === metadata).map(({ entity }) => entity)
       await callListeners(runner, 'Load', metadata, entities)
     }
+  }
+  try {
+    if (runner === session.runner) await callAll()
+    else await showPrincipal({ ...session, runner }, callAll)
   } finally {
     if (runner !== session.runner) await runner.release()
   }
