@@ -1,7 +1,7 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm'
 import type { ChangeSet } from '../query/query'
 import type { Field } from '../schema/field'
-import type { ColumnMetadata } from '../schema/metadata'
+import type { ColumnMetadata, RelationMetadata } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
 import { type Row, splitColumnValues } from './row'
 
@@ -48,12 +48,29 @@ export function assign(entity: ObjectLiteral, changes: ChangeSet): void {
       if (hasProperty(column)) column.setEntityValue(entity, values[index])
     }
     if (field.relation === undefined) continue
-    const related = value === null ? null : field.relation.inverseEntityMetadata.create()
+    const related = value === null ? null : newKeyEntity(field.relation)
     for (const [index, { column }] of field.columns.entries()) {
       if (related !== null && column.referencedColumn) setKey(related, column.referencedColumn, values[index])
     }
-    field.relation.setEntityValue(entity, related)
+    setRelated(entity, field.relation, related)
   }
+}
+
+/** Creates a related entity that gets only a key: it has none of the initial values of its class. */
+export function newKeyEntity({ inverseEntityMetadata: { target } }: RelationMetadata): ObjectLiteral {
+  return typeof target === 'function' ? Object.create(target.prototype) : {}
+}
+
+/** Sets the related entity of a to-one relation. */
+export function setRelated(entity: ObjectLiteral, relation: RelationMetadata, related: ObjectLiteral | null): void {
+  // TypeORM merges the new value into an object that is already there, and ignores null then.
+  if (relation.embeddedMetadata === undefined) entity[storedName(relation)] = undefined
+  relation.setEntityValue(entity, related)
+}
+
+/** The property in which TypeORM stores the related entity. */
+function storedName({ isLazy, propertyName }: RelationMetadata): string {
+  return isLazy ? `__${propertyName}__` : propertyName
 }
 
 /** Whether an entity has a value other than `undefined` for a field. */
@@ -83,12 +100,14 @@ export function hasProperty(column: ColumnMetadata): boolean {
   return !column.isVirtual
 }
 
-/** Sets the key of a related entity. The key may itself be a foreign key, whose relation is set then. */
-function setKey(entity: ObjectLiteral, column: ColumnMetadata, value: unknown): void {
-  if (column.isVirtual && column.relationMetadata && column.referencedColumn) {
-    const related = column.relationMetadata.inverseEntityMetadata.create()
-    setKey(related, column.referencedColumn, value)
-    column.relationMetadata.setEntityValue(entity, related)
+/** Sets a column of the key of a related entity. It may itself be a foreign key, whose relation is set then. */
+export function setKey(entity: ObjectLiteral, column: ColumnMetadata, value: unknown): void {
+  const { relationMetadata: relation, referencedColumn } = column
+  if (column.isVirtual && relation && referencedColumn) {
+    const present: unknown = relation.getEntityValue(entity)
+    const related = typeof present === 'object' && present !== null ? present : newKeyEntity(relation)
+    setKey(related, referencedColumn, value)
+    setRelated(entity, relation, related)
   } else column.setEntityValue(entity, value)
 }
 

@@ -7,6 +7,7 @@ import { FieldErrors } from '../errors'
 import { addMissingFieldErrors } from '../query/change-set'
 import type { ChangeSet } from '../query/query'
 import { assign, columnValues, isIn, newEntity, setColumns } from '../read/entity'
+import { relationsWithOwnKey, setRelatedKeys } from '../read/related-keys'
 import { fieldValue } from '../read/row'
 import { readWrittenItem } from '../read/select'
 import type { Store } from '../read/store'
@@ -31,6 +32,7 @@ async function insert(session: DbTransaction, store: Store, changes: ChangeSet):
   const raw = await executeInsert(session, store, entity)
   const row = selected.columns.readRow(raw)
   setColumns(entity, view, row)
+  setRelatedKeys(entity, view, row, relationsWithOwnKey(view.metadata))
   await callListeners(session.runner, 'AfterInsert', view.metadata, entity)
   return (await readWrittenItem(session, store, fieldValue(view, row, view.key))) ?? raw
 }
@@ -68,7 +70,9 @@ async function update(
   const isUnchanged = values.length === 0
   const raw = isUnchanged ? locked.raw : await executeUpdate(session, store, target, values)
   if (raw === undefined) return undefined
-  setColumns(entity, view, isUnchanged ? locked.row : selected.columns.readRow(raw))
+  const row = isUnchanged ? locked.row : selected.columns.readRow(raw)
+  setColumns(entity, view, row)
+  setRelatedKeys(entity, view, row, relationsWithOwnKey(metadata))
   await callListeners(session.runner, 'AfterUpdate', metadata, entity, stored, columns, relations)
   return (await readWrittenItem(session, store, target.key)) ?? raw
 }

@@ -3,6 +3,7 @@ import { callListeners } from '../connection/call-listeners'
 import type { DbTransaction } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import { metadataOf, setColumns, toEntity } from '../read/entity'
+import { relationsWithOwnKey, setRelatedKeys } from '../read/related-keys'
 import type { Row } from '../read/row'
 import { lockItem } from '../read/select'
 import type { Store } from '../read/store'
@@ -41,6 +42,7 @@ export interface LockedRecord extends LockedRow {
   /** Of the record's own class under single-table inheritance. */
   readonly metadata: EntityMetadata
   readonly entity: ObjectLiteral
+  /** `event.databaseEntity` of subscribers. It has the keys of all to-one relations. */
   readonly stored: ObjectLiteral
 }
 
@@ -65,5 +67,7 @@ export async function lockEntities(
     await callListeners(session.runner, 'Load', metadata, [entity, stored])
     for (const loaded of [entity, stored]) setColumns(loaded, view, readRow())
   }
+  setRelatedKeys(entity, view, readRow(), relationsWithOwnKey(metadata))
+  setRelatedKeys(stored, view, readRow(), metadata.relationsWithJoinColumns)
   return { raw, row, metadata, entity, stored }
 }
