@@ -43,7 +43,7 @@ const common = {
 /** Suites that cover every use of TypeORM's classes, errors and metadata, for runs with two copies of TypeORM. */
 const withTwoCopies = [
   ...['accounts', 'embedded', 'entities', 'faults', 'keyset', 'lifecycle', 'listeners-late', 'models', 'mounting'],
-  ...['relations', 'trees', 'updates', 'validation'],
+  ...['listener-events', 'listener-principal', 'relations', 'trees', 'updates', 'validation'],
 ]
 
 /** @type {import('jest').Config} */

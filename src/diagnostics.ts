@@ -25,7 +25,8 @@ export interface StatementEvent {
 export interface RefusalEvent {
   readonly resource: string
   readonly method: string
-  readonly code: RefusalCode
+  /** `'problem'` if application code has refused the request by `problem(…)`. */
+  readonly code: RefusalCode | 'problem'
   readonly status: number
 }
 

@@ -36,10 +36,10 @@ export interface RefusalDetails {
 }
 
 /**
- * Base class of refusals. It has no stack trace: the stack of a refusal is never used, and recording it took a fifth of
+ * Base class of the errors that are refusals. It has no stack trace: the stack of a refusal is never used, and recording it took a fifth of
  * the response time.
  */
-class RequestError extends Error {
+export class RequestError extends Error {
   constructor(message: string) {
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
@@ -61,7 +61,7 @@ export class ApiError extends RequestError {
 }
 
 /** Value of the header `Retry-After`, in seconds (RFC 9110). */
-const retryAfterSeconds = '1'
+export const retryAfterSeconds = '1'
 
 /** Creates the 503 for a request that may succeed when it is repeated. */
 export function unavailable(detail: string): ApiError {

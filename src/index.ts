@@ -14,6 +14,7 @@ export { DatabaseError } from './connection/database-error'
 export type { FaultEvent, RefusalEvent, RequestEvent, StatementEvent } from './diagnostics'
 export { ConfigError } from './errors'
 export type { ApiInfo } from './openapi/document'
+export { type ProblemDetails, problem } from './problem'
 export type { PageLimits, RequestLimits } from './request/limits'
 export {
   type BeforeAndAfter,

@@ -17,6 +17,7 @@ const names = [
   'hashPassword',
   'lockSqlite',
   'mountResources',
+  'problem',
   'readOnlyRule',
   'userRule',
   'verifyPassword',

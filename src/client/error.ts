@@ -1,6 +1,6 @@
 /** The problem document of a refusal (RFC 9457). */
 export interface Problem {
-  /** Such as `urn:typeorm-resources:bad-values`. */
+  /** Such as `urn:typeorm-resources:bad-values`; `about:blank` for a problem that the application has thrown. */
   readonly type: string
   readonly title: string
   readonly status: number

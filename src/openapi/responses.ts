@@ -48,7 +48,11 @@ const loginRequired: JsonSchema = {
 export const problemSchema: JsonSchema = {
   type: 'object',
   properties: {
-    type: { type: 'string', examples: ['urn:typeorm-resources:bad-values'] },
+    type: {
+      type: 'string',
+      description: 'The kind of the error; "about:blank" if the status says all.',
+      examples: ['urn:typeorm-resources:bad-values'],
+    },
     title: { type: 'string', examples: [refusals['bad-values'].title] },
     status: { type: 'integer', examples: [400] },
     detail: { type: 'string', examples: ['score must be an integer from 1 to 5'] },

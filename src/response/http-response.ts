@@ -1,5 +1,6 @@
 import { basicScheme } from '../access/authenticator'
-import { type ApiError, type FieldError, refusals } from '../errors'
+import { type ApiError, type FieldError, type RefusalCode, refusals, retryAfterSeconds } from '../errors'
+import { type ThrownProblem, titleOf } from '../problem'
 
 /** Response to a request, before Koa sends it. */
 export interface HttpResponse {
@@ -69,25 +70,49 @@ export function problemResponse({ code, message, details }: ApiError): HttpRespo
   if (code === 'unauthorized') return loginRequired
   const { title, status } = refusals[code]
   const { errors, headers } = details
-  return problemDocument({ code, title, status, detail: message, ...(errors?.length && { errors }) }, headers)
+  return problemDocument(
+    { type: typeOf(code), title, status, detail: message, ...(errors?.length && { errors }) },
+    headers,
+  )
+}
+
+/** Creates the problem document that application code has thrown (specification: Problems of the application). */
+export function thrownProblemResponse({ status, detail, errors, headers }: ThrownProblem): HttpResponse {
+  if (status === 401) return loginRequired
+  const retry = status === 503 ? { 'Retry-After': retryAfterSeconds } : {}
+  return problemDocument(
+    { type: 'about:blank', title: titleOf(status), status, detail, ...(errors.length > 0 && { errors }) },
+    { ...retry, ...headers },
+  )
 }
 
 /** Creates the response to a fault, which contains no details of it. */
 export function faultResponse(): HttpResponse {
   const detail = 'the server could not answer this request'
-  return problemDocument({ code: 'internal-error', title: 'Internal server error', status: 500, detail })
+  return problemDocument({ type: typeOf('internal-error'), title: 'Internal server error', status: 500, detail })
 }
 
-/** Members of a problem document (RFC 9457). `type` is the URN of `code`. */
+/** The URN of a code of this service. */
+function typeOf(code: RefusalCode | 'internal-error'): string {
+  return `urn:typeorm-resources:${code}`
+}
+
+/** Members of a problem document (RFC 9457), in the order of the JSON. */
 interface Problem {
-  readonly code: string
+  readonly type: string
   readonly title: string
   readonly status: number
   readonly detail: string
   readonly errors?: readonly FieldError[]
 }
 
-function problemDocument({ code, ...members }: Problem, headers: HttpResponse['headers'] = {}): HttpResponse {
-  const body = JSON.stringify({ type: `urn:typeorm-resources:${code}`, ...members })
-  return { status: members.status, headers: { 'Content-Type': problemType, ...headers }, cacheControl: noStore, body }
+function problemDocument(problem: Problem, headers: HttpResponse['headers'] = {}): HttpResponse {
+  // `Content-Type` is the last header, so that application code cannot replace it.
+  const { status } = problem
+  return {
+    status,
+    headers: { ...headers, 'Content-Type': problemType },
+    cacheControl: noStore,
+    body: JSON.stringify(problem),
+  }
 }

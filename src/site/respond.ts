@@ -6,8 +6,9 @@ import { publish, type Trace } from '../diagnostics'
 import { ApiError, refusals, unavailable } from '../errors'
 import { handle } from '../pipeline/handle'
 import type { ResourceRequest, Service } from '../pipeline/service'
+import { problemOf } from '../problem'
 import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
-import { faultResponse, type HttpResponse, problemResponse } from '../response/http-response'
+import { faultResponse, type HttpResponse, problemResponse, thrownProblemResponse } from '../response/http-response'
 import type { PageHandler, PageRequest } from './page'
 
 /** Responds to a request on a resource. @param serverTiming whether to set the header `Server-Timing` */
@@ -95,6 +96,11 @@ export function errorResponse({ context, session, resource }: FailedRequest, err
     const { code } = error
     publish('refusal', { resource, method, code, status: refusals[code].status })
     return problemResponse(error)
+  }
+  const thrown = problemOf(error)
+  if (thrown !== undefined) {
+    publish('refusal', { resource, method, code: 'problem', status: thrown.status })
+    return thrownProblemResponse(thrown)
   }
   // An access rule of the application can throw such an error by `context.throw(403)`.
   if (error instanceof Error && 'expose' in error && error.expose === true) throw error

@@ -4,6 +4,7 @@ import { callListeners } from '../connection/call-listeners'
 import type { DbTransaction } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import { FieldErrors } from '../errors'
+import { problemOf } from '../problem'
 import { addMissingFieldErrors } from '../query/change-set'
 import type { ChangeSet } from '../query/query'
 import { assign, columnValues, isIn, newEntity, setColumns } from '../read/entity'
@@ -25,7 +26,7 @@ async function insert(session: DbTransaction, store: Store, changes: ChangeSet):
   const entity = newEntity(view, changes)
   await callListeners(session.runner, 'BeforeInsert', view.metadata, entity).catch((error: unknown) => {
     // The listener may have failed because a required field is missing: report the missing field instead.
-    requireFilled(view, entity)
+    if (problemOf(error) === undefined) requireFilled(view, entity)
     throw error
   })
   requireFilled(view, entity)
