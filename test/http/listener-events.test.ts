@@ -3,6 +3,7 @@ import {
   AfterUpdate,
   BeforeRemove,
   BeforeUpdate,
+  ChildEntity,
   Column,
   Entity,
   type EntitySubscriberInterface,
@@ -15,6 +16,7 @@ import {
   PrimaryGeneratedColumn,
   type RemoveEvent,
   type SoftRemoveEvent,
+  TableInheritance,
   Tree,
   TreeChildren,
   TreeParent,
@@ -95,6 +97,27 @@ class Folder {
   @TreeChildren() children!: Folder[]
 }
 
+/** Has a lazy relation, and a child class with a relation in the same table. */
+@Entity()
+@TableInheritance({ column: 'kind' })
+@Resource({ auth: permitAll })
+class Paper {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() kind!: string
+  @Column() text!: string
+  @ManyToOne(() => Invoice, { nullable: true, lazy: true }) lazy!: Promise<Invoice | null>
+
+  @BeforeUpdate() async remember(): Promise<void> {
+    own.push(await this.lazy)
+  }
+}
+
+@ChildEntity()
+@Resource({ auth: permitAll })
+class Letter extends Paper {
+  @ManyToOne(() => Invoice, { nullable: true }) about!: Invoice | null
+}
+
 type AnyEvent = UpdateEvent<object> | RemoveEvent<object> | SoftRemoveEvent<object>
 /** The entities of the events since the last request, as plain objects. */
 let stored: Record<string, unknown> = {}
@@ -119,7 +142,7 @@ class Recorder implements EntitySubscriberInterface {
 
 let world: World
 beforeAll(async () => {
-  const entities = [Invoice, Shelf, Receipt, Line, Folder]
+  const entities = [Invoice, Shelf, Receipt, Line, Folder, Paper, Letter]
   world = await openWorld({ entities, source: { subscribers: [Recorder] } })
   for (const _ of [1, 2]) expect((await post('invoice', {})).status).toBe(201)
   await world.sql('INSERT INTO "shelf" ("house", "position") VALUES (4, 5)')
@@ -278,3 +301,15 @@ test('the entities of nodes of a tree have the key of the parent', async () => {
   await remove(`folder/${id}`)
   expect(stored['beforeRemove']).toMatchObject({ text: 'c', parent: null })
 })
+
+test.each(['paper', 'letter'])(
+  'the entities of a child class have its relations, and lazy ones: as %s',
+  async (name) => {
+    const id = await make('letter', { text: 'a', lazy_id: 2, about_id: 1 })
+    const updated = await put(`${name}/${id}`, { text: 'b' })
+    expect([updated.status, updated.json()]).toMatchObject([200, { text: 'b', lazy_id: 2 }])
+    expect(stored['beforeUpdate']).toMatchObject({ text: 'a', about: { id: 1 }, __lazy__: { id: 2 } })
+    expect(own).toEqual([{ id: 2 }])
+    expect((await get(`letter/${id}/`)).json()).toMatchObject({ text: 'b', lazy_id: 2, about_id: 1 })
+  },
+)
