@@ -186,6 +186,7 @@ const rows = () => Promise.all(tables.map((table) => world.sql(`SELECT * FROM "$
 test.each([
   // By role.
   ['1', 'POST invoice/', { id: 9 }, 403],
+  ['1', 'POST invoice/', { id: 'wrong', nope: 1 }, 403],
   ['nobody', 'POST invoice/', { id: 9 }, 401],
   ['1', 'DELETE invoice/1/', undefined, 403],
   ['nobody', 'DELETE invoice/1/', undefined, 401],
