@@ -3,12 +3,14 @@ import type { DataSource } from 'typeorm'
 import type { Principal } from '../access/rule'
 import { buildStore } from '../read/store'
 import type { PermissionFunction } from '../schema/field-permissions'
-import type { Registry, ResourceViews } from '../schema/resource-view'
+import type { Registry, ResourceView, ResourceViews } from '../schema/resource-view'
 import { buildWriteStore } from '../write/build-write-store'
 import type { WriteStore } from '../write/write-store'
 
 /** The views and stores of the principals who have the same field permissions (specification: Field permissions). */
 export interface Profile {
+  /** Identifies the profile in the mount. */
+  readonly key: string
   readonly views: ResourceViews
   /** Returns the store of a resource. It is built when it is first needed. @param name name of the resource */
   readonly storeOf: (name: string) => WriteStore
@@ -28,40 +30,66 @@ export interface Profiles {
   readonly profileOf: (principal: Principal) => Profile
 }
 
-/** Maximum number of profiles in memory, besides the one with all permissions. The least recently used is evicted. */
-const maxProfiles = 50
+/**
+ * Maximum number of fields in the profiles in memory, besides those that a profile shares with the one that has all
+ * permissions. As measured, a field takes 1 KiB. The least recently used profiles are evicted.
+ */
+const maxFields = 30_000
+/** Number of profiles that are kept whatever their size is. */
+const minProfiles = 5
 
 export function buildProfiles({ resources, permissions }: Registry, dataSource: DataSource): Profiles {
   const { functions, buildViews } = permissions
-  const full = buildProfile(resources, dataSource)
+  const full = buildProfile('full', resources, (view) => buildWriteStore(buildStore(view, dataSource)))
   const dependOnPrincipal = functions.length > 0
   if (!dependOnPrincipal) return { full, dependOnPrincipal, profileOf: () => full }
-  const profiles = new LRUCache<string, Profile>({ max: maxProfiles })
+  const profiles = new LRUCache<string, Profile>({
+    maxSize: maxFields,
+    sizeCalculation: ({ views }) => Math.min(countOwnFields(views, resources), maxFields / minProfiles),
+  })
   const profileOf: Profiles['profileOf'] = (principal) => {
     const results = functions.map((permission) => callPermission(permission, principal))
     if (results.every(Boolean)) return full
     const key = results.join()
     const known = profiles.get(key)
     if (known !== undefined) return known
-    const profile = buildProfile(buildViews(results), dataSource)
+    const profile = buildProfile(key, buildViews(results), (view) =>
+      sharesFields(view, full.views)
+        ? { ...full.storeOf(view.name), view }
+        : buildWriteStore(buildStore(view, dataSource)),
+    )
     profiles.set(key, profile)
     return profile
   }
   return { full, dependOnPrincipal, profileOf }
 }
 
-function buildProfile(views: ResourceViews, dataSource: DataSource): Profile {
+/** Number of fields that views do not share with the views with all permissions; each view counts as one more. */
+function countOwnFields(views: ResourceViews, full: ResourceViews): number {
+  let count = 0
+  for (const view of views.values()) count += sharesFields(view, full) ? 1 : 1 + view.outputFields.length
+  return count
+}
+
+/** Whether a view has the same fields as the one with all permissions, so that both are read and rendered alike. */
+function sharesFields({ name, outputFields, writableFields }: ResourceView, full: ResourceViews): boolean {
+  const other = full.get(name)
+  return outputFields === other?.outputFields && writableFields === other.writableFields
+}
+
+/** @param build builds the store of a view */
+function buildProfile(key: string, views: ResourceViews, build: (view: ResourceView) => WriteStore): Profile {
   const stores = new Map<string, WriteStore>()
   const storeOf = (name: string): WriteStore => {
     const known = stores.get(name)
     if (known !== undefined) return known
     const view = views.get(name)
     if (view === undefined) throw new Error(`there is no resource ${name}`)
-    const store = buildWriteStore(buildStore(view, dataSource))
+    const store = build(view)
     stores.set(name, store)
     return store
   }
-  return { views, storeOf }
+  return { key, views, storeOf }
 }
 
 /** @throws {TypeError} for a result that is not a boolean: a mistake of the application */

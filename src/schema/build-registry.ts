@@ -16,7 +16,7 @@ import {
   type ResourceRegistration,
   type UserRegistration,
 } from './registration'
-import type { MountPermissions, Registry } from './resource-view'
+import type { MountPermissions, Registry, ResourceView } from './resource-view'
 
 /** The options of a mount that the registry depends on. */
 export interface RegistryOptions {
@@ -55,32 +55,30 @@ export function buildRegistry(
     report('no entity of the data source is a resource: put @Resource() on one')
   }
   const scan = { dataSource, defaultAuth, accounts, hasUsers, registrations, strictRelations }
-  const context = { ...scan, permissions: collectPermissions(scan, report), viewSuffix: '' }
-  const build = viewBuilder(context)
-  const resources = build((permission) => permission !== false, '', report)
+  const permissions = collectPermissions(scan, report)
+  const unrestricted = registrations.map((registration) => restrict(registration, permissions, (one) => one !== false))
+  const context = { ...scan, registrations: unrestricted, permissions, viewSuffix: '' }
+  const allNames = allFilterNames(context)
+  const resources = buildViews(context, allNames, new Map(), report)
   if (requireScope) checkScopes(registrations, report)
   if (allMistakes.length > 0) throw new ConfigError(allMistakes)
-  return { resources, accounts, permissions: buildPermissions(context, build) }
+  return { resources, accounts, permissions: buildPermissions(context, allNames, resources) }
 }
 
-/** Builds the views of the principals who have some permissions. */
-type BuildViews = (
-  isPermitted: (permission: Permission) => boolean,
-  viewSuffix: string,
-  report: Report,
-) => Registry['resources']
-
-function viewBuilder(context: ScanContext): BuildViews {
+/** @param resources the views with all permissions */
+function buildPermissions(
+  context: ScanContext,
+  allNames: ReturnType<typeof allFilterNames>,
+  resources: Registry['resources'],
+): MountPermissions {
   const { registrations, permissions } = context
-  const allNames = allFilterNames(context)
-  return (isPermitted, viewSuffix, report) => {
-    const restricted = registrations.map((registration) => restrict(registration, permissions, isPermitted))
-    return buildViews({ ...context, registrations: restricted, viewSuffix }, allNames, report)
-  }
-}
-
-function buildPermissions({ registrations, permissions }: ScanContext, build: BuildViews): MountPermissions {
   const functions = permissionFunctions(registrations, permissions)
+  const byEntity = new Map(registrations.map((registration) => [registration.metadata, registration]))
+  const fullViews = new Map<Registration, ResourceView>()
+  for (const view of resources.values()) {
+    const registration = byEntity.get(view.metadata)
+    if (registration !== undefined) fullViews.set(registration, view)
+  }
   return {
     functions,
     buildViews: (results) => {
@@ -88,7 +86,9 @@ function buildPermissions({ registrations, permissions }: ScanContext, build: Bu
         functions.flatMap(({ isPermitted }, index) => (results[index] ? [isPermitted] : [])),
       )
       const isPermitted = (permission: Permission): boolean => permission === true || permitted.has(permission)
-      return build(isPermitted, `/${toDigits(results)}`, (mistake) => {
+      const restricted = registrations.map((registration) => restrict(registration, permissions, isPermitted))
+      const scan = { ...context, registrations: restricted, viewSuffix: `/${toDigits(results)}` }
+      return buildViews(scan, allNames, fullViews, (mistake) => {
         throw new Error(`a view that depends on field permissions cannot be built: ${mistake}`)
       })
     },

@@ -59,12 +59,11 @@ export function buildResource(
   const entityColumns = needsEntity ? addEntityColumns(shownColumns, metadata, context) : shownColumns
   const writableFields = [...hidden.filter((field) => field.insertable), ...outputFields]
   const names = buildFilterNames(outputFields, buildRelations(registration))
-  const rowScope = buildRowScope(registration, name, context, () => allNames(metadata), report)
+  const links = linkView(registration, name, context, allNames, report)
   const [key] = outputFields
   if (key === undefined || rule === undefined) return undefined
   return {
     name,
-    cacheKey: `${name}${context.viewSuffix}`,
     description: options.description ?? metadata.comment,
     metadata,
     rule,
@@ -77,20 +76,40 @@ export function buildResource(
     entityColumns,
     writableFields: new Map(writableFields.map((field) => [field.name, field])),
     writableEmbedded: new Set(writableFields.flatMap(({ path }) => prefixesOf(path))),
+    owner,
+    requireIfMatch: options.requireIfMatch === true,
+    references: [...shown, ...hidden].filter(({ relation }) => relation !== undefined),
+    ...links,
+    ...buildPermissions(registration, name, () => allNames(metadata), report),
+    isGuarded:
+      context.strictRelations ||
+      links.rowScope !== undefined ||
+      options.may !== undefined ||
+      options.fields !== undefined,
+    ...buildPaging(options, names.fields, lifecycle, report),
+    validate,
+    lifecycle,
+  }
+}
+
+/**
+ * The members of a view that differ between principals who have the same permissions for the resource, but not for
+ * others: they lead to the views of other resources, or identify the view.
+ */
+export function linkView(
+  registration: Registration,
+  name: string,
+  context: MountContext,
+  allNames: (metadata: EntityMetadata) => FilterNames,
+  report: Report,
+): Pick<ResourceView, 'cacheKey' | 'related' | 'rowScope'> {
+  return {
+    cacheKey: `${name}${context.viewSuffix}`,
     related: (relation) => {
       const related = context.byEntity.get(relation.inverseEntityMetadata)
       return related === undefined || isHiddenBy(related, relation) ? undefined : related
     },
-    owner,
-    requireIfMatch: options.requireIfMatch === true,
-    references: [...shown, ...hidden].filter(({ relation }) => relation !== undefined),
-    rowScope,
-    ...buildPermissions(registration, name, () => allNames(metadata), report),
-    isGuarded:
-      context.strictRelations || rowScope !== undefined || options.may !== undefined || options.fields !== undefined,
-    ...buildPaging(options, names.fields, lifecycle, report),
-    validate,
-    lifecycle,
+    rowScope: buildRowScope(registration, name, context, () => allNames(registration.metadata), report),
   }
 }
 

@@ -1,8 +1,9 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
-import { buildResource } from './build-resource'
+import { buildResource, linkView } from './build-resource'
 import { checkRowScopes } from './build-row-scope'
 import type { MountContext, ScanContext } from './context'
+import type { Registration } from './registration'
 import type { FilterNames, ResourceView, ResourceViews } from './resource-view'
 
 /**
@@ -10,10 +11,12 @@ import type { FilterNames, ResourceView, ResourceViews } from './resource-view'
  * principal.
  * @param scan with the options of the resources as they apply to the principal
  * @param allNames returns the names that filter objects may use
+ * @param fullViews views with all permissions. A view of one of their registrations shares its fields
  */
 export function buildViews(
   scan: ScanContext,
   allNames: (metadata: EntityMetadata) => FilterNames,
+  fullViews: ReadonlyMap<Registration, ResourceView>,
   report: Report,
 ): ResourceViews {
   const byEntity = new Map<EntityMetadata, ResourceView>()
@@ -21,7 +24,11 @@ export function buildViews(
   const views = new Map<string, ResourceView>()
   for (const registration of scan.registrations) {
     const { metadata } = registration
-    const view = buildResource(registration, context, allNames, (mistake) => report(`${metadata.name}: ${mistake}`))
+    const reportHere: Report = (mistake) => report(`${metadata.name}: ${mistake}`)
+    const full = fullViews.get(registration)
+    const view = full
+      ? { ...full, ...linkView(registration, full.name, context, allNames, reportHere) }
+      : buildResource(registration, context, allNames, reportHere)
     if (view === undefined) continue
     const other = views.get(view.name)
     if (other !== undefined) {

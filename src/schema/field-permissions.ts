@@ -44,17 +44,21 @@ export function permissionFunctions(
  * The registration as it applies to principals with some permissions: what they may not read is in `exclude`, and what
  * they may not write is in `readOnly`.
  * @param isPermitted whether the principals have a permission
+ * @returns the same object if the options already hide what they lack
  */
 export function restrict(
-  { metadata, options }: Registration,
+  registration: Registration,
   permissions: PermissionsByEntity,
   isPermitted: (permission: Permission) => boolean,
 ): Registration {
+  const { metadata, options } = registration
   const own = permissions.get(metadata) ?? []
-  const without = (action: 'read' | 'write'): readonly string[] =>
-    own.filter((property) => !isPermitted(property[action])).map(({ property }) => property)
-  const [exclude, readOnly] = [without('read'), without('write')]
-  if (exclude.length + readOnly.length === 0) return { metadata, options }
+  const without = (action: 'read' | 'write', listed: readonly string[] = []): readonly string[] =>
+    own
+      .filter((permission) => !isPermitted(permission[action]) && !isNamed(permission.property, listed))
+      .map(({ property }) => property)
+  const [exclude, readOnly] = [without('read', options.exclude), without('write', options.readOnly)]
+  if (exclude.length + readOnly.length === 0) return registration
   const extended = {
     ...options,
     exclude: [options.exclude ?? [], exclude].flat(),

@@ -33,29 +33,42 @@ export interface DescriptionOptions extends ReaderAccess {
 interface Document {
   readonly textAt: (root: string) => string
   readonly tagAt: (root: string) => string
+  /** Length with an empty root path, in characters. */
+  readonly length: number
 }
+
+/**
+ * Maximum total length of the documents in memory, one for each combination of permissions, in characters. As measured,
+ * the document of 100 resources with 20 fields has 10 million. The least recently used are evicted.
+ */
+const maxCharacters = 32 * 1024 * 1024
 
 /** Serves the OpenAPI document of a mount to clients that the rule permits. */
 export function openApiPage({ info, ...access }: DescriptionOptions): PageHandler {
-  // The profiles are new ones after each initialization of the data source.
-  const documents = new WeakMap<Profile, LRUCache<string, Document>>()
+  // The service is a new one after each initialization of the data source.
+  const caches = new WeakMap<Service, LRUCache<string, Document>>()
   return async (request) => {
     const { service, principal, accessRequest } = await requirePageReader(access, request)
     // The rule may permit everybody without looking at the credentials. They matter only for permissions.
     const user = service.hasPolicies && principal === anonymous ? await accessRequest.authenticate() : undefined
     const profile = service.profiles.profileOf(user ?? principal)
     const resources = resourcesFor(user ?? principal, profile, service)
-    const key = resources.map(({ writes }) => [...writes].join(',')).join(';')
-    const ofProfile = documents.get(profile) ?? new LRUCache({ max: maxDocuments })
-    documents.set(profile, ofProfile)
-    const document = ofProfile.get(key) ?? buildDocument(resources, service.limits, info)
-    ofProfile.set(key, document)
+    const key = `${profile.key} ${resources.map(({ writes }) => [...writes].join(',')).join(';')}`
+    const documents = caches.get(service) ?? newDocumentCache()
+    caches.set(service, documents)
+    const document = documents.get(key) ?? buildDocument(resources, service.limits, info)
+    documents.set(key, document)
     return respondDocument(request, document)
   }
 }
 
-/** Maximum number of documents in memory for the principals who may read and write the same fields. */
-const maxDocuments = 50
+function newDocumentCache(): LRUCache<string, Document> {
+  return new LRUCache({
+    maxSize: maxCharacters,
+    // The latest document is kept, even if it is longer.
+    sizeCalculation: ({ length }) => Math.min(length, maxCharacters),
+  })
+}
 
 /** The resources with the writes that `may` permits the principal for at least some records. */
 function resourcesFor(
@@ -95,8 +108,9 @@ export async function requirePageReader(
 
 function buildDocument(resources: readonly DescribedResource[], limits: Limits, info: ApiInfo): Document {
   const textAt = renderOpenApi({ resources, limits, info })
-  const digest = tagOf(textAt(''))
-  return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`) }
+  const text = textAt('')
+  const digest = tagOf(text)
+  return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`), length: text.length }
 }
 
 function respondDocument({ context, root }: PageRequest, { textAt, tagAt }: Document): HttpResponse {
