@@ -14,9 +14,7 @@ class Folder {
   @Column({ type: 'integer' }) reader!: number
 }
 
-@Entity()
-@Resource({ auth: permitAllAsUser1, scope: (me) => ({ folder__reader: me.id }) })
-class Doc {
+abstract class Entry {
   @PrimaryColumn() id!: number
   @Column({ type: 'varchar', length: 20 }) title!: string
   @ManyToOne(() => Folder, { nullable: false }) folder!: Relation<Folder>
@@ -25,19 +23,33 @@ class Doc {
   }
 }
 
+@Entity()
+@Resource({ auth: permitAllAsUser1, scope: (me) => ({ folder__reader: me.id }) })
+class Doc extends Entry {}
+
+@Entity()
+@Resource({ auth: permitAllAsUser1, may: { update: (me) => ({ folder__reader: me.id }) } })
+class Memo extends Entry {}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Folder, Doc] })
+  world = await openWorld({ entities: [Folder, Doc, Memo] })
   await world.dataSource.getRepository(Folder).save([{ id: 1, reader: 1 }])
-  await world.dataSource.getRepository(Doc).save([{ id: 1, title: 'old', folder: { id: 1 } }])
+  for (const entity of [Doc, Memo]) {
+    await world.dataSource.getRepository<Entry>(entity).save([{ id: 1, title: 'old', folder: { id: 1 } }])
+  }
 })
 afterAll(async () => {
   await world.close()
   expect(world.faults).toEqual([])
 })
 
-test('Row scopes: a right that is revoked during an update no longer counts', async () => {
+test.each([
+  ['Row scopes', 'doc'],
+  ['Permissions', 'memo'],
+])('%s: a right that is revoked during an update no longer counts', async (_, name) => {
+  await world.sql('UPDATE "folder" SET "reader" = 1')
   whileUpdating = () => world.sql('UPDATE "folder" SET "reader" = 2')
-  const reply = await send(world.url, 'PUT /api/doc/1/', { body: { title: 'new' } })
-  expect([reply.status, await world.sql('SELECT "title" FROM "doc"')]).toEqual([403, [{ title: 'old' }]])
+  const reply = await send(world.url, `PUT /api/${name}/1/`, { body: { title: 'new' } })
+  expect([reply.status, await world.sql(`SELECT "title" FROM "${name}"`)]).toEqual([403, [{ title: 'old' }]])
 })
