@@ -6,9 +6,11 @@ import {
   Index,
   JoinColumn,
   ManyToOne,
+  OneToMany,
   OneToOne,
   PrimaryColumn,
   PrimaryGeneratedColumn,
+  type Relation,
   TableInheritance,
   Unique,
   ViewColumn,
@@ -170,6 +172,27 @@ class View {
   @ManyToOne(() => Author, { createForeignKeyConstraints: false }) author!: Author
 }
 
+/** Relations lead to an entity that is not a resource, and whose foreign keys have no indexes. */
+@Entity()
+class Club extends Base {
+  @OneToMany(
+    () => Member,
+    ({ club }) => club,
+  )
+  members!: Relation<Member>[]
+}
+
+@Entity()
+class Member extends Base {
+  @ManyToOne(
+    () => Club,
+    ({ members }) => members,
+  )
+  club!: Relation<Club>
+  @ManyToOne(() => Author) author!: Author
+  @Index() @ManyToOne(() => Plain) note!: Plain
+}
+
 const nowhere: readonly string[] = []
 /** MariaDB creates an index for each foreign key constraint. */
 const noted = (path: string): readonly string[] => (isMariadb ? [] : [path])
@@ -202,16 +225,20 @@ const cases: readonly (readonly [what: string, resource: Registration, missing: 
 
 let notes: readonly string[]
 beforeAll(async () => {
-  const lines: string[] = []
   const resources = cases.map(([, resource]) => resource)
-  const entities = [Author, Place, Parent, ...resources.map(({ entity }) => entity)]
+  notes = await notesOf([Author, Place, Parent, ...resources.map(({ entity }) => entity)], resources)
+})
+
+/** Mounts resources, and returns what is logged about their indexes. */
+async function notesOf(entities: readonly unknown[], resources: readonly Registration[]): Promise<readonly string[]> {
+  const lines: string[] = []
   const dataSource = await openDataSource(entities as never, undefined, {}, (line) => lines.push(line))
   mountResources(new Koa(), dataSource, { users: { entity: Author }, resources })
   // The settings of the database are read asynchronously after the mount.
   await new Promise((resolve) => setTimeout(resolve, 100))
   await dataSource.destroy()
-  notes = lines.filter((line) => line.startsWith('info typeorm-resources: '))
-})
+  return lines.filter((line) => line.startsWith('info typeorm-resources: '))
+}
 
 test.each(cases)('a mount logs the foreign keys without an index, once: %s', (_, { entity }, missing) => {
   const found = notes.filter((note) => note.includes(` ${entity.name}.`))
@@ -223,4 +250,28 @@ test('the log line says what the missing index costs and how to declare one', ()
     'info typeorm-resources: no index begins with Loose.author, so the database reads every Loose to find those of one Author: ' +
       'write @Index() on Loose.author',
   )
+})
+
+/** Resources with row scopes or permissions, and the foreign keys without an index. */
+const scoped: typeof cases = [
+  ['foreign keys of an entity that is not a resource', { entity: Club }, nowhere],
+  [
+    'foreign keys that a row scope may follow',
+    { entity: Club, scope: (me) => ({ members__author: me.id }) },
+    [...noted('Member.club'), ...noted('Member.author'), ...noted('Plain.author')],
+  ],
+  [
+    'foreign keys that a permission may follow',
+    { entity: Club, may: { delete: { members__id__is: 'null' } } },
+    [...noted('Member.club'), ...noted('Member.author'), ...noted('Plain.author')],
+  ],
+  [
+    'foreign keys that no function may follow',
+    { entity: Member, scope: 'all' },
+    [...noted('Member.club'), ...noted('Member.author')],
+  ],
+]
+test.each(scoped)('a mount logs the foreign keys without an index, once: %s', async (_, resource, missing) => {
+  const found = await notesOf([Author, Plain, Club, Member], [resource])
+  expect(found).toEqual(missing.map((path) => expect.stringContaining(`no index begins with ${path},`)))
 })
