@@ -78,7 +78,12 @@ export class Guest {
 
 /** Guests see the tasks of their project, members write them. A deleted task stays in the table. */
 @Entity()
-@Resource({ auth: userRule(), scope: { through: 'project' }, may: writes(inProjectOfOwnCompany) })
+@Resource({
+  auth: userRule(),
+  exclude: ['deleted'],
+  scope: { through: 'project' },
+  may: writes(inProjectOfOwnCompany),
+})
 export class Task {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', length: 40 }) title!: string
