@@ -119,8 +119,9 @@ test.each(programs)(
   },
 )
 
-test.each(aboutSample)('the commands on the sample in %s print the documented output', async (_, commands) => {
-  checkCommands(commands, await serve(join(root, 'sample/dist/main.js')))
+test.each(aboutSample)('the commands on the sample in %s print the documented output', async (page, commands) => {
+  const script = page === 'docs/explanations/tracker.md' ? 'tracker/main.js' : 'main.js'
+  checkCommands(commands, await serve(join(root, 'sample/dist', script)))
 })
 
 /** Excerpts of files in the documentation, each with the name of the file; `…` stands for omitted parts. */

@@ -12,7 +12,7 @@ export const folder = mkdtempSync(join(tmpdir(), 'sample-'))
 export interface Way {
   readonly name: string
   /** Script of package.json. */
-  readonly script: 'sample' | 'sample:0.3'
+  readonly script: 'sample' | 'sample:0.3' | 'sample:tracker'
   /** Script that is started second, with the database of the first. */
   readonly secondScript: 'sample' | 'sample:0.3'
   readonly env: NodeJS.ProcessEnv
@@ -80,7 +80,11 @@ export interface Sample {
 }
 
 /** Starts the built sample with its script of package.json, and waits until it prints how to stop it. */
-export function start({ script, env }: Way, port: number, ...options: readonly string[]): Promise<Sample> {
+export function start(
+  { script, env }: Pick<Way, 'script' | 'env'>,
+  port: number,
+  ...options: readonly string[]
+): Promise<Sample> {
   const [, ...words] = scripts[script]?.split(' ') ?? []
   const child = spawn(process.execPath, [...words, ...options], {
     cwd: root,

@@ -70,6 +70,16 @@ test.each(ways)(
   },
 )
 
+test('the tracker prints its URLs, responds to its curl commands, and stops', async () => {
+  const sample = await start({ script: 'sample:tracker', env: {} }, await freePort())
+  for (const name of ['company', 'project', 'task', 'invoice', 'rate']) {
+    expect(sample.printed).toContain(`${sample.url}/api/${name}/`)
+  }
+  const lines = sample.printed.split('\n').filter((line) => line.startsWith('  curl'))
+  expect(lines.map(statusOf)).toEqual(['200', '200', '200', '403'])
+  expect(await sample.stop()).toBe(0)
+})
+
 test.each<readonly [name: string, value: string, words: string]>([
   ['PORT', 'abc', 'PORT must be a number from 1 to 65535, not "abc"'],
   ['PORT', '80.5', 'PORT must be a number'],
