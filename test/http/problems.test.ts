@@ -124,7 +124,7 @@ class LineSubscriber implements EntitySubscriberInterface<Line> {
 
 async function requireDraftOf(manager: EntityManager, line: Line): Promise<void> {
   // Another request may send the invoice at the same time. On SQLite, transactions run one at a time.
-  const lock = isSqlite ? undefined : ({ mode: 'pessimistic_read' } as const)
+  const lock = isSqlite ? undefined : ({ mode: 'pessimistic_write' } as const)
   const invoice = await manager.findOne(Invoice, { where: { id: line.invoice.id }, ...(lock && { lock }) })
   requireDraft(invoice ?? undefined)
 }
