@@ -22,8 +22,8 @@ export type FilterScalar = string | number | bigint | boolean | Date | null
 export type FilterValue = FilterScalar | readonly FilterScalar[] | FilterObject | readonly FilterObject[]
 
 /**
- * What the function of a row scope returns: a filter object, an array of filter objects of which at least one must match,
- * true for all records, or false for none.
+ * What the functions of `scope` and `may` return: a filter object, an array of filter objects of which at least one must
+ * match, true for all records, or false for none.
  */
 export type ScopeResult = FilterObject | readonly FilterObject[] | boolean
 
@@ -36,13 +36,13 @@ export interface BeforeAndAfter {
 /** What the functions of `may` return: the records that may be written. */
 export type MayResult = ScopeResult | BeforeAndAfter
 
-/** Which writes a principal may do. */
+/** Which writes a principal may do: each true, false, a filter, or a function that returns one of these. */
 export interface MayOptions {
-  /** The new records that may be created. */
+  /** What a new record must match. */
   readonly create?: ScopeResult | ((principal: Principal) => ScopeResult)
-  /** The records that PUT and PATCH may change, and how they may be afterwards. */
+  /** What a record must match before PUT and PATCH, and after them. */
   readonly update?: MayResult | ((principal: Principal) => MayResult)
-  /** The records that may be deleted. */
+  /** What a record must match to be deleted. */
   readonly delete?: ScopeResult | ((principal: Principal) => ScopeResult)
 }
 
@@ -157,8 +157,10 @@ type EntityDecorator<Property extends string, Scoped = never> = <Instance extend
   context?: ClassDecoratorContext,
 ) => void
 
-/** The filters in a rule of `may`. */
-type FilterOf<Rule> = Rule extends (principal: never) => infer Result ? FilterOfResult<Result> : FilterOfResult<Rule>
+/** The filters in a member of `may`. */
+type FilterOf<Member> = Member extends (principal: never) => infer Result
+  ? FilterOfResult<Result>
+  : FilterOfResult<Member>
 type FilterOfResult<Result> = Result extends BeforeAndAfter ? NonNullable<Result[keyof Result]> : Result
 
 /** Marker for a name in a filter object that is no filter, so that the compiler's message contains the name. */

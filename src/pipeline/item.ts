@@ -50,8 +50,8 @@ export interface FoundRecord {
 }
 
 /**
- * Reads the record that a write changes, and checks its owner, the permission and the preconditions. Memory for a response with the
- * whole record is reserved here, because the response must be sent once the write is done.
+ * Reads the record that a write changes, and checks its owner, the permission and the preconditions. Memory for a
+ * response with the whole record is reserved here, because the response must be sent once the write is done.
  * @throws {ApiError} `not-found`, `not-owner`, `forbidden`, `unauthorized`, `precondition-failed`,
  * `precondition-required`, `unavailable`
  */
@@ -87,10 +87,9 @@ export async function requireWriteTarget(
 export class ChangedError extends Error {}
 
 /**
- * The target of an update that has been decided by the values of some columns.
+ * Adds a check to the target of an update: the columns whose values have decided the update must still have them when
+ * the row is locked. Otherwise the write throws {@link ChangedError}.
  * @param found record that was read with `entityColumns`
- * @returns the target, which requires that these values are still stored when the row is locked; otherwise the write throws
- * {@link ChangedError}
  */
 export function requiringUnchanged(
   { view }: Store,

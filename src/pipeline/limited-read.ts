@@ -18,7 +18,7 @@ export interface PageRows {
   readonly query: ListQuery
   /**
    * Value limit of the statement that read the rows. If the resource has `@AfterLoad` listeners, longer values are
-   * still missing: `renderAfterLoad` reads them in pieces.
+   * still missing: `renderLoadedPage` reads them in pieces.
    */
   readonly valueLimit: ValueLimit
   readonly rows: readonly RawRow[]

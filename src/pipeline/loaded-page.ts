@@ -18,7 +18,7 @@ import { renderRecords, toText } from './render-records'
  * @returns the members of a JSON array, separated by commas
  * @throws {ApiError} `unavailable`
  */
-export async function renderAfterLoad(
+export async function renderLoadedPage(
   session: DbSession,
   store: Store,
   page: PageRows,

@@ -9,7 +9,7 @@ import type { Counting, ListRequest } from '../request/list-request'
 import type { ListPage, Total } from '../response/envelope'
 import type { ResponseMemory } from '../response/held-bytes'
 import { readPageRows } from './limited-read'
-import { renderAfterLoad } from './loaded-page'
+import { renderLoadedPage } from './loaded-page'
 import { linksOf, toLinkableRows } from './page-links'
 import { renderRecords } from './render-records'
 import type { Service } from './service'
@@ -34,7 +34,7 @@ export async function readListPage(
   const inOrder = page.query.cursor?.direction === 'before' ? rows.toReversed() : rows
   // Pages of a resource with `@AfterLoad` listeners have no cursors, so they are never read in reverse order.
   const records = store.view.lifecycle.load
-    ? await renderAfterLoad(session, store, page, service.limits, responseMemory)
+    ? await renderLoadedPage(session, store, page, service.limits, responseMemory)
     : await renderRows(inOrder, store, responseMemory)
   return { records, ...linksOf(service, store, request, page, inOrder), total }
 }

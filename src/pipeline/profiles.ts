@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { DataSource } from 'typeorm'
 import type { Principal } from '../access/rule'
 import { buildStore } from '../read/store'
-import type { PermissionFunction } from '../schema/field-permissions'
+import type { FieldPermissionFunction } from '../schema/field-permissions'
 import type { Registry, ResourceView, ResourceViews } from '../schema/resource-view'
 import { buildWriteStore } from '../write/build-write-store'
 import type { WriteStore } from '../write/write-store'
@@ -18,9 +18,9 @@ export interface Profile {
 
 /** The profiles of a mount. */
 export interface Profiles {
-  /** The profile with all permissions. */
+  /** The profile with all field permissions. */
   readonly full: Profile
-  /** Whether there are other profiles: a permission depends on the principal. */
+  /** Whether there are other profiles, because a function in the option `fields` decides. */
   readonly dependOnPrincipal: boolean
   /**
    * Returns the profile of a principal, for which it calls all functions in the option `fields`. It must be called once
@@ -38,8 +38,8 @@ const maxFields = 30_000
 /** Number of profiles that are kept whatever their size is. */
 const minProfiles = 5
 
-export function buildProfiles({ resources, permissions }: Registry, dataSource: DataSource): Profiles {
-  const { functions, buildViews } = permissions
+export function buildProfiles({ resources, fieldPermissions }: Registry, dataSource: DataSource): Profiles {
+  const { functions, buildViews } = fieldPermissions
   const full = buildProfile('full', resources, (view) => buildWriteStore(buildStore(view, dataSource)))
   const dependOnPrincipal = functions.length > 0
   if (!dependOnPrincipal) return { full, dependOnPrincipal, profileOf: () => full }
@@ -48,7 +48,7 @@ export function buildProfiles({ resources, permissions }: Registry, dataSource: 
     sizeCalculation: ({ views }) => Math.min(countOwnFields(views, resources), maxFields / minProfiles),
   })
   const profileOf: Profiles['profileOf'] = (principal) => {
-    const results = functions.map((permission) => callPermission(permission, principal))
+    const results = functions.map((one) => callFieldPermission(one, principal))
     if (results.every(Boolean)) return full
     const key = results.join()
     const known = profiles.get(key)
@@ -93,8 +93,8 @@ function buildProfile(key: string, views: ResourceViews, build: (view: ResourceV
 }
 
 /** @throws {TypeError} for a result that is not a boolean: a mistake of the application */
-function callPermission({ isPermitted, place }: PermissionFunction, principal: Principal): boolean {
-  const result: unknown = isPermitted(principal)
+function callFieldPermission({ permission, place }: FieldPermissionFunction, principal: Principal): boolean {
+  const result: unknown = permission(principal)
   if (typeof result === 'boolean') return result
   if (result instanceof Promise) {
     // Otherwise its rejection would end the process.

@@ -27,7 +27,7 @@ export interface Service {
   readonly passwords: PasswordChecks
   /** Cached query shapes of list requests. */
   readonly queryShapes: QueryShapeCache
-  /** Whether a resource of the mount has a row scope, permissions, field permissions or presets. */
+  /** Whether a resource of the mount has a policy or field permissions, or the mount has `strictRelations`. */
   readonly hasPolicies: boolean
   readonly cursorTokens: CursorTokens
 }
@@ -87,7 +87,7 @@ export interface PermittedRequest extends ResourceRequest {
   readonly store: WriteStore
 }
 
-/** The row scopes for the principal of a request. Access rules of related resources are called as for a GET. */
+/** The policies for the principal of a request. Access rules of related resources are called as for a GET. */
 function policiesOf(service: Service, accessRequest: AccessRequest, principal: Principal): Policies {
   return new Policies(principal, service.queryShapes, async (name) => {
     const rule = service.resources.get(name)?.fullView.rule

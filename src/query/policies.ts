@@ -2,8 +2,8 @@ import type { Principal } from '../access/rule'
 import { FieldErrors } from '../errors'
 import type { Field } from '../schema/field'
 import type {
-  FilterFunction,
   FilterNames,
+  PolicyFunction,
   ResourceView,
   ThroughScope,
   WriteAction,
@@ -11,6 +11,7 @@ import type {
 } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
 import { ConditionBuilder } from './condition-builder'
+import type { ParsedFilterObject } from './filter-object'
 import {
   callFilter,
   callPreset,
@@ -19,8 +20,7 @@ import {
   requiredFilters,
   requireNoErrors,
   valuesOf,
-} from './filter-function'
-import type { ParsedFilterObject } from './filter-object'
+} from './policy-function'
 import {
   type ChangeSet,
   type Condition,
@@ -49,7 +49,7 @@ export interface Presets {
 
 export const noPresets: Presets = { values: new Map(), overriding: new Set() }
 
-/** The state of a record in which each write checks `may` first. */
+/** The state of the record in which `may` is checked first, for each write. */
 const checkedFirst: Readonly<Record<WriteAction, WriteState>> = {
   create: 'after',
   update: 'before',
@@ -57,24 +57,24 @@ const checkedFirst: Readonly<Record<WriteAction, WriteState>> = {
 }
 
 /** Condition that every record matches. */
-const everything: ResolvedPolicy = { key: 'all', condition: { type: 'and', conditions: [] }, values: [] }
+const everyRecord: ResolvedPolicy = { key: 'all', condition: { type: 'and', conditions: [] }, values: [] }
 /** Condition that no record matches. */
-const nothing: ResolvedPolicy = { key: 'none', condition: { type: 'or', conditions: [] }, values: [] }
+const noRecord: ResolvedPolicy = { key: 'none', condition: { type: 'or', conditions: [] }, values: [] }
 
 /**
- * The row scopes, permissions and presets of all resources for the principal of one request
- * (specification: Row scopes, Permissions, Presets). Each function of the application is called when it is first needed,
- * and at most once.
+ * The policies of all resources for the principal of one request: what the functions of the options `scope`, `may` and
+ * `preset` return (specification: Row scopes, Permissions, Presets). Those of `scope` and `may` are called when they are
+ * first needed, and at most once.
  */
 export class Policies {
   /** What the functions have returned. */
-  readonly #results = new Map<FilterFunction, FilterResults>()
+  readonly #results = new Map<PolicyFunction, FilterResults>()
   /** Related resources whose access rules permit the principal to read them. */
   readonly #readable = new Set<FilterNames>()
 
   /**
    * @param shapes cache of the conditions
-   * @param mayRead whether the access rule of a resource permits the principal to read it
+   * @param mayRead whether the access rule of a resource, which has this name, permits the principal to read it
    */
   constructor(
     readonly principal: Principal,
@@ -93,22 +93,22 @@ export class Policies {
   }
 
   /** The condition of a row scope or of `may` for the principal. */
-  resolve(policy: RowScopeCondition | PermissionCondition): ResolvedPolicy {
-    if (policy.type === 'permission') {
-      const { view, action, state } = policy
+  resolve(condition: RowScopeCondition | PermissionCondition): ResolvedPolicy {
+    if (condition.type === 'permission') {
+      const { view, action, state } = condition
       return this.#resolveFilter(view.may[action], state, rootAlias)
     }
-    const { view, alias, isFollowed } = policy
-    if (isFollowed && !this.#readable.has(view)) return nothing
+    const { view, alias, isFollowed } = condition
+    if (isFollowed && !this.#readable.has(view)) return noRecord
     const { rowScope } = view
     if (rowScope?.type === 'through') return resolveThrough(rowScope, alias)
     return this.#resolveFilter(rowScope?.filter, 'before', alias)
   }
 
-  /** Whether `may` permits to begin a write; undefined if this depends on the record. */
+  /** Whether `may` permits a write before the record is known; undefined if this depends on the record. */
   permits({ may }: ResourceView, action: WriteAction): boolean | undefined {
-    const source = may[action]
-    const result = source === undefined || this.#resultsOf(source)[checkedFirst[action]]
+    const policy = may[action]
+    const result = policy === undefined || this.#resultsOf(policy)[checkedFirst[action]]
     return typeof result === 'boolean' ? result : undefined
   }
 
@@ -127,12 +127,12 @@ export class Policies {
     }
   }
 
-  /** The values that the filter of a function requires new records to have. */
-  #requiredValues(view: ResourceView, source: FilterFunction | undefined): readonly (readonly [Field, unknown])[] {
-    const filter = source === undefined || this.#resultsOf(source).after
-    if (source === undefined || typeof filter === 'boolean') return []
-    const shape = this.#shapeOf(source, filter, rootAlias)
-    const values = valuesOf(source.title, filter.filters, shape)
+  /** The values that the filter of a row scope or of `may.create` requires new records to have. */
+  #requiredValues(view: ResourceView, policy: PolicyFunction | undefined): readonly (readonly [Field, unknown])[] {
+    const filter = policy === undefined || this.#resultsOf(policy).after
+    if (policy === undefined || typeof filter === 'boolean') return []
+    const shape = this.#shapeOf(policy, filter, rootAlias)
+    const values = valuesOf(policy.title, filter.filters, shape)
     return requiredFilters(filter).flatMap((index) => {
       const { on, operator, valuesIndex = -1 } = shape.filters[index] ?? {}
       // The database generates the values of a generated column.
@@ -141,21 +141,21 @@ export class Policies {
     })
   }
 
-  #resolveFilter(source: FilterFunction | undefined, state: WriteState, alias: string): ResolvedPolicy {
-    const filter: FilterResult = source === undefined || this.#resultsOf(source)[state]
-    if (source === undefined || typeof filter === 'boolean') return filter ? everything : nothing
-    const shape = this.#shapeOf(source, filter, alias)
-    return { key: filter.key, condition: shape.where, values: valuesOf(source.title, filter.filters, shape) }
+  #resolveFilter(policy: PolicyFunction | undefined, state: WriteState, alias: string): ResolvedPolicy {
+    const filter: FilterResult = policy === undefined || this.#resultsOf(policy)[state]
+    if (policy === undefined || typeof filter === 'boolean') return filter ? everyRecord : noRecord
+    const shape = this.#shapeOf(policy, filter, alias)
+    return { key: filter.key, condition: shape.where, values: valuesOf(policy.title, filter.filters, shape) }
   }
 
-  #resultsOf(source: FilterFunction): FilterResults {
-    const results = this.#results.get(source) ?? callFilter(source, this.principal)
-    this.#results.set(source, results)
+  #resultsOf(policy: PolicyFunction): FilterResults {
+    const results = this.#results.get(policy) ?? callFilter(policy, this.principal)
+    this.#results.set(policy, results)
     return results
   }
 
   /** The condition of a filter object on the table with an alias, from the cache or built. */
-  #shapeOf({ title, names }: FilterFunction, { filters, where, key }: ParsedFilterObject, alias: string): QueryShape {
+  #shapeOf({ title, names }: PolicyFunction, { filters, where, key }: ParsedFilterObject, alias: string): QueryShape {
     const cacheKey = `filter ${names.name} ${alias} ${key}`
     const cached = this.shapes.get(cacheKey)
     if (cached !== undefined) return cached
@@ -195,7 +195,7 @@ const noLimits = { joinDepth: Number.POSITIVE_INFINITY, joins: Number.POSITIVE_I
 /** The condition that the related record of a record is in its own row scope. */
 function resolveThrough({ relation, target: targetOf }: ThroughScope, alias: string): ResolvedPolicy {
   const target = targetOf()
-  if (target === undefined) return nothing
+  if (target === undefined) return noRecord
   const related = `${alias}_1`
   const rowScope = { type: 'rowScope', alias: related, view: target, isFollowed: false } as const
   const condition: Exists = {

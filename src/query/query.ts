@@ -19,8 +19,8 @@ export interface Join {
   readonly from: string
   readonly relation: RelationMetadata
   /**
-   * Row scope of the joined resource: a record outside of it is treated like a missing one. Undefined if the resource
-   * has no row scope.
+   * Condition that the principal may see a joined record: others are treated like missing ones. Undefined if the joined
+   * resource is not guarded (`FilterNames.isGuarded`).
    */
   readonly rowScope: RowScopeCondition | undefined
 }
@@ -43,18 +43,19 @@ export interface Comparison {
 export type Condition = Comparison | Combination | Negation | Exists | RowScopeCondition | PermissionCondition
 
 /**
- * Condition that the principal of the request may see the record of a table (specification: Row scopes).
+ * Condition that the principal of the request may see the record of a table: it is in the row scope and, if `isFollowed`,
+ * the access rule of its resource permits reading it (specification: Row scopes, Access through relations).
  * `Policies.resolve` returns the condition for the principal.
  */
 export interface RowScopeCondition {
   readonly type: 'rowScope'
   readonly alias: string
   readonly view: FilterNames
-  /** Whether the request follows a relation to the table, so that the access rule of its resource must permit reading it. */
+  /** Whether the request follows a relation to the table. */
   readonly isFollowed: boolean
 }
 
-/** A write of a record, before or after it. */
+/** A write, and whether its record is checked before or after it. */
 export interface WriteMoment {
   readonly action: WriteAction
   readonly state: WriteState

@@ -22,7 +22,7 @@ import type { Store } from './store'
 
 /** Turns each part of a condition into a string: SQL, or a cache key. */
 interface ConditionVisitor {
-  /** The row scopes and permissions for the principal of the request. */
+  /** The policies for the principal of the request. */
   readonly policies: Policies | undefined
   readonly compare: (comparison: Comparison, values: readonly unknown[]) => string
   readonly exists: (
@@ -75,7 +75,7 @@ function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, isNested 
   )
 }
 
-/** @throws {Error} if a resource with row scope or permissions is used without a principal; nothing may be shown then */
+/** @throws {Error} if a statement has a row scope or permission, but no principal; nothing may be shown then */
 function requirePolicies({ policies }: ConditionVisitor): Policies {
   if (policies === undefined) throw new Error('a row scope or permission needs the principal of a request')
   return policies

@@ -29,9 +29,9 @@ export function setRelatedKeys(
 }
 
 /**
- * The to-one relations of which no column of the foreign key has a property of its own, or belongs to another relation.
- * Of the others, TypeORM would write the key of the related entity instead of the property, even if a listener has
- * changed only the property.
+ * The to-one relations whose foreign keys belong to them alone: no column has a property of its own, such as `invoiceId`,
+ * or is part of another relation. For the others, TypeORM would write the key of the related entity even if a listener
+ * has changed only the property.
  */
 export function relationsWithOwnKey({ relationsWithJoinColumns: all }: EntityMetadata): readonly RelationMetadata[] {
   const isOwn = (column: ColumnMetadata): boolean =>

@@ -13,8 +13,8 @@ import { buildRawRenderer, buildRowRenderer, type RecordRenderer } from './recor
 import { buildRowReader, type Row, type RowReader } from './row'
 
 /**
- * How the rows of a view are read from its database and rendered. It is built once for each view, at mount, and passed
- * to every function that reads or writes rows.
+ * How the rows of a view are read from its database and rendered. It is built once for each view, and passed to every
+ * function that reads or writes rows. Requests get a copy with their policies.
  */
 export interface Store {
   readonly view: ResourceView
@@ -28,7 +28,7 @@ export interface Store {
   readonly rawRenderer: RecordRenderer<RawRow>
   /** Renders the key of a raw row, which records show as `id`. */
   readonly renderKey: (raw: RawRow) => Json
-  /** The row scopes and permissions for the principal of a request; undefined if no resource of the mount has any. */
+  /** The policies for the principal of a request; undefined if `Service.hasPolicies` is false. */
   readonly policies: Policies | undefined
 }
 

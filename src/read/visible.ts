@@ -9,7 +9,7 @@ let queryCount = 0
 
 /**
  * Starts a query of the application for the records of an entity that a principal may see.
- * @param store with the row scopes of the principal
+ * @param store with the policies for the principal
  * @param alias alias of the entity
  */
 export function selectVisible<Entity extends ObjectLiteral>(store: Store, alias: string): SelectQueryBuilder<Entity> {

@@ -1,6 +1,6 @@
 import type { Report } from '../errors'
 import type { Registration } from './registration'
-import type { FilterFunction, FilterNames, ResourceView, WriteAction, WriteState } from './resource-view'
+import type { FilterNames, PolicyFunction, ResourceView, WriteAction, WriteState } from './resource-view'
 
 /** The states of a record in which each write checks it. */
 const statesOf: Readonly<Record<WriteAction, readonly WriteState[]>> = {
@@ -24,10 +24,10 @@ export function buildPermissions(
   names: () => FilterNames,
   report: Report,
 ): Pick<ResourceView, 'may' | 'preset'> {
-  const build = (title: string, option: unknown, states: readonly WriteState[]): FilterFunction => ({
+  const build = (title: string, option: unknown, states: readonly WriteState[]): PolicyFunction => ({
     title: `${title} of ${resource}`,
     option,
-    call: typeof option === 'function' ? (option as FilterFunction['call']) : () => option,
+    call: typeof option === 'function' ? (option as PolicyFunction['call']) : () => option,
     names: names(),
     states,
   })
@@ -35,12 +35,12 @@ export function buildPermissions(
     report(`"may" must be an object: { ${actions.join(', ')} }`)
     return { may: {}, preset: undefined }
   }
-  const permissions: Partial<Record<WriteAction, FilterFunction>> = {}
-  for (const [action, rule] of Object.entries(may)) {
+  const permissions: Partial<Record<WriteAction, PolicyFunction>> = {}
+  for (const [action, option] of Object.entries(may)) {
     if (!isAction(action)) report(`"may" has "${action}"; actions: ${actions.join(', ')}`)
-    else if (['function', 'boolean', 'object'].includes(typeof rule) && rule !== null) {
-      permissions[action] = build(`may.${action}`, rule, statesOf[action])
-    } else if (rule !== undefined)
+    else if (['function', 'boolean', 'object'].includes(typeof option) && option !== null) {
+      permissions[action] = build(`may.${action}`, option, statesOf[action])
+    } else if (option !== undefined)
       report(`"may.${action}" must be true, false, a filter, or a function that returns one`)
   }
   if (preset === undefined) return { may: permissions, preset }

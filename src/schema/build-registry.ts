@@ -4,10 +4,10 @@ import { ConfigError, type Report } from '../errors'
 import type { Permission } from '../resource'
 import { checkRule, checkUserEntity } from './build-rule'
 import { buildViews } from './build-views'
-import { collectPermissions } from './check-permissions'
+import { collectFieldPermissions } from './check-field-permissions'
 import { supportedDatabases } from './column-value-type'
 import type { ScanContext } from './context'
-import { permissionFunctions, restrict } from './field-permissions'
+import { fieldPermissionFunctions, restrict } from './field-permissions'
 import { allFilterNames } from './filter-names'
 import {
   collectAccounts,
@@ -16,7 +16,7 @@ import {
   type ResourceRegistration,
   type UserRegistration,
 } from './registration'
-import type { MountPermissions, Registry, ResourceView } from './resource-view'
+import type { MountFieldPermissions, Registry, ResourceView } from './resource-view'
 
 /** The options of a mount that the registry depends on. */
 export interface RegistryOptions {
@@ -55,24 +55,26 @@ export function buildRegistry(
     report('no entity of the data source is a resource: put @Resource() on one')
   }
   const scan = { dataSource, defaultAuth, accounts, hasUsers, registrations, strictRelations }
-  const permissions = collectPermissions(scan, report)
-  const unrestricted = registrations.map((registration) => restrict(registration, permissions, (one) => one !== false))
-  const context = { ...scan, registrations: unrestricted, permissions, viewSuffix: '' }
+  const fieldPermissions = collectFieldPermissions(scan, report)
+  const unrestricted = registrations.map((registration) =>
+    restrict(registration, fieldPermissions, (one) => one !== false),
+  )
+  const context = { ...scan, registrations: unrestricted, fieldPermissions, viewSuffix: '' }
   const allNames = allFilterNames(context)
   const resources = buildViews(context, allNames, new Map(), report)
   if (requireScope) checkScopes(registrations, report)
   if (allMistakes.length > 0) throw new ConfigError(allMistakes)
-  return { resources, accounts, permissions: buildPermissions(context, allNames, resources) }
+  return { resources, accounts, fieldPermissions: buildFieldPermissions(context, allNames, resources) }
 }
 
 /** @param resources the views with all permissions */
-function buildPermissions(
+function buildFieldPermissions(
   context: ScanContext,
   allNames: ReturnType<typeof allFilterNames>,
   resources: Registry['resources'],
-): MountPermissions {
-  const { registrations, permissions } = context
-  const functions = permissionFunctions(registrations, permissions)
+): MountFieldPermissions {
+  const { registrations, fieldPermissions } = context
+  const functions = fieldPermissionFunctions(registrations, fieldPermissions)
   const byEntity = new Map(registrations.map((registration) => [registration.metadata, registration]))
   const fullViews = new Map<Registration, ResourceView>()
   for (const view of resources.values()) {
@@ -83,10 +85,10 @@ function buildPermissions(
     functions,
     buildViews: (results) => {
       const permitted = new Set<Permission>(
-        functions.flatMap(({ isPermitted }, index) => (results[index] ? [isPermitted] : [])),
+        functions.flatMap(({ permission }, index) => (results[index] ? [permission] : [])),
       )
       const isPermitted = (permission: Permission): boolean => permission === true || permitted.has(permission)
-      const restricted = registrations.map((registration) => restrict(registration, permissions, isPermitted))
+      const restricted = registrations.map((registration) => restrict(registration, fieldPermissions, isPermitted))
       const scan = { ...context, registrations: restricted, viewSuffix: `/${toDigits(results)}` }
       return buildViews(scan, allNames, fullViews, (mistake) => {
         throw new Error(`a view that depends on field permissions cannot be built: ${mistake}`)

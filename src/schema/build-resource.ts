@@ -21,8 +21,7 @@ import { buildValidate } from './validation'
 const namePattern = /^[a-z0-9][a-z0-9_-]*$/
 
 /**
- * Builds the resource of an entity from its metadata and options, as it looks to a principal who may see and write all
- * of its fields.
+ * Builds the view of an entity from its metadata and from the options that apply to a principal.
  * @param allNames returns the names that filter objects may use
  * @returns undefined if the key or the access rule is invalid, which has been reported
  */
@@ -67,7 +66,7 @@ export function buildResource(
     description: options.description ?? metadata.comment,
     metadata,
     rule,
-    permissions: context.permissions.get(metadata) ?? [],
+    fieldPermissions: context.fieldPermissions.get(metadata) ?? [],
     // The rows of a database view belong to other tables.
     writable: rule.writes !== false && metadata.tableType !== 'view',
     key,

@@ -1,7 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
 import type { Rule } from '../access/rule'
 import type { AccountSource } from './account-source'
-import type { PermissionsByEntity } from './field-permissions'
+import type { FieldPermissionsByEntity } from './field-permissions'
 import type { Registration } from './registration'
 import type { ResourceView } from './resource-view'
 
@@ -12,7 +12,7 @@ export interface ScanContext {
   readonly accounts: AccountSource | undefined
   /** All entities that are resources, with their options as they apply to the principals of the views. */
   readonly registrations: readonly Registration[]
-  readonly permissions: PermissionsByEntity
+  readonly fieldPermissions: FieldPermissionsByEntity
   /** End of the cache keys of the views, which distinguishes them from those of principals with other permissions. */
   readonly viewSuffix: string
   /** Whether a user entity is configured, even if its configuration has mistakes (then `accounts` may be undefined). */

@@ -12,22 +12,22 @@ export interface PropertyPermissions {
   readonly write: Permission
 }
 
-/** Permissions of the resources, by entity. A resource without the option `fields` has none. */
-export type PermissionsByEntity = ReadonlyMap<EntityMetadata, readonly PropertyPermissions[]>
+/** Field permissions of the resources, by entity. A resource without the option `fields` has none. */
+export type FieldPermissionsByEntity = ReadonlyMap<EntityMetadata, readonly PropertyPermissions[]>
 
 /** Function in the option `fields`. If several permissions use the same function, it is called once for all of them. */
-export interface PermissionFunction {
-  readonly isPermitted: Exclude<Permission, boolean>
+export interface FieldPermissionFunction {
+  readonly permission: Exclude<Permission, boolean>
   /** Where the function is used first, for messages: `"read" of rate.hourlyRate`. */
   readonly place: string
 }
 
-/** The functions in the permissions of all resources, each once. */
-export function permissionFunctions(
+/** The functions in the field permissions of all resources, each once. */
+export function fieldPermissionFunctions(
   registrations: readonly Registration[],
-  permissions: PermissionsByEntity,
-): readonly PermissionFunction[] {
-  const places = new Map<PermissionFunction['isPermitted'], string>()
+  permissions: FieldPermissionsByEntity,
+): readonly FieldPermissionFunction[] {
+  const places = new Map<FieldPermissionFunction['permission'], string>()
   for (const { metadata, options } of registrations) {
     for (const { property, ...actions } of permissions.get(metadata) ?? []) {
       for (const action of ['read', 'write'] as const) {
@@ -37,18 +37,18 @@ export function permissionFunctions(
       }
     }
   }
-  return [...places].map(([isPermitted, place]) => ({ isPermitted, place }))
+  return [...places].map(([permission, place]) => ({ permission, place }))
 }
 
 /**
- * The registration as it applies to principals with some permissions: what they may not read is in `exclude`, and what
+ * Adds field permissions to the options of a registration: what the principals may not read is in `exclude`, and what
  * they may not write is in `readOnly`.
  * @param isPermitted whether the principals have a permission
- * @returns the same object if the options already hide what they lack
+ * @returns the same object if nothing has to be added
  */
 export function restrict(
   registration: Registration,
-  permissions: PermissionsByEntity,
+  permissions: FieldPermissionsByEntity,
   isPermitted: (permission: Permission) => boolean,
 ): Registration {
   const { metadata, options } = registration
@@ -74,7 +74,7 @@ export function restrict(
 export function readFunctions(
   metadata: EntityMetadata,
   isColumn: (column: ColumnMetadata) => boolean,
-  permissions: PermissionsByEntity,
+  permissions: FieldPermissionsByEntity,
   relation = '',
 ): ReadonlySet<Permission> {
   const columns = metadata.columns.filter(isColumn)

@@ -6,7 +6,7 @@ import { isSameColumn, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 
 /** The part of the context that exists before any resource is built. */
-type HiddenContext = Pick<MountContext, 'accounts' | 'registrations' | 'permissions'>
+type HiddenContext = Pick<MountContext, 'accounts' | 'registrations' | 'fieldPermissions'>
 
 /** Whether a column is hidden in all resources: `select: false`, or the users' password. */
 export function isHiddenEverywhere(column: ColumnMetadata, { accounts }: Pick<MountContext, 'accounts'>): boolean {
@@ -39,13 +39,13 @@ export function restrictedReference(
   context: HiddenContext,
 ): string | undefined {
   const isOwn = (column: ColumnMetadata): boolean => columns.some((stored) => stored.column === column)
-  const own = readFunctions(metadata, isOwn, context.permissions, relation?.propertyPath)
+  const own = readFunctions(metadata, isOwn, context.fieldPermissions, relation?.propertyPath)
   const restricted = columns
     .flatMap(({ column }) => allReferencesOf(column))
     .find((reference) => {
       const isReferenced = (column: ColumnMetadata): boolean => isSameColumn(column, reference.referenced)
       return resourcesOf(reference, context).some((target) =>
-        [...readFunctions(target.metadata, isReferenced, context.permissions)].some((read) => !own.has(read)),
+        [...readFunctions(target.metadata, isReferenced, context.fieldPermissions)].some((read) => !own.has(read)),
       )
     })
   return restricted && nameOf(restricted)
@@ -74,8 +74,8 @@ function allReferencesOf(column: ColumnMetadata, visited: readonly ColumnMetadat
 }
 
 /**
- * The columns to which a column refers directly. If a column is part of several relations, TypeORM's metadata has a copy of it
- * for each of them, with the reference of that relation.
+ * The columns to which a column refers directly. If a column is part of several relations, TypeORM's metadata has a copy
+ * of it for each of them, with the reference of that relation.
  */
 function referencesOf(column: ColumnMetadata): readonly Reference[] {
   return column.entityMetadata.relations.flatMap((relation) =>

@@ -2,7 +2,7 @@ import type { EntityMetadata } from 'typeorm'
 import type { Principal, Rule } from '../access/rule'
 import type { AccountSource } from './account-source'
 import type { Field } from './field'
-import type { PermissionFunction, PropertyPermissions } from './field-permissions'
+import type { FieldPermissionFunction, PropertyPermissions } from './field-permissions'
 import type { Lifecycle } from './lifecycle'
 import type { OptionalName } from './list-parameters'
 import type { RelationMetadata } from './metadata'
@@ -21,8 +21,8 @@ export interface Resource {
   readonly writable: boolean
   /** The field in the path of an item, which records always show as `id`. */
   readonly key: Field
-  /** The permissions of its properties, in the order of the option `fields`. */
-  readonly permissions: readonly PropertyPermissions[]
+  /** The field permissions, in the order of the option `fields`. */
+  readonly fieldPermissions: readonly PropertyPermissions[]
   /** The foreign key to the owner of a record, a user; undefined without the option `ownerField`. */
   readonly owner: Field | undefined
   /** Whether PUT, PATCH and DELETE require `If-Match`. */
@@ -96,9 +96,9 @@ export interface ResourceView extends Resource, FilterNames {
   /** The optional parameters of the list: those that are not names of fields. */
   readonly optionalParameters: ReadonlySet<OptionalName>
   /** The functions that restrict writes (specification: Permissions). */
-  readonly may: Readonly<Partial<Record<WriteAction, FilterFunction>>>
+  readonly may: Readonly<Partial<Record<WriteAction, PolicyFunction>>>
   /** The function that returns values for new records (specification: Presets). */
-  readonly preset: FilterFunction | undefined
+  readonly preset: PolicyFunction | undefined
 }
 
 /** Write that the option `may` can restrict. */
@@ -107,8 +107,11 @@ export type WriteAction = 'create' | 'update' | 'delete'
 /** States of a record in a write. */
 export type WriteState = 'before' | 'after'
 
-/** Function of the application that returns a filter object or values for a principal, or whether all records match. */
-export interface FilterFunction {
+/**
+ * Function in the option `scope`, `may` or `preset`. It returns a filter object for a principal, or whether all records
+ * match; that of `preset` returns values.
+ */
+export interface PolicyFunction {
   /** Text for messages: `the scope of task`. */
   readonly title: string
   /** The value of the option: the function, or a constant result. */
@@ -121,9 +124,9 @@ export interface FilterFunction {
 }
 
 /** The field permissions of a mount (specification: Field permissions). */
-export interface MountPermissions {
+export interface MountFieldPermissions {
   /** The functions that decide about permissions, each once. Empty if no permission depends on the principal. */
-  readonly functions: readonly PermissionFunction[]
+  readonly functions: readonly FieldPermissionFunction[]
   /**
    * Builds the views of the principals for whom the functions return these results.
    * @param results in the order of `functions`
@@ -137,7 +140,7 @@ export type RowScope = FilterScope | ThroughScope
 /** The records that match the filter object that a function of the application returns. */
 interface FilterScope {
   readonly type: 'filter'
-  readonly filter: FilterFunction
+  readonly filter: PolicyFunction
 }
 
 /** The records whose related record is visible. */
@@ -155,7 +158,7 @@ export type ResourceViews = ReadonlyMap<string, ResourceView>
 export interface Registry {
   /** The resources as they look to a principal who has all field permissions. */
   readonly resources: ResourceViews
-  readonly permissions: MountPermissions
+  readonly fieldPermissions: MountFieldPermissions
   /** Undefined without a user entity. */
   readonly accounts: AccountSource | undefined
 }

@@ -8,8 +8,8 @@ type Row = readonly [resource: string, action: string, rule: string, condition: 
 const header: Row = ['resource', 'action', 'rule', 'condition']
 
 /**
- * Renders a table of who may do what, for reviews: one row for each action on a resource, and for each field with
- * permissions. Functions of the application are shown by their names, or with their text if they have none.
+ * Renders a table of who may do what, for reviews: one row for each action on a resource, and for each
+ * field permission. Functions of the application are shown by their names, or with their text if they have none.
  */
 export function renderAccessTable(views: Iterable<ResourceView>): string {
   const rows = [header, ...[...views].toSorted((one, other) => (one.name < other.name ? -1 : 1)).flatMap(rowsOf)]
@@ -26,12 +26,12 @@ export function renderAccessTable(views: Iterable<ResourceView>): string {
 }
 
 function rowsOf(view: ResourceView): readonly Row[] {
-  const { name, rule, permissions } = view
+  const { name, rule, fieldPermissions } = view
   const writes = view.writable ? (['create', 'update', 'delete'] as const) : []
   return [
     [name, 'read', ruleTitle(rule), conditionText(scopeOf(view))],
     ...writes.map((action): Row => [name, action, ruleTitle(rule), conditionText(writeConditions(view, action))]),
-    ...permissions.flatMap(({ property, read, write }) => [
+    ...fieldPermissions.flatMap(({ property, read, write }) => [
       ...fieldRow(name, `read ${property}`, read),
       ...fieldRow(name, `write ${property}`, write),
     ]),

@@ -182,7 +182,7 @@ function buildService(dataSource: DataSource, settings: MountSettings, mistakes:
 }
 
 function describe(view: ResourceView, base: string): MountedResource {
-  const { name, outputFields, rule, owner, lifecycle, metadata, rowScope, permissions } = view
+  const { name, outputFields, rule, owner, lifecycle, metadata, rowScope, fieldPermissions } = view
   const may = Object.keys(view.may) as readonly WriteAction[]
   const isWritten = lifecycle.write || metadata.treeType !== undefined
   const entities = [...(lifecycle.load ? ['load' as const] : []), ...(isWritten ? ['write' as const] : [])]
@@ -194,12 +194,14 @@ function describe(view: ResourceView, base: string): MountedResource {
     ...(owner === undefined ? {} : { owner: owner.name }),
     ...(rowScope === undefined ? {} : { scope: describeScope(rowScope) }),
     ...(may.length === 0 ? {} : { may }),
-    ...(permissions.length === 0 ? {} : { permissions: describePermissions(permissions) }),
+    ...(fieldPermissions.length === 0 ? {} : { permissions: describePermissions(fieldPermissions) }),
     ...(entities.length === 0 ? {} : { entities }),
   }
 }
 
-function describePermissions(permissions: ResourceView['permissions']): NonNullable<MountedResource['permissions']> {
+function describePermissions(
+  permissions: ResourceView['fieldPermissions'],
+): NonNullable<MountedResource['permissions']> {
   const restrictedActions = (permission: PropertyPermissions) =>
     (['read', 'write'] as const).filter((action) => permission[action] !== true)
   const entries = permissions.map((permission) => [permission.property, restrictedActions(permission)] as const)

@@ -33,8 +33,8 @@ export function findFieldsWithoutRead(
 }
 
 /**
- * Whether a write of the resource needs nothing but the statement: no row scope, no permission, no listeners, no validators, no
- * `If-Match`, no tree, and no columns that every UPDATE changes, such as `@VersionColumn`.
+ * Whether an update of the resource needs nothing but the statement: no row scope, no permission, no listeners, no
+ * validators, no `If-Match`, no tree, and no columns that every UPDATE changes, such as `@VersionColumn`.
  */
 function canUpdateDirectly(view: ResourceView): boolean {
   const { metadata, lifecycle, validate, requireIfMatch, owner } = view

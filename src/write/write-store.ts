@@ -6,7 +6,7 @@ import type { StoredRecord } from '../read/entity-tag'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 
-/** Store with everything that writes need in addition. It is built once for each view, at mount. */
+/** Store with everything that writes need in addition. It is built once for each view. */
 export interface WriteStore extends Store {
   readonly writer: Writer
   /**
@@ -19,8 +19,8 @@ export interface WriteStore extends Store {
 }
 
 /**
- * The store for a principal whose row scopes these are. The properties are copied one by one, because a spread took an
- * eighth of the time of a GET of an item.
+ * Adds the policies for the principal of a request to a store. The properties are copied one by one, because a spread
+ * took an eighth of the time of a GET of an item.
  */
 export function withPolicies(store: WriteStore, policies: Policies): WriteStore {
   const { view, dataSource, dialect, selected, rowRenderer, rawRenderer, renderKey } = store

@@ -70,8 +70,8 @@ export async function deleteRow(session: DbSession, store: WriteStore, target: W
 const noChanges: ChangeSet = new Map()
 
 /**
- * Runs a write. If `@AfterLoad` listeners or a check of row scopes or permissions follow it, all run in one transaction,
- * so that an error rolls the write back.
+ * Runs a write. If `@AfterLoad` listeners or checks of the written record follow it, all run in one transaction, so that
+ * an error rolls the write back.
  */
 function runInTransactionIfNeeded<T>(
   session: DbSession,
@@ -90,9 +90,9 @@ function needsCheck(view: ResourceView, action: WriteAction, changes: ChangeSet)
 }
 
 /**
- * Requires that the principal may see a written record and may write it so, and may see the records to which the request
- * has made it refer (specification: Row scopes, Permissions). It runs after the write and in its transaction, so that a
- * right that was revoked before the write no longer counts.
+ * Requires that the principal may see the written record, that `may` permits its new values, and that the principal may
+ * see the records to which the request has made it refer (specification: Row scopes, Permissions). It runs after the
+ * write and in its transaction, so that a right that was revoked before the write no longer counts.
  * @throws {ApiError} `forbidden`, `unauthorized` for an anonymous request, `bad-values`
  */
 async function requirePermitted(

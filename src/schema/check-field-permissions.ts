@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { Report } from '../errors'
 import type { ScanContext } from './context'
-import type { PermissionsByEntity, PropertyPermissions } from './field-permissions'
+import type { FieldPermissionsByEntity, PropertyPermissions } from './field-permissions'
 import { isHiddenEverywhere } from './hidden'
 import type { ColumnMetadata } from './metadata'
 import { columnsOf, isNamed, isPropertyOf, listsColumn, unknownProperty } from './property'
@@ -10,11 +10,14 @@ import { isToMany } from './relations'
 
 type Context = Pick<ScanContext, 'dataSource' | 'accounts' | 'registrations'>
 
-/** Reads the option `fields` of all resources, and reports its mistakes. @returns the permissions without mistakes */
-export function collectPermissions(
+/**
+ * Reads the option `fields` of all resources, and reports its mistakes.
+ * @returns the field permissions without mistakes
+ */
+export function collectFieldPermissions(
   { dataSource, accounts, registrations }: Context,
   report: Report,
-): PermissionsByEntity {
+): FieldPermissionsByEntity {
   const isHidden = (column: ColumnMetadata): boolean => isHiddenEverywhere(column, { accounts })
   return new Map(
     registrations.map((registration) => {
@@ -73,7 +76,7 @@ function checkProperty(
   const areAll = (isListed: (column: ColumnMetadata) => boolean): boolean =>
     columns.length > 0 && columns.every(isListed)
   const isReadOnly = areAll((column) => listsColumn(column, options.readOnly))
-  const problems: readonly (readonly [isProblem: boolean, text: string])[] = [
+  const mistakes: readonly (readonly [isMistake: boolean, text: string])[] = [
     [
       read !== undefined && read !== true && columns.some(({ isPrimary }) => isPrimary),
       `"${property}" is part of the key, which cannot be hidden: every record shows it as "id"; remove "read"`,
@@ -91,7 +94,7 @@ function checkProperty(
       `"fields.${property}" has "write", but bodies cannot contain relations to many; remove "write"`,
     ],
   ]
-  return problems.flatMap(([isProblem, text]) => (isProblem ? [text] : []))
+  return mistakes.flatMap(([isMistake, text]) => (isMistake ? [text] : []))
 }
 
 function isObject(value: unknown): value is object {

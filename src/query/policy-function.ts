@@ -1,16 +1,16 @@
 import type { Principal } from '../access/rule'
 import { FieldErrors, ValueError } from '../errors'
 import type { Field } from '../schema/field'
-import type { FilterFunction } from '../schema/resource-view'
+import type { PolicyFunction } from '../schema/resource-view'
 import { type ObjectFilter, type ParsedFilterObject, parseFilterObject } from './filter-object'
 import { parseObjectOperand } from './operand'
 import type { ChangeSet, Query } from './query'
 import type { QueryShape } from './query-shape'
 
-/** Filter of a function of the application; true if every record matches, false if none does. */
+/** Result of a function of `scope` or `may`: a filter; true if every record matches, false if none does. */
 export type FilterResult = ParsedFilterObject | boolean
 
-/** What a record must match before and after a write. */
+/** What a record must match before and after a write. Only `may.update` can have two different filters. */
 export interface FilterResults {
   readonly before: FilterResult
   readonly after: FilterResult
@@ -20,9 +20,9 @@ export interface FilterResults {
  * Calls a function of a row scope or of `may`, and parses its result.
  * @throws {TypeError} for a result that is neither a filter nor a boolean: a mistake of the application
  */
-export function callFilter(source: FilterFunction, principal: Principal): FilterResults {
-  const result = call(source, principal)
-  const { title, states } = source
+export function callFilter(policy: PolicyFunction, principal: Principal): FilterResults {
+  const result = call(policy, principal)
+  const { title, states } = policy
   if (states.length === 2 && isPair(result)) {
     const { before = true, after = true } = result
     return { before: parseResult(`${title} (before)`, before), after: parseResult(`${title} (after)`, after) }
@@ -36,9 +36,9 @@ export function callFilter(source: FilterFunction, principal: Principal): Filter
  * @returns the values by field
  * @throws {TypeError} for a result that is not an object of values: a mistake of the application
  */
-export function callPreset(source: FilterFunction, principal: Principal): ChangeSet {
-  const result = call(source, principal)
-  const { title, names } = source
+export function callPreset(policy: PolicyFunction, principal: Principal): ChangeSet {
+  const result = call(policy, principal)
+  const { title, names } = policy
   if (typeof result !== 'object' || result === null || Array.isArray(result)) {
     throw new TypeError(`${title} must be an object of values`)
   }
@@ -65,8 +65,8 @@ function presetValue(title: string, name: string, field: Field, value: unknown):
   return parseValues(title, filter.name, () => parseObjectOperand(field, 'eq', filter))?.[0]
 }
 
-function call({ title, call: callSource }: FilterFunction, principal: Principal): unknown {
-  const result = callSource(principal)
+function call({ title, call: callPolicy }: PolicyFunction, principal: Principal): unknown {
+  const result = callPolicy(principal)
   if (result instanceof Promise) {
     // Otherwise its rejection would end the process.
     result.catch(() => undefined)
@@ -75,7 +75,7 @@ function call({ title, call: callSource }: FilterFunction, principal: Principal)
   return result
 }
 
-/** Whether a result has different filters for the record before and after the write. */
+/** Whether a result is `{ before, after }`, with a filter for each, and not one filter object. */
 function isPair(result: unknown): result is { readonly before?: unknown; readonly after?: unknown } {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return false
   const entries = Object.entries(result)
@@ -84,7 +84,7 @@ function isPair(result: unknown): result is { readonly before?: unknown; readonl
 
 const isState = (name: string): boolean => name === 'before' || name === 'after'
 
-/** Whether a value can be a filter and not the value of a field. */
+/** Whether a value may be a filter. Otherwise `before` is the name of a field, and this is its value. */
 const isFilter = (value: unknown): boolean =>
   typeof value === 'boolean' || (typeof value === 'object' && value !== null && !(value instanceof Date))
 
@@ -128,7 +128,7 @@ export function requireNoErrors(errors: FieldErrors, title: string): void {
   if (!errors.isEmpty) throw new TypeError(`${title}: ${errors.text}`)
 }
 
-/** Indexes of the filters that every record matches: none if the result is an array of filter objects. */
+/** Indexes of the filters that a record must match in any case: those outside of groups. An array of filters is a group. */
 export function requiredFilters({ where }: ParsedFilterObject): readonly number[] {
   return where
     .flatMap((node) => (typeof node === 'object' && node.type === 'and' ? node.members : []))
