@@ -46,7 +46,8 @@ export interface Rule {
   /** False for a rule that refuses all writes. Default: true. */
   readonly writes?: boolean
   /**
-   * `'public'` for a rule that allows reading without credentials; used in the OpenAPI document. Default: not known.
+   * `'public'` for a rule that allows reading without credentials: the OpenAPI document says so, and credentials that are
+   * sent nevertheless identify the reader if the mount has row scopes or permissions. Default: not known.
    */
   readonly read?: 'public'
   /** Whether the rule requires a user entity (`@UserAccount`), or one with an admin flag. Checked at mount. */

@@ -58,9 +58,10 @@ export const create: Action = async (service, request) => {
   if (store.policies?.permits(view, 'create') === false) {
     throw notPermitted(principal, `you may not create this ${view.name}`)
   }
+  // Called once, not for each attempt: the function of the application may return another date or number.
+  const presets = store.policies?.presetsOf(view) ?? noPresets
   const saved = await retryOnce(session, async () => {
     const errors = new FieldErrors()
-    const presets = store.policies?.presetsOf(view) ?? noPresets
     const changes = parseInsert(view, body, ownerKey(view, principal), presets, errors)
     await validateChanges(view, undefined, changes, errors)
     await requireReferences(session, store, { changes, stored: undefined, presets: presets.values }, errors)

@@ -47,7 +47,7 @@ export interface MountedResource {
    * The properties in the option `fields`, with the actions that are not permitted to everybody:
    * `{ hourlyRate: ['read', 'write'] }`.
    */
-  readonly permissions?: { readonly [property: string]: readonly ('read' | 'write')[] }
+  readonly fieldPermissions?: { readonly [property: string]: readonly ('read' | 'write')[] }
   /**
    * Operations for which TypeORM entities are created, because there are listeners or subscribers or the entity is a
    * tree. These operations take longer.
@@ -194,14 +194,14 @@ function describe(view: ResourceView, base: string): MountedResource {
     ...(owner === undefined ? {} : { owner: owner.name }),
     ...(rowScope === undefined ? {} : { scope: describeScope(rowScope) }),
     ...(may.length === 0 ? {} : { may }),
-    ...(fieldPermissions.length === 0 ? {} : { permissions: describePermissions(fieldPermissions) }),
+    ...(fieldPermissions.length === 0 ? {} : { fieldPermissions: describeFieldPermissions(fieldPermissions) }),
     ...(entities.length === 0 ? {} : { entities }),
   }
 }
 
-function describePermissions(
+function describeFieldPermissions(
   permissions: ResourceView['fieldPermissions'],
-): NonNullable<MountedResource['permissions']> {
+): NonNullable<MountedResource['fieldPermissions']> {
   const restrictedActions = (permission: PropertyPermissions) =>
     (['read', 'write'] as const).filter((action) => permission[action] !== true)
   const entries = permissions.map((permission) => [permission.property, restrictedActions(permission)] as const)

@@ -160,7 +160,7 @@ test('Field permissions: true and false are for everybody', async () => {
     const [described] = mounted.resources
     expect(described).toMatchObject({
       fields: ['id', 'title'],
-      permissions: { price: ['read', 'write'], title: ['write'], cost: ['read'] },
+      fieldPermissions: { price: ['read', 'write'], title: ['write'], cost: ['read'] },
     })
   })
   expect(faults).toEqual([])

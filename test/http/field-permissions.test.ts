@@ -327,7 +327,7 @@ test('Field permissions: a field without read permission can have write permissi
 
 test('Field permissions: the list of mounted resources has the restricted properties', () => {
   const { resources } = world.mounted
-  expect(resources.map(({ name, permissions }) => [name, permissions])).toEqual([
+  expect(resources.map(({ name, fieldPermissions }) => [name, fieldPermissions])).toEqual([
     [
       'worker',
       {
