@@ -1,7 +1,7 @@
 import { dialectOf } from '../dialect/dialect-of'
 import { type DbSession, withQueryRunner } from './db-session'
 
-/** Logs warnings, through the data source's logger, about settings that can lose writes or block requests. */
+/** Logs warnings, through the data source's logger, about settings that can lose writes, block requests or change formats. */
 export async function warnAboutSettings(session: DbSession): Promise<void> {
   const { options, logger } = session.dataSource
   const synchronizes = options.synchronize === true && process.env['NODE_ENV'] === 'production'

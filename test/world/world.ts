@@ -92,7 +92,7 @@ export async function openDataSource(
 }
 
 function isAboutSettings(sql: string): boolean {
-  return sql === 'SHOW statement_timeout' || sql.includes('pragma_foreign_keys') || sql.startsWith('SELECT lower(')
+  return /^SHOW statement_timeout$|^SELECT lower\(|FROM pg_settings|pragma_foreign_keys/.test(sql)
 }
 
 /** Inserts the rows of `seed.ts`. @param toRow converts a row, for entities with another key type */

@@ -10,6 +10,7 @@ import { isHstoreObject, readHstore } from './hstore'
 import { buildDateTimeReader, isInstantColumn } from './instants'
 import { arrayTypes, buildParser, parserOidOf } from './parsed'
 import { preparePools } from './pools'
+import { formatWarnings } from './session-styles'
 
 /** Types that are read as text (`::text`): pg would parse them into objects, and a date into a local date-time. */
 const readAsText: ReadonlySet<string> = new Set(['date', 'interval', 'point', 'circle'])
@@ -127,6 +128,7 @@ export const postgres: Dialect = {
       ...(collation?.['folds'] === false
         ? ["the database's collation is C: ilike ignores the case of ASCII letters only"]
         : []),
+      ...(await formatWarnings(runSql)),
     ]
   },
   prepareConnections: (driver, timeLimit) => preparePools(driver as Pools, timeLimit),

@@ -1,11 +1,10 @@
+import type { RunSql } from '../dialect'
 import type { PoolClient } from './connection'
 
 /**
  * Formats that pg and this service read and write. A role, a database or `extra.options` may set others: pg would read
  * date-times as null, nulls in arrays would be stored as texts, and floats would lose digits, so that a cursor would
- * point before its own record. The settings
- * are changed by one SELECT instead of SET statements; poolers that share connections between clients track these
- * changes too.
+ * point before its own record.
  */
 const styles: Readonly<Record<string, string>> = {
   DateStyle: 'ISO',
@@ -18,6 +17,31 @@ const styles: Readonly<Record<string, string>> = {
 const setStyles = `SELECT ${Object.entries(styles)
   .map(([name, style]) => `set_config('${name}', '${style}', false)`)
   .join(', ')}`
+
+/** Defaults of the role, the database and the server that this service would have to change. */
+const unsuitableDefaults = `SELECT quote_ident(current_user) AS role, name, reset_val AS value
+FROM pg_settings WHERE CASE name
+  WHEN 'DateStyle' THEN reset_val NOT LIKE 'ISO%'
+  WHEN 'IntervalStyle' THEN reset_val <> 'postgres'
+  WHEN 'extra_float_digits' THEN reset_val::int < 1
+  WHEN 'array_nulls' THEN reset_val <> 'on'
+END ORDER BY name`
+
+/**
+ * Warns of defaults that are other formats. Connections of this service change them, but a pooler that shares
+ * connections between clients, such as PgBouncer, may send later statements to connections that still have the defaults.
+ */
+export async function formatWarnings(runSql: RunSql): Promise<readonly string[]> {
+  const settings = await runSql(unsuitableDefaults)
+  if (settings.length === 0) return []
+  const found = settings.map(({ name, value }) => `${name} ${value}`).join(', ')
+  const sql = settings.map(({ role, name }) => `ALTER ROLE ${role} SET ${name} = '${styles[String(name)]}';`).join(' ')
+  return [
+    `the defaults of the role are ${found}. Behind a pooler in transaction mode, such as PgBouncer, responses would have ` +
+      `these formats, and keyset paging could repeat records. There, run these statements, and close the connections of ` +
+      `the pooler: ${sql}`,
+  ]
+}
 
 /** Connections that are prepared already: several mounts can share the connections of a data source. */
 const preparedClients = new WeakSet<PoolClient>()
