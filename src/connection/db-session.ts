@@ -1,6 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm'
 import type { Principal } from '../access/rule'
 import type { Trace } from '../diagnostics'
+import type { TransactionSettings } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
 import { maxTimerMs } from '../timers'
 import { ConnectionQueue } from './connection-queue'
@@ -29,6 +30,8 @@ export interface DbSession extends SessionSettings {
   readonly trace: Trace | undefined
   /** Who sends the request; undefined before the access rule has returned it, and outside of requests. */
   readonly principal: Principal | undefined
+  /** Settings of the database for the transactions of a request; undefined if there are none. */
+  readonly settings: TransactionSettings | undefined
 }
 
 /**
@@ -50,13 +53,18 @@ export function openSession(
     client,
     trace,
     principal: undefined,
+    settings: undefined,
   }
 }
 
-/** Adds the principal to the session of a request. */
-export function withPrincipal(session: DbSession, principal: Principal): DbSession {
+/** Adds the principal, and the settings of the database for it, to the session of a request. */
+export function withPrincipal(
+  session: DbSession,
+  principal: Principal,
+  settings: TransactionSettings | undefined,
+): DbSession {
   const { dataSource, waitLimit, timeLimit, statements, runner, replica, client, trace } = session
-  return { dataSource, waitLimit, timeLimit, statements, runner, replica, client, trace, principal }
+  return { dataSource, waitLimit, timeLimit, statements, runner, replica, client, trace, principal, settings }
 }
 
 /** HTTP response that a client waits for. It is closed when the client closes its connection. */

@@ -20,8 +20,11 @@ export function execute(
   statement: Statement,
   values: readonly unknown[],
 ): Promise<QueryResult<RawRow>> {
-  const { dataSource, trace } = session
+  const { dataSource, trace, settings } = session
   const parameters = toDriverParameters(dataSource, statement, values)
+  // In a transaction, its first statement has set them.
+  if (settings !== undefined && session.runner === undefined)
+    dialectOf(dataSource).settings?.attach(parameters, settings)
   const runQuery = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
   const runner = session.runner ?? sharedRunner(dataSource)
   const run = (): Promise<QueryResult> =>
@@ -104,6 +107,7 @@ async function commitOrRollBack<T>(
   const { runner } = transaction
   try {
     await runner.startTransaction(isolation)
+    await applySettings(transaction)
     const result = await work(transaction)
     await commit(transaction)
     return result
@@ -111,6 +115,11 @@ async function commitOrRollBack<T>(
     if (runner.isTransactionActive) await rollBack(transaction, runner)
     throw error
   }
+}
+
+/** Makes the settings of the session apply to the transaction that its query runner has begun. */
+async function applySettings({ dataSource, settings, runner }: DbTransaction): Promise<void> {
+  if (settings !== undefined) dialectOf(dataSource).settings?.begin(await runner.connect(), settings)
 }
 
 async function commit({ dataSource, runner }: DbTransaction): Promise<void> {

@@ -19,6 +19,11 @@ export type ConstraintViolation =
       readonly columns: readonly []
     }
   | {
+      /** A policy of row level security does not permit the record. */
+      readonly kind: 'policy'
+      readonly columns: readonly []
+    }
+  | {
       /** A value is out of range, too long, null or otherwise rejected. */
       readonly kind: 'value'
       readonly columns: readonly string[]
@@ -48,6 +53,9 @@ export interface DriverError extends Error {
  * - `timeout`: the statement has exceeded its time limit.
  */
 export type TransientError = 'unavailable' | 'retry' | 'timeout'
+
+/** Settings of the database for one transaction: names and values in turn. */
+export type TransactionSettings = readonly string[]
 
 /** Executes a statement and returns its rows. */
 export type RunSql = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
@@ -214,6 +222,16 @@ export interface DatabaseFeatures {
   readonly supportsReturning: (dataSource: DataSource, statement: 'insert' | 'update' | 'delete') => boolean
 }
 
+/** Settings of the database that apply to one transaction, for example for the policies of row level security. */
+export interface SettingsSupport {
+  /** Whether the driver of a data source supports them. */
+  readonly isSupported: (dataSource: DataSource) => boolean
+  /** Makes a statement run in a transaction of its own with these settings. @param values its bind values */
+  readonly attach: (values: unknown[], settings: TransactionSettings) => void
+  /** Sets the values for the transaction that a connection has just begun, before its first statement. */
+  readonly begin: (connection: unknown, settings: TransactionSettings) => void
+}
+
 /** Preparation and control of connections. */
 export interface ConnectionControl {
   /**
@@ -232,6 +250,8 @@ export interface ConnectionControl {
    * resolves as soon as the request can no longer cancel a later statement of the same connection.
    */
   readonly cancel: ((driver: Driver, connection: unknown) => Promise<void>) | undefined
+  /** Undefined if the database has no settings for one transaction. */
+  readonly settings: SettingsSupport | undefined
   /** Closes a connection that must not be used again. */
   readonly discard: (connection: unknown) => void
   /** Warnings about the settings of a data source and its database, as sentences. */

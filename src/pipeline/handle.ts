@@ -23,6 +23,12 @@ function methodsOf(table: Readonly<Record<string, Action>>): { readonly all: Met
   return { all: toMethods(all), reading: toMethods(all.filter(([method]) => isReadMethod(method))) }
 }
 
+/** Refuses an anonymous request with 401 where a known principal gets 403. */
+function requireLogin(error: unknown): never {
+  const isForbidden = error instanceof ApiError && error.code === 'forbidden'
+  throw isForbidden ? new ApiError('unauthorized', 'Authentication failed') : error
+}
+
 const collectionMethods = methodsOf({ GET: list, HEAD: list, OPTIONS: list, POST: create })
 const itemMethods = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: update, PATCH: update, DELETE: remove })
 
@@ -46,7 +52,9 @@ export async function handle(service: Service, request: ResourceRequest): Promis
   if (method === 'OPTIONS') return emptyResponse(allow)
   const action = actions.get(method)
   if (action !== undefined) {
-    return withCaching(await action(service, permit(service, request, accessRequest, principal)), principal.id === null)
+    const isAnonymous = principal.id === null
+    const responding = action(service, permit(service, request, accessRequest, principal))
+    return withCaching(await (isAnonymous ? responding.catch(requireLogin) : responding), isAnonymous)
   }
   const detail = `${method} is not allowed here; allowed methods: ${allow.Allow}`
   throw new ApiError('method-not-allowed', detail, { headers: allow })

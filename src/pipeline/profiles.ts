@@ -38,9 +38,16 @@ const maxFields = 30_000
 /** Number of profiles that are kept whatever their size is. */
 const minProfiles = 5
 
-export function buildProfiles({ resources, fieldPermissions }: Registry, dataSource: DataSource): Profiles {
+/** @param hasDatabasePolicies whether policies of the database may hide records from a principal */
+export function buildProfiles(
+  { resources, fieldPermissions }: Registry,
+  dataSource: DataSource,
+  hasDatabasePolicies: boolean,
+): Profiles {
   const { functions, buildViews } = fieldPermissions
-  const full = buildProfile('full', resources, (view) => buildWriteStore(buildStore(view, dataSource)))
+  const full = buildProfile('full', resources, (view) =>
+    buildWriteStore(buildStore(view, dataSource), hasDatabasePolicies),
+  )
   const dependOnPrincipal = functions.length > 0
   if (!dependOnPrincipal) return { full, dependOnPrincipal, profileOf: () => full }
   const profiles = new LRUCache<string, Profile>({
@@ -56,7 +63,7 @@ export function buildProfiles({ resources, fieldPermissions }: Registry, dataSou
     const profile = buildProfile(key, buildViews(results), (view) =>
       sharesFields(view, full.views)
         ? { ...full.storeOf(view.name), view }
-        : buildWriteStore(buildStore(view, dataSource)),
+        : buildWriteStore(buildStore(view, dataSource), hasDatabasePolicies),
     )
     profiles.set(key, profile)
     return profile

@@ -3,6 +3,7 @@ import type { Authenticator } from '../access/authenticator'
 import type { PasswordChecks } from '../access/password-checks'
 import type { AccessRequest, Principal } from '../access/rule'
 import { type DbSession, withPrincipal } from '../connection/db-session'
+import type { TransactionSettings } from '../dialect/dialect'
 import { Policies } from '../query/policies'
 import type { QueryShapeCache } from '../query/query-shape'
 import type { Payload } from '../request/body'
@@ -30,6 +31,11 @@ export interface Service {
   /** Whether a resource of the mount has a policy or field permissions, or the mount has `strictRelations`. */
   readonly hasPolicies: boolean
   readonly cursorTokens: CursorTokens
+  /**
+   * Returns the settings of the database for a principal; undefined without the option `databaseSettings`.
+   * @throws {TypeError} if the function of the option returns invalid settings
+   */
+  readonly settingsFor: ((principal: Principal) => TransactionSettings | undefined) | undefined
 }
 
 /** A resource of a service, with the stores of its views. */
@@ -107,12 +113,13 @@ export function permit(
 ): PermittedRequest {
   const { resource, storeOf, session, segment, method, querystring, headers, collection, context } = request
   const { readPayload, responseMemory } = request
+  const settings = service.settingsFor?.(principal)
   const viewStore = storeOf(principal)
   const store = service.hasPolicies ? withPolicies(viewStore, policiesOf(service, accessRequest, principal)) : viewStore
   return {
     resource,
     storeOf,
-    session: withPrincipal(session, principal),
+    session: withPrincipal(session, principal, settings),
     segment,
     method,
     querystring,

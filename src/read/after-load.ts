@@ -1,6 +1,7 @@
 import { callListeners } from '../connection/call-listeners'
 import { type DbSession, newRunner } from '../connection/db-session'
 import { showPrincipal } from '../connection/show-principal'
+import { runInTransaction } from '../connection/statement'
 import type { ResourceView } from '../schema/resource-view'
 import { hasProperty, metadataOf, toEntity } from './entity'
 import type { Row } from './row'
@@ -11,6 +12,10 @@ import type { Row } from './row'
  */
 export async function afterLoad(session: DbSession, view: ResourceView, rows: readonly Row[]): Promise<readonly Row[]> {
   if (!view.lifecycle.load || rows.length === 0) return rows
+  if (session.settings !== undefined && session.runner === undefined) {
+    // The settings apply to the statements of listeners too, which need a transaction for that.
+    return runInTransaction({ ...session, replica: false }, (inner) => afterLoad(inner, view, rows))
+  }
   const loadedRows = rows.map((row) => ({ row, metadata: metadataOf(view, row), entity: toEntity(view, row) }))
   // A new query runner acquires a connection only when a listener runs a statement.
   const runner = session.runner ?? newRunner({ ...session, replica: false })

@@ -1,3 +1,5 @@
+import type { DataSource } from 'typeorm'
+import { dialectOf } from '../dialect/dialect-of'
 import { defaultLimits, maxRecordBytes } from '../request/limits'
 import { checkOptionNames } from '../schema/registration'
 import { maxTimerMs } from '../timers'
@@ -34,6 +36,7 @@ const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
   requireScope: flag,
   strictRelations: flag,
   forbidden: ['401 or 403', (value) => value === 401 || value === 403],
+  databaseSettings: ['a function that returns the settings of a principal', (value) => typeof value === 'function'],
   users: ['{ entity, … }', isObject],
   resources: ['an array of { entity, … }', (value) => Array.isArray(value) && value.every(isObject)],
 }
@@ -65,6 +68,13 @@ export function checkOptions(options: MountOptions): CheckedOptions {
   checkOrigins(usable.allowedOrigins ?? [], report)
   checkPageSizes(usable, report)
   return { usable, mistakes }
+}
+
+/** Checks the options that not all databases support. @param dataSource of a supported type */
+export function checkDatabaseOptions({ databaseSettings }: MountOptions, dataSource: DataSource): readonly string[] {
+  if (databaseSettings === undefined || dialectOf(dataSource).settings?.isSupported(dataSource)) return []
+  const { type } = dataSource.options
+  return [`"databaseSettings" requires PostgreSQL with the package pg, not ${type === 'postgres' ? 'pg-native' : type}`]
 }
 
 function checkLimits({ limits = {} }: MountOptions, report: (mistake: string) => void): void {

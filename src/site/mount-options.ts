@@ -1,4 +1,4 @@
-import { anonymous, type Rule, readOnlyRule } from '../access/rule'
+import { anonymous, type Principal, type Rule, readOnlyRule } from '../access/rule'
 import type { ApiInfo } from '../openapi/document'
 import { defaultLimits, type Limits, type PageLimits, type RequestLimits } from '../request/limits'
 import type { ResourceRegistration, UserRegistration } from '../schema/registration'
@@ -26,6 +26,12 @@ export interface MountOptions {
    * Status for a user with correct credentials whom an access rule refuses: 403 instead of 401. Default: 401.
    */
   readonly forbidden?: 401 | 403
+  /**
+   * Settings of PostgreSQL for the transactions of a request, for example for policies of row level security:
+   * `(principal) => ({ 'app.user_id': String(principal.id) })`. They apply to all statements of a request after its
+   * access rule. Default: none.
+   */
+  readonly databaseSettings?: (principal: Principal) => Readonly<Record<string, string | number | boolean>>
   /** Other origins whose pages may write: `['https://admin.example.org']`. Default: none. */
   readonly allowedOrigins?: readonly string[]
   /**
@@ -76,7 +82,10 @@ export interface MountOptions {
 /** Options of a mount with their defaults applied. */
 export interface MountSettings
   extends Required<
-    Omit<MountOptions, 'prefix' | 'limit' | 'limits' | 'users' | 'pagingSecret' | 'openapi' | 'statementTimeout'>
+    Omit<
+      MountOptions,
+      'prefix' | 'limit' | 'limits' | 'users' | 'pagingSecret' | 'openapi' | 'statementTimeout' | 'databaseSettings'
+    >
   > {
   /** `prefix` without a trailing slash. */
   readonly base: string
@@ -85,6 +94,7 @@ export interface MountSettings
   readonly timeLimit: number
   readonly users: UserRegistration | undefined
   readonly pagingSecret: string | undefined
+  readonly databaseSettings: MountOptions['databaseSettings']
   /** Rule for reading the OpenAPI document; false if it is not served. */
   readonly openapi: Rule | false
 }
@@ -106,6 +116,7 @@ export function withDefaults(options: MountOptions): MountSettings {
     info = {},
     explorer = true,
     pagingSecret,
+    databaseSettings,
   } = options
   const { max = 1000, default: size = Math.min(20, max) } = limit
   return {
@@ -116,6 +127,7 @@ export function withDefaults(options: MountOptions): MountSettings {
     resources,
     allowedOrigins,
     pagingSecret,
+    databaseSettings,
     waitLimit,
     timeLimit: statementTimeout === 0 ? Number.POSITIVE_INFINITY : statementTimeout,
     sqliteLock,

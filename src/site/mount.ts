@@ -6,6 +6,7 @@ import { buildPasswordChecks } from '../access/password-checks'
 import { ruleTitle } from '../access/require-principal'
 import type { Principal } from '../access/rule'
 import { openSession, renewConnectionQueues } from '../connection/db-session'
+import { parseSettings } from '../connection/parse-settings'
 import { warnAboutSettings } from '../connection/settings'
 import { newStatementCache } from '../connection/statement-cache'
 import { dialectOf } from '../dialect/dialect-of'
@@ -23,7 +24,7 @@ import type { PropertyPermissions } from '../schema/field-permissions'
 import type { ResourceView, RowScope, WriteAction } from '../schema/resource-view'
 import { lockSqlite } from '../sqlite-lock/install'
 import { withPolicies } from '../write/write-store'
-import { checkOptions } from './check-options'
+import { checkDatabaseOptions, checkOptions } from './check-options'
 import { buildMiddleware } from './koa'
 import { type MountOptions, type MountSettings, withDefaults } from './mount-options'
 import { buildPages, requireNoPageNames } from './pages'
@@ -84,8 +85,9 @@ export function mountResources<State, Custom>(
   dataSource: DataSource,
   options: MountOptions = {},
 ): Mounted {
-  const { usable, mistakes } = checkOptions(options)
+  const { usable, mistakes: optionMistakes } = checkOptions(options)
   const unsupported = checkDataSource(dataSource)
+  const mistakes = [...optionMistakes, ...(unsupported.length > 0 ? [] : checkDatabaseOptions(usable, dataSource))]
   const cannotScan = unsupported.length > 0 || !dataSource.isInitialized
   if (cannotScan && mistakes.length + unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
   const settings = withDefaults(usable)
@@ -160,13 +162,13 @@ function whenInitialized(dataSource: DataSource, discard: () => void, build: () 
 }
 
 function buildService(dataSource: DataSource, settings: MountSettings, mistakes: readonly string[]): Service {
-  const { limits, allowedOrigins, pagingSecret, forbidden } = settings
+  const { limits, allowedOrigins, pagingSecret, forbidden, databaseSettings } = settings
   const registry = buildRegistry(dataSource, settings, mistakes)
   const { resources, accounts } = registry
   requireNoPageNames(settings, resources)
   const { concurrentPasswords, queuedPasswords } = limits
   const passwords = buildPasswordChecks(accounts?.hashing ?? argon2id, concurrentPasswords, queuedPasswords)
-  const profiles = buildProfiles(registry, dataSource)
+  const profiles = buildProfiles(registry, dataSource, databaseSettings !== undefined)
   return {
     resources: buildServedResources(profiles),
     profiles,
@@ -176,6 +178,7 @@ function buildService(dataSource: DataSource, settings: MountSettings, mistakes:
     authenticator: buildBasicAuthenticator(passwords, accounts && buildAccountLookup(accounts, dataSource)),
     passwords,
     cursorTokens: buildCursorTokens(pagingSecret),
+    settingsFor: databaseSettings && ((principal) => parseSettings(databaseSettings(principal))),
     queryShapes: newQueryShapeCache(),
     hasPolicies: [...resources.values()].some(({ isGuarded, preset }) => isGuarded || preset !== undefined),
   }

@@ -7,8 +7,9 @@ import { treeWriter } from './tree/writer'
 import { findFieldsWithoutRead } from './update-without-read'
 import type { Writer, WriteStore } from './write-store'
 
-export function buildWriteStore(store: Store): WriteStore {
-  const uncheckedReferences = findUncheckedReferences(store)
+/** @param hasPolicies whether policies of the database may hide records: foreign key constraints do not check these */
+export function buildWriteStore(store: Store, hasPolicies: boolean): WriteStore {
+  const uncheckedReferences = hasPolicies ? new Set(store.view.references) : findUncheckedReferences(store)
   return {
     ...store,
     writer: writerOf(store.view),

@@ -11,7 +11,7 @@ import { checkReferences, type PendingWrite } from './references'
 
 /**
  * Converts the error of an INSERT or UPDATE into a refusal (specification: Error documents, Foreign keys).
- * @throws {ApiError} `conflict`, `bad-values`
+ * @throws {ApiError} `conflict`, `bad-values`, `forbidden`
  * @throws the error itself if the statement did not cause it, or the driver's error if it is not a constraint violation
  */
 export async function refuseWrite(
@@ -28,6 +28,7 @@ export async function refuseWrite(
   const errors = new FieldErrors()
   await checkReferences(session, store, pending, errors)
   errors.raise('bad-values')
+  if (violation.kind === 'policy') throw notPermitted(view)
   if (violation.kind === 'unique') throw alreadyTaken(view, violation.columns)
   if (violation.kind === 'value') throw notAccepted(view, columnsOf(violation, pending.changes))
   // No record can refer to a new one: the violation is about its own foreign keys.
@@ -58,15 +59,21 @@ function columnsOf(
   return about.flatMap(([field]) => field.columns.map(({ column }) => column.databaseName))
 }
 
-/** Converts the error of a DELETE into a refusal. @throws {ApiError} `conflict` if other records refer to the record */
+/** Converts the error of a DELETE into a refusal. @throws {ApiError} `conflict`, `forbidden` */
 export function refuseDelete(error: unknown, { view, dataSource }: Store): never {
   if (!(error instanceof WriteError)) throw error
   const violation = violationOf(error.cause, dataSource, view.metadata)
   if (violation === undefined) throw error.cause
+  if (violation.kind === 'policy') throw notPermitted(view)
   throw new ApiError('conflict', `this ${view.name} cannot be deleted: ${deleteRefusals[violation.kind]}`)
 }
 
-const deleteRefusals: Readonly<Record<ConstraintViolation['kind'], string>> = {
+/** Refusal of a write by a policy of the database. */
+function notPermitted({ name }: ResourceView): ApiError {
+  return new ApiError('forbidden', `a policy of the database does not permit this ${name}`)
+}
+
+const deleteRefusals: Readonly<Record<Exclude<ConstraintViolation['kind'], 'policy'>, string>> = {
   reference: 'other records refer to it',
   depth: 'more levels of records would be deleted with it than the database allows: delete the lowest ones first',
   unique: 'the database does not allow it',

@@ -1,4 +1,5 @@
 import { EntitySchema } from 'typeorm'
+import { userRule } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { permitAll } from '../support/access'
 import { idsOf, readPages } from '../support/pages'
@@ -117,4 +118,63 @@ describe('PgBouncer in transaction pooling mode, with a role whose defaults are 
       for (const pages of seen) expect(idsOf(pages)).toEqual(all)
     })
   }, 60_000)
+})
+
+describe('PgBouncer in transaction pooling mode, with policies of row level security', () => {
+  let site: Site
+  beforeAll(async () => {
+    const cluster = await startPostgres([])
+    const owner = await openSite({ source: cluster.source })
+    await owner.dataSource
+      .getRepository(Account)
+      .insert(['ann', 'bob'].map((name) => ({ username: name, password: name })))
+    const own = `"ownerId" = NULLIF(current_setting('app.user_id', true), '')::int`
+    for (const table of ['page', 'sheet']) {
+      await cluster.query(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`)
+      await cluster.query(`CREATE POLICY own ON ${table} USING (${own}) WITH CHECK (${own} AND title <> 'forbidden')`)
+    }
+    for (const objects of ['TABLES', 'SEQUENCES'])
+      await cluster.query(`GRANT ALL ON ALL ${objects} IN SCHEMA public TO pg_monitor`)
+    // The role of all later connections; policies do not apply to superusers.
+    await cluster.query('ALTER DATABASE postgres SET role = pg_monitor')
+    await owner.close()
+    const url = await startPgbouncer(cluster, 3)
+    site = await openSite({
+      source: { type: 'postgres', url, extra: { max: 20 }, synchronize: false },
+      mount: {
+        statementTimeout: 0,
+        defaultAuth: userRule(),
+        databaseSettings: ({ id }) => ({ 'app.user_id': String(id) }),
+      },
+    })
+    atEnd(site.close)
+  }, 60_000)
+
+  test('all users see and write their own records only', async () => {
+    const titlesOf = async (as: string, path: string): Promise<readonly string[]> => {
+      const reply = await send(site.url, `GET ${path}`, { as })
+      return (reply.json() as { objects: { title: string }[] }).objects.map(({ title }) => title)
+    }
+    const visit = async (as: string, round: number, name: string): Promise<void> => {
+      const title = `${as} ${round}`
+      const post = async (body: object) => (await send(site.url, `POST /api/${name}/`, { as, body })).status
+      expect([await post({ title }), await post({ title: 'forbidden' })]).toEqual([201, 403])
+      expect(await titlesOf(as, `/api/${name}/?title=${as}%20${round}`)).toEqual([title])
+      const titles = await titlesOf(as, `/api/${name}/?limit=100`)
+      expect(titles.filter((one) => !one.startsWith(as))).toEqual([])
+    }
+    const visits = Array.from({ length: 20 }, (_, round) =>
+      ['ann', 'bob'].flatMap((as) => ['page', 'sheet'].map((name) => visit(as, round, name))),
+    )
+    await Promise.all(visits.flat())
+    for (const as of ['ann', 'bob']) {
+      for (const name of ['page', 'sheet']) {
+        expect(await titlesOf(as, `/api/${name}/?limit=100`)).toHaveLength(20)
+        // A statement without bind values.
+        const counted = (await send(site.url, `GET /api/${name}/?limit=0&count=exact`, { as })).json()
+        expect(counted).toMatchObject({ meta: { total: 20 } })
+      }
+    }
+    expect(site.faults).toEqual([])
+  })
 })

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, Tree, TreeChildren, TreeParent } from 'typeorm'
-import { Resource } from 'typeorm-resources'
+import { type MountOptions, Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
 import { isPostgres } from '../world/leg'
@@ -148,11 +148,17 @@ test('a second root of a nested set is refused', async () => {
 })
 
 if (isPostgres)
-  describe.each(['repeatable read', 'serializable'])('transactions with isolation level %s', (level) => {
+  describe.each<[level: string, mount: MountOptions]>([
+    ['repeatable read', {}],
+    ['serializable', {}],
+    // A setting must not be the first statement, before the lock.
+    ['serializable', { databaseSettings: () => ({ 'app.user_id': '1' }) }],
+  ])('transactions with isolation level %s', (level, mount) => {
     let isolated: World
     beforeAll(async () => {
       const options = `-c default_transaction_isolation=${level.replace(' ', '\\ ')}`
-      isolated = await openWorld({ entities: [Closure, PathNode, Nested, Hidden], source: { extra: { options } } })
+      const entities = [Closure, PathNode, Nested, Hidden]
+      isolated = await openWorld({ entities, source: { extra: { options } }, mount })
     })
     afterAll(async () => {
       await isolated.close()

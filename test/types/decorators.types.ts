@@ -107,6 +107,11 @@ mountResources(new Koa(), dataSource, {
     { entity: Misspelt, auth: userRule({ read: 'public' }) },
   ],
 })
+mountResources(app, dataSource, {
+  databaseSettings: ({ id, admin }) => ({ 'app.id': String(id), 'app.admin': admin === true }),
+})
+// @ts-expect-error a value that may be missing
+mountResources(app, dataSource, { databaseSettings: ({ id }) => ({ 'app.id': id }) })
 // @ts-expect-error an unknown option
 mountResources(app, dataSource, { prefx: '/v1' })
 // @ts-expect-error reading is public or not

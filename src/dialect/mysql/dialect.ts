@@ -145,6 +145,7 @@ export const mysql: Dialect = {
   timeLimitSql: () => undefined,
   cancel: cancelStatement,
   prepareRunner,
+  settings: undefined,
   discard: (connection) => (connection as RunnerConnection).destroy(),
   // Errors of unknown tables (1146) and columns (1054) quote only names.
   withoutValues: ({ errno, message }) => (errno === 1146 || errno === 1054 ? message : message.replace(/'.*'/s, "'…'")),

@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events'
 import type { Driver } from 'typeorm'
 import { newPreparedStatementCache, type PreparedStatementCache } from '../prepared-statements'
 import { isServiceStatement } from '../statement-comment'
+import { newSettingQuery, type QueryClass, type QueryConnection, settingsAttachedTo } from './statement-settings'
 import { timeLimiter } from './time-limit'
 
 /** TypeORM's driver for PostgreSQL with the members that its interface `Driver` does not declare. */
@@ -10,7 +11,13 @@ export type Pools = Driver & {
   readonly master?: Pool
   readonly slaves?: readonly Pool[]
   /** The module of pg. */
-  readonly postgres: { readonly types: TypeParsers }
+  readonly postgres: Pg
+}
+
+/** Part of the module of pg. */
+interface Pg {
+  readonly types: TypeParsers
+  readonly Query: QueryClass
 }
 
 /** Parses the text of a value. */
@@ -40,7 +47,7 @@ export interface PoolClient extends EventEmitter {
   readonly processID: number
   readonly secretKey: number
   readonly end: () => Promise<void>
-  readonly connection: {
+  readonly connection: QueryConnection & {
     /** Sends the protocol message Close, which closes a prepared statement. */
     readonly close: (statement: { readonly type: 'S'; readonly name: string }) => void
     /** The SQL of the statements that pg has prepared, by name. */
@@ -55,6 +62,8 @@ export interface PoolState {
   areNamesUsed: boolean
   /** Time limit for statements of this service, in milliseconds; Infinity for no limit. */
   readonly timeLimit: number
+  /** The class `Query` of pg. */
+  readonly Query: QueryClass
 }
 
 /** A prepared statement of a connection. */
@@ -97,8 +106,12 @@ export function usePreparedStatements(client: PoolClient, state: PoolState): voi
   const statements = newPreparedStatementCache<NamedStatement>(({ name }) => closeStatement(client, name))
   const run = (name: string | undefined, text: string, values: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      query({ name, text, values, rowMode: 'array' }, (error: ServerError | null, result: unknown) => {
-        if (!error) resolve(result)
+      const config = { name, text, values, rowMode: 'array' }
+      const settings = settingsAttachedTo(values)
+      const sent = settings === undefined ? config : newSettingQuery(state.Query, config, settings)
+      query(sent, (error: ServerError | null, result: unknown) => {
+        // With settings there are two results, the first of which is that of the settings.
+        if (!error) resolve(Array.isArray(result) ? result.at(-1) : result)
         else if (name === undefined || !isPreparedStatementError(error)) reject(error)
         else resolve(runUnnamed(error, text, values))
       })

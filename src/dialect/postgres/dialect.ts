@@ -11,6 +11,8 @@ import { buildDateTimeReader, isInstantColumn } from './instants'
 import { arrayTypes, buildParser, parserOidOf } from './parsed'
 import { preparePools } from './pools'
 import { formatWarnings } from './session-styles'
+import { attachSettings } from './statement-settings'
+import { beginWithSettings, supportsSettings } from './transaction-settings'
 
 /** Types that are read as text (`::text`): pg would parse them into objects, and a date into a local date-time. */
 const readAsText: ReadonlySet<string> = new Set(['date', 'interval', 'point', 'circle'])
@@ -31,10 +33,12 @@ const tsqueryStackRoutine = 'pushOpStack'
  */
 const refusalStates = /^(44|45|(?!5[34578]|72|XX)[5-9I-Z])/
 /**
- * Functions of PostgreSQL that report insufficient privilege (42501) because of the values: row-level security, and
- * RAISE in PL/pgSQL. If another function reports it, the role lacks a privilege, which is a server error (500).
+ * Functions of PostgreSQL that report insufficient privilege (42501) because of the record: the check of policies of row
+ * level security, and RAISE in PL/pgSQL. If another function reports it, the role lacks a privilege, which is a server
+ * error (500). Unlike messages, names of functions are not translated.
  */
-const refusingRoutines: ReadonlySet<string> = new Set(['ExecWithCheckOptions', 'exec_stmt_raise'])
+const policyRoutine = 'ExecWithCheckOptions'
+const raiseRoutine = 'exec_stmt_raise'
 
 /** From the first quotation mark of a message to the last, in the languages of PostgreSQL: `"…"`, `»…«`, `„…“`. */
 const quoted = /["„‚「『\p{Pi}\p{Pf}].*["」』\p{Pi}\p{Pf}]/su
@@ -135,6 +139,11 @@ export const postgres: Dialect = {
   timeLimitSql: () => undefined,
   cancel: (_, connection) => cancelStatement(connection as PoolClient),
   prepareRunner: () => undefined,
+  settings: {
+    isSupported: supportsSettings,
+    attach: attachSettings,
+    begin: (connection, settings) => beginWithSettings(connection as PoolClient, settings),
+  },
   discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
   // Data exceptions (class 22) quote the value.
   withoutValues: ({ code = '', message }) => (code.startsWith('22') ? message.replace(quoted, '"…"') : message),
@@ -163,7 +172,8 @@ export const postgres: Dialect = {
       code.startsWith('54') || code === '42622' || code === '0A000' || routine === tsqueryStackRoutine
     if (code.startsWith('22') || isSyntax || exceedsLimit)
       return { kind: 'value', columns: [], isAbout: matcherOf(message, detail) }
-    const isRefusal = refusalStates.test(code) || (code === '42501' && refusingRoutines.has(routine ?? ''))
+    if (code === '42501' && routine === policyRoutine) return { kind: 'policy', columns: [] }
+    const isRefusal = refusalStates.test(code) || (code === '42501' && routine === raiseRoutine)
     return isRefusal ? { kind: 'value', columns: [] } : undefined
   },
 }

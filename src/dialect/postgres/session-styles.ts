@@ -63,11 +63,11 @@ export function setOutputFormats(client: PoolClient): void {
     }
   }
   // Statements wait for the settings here, because pg warns about more than one statement in its own queue. Submittable
-  // objects (such as those of pg-cursor) do not wait, because pg returns them as the result.
+  // objects (such as those of pg-cursor) without a callback do not wait, because pg returns them as the result.
   client.query = (text, ...parameters) => {
-    if (isSet || isSubmittable(text)) return query(text, ...parameters)
-    pending ??= sendStyles()
     const callback = parameters.at(-1)
+    if (isSet || (isSubmittable(text) && typeof callback !== 'function')) return query(text, ...parameters)
+    pending ??= sendStyles()
     return pending.then(
       () => query(text, ...parameters),
       (error: unknown) => {

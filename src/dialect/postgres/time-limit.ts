@@ -3,7 +3,7 @@ type Query = (text: unknown, ...parameters: unknown[]) => unknown
 /** Statements that begin or end a transaction or savepoint. They need no time limit. */
 const transactionPattern = /^(?:BEGIN|START TRANSACTION|SAVEPOINT|RELEASE|COMMIT|END|ROLLBACK|ABORT)\b[^;]*;?\s*$/i
 /** Statements that end a transaction or roll back to a savepoint, and may thereby undo a setting. */
-const endPattern = /^(?:COMMIT|END|ROLLBACK|ABORT)\b/i
+export const endPattern = /^(?:COMMIT|END|ROLLBACK|ABORT)\b/i
 const leadingComments = /^(?:\s|--[^\n]*\n|\/\*.*?\*\/)+/s
 
 /** Milliseconds in the units of SHOW. */
@@ -68,7 +68,7 @@ function millisecondsOf(text: string): number {
 }
 
 /** The SQL of a query, which is a string or an object with the member `text`, without leading comments. */
-function sqlOf(query: unknown): string {
+export function sqlOf(query: unknown): string {
   const text = typeof query === 'string' ? query : (Object(query) as { readonly text?: unknown }).text
   return String(text ?? '').replace(leadingComments, '')
 }

@@ -123,6 +123,7 @@ export const sqlite: Dialect = {
   timeLimitSql: ({ options }, column) => (options.type === 'better-sqlite3' ? timeLimitSql(column) : undefined),
   cancel: undefined,
   prepareRunner: () => undefined,
+  settings: undefined,
   discard: () => undefined,
   withoutValues: ({ message }) => message,
   transientErrorOf: ({ code = '', message }) => {
