@@ -253,13 +253,14 @@ test.each<[string, object, readonly string[]]>([
   [
     'invalid limits and origins',
     {
-      limits: { filter: 5, filters: 0 } as object,
+      limits: { filter: 5, filters: 0, joins: 15 } as object,
       allowedOrigins: ['https://a.example/', 'x'],
       resources: [{ entity: Tag }],
     },
     [
       'unknown limit "filter"; limits: parameters, ',
       '"limits.filters" must be an integer from 1, not 0',
+      '"limits.joins" must be at most 14: statements could have more values than databases accept',
       '"allowedOrigins" has "https://a.example/"; an origin is a scheme and a host, such as "https://a.example"',
       '"allowedOrigins" has "x"; an origin is a scheme and a host, such as "https://example.org"',
     ],

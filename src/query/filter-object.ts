@@ -32,10 +32,8 @@ export function parseFilterObject(filter: unknown): ParsedFilterObject {
   return { filters, where: [group], key: JSON.stringify(toKey(group, filters)) }
 }
 
-/** Maximum number of filters in a filter object: SQLite accepts expressions of about 1,000 levels. */
+/** Maximum number of filters in a filter object. A statement contains them once for each of its tables. */
 const maxFilters = 500
-/** Maximum number of members of a list. Databases accept about 32,000 values in a statement. */
-const maxMembers = 10_000
 
 /** The names of the filters in a node and its groups. */
 function toKey(node: FilterNode, filters: readonly ObjectFilter[]): unknown {
@@ -67,9 +65,6 @@ function memberOf(name: string, value: unknown, filters: ObjectFilter[], isNegat
   }
   if (!Array.isArray(value)) return filters.push({ name, operand: requireScalar(name, value) }) - 1
   if (value.length === 0) return nothing
-  if (value.length > maxMembers) {
-    throw new TypeError(`the list of ${name} has ${value.length} members; at most ${maxMembers} are allowed`)
-  }
   // `Array.from` turns holes into `undefined`, which is refused.
   const members = Array.from(value)
     .filter((member) => member !== null)

@@ -189,7 +189,7 @@ function writableFieldOf({ writableFields }: ResourceView, field: Field): Field 
   return [...writableFields.values()].find(isSame) ?? field
 }
 
-/** The filters of an application need no limits. */
+/** The joins of the filters of an application have no limits. */
 const noLimits = { joinDepth: Number.POSITIVE_INFINITY, joins: Number.POSITIVE_INFINITY }
 
 /** The condition that the related record of a record is in its own row scope. */

@@ -101,17 +101,30 @@ function withTitle<T>(title: string, work: () => T): T {
   }
 }
 
-/** Parses the values of a filter object. @throws {TypeError} for a value that its field cannot have */
+/**
+ * Maximum number of values of a filter object. A statement contains the values of a row scope for each of its tables: the
+ * number of tables has a maximum too (`maxJoins`), so that databases accept the statement.
+ */
+const maxValues = 1000
+
+/** Parses the values of a filter object. @throws {TypeError} for a value that its field cannot have, or too many values */
 export function valuesOf(title: string, filters: readonly ObjectFilter[], shape: QueryShape): Query['values'] {
   const errors = new FieldErrors()
   const values: (readonly unknown[])[] = []
+  let count = 0
   filters.forEach((filter, index) => {
     const comparison = shape.filters[index]
     if (comparison === undefined) throw new Error(`${title} has a filter without a comparison`)
     const { on, operator, valuesIndex } = comparison
-    values[valuesIndex] = errors.try(filter.name, () => parseObjectOperand(on.field, operator, filter)) ?? []
+    const parsed = errors.try(filter.name, () => parseObjectOperand(on.field, operator, filter)) ?? []
+    values[valuesIndex] = parsed
+    // A value of a key of several columns is compared column by column.
+    count += parsed.length * on.field.columns.length
   })
   requireNoErrors(errors, title)
+  if (count > maxValues) {
+    throw new TypeError(`${title}: its filters have ${count} values; at most ${maxValues} are allowed`)
+  }
   return values
 }
 

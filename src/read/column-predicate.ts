@@ -42,16 +42,18 @@ function bindStored({ dataSource, stored, bind }: Side, value: unknown): string 
   return dialectOf(dataSource).operandSql(stored, bind(toBindParameter(dataSource, stored, value)))
 }
 
-/** Maximum number of conditions in one chain of ORs. For SQLite each OR of a chain is a further level of depth. */
+/** Maximum number of conditions in one chain. For SQLite each OR or AND of a chain is a further level of depth. */
 const maxChainLength = 64
 
-/** Combines conditions with OR. Many become a balanced tree, because SQLite limits the depth of expressions. */
-export function anySql(conditions: readonly string[]): string {
-  if (conditions.length <= maxChainLength) return `(${conditions.join(' OR ')})`
+/** Combines conditions. Many become a balanced tree, because SQLite limits the depth of expressions. */
+function chainSql(operator: 'AND' | 'OR', conditions: readonly string[]): string {
+  if (conditions.length <= maxChainLength) return `(${conditions.join(` ${operator} `)})`
   const middle = conditions.length >> 1
-  return `(${anySql(conditions.slice(0, middle))} OR ${anySql(conditions.slice(middle))})`
+  return `(${chainSql(operator, conditions.slice(0, middle))} ${operator} ${chainSql(operator, conditions.slice(middle))})`
 }
-export const allSql = (conditions: readonly string[]): string => `(${conditions.join(' AND ')})`
+
+export const anySql = (conditions: readonly string[]): string => chainSql('OR', conditions)
+export const allSql = (conditions: readonly string[]): string => chainSql('AND', conditions)
 
 const isSql: ToSql = (side, values) =>
   anySql(

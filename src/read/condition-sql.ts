@@ -13,6 +13,7 @@ import {
 } from '../query/query'
 import { isComputed } from '../schema/metadata'
 import type { StoredColumn } from '../schema/stored-column'
+import { allSql, anySql } from './column-predicate'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
 import { keysetSql } from './keyset'
 import { longBytes } from './long-columns'
@@ -205,7 +206,8 @@ const combineSql: ConditionVisitor['combine'] = (type, parts) => {
   if (type === 'or' && parts.length === 0) return noRow
   if (type === 'or' && parts.includes('')) return ''
   const conditions = parts.filter((part) => part !== '')
-  return conditions.length > 1 ? `(${conditions.join(type === 'and' ? ' AND ' : ' OR ')})` : conditions.join()
+  if (conditions.length <= 1) return conditions.join()
+  return type === 'and' ? allSql(conditions) : anySql(conditions)
 }
 
 /** Whether a condition of a subquery is true if there is no related record (all columns null), as `is=null` is. */

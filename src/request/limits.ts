@@ -31,7 +31,10 @@ export interface RequestLimits {
   readonly patternCost: number
   /** Number of relations that one filter may follow. Default: 4. */
   readonly joinDepth: number
-  /** Number of tables that one request may join; a table joined by a to-many relation counts twice. Default: 8. */
+  /**
+   * Number of tables that one request may join; a table joined by a to-many relation counts twice. Default: 8; at most
+   * 14.
+   */
   readonly joins: number
   /**
    * Maximum number of records up to the end of a page: `page` times `limit`; after a token, the records that its cursor
@@ -74,6 +77,12 @@ export interface Limits extends RequestLimits {
  * example for control characters, and a string in V8 has at most 512 MiB.
  */
 export const maxRecordBytes = 64 * 1024 * 1024
+
+/**
+ * Maximum value of `joins`. A row scope has up to 1,000 values. They are bound for each table, at most twice, because
+ * lists are padded. So 15 tables need up to 30,000 of the 32,766 values that SQLite accepts in a statement.
+ */
+export const maxJoins = 14
 
 export const defaultLimits: RequestLimits = {
   parameters: 50,

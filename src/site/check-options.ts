@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { dialectOf } from '../dialect/dialect-of'
-import { defaultLimits, maxRecordBytes } from '../request/limits'
+import { defaultLimits, maxJoins, maxRecordBytes } from '../request/limits'
 import { checkOptionNames } from '../schema/registration'
 import { maxTimerMs } from '../timers'
 import { type MountOptions, withDefaults } from './mount-options'
@@ -64,7 +64,7 @@ export function checkOptions(options: MountOptions): CheckedOptions {
   }
   const usable: MountOptions = Object.fromEntries(Object.entries(options).filter(isUsable))
   checkLimits(usable, report)
-  checkBytes(usable, report)
+  checkMaxima(usable, report)
   checkOrigins(usable.allowedOrigins ?? [], report)
   checkPageSizes(usable, report)
   return { usable, mistakes }
@@ -87,11 +87,14 @@ function checkLimits({ limits = {} }: MountOptions, report: (mistake: string) =>
   }
 }
 
-function checkBytes({ limits = {} }: MountOptions, report: (mistake: string) => void): void {
+function checkMaxima({ limits = {} }: MountOptions, report: (mistake: string) => void): void {
   for (const name of ['pageBytes', 'itemBytes'] as const) {
     if (Number(limits[name]) > maxRecordBytes) {
       report(`"limits.${name}" must be at most ${maxRecordBytes}: larger JSON could exceed the maximum string length`)
     }
+  }
+  if (Number(limits.joins) > maxJoins) {
+    report(`"limits.joins" must be at most ${maxJoins}: statements could have more values than databases accept`)
   }
 }
 
