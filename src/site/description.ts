@@ -12,6 +12,7 @@ import { Policies } from '../query/policies'
 import type { Limits } from '../request/limits'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import { type HttpResponse, jsonResponse, notModifiedResponse, withCaching } from '../response/http-response'
+import type { ResourceView } from '../schema/resource-view'
 import { tagOf } from './asset'
 import type { PageHandler, PageRequest } from './page'
 
@@ -70,6 +71,9 @@ function newDocumentCache(): LRUCache<string, Document> {
   })
 }
 
+/** Whether the rule of a resource refuses the writes of an anonymous reader, whom its functions then need not expect. */
+const isRefused = ({ rule }: ResourceView, { id }: Principal): boolean => id === null && rule.needs !== undefined
+
 /** The resources with the writes that `may` permits the principal for at least some records. */
 function resourcesFor(
   principal: Principal,
@@ -78,7 +82,7 @@ function resourcesFor(
 ): readonly DescribedResource[] {
   const policies = new Policies(principal, queryShapes, async () => true)
   return [...views.values()].map((view) =>
-    describedResource(view, (action) => policies.permits(view, action) !== false),
+    describedResource(view, (action) => isRefused(view, principal) || policies.permits(view, action) !== false),
   )
 }
 

@@ -82,8 +82,18 @@ export async function executeUpdate(
   const stored = await readWrittenItem(session, store, target.key)
   // A driver may count only rows whose values have changed. If it reports 0 affected rows, the owner of the stored
   // record decides whether it matched the target.
-  if (stored === undefined) return undefined
+  if (stored === undefined) {
+    // In a transaction no other request can have deleted the record: the write is rolled back, because its result can be
+    // neither checked nor shown.
+    if (affected > 0 && session.runner !== undefined) throw new Error(lostRecord(view))
+    return undefined
+  }
   return affected > 0 || isOwnedBy(view, selected.columns.readRow(stored), target.owner) ? stored : undefined
+}
+
+/** Message for a record that a listener or a trigger has made unreadable by its key in an update. */
+export function lostRecord({ name }: ResourceView): string {
+  return `after its update, the ${name} cannot be read: a listener or trigger has deleted it or changed its key`
 }
 
 /**

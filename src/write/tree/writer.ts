@@ -7,6 +7,7 @@ import { fieldValue, splitColumnValues } from '../../read/row'
 import type { Store } from '../../read/store'
 import type { ResourceView } from '../../schema/resource-view'
 import { listenerWriter } from '../listener-writer'
+import { lostRecord } from '../values'
 import type { Writer } from '../write-store'
 import type { Bookkeeping } from './bookkeeping'
 import { closureTable } from './closure-table'
@@ -53,8 +54,10 @@ export const treeWriter: Writer = {
       const newParent = parentIn(changes, before.parent)
       if (!isSame(before.parent, newParent)) await requireValidParent(inner, view, table, before, newParent)
       const written = await listenerWriter.update(inner, store, target, changes)
-      const after = written && (await readNode(inner, view, table, target.key))
-      if (after === undefined || !hasMoved(bookkeeping, before, after)) return written
+      if (written === undefined) return undefined
+      const after = await readNode(inner, view, table, target.key)
+      if (after === undefined) throw new Error(lostRecord(view))
+      if (!hasMoved(bookkeeping, before, after)) return written
       // A listener may have set another parent.
       if (!isSame(after.parent, newParent)) await requireValidParent(inner, view, table, after, after.parent)
       const parent = await readParent(inner, table, after)
