@@ -40,6 +40,15 @@ const common = {
   },
 }
 
+/**
+ * Suites that take long and depend on the database rather than on the version of TypeORM: they run on the legs of the
+ * hostile tests, one for each database, and on all legs at night.
+ */
+const longSuites = [
+  ...['budgets', 'costly-text', 'field-permission-functions', 'password-queue', 'slow-clients', 'tracker-records'],
+  'tree-model',
+]
+
 /** Suites that cover every use of TypeORM's classes, errors and metadata, for runs with two copies of TypeORM. */
 const withTwoCopies = [
   ...['accounts', 'embedded', 'entities', 'faults', 'keyset', 'lifecycle', 'listeners-late', 'models', 'mounting'],
@@ -103,7 +112,9 @@ module.exports = {
         testMatch: ['conformance', 'http', 'varied', 'model', ...suites].map(
           (suite) => `<rootDir>/test/${suite}/**/*.test.ts`,
         ),
-        ...(without && { testPathIgnorePatterns: [`/${without}\\.test\\.ts$`] }),
+        testPathIgnorePatterns: [without ?? [], suites.includes('hostile') || TEST_NIGHTLY === '1' ? [] : longSuites]
+          .flat()
+          .map((name) => `/${name}\\.test\\.ts$`),
         moduleNameMapper: { ...common.moduleNameMapper, '^typeorm$': `<rootDir>/node_modules/${typeorm}` },
         globals: { testLeg: { name, driver, seed } },
       })),

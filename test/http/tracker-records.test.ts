@@ -135,12 +135,18 @@ const encodings: readonly (readonly [name: string, type: string, encode: (json: 
   ],
 ]
 
-test.each(encodings)('POST as %s has the status in the table', async (_, type, encode) => {
+test.each(encodings)('POST as %s has the status in the table', async (name, type, encode) => {
   const { as, rows, world } = tracker
   const before = await rows()
   for (const [resource, body, ...statuses] of creations) {
     const json = JSON.stringify(body)
+    // The other media types of a body: only one person, who is refused if anybody is.
+    const refused = Math.max(
+      0,
+      statuses.findIndex((status) => status !== 201),
+    )
     for (const [index, who] of people.entries()) {
+      if (name !== 'JSON' && index !== refused) continue
       const reply = await as(who, `POST ${resource}/`, { body: encode(json), headers: { 'Content-Type': type } })
       expect([resource, json, who, reply.status, reply.status === statuses[index] ? '' : reply.text]).toEqual([
         ...[resource, json, who, statuses[index], ''],
