@@ -1,6 +1,6 @@
 /**
  * The legs: combinations of a database, a driver and a version of TypeORM on which the HTTP and conformance suites run
- * (docs/reference/databases.md). The hostile tests, which take long, and tests that start processes run on one leg of each database.
+ * (docs/reference/databases.md). The hostile tests and other suites that take long (`longSuites` in jest.config.js) run on one leg of each database.
  */
 module.exports = [
   { name: '1.1 better-sqlite3', typeorm: 'typeorm', driver: 'better-sqlite3', suites: ['sqlite', 'hostile'] },

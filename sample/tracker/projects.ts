@@ -134,7 +134,7 @@ export class Tag {
   tasks!: Relation<Task>[]
 }
 
-/** Whoever sees a task comments on it. Authors change and delete their comments, managers delete those of others. */
+/** All who see a task may comment on it. Authors change and delete their comments, managers delete those of others. */
 @Entity()
 @Resource({
   auth: userRule(),
