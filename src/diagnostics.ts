@@ -28,6 +28,8 @@ export interface RefusalEvent {
   /** `'problem'` if application code has refused the request by `problem(…)`. */
   readonly code: RefusalCode | 'problem'
   readonly status: number
+  /** Why a request got 401: for the log, not for clients. Undefined for other refusals. */
+  readonly reason?: string
 }
 
 /**

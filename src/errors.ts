@@ -17,6 +17,7 @@ export const refusals = {
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'Unsupported media type' },
   'precondition-required': { status: 428, title: 'If-Match is required' },
+  'too-many-requests': { status: 429, title: 'Too many failed logins' },
   'record-too-large': { status: 500, title: 'The record is too large' },
   unavailable: { status: 503, title: 'Unavailable for the moment' },
 } as const
@@ -33,6 +34,8 @@ export interface FieldError {
 export interface RefusalDetails {
   readonly errors?: readonly FieldError[]
   readonly headers?: Readonly<Record<string, string>>
+  /** For `unauthorized`: the challenge that replaces that of the same scheme. */
+  readonly challenge?: string | undefined
 }
 
 /**
@@ -111,7 +114,9 @@ export class FieldErrors {
     return this.#errors.length >= maxErrors
   }
 
+  /** Adds an error, unless the limit is reached. */
   add(field: string, message: string): void {
+    if (this.isFull) return
     const name = field.length > maxNameLength ? `${field.slice(0, maxNameLength)}…` : field
     this.#errors.push({ field: name, message })
   }

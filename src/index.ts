@@ -1,5 +1,12 @@
+export { type ApiKeyAuthenticatorOptions, apiKeys } from './access/api-keys/api-key-authenticator'
+export type { Authenticator, SecurityScheme } from './access/authenticator'
+export { bearer } from './access/bearer/bearer-authenticator'
+export type { BearerOptions, PublicKey, TokenAlgorithm, TokenClaims } from './access/bearer/token-options'
 export type { Credentials } from './access/credentials'
-export { hashPassword, type PasswordHashing, verifyPassword } from './access/password'
+export { type CustomAuthenticatorOptions, custom } from './access/custom-authenticator'
+export { basic } from './access/passwords/basic-authenticator'
+export type { FailedLoginLimits, FailureCount, LoginLimiter } from './access/passwords/failed-logins'
+export { hashPassword, type PasswordHashing, verifyPassword } from './access/passwords/password'
 export {
   type AccessRequest,
   adminRule,
@@ -13,27 +20,29 @@ export {
 export { DatabaseError } from './connection/database-error'
 export type { FaultEvent, RefusalEvent, RequestEvent, StatementEvent } from './diagnostics'
 export { ConfigError } from './errors'
+export type { BeforeAndAfter, FilterObject, FilterValue, ScopeResult } from './filter-types'
 export type { ApiInfo } from './openapi/document'
 export { type ProblemDetails, problem } from './problem'
 export type { PageLimits, RequestLimits } from './request/limits'
 export {
-  type BeforeAndAfter,
+  type ApiKeyOptions,
+  ApiKeys,
   type FieldPermission,
-  type FilterObject,
-  type FilterValue,
   type MayOptions,
   type MayResult,
+  type OwnerOptions,
   type Permission,
   type PresetValues,
   Resource,
   type ResourceOptions,
-  type ScopeResult,
   UserAccount,
   type UserAccountOptions,
 } from './resource'
 export type { ResourceRegistration, UserRegistration } from './schema/registration'
 export { type CloseOptions, closeGracefully } from './site/close'
-export { type Mounted, type MountedResource, mountResources } from './site/mount'
+export { type ApiKeyValues, createApiKey } from './site/create-api-key'
+export { type Mounted, mountResources } from './site/mount'
 export type { MountOptions } from './site/mount-options'
+export type { MountedResource } from './site/mounted-resource'
 export { lockSqlite, type SqliteLockOptions } from './sqlite-lock/install'
 export { SqliteLockError } from './sqlite-lock/lock'

@@ -1,37 +1,12 @@
-import type { PasswordHashing } from './access/password'
+import type { PasswordHashing } from './access/passwords/password'
 import type { Principal, Rule } from './access/rule'
-import type { OperatorName } from './value/value-type'
+import type { BeforeAndAfter, FilterOf, FilterScalar, NoSuchFilter, ScopeResult, UnknownFilter } from './filter-types'
 
 /** A property path: a property, or a property of the embedded entity that it contains. */
 type PathOf<Property extends string> = Property | `${Property}.${string}`
 
 /** The first property of a property path. */
 type FirstOf<Path extends string> = Path extends `${infer First}.${string}` ? First : Path
-
-/**
- * Filter of application code: an object whose keys are names of filters, or `or`, `and` and `not`. The compiler checks
- * the names in a function that is passed to `@Resource`. If it rejects a valid name, declare this type as the return type
- * of the function.
- */
-export interface FilterObject {
-  readonly [name: string]: FilterValue
-}
-/** Value, or member of a list, in a filter object. */
-export type FilterScalar = string | number | bigint | boolean | Date | null
-/** Value of a filter: null and an empty list match nothing. */
-export type FilterValue = FilterScalar | readonly FilterScalar[] | FilterObject | readonly FilterObject[]
-
-/**
- * What the functions of `scope` and `may` return: a filter object, an array of filter objects of which at least one must
- * match, true for all records, or false for none.
- */
-export type ScopeResult = FilterObject | readonly FilterObject[] | boolean
-
-/** Filters that a record must match before and after an update. Default of each: true. */
-export interface BeforeAndAfter {
-  readonly before?: ScopeResult
-  readonly after?: ScopeResult
-}
 
 /** What the functions of `may` return: the records that may be written. */
 export type MayResult = ScopeResult | BeforeAndAfter
@@ -101,6 +76,16 @@ export interface ResourceOptions<
    * Default: `'pages'`.
    */
   readonly paging?: 'pages' | 'keyset'
+  /**
+   * Whether lists have the parameters `aggregate` and `by`, which return groups of records with counts and sums. An array
+   * of properties restricts them to these. Default: false.
+   */
+  readonly aggregate?: boolean | readonly PathOf<Property>[]
+  /**
+   * Text properties in which the list parameter `search` looks for words: `['title', 'project.name']`. Paths may follow
+   * relations to one record. Default: the list has no such parameter.
+   */
+  readonly search?: readonly PathOf<Property>[]
   /** Access rule. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */
   readonly auth?: Rule
   /**
@@ -120,8 +105,22 @@ export interface ResourceOptions<
    * those of fields or of to-one relations.
    */
   readonly preset?: (principal: Principal) => Preset
-  /** The many-to-one property that refers to the owner of a record: only this user may change or delete it. */
-  readonly ownerField?: PathOf<Property>
+  /**
+   * The many-to-one property that refers to the owner of a record: only this user may change or delete it. If it refers
+   * to another entity than the user, `{ field: 'member', is: (me) => me.membership }`.
+   */
+  readonly ownerField?: PathOf<Property> | OwnerOptions<PathOf<Property>>
+}
+
+/** Owner that is not the user: a record of another entity. */
+export interface OwnerOptions<Property extends string = string> {
+  /** The many-to-one property that refers to the owner of a record. */
+  readonly field: Property
+  /**
+   * Returns the key of the owner that a principal is; null or undefined for none, who may not write. It may be called
+   * several times per request, only for principals with an id, and must not be async.
+   */
+  readonly is: (principal: Principal) => string | number | bigint | null | undefined
 }
 
 /** Options of the user entity: which of its properties have which role, and how passwords are hashed. */
@@ -141,6 +140,25 @@ export interface UserAccountOptions<Property extends string = string> extends Pa
   readonly principal?: readonly Property[]
 }
 
+/** Options of an entity with API keys: which of its properties have which role. */
+export interface ApiKeyOptions<Property extends string = string> {
+  /** The start of the key, which finds its record: a unique text column. Default: `prefix`. */
+  readonly prefix?: Property
+  /** The SHA-256 hash of the secret, a text column. It is never shown. Default: `hash`. */
+  readonly hash?: Property
+  /** The relation to the user whose key it is. Default: `user`. */
+  readonly user?: Property
+  /** When the key expires: a date-time column. A null means never. Default: `expires`, if there is such a property. */
+  readonly expires?: Property
+  /** When the key was last used: a date-time column. Default: `lastUsed`, if there is such a property. */
+  readonly lastUsed?: Property
+  /**
+   * What the key permits: `{ task: ['read', 'create'] }`, in a column of JSON or text. A null means everything that the
+   * user may do. Default: `permissions`, if there is such a property.
+   */
+  readonly permissions?: Property
+}
+
 /** A class that has these properties. With it a misspelt name in the options is a compile error. */
 export type EntityWith<Property extends string> = abstract new (...args: never[]) => { [Name in Property]: unknown }
 
@@ -157,67 +175,9 @@ type EntityDecorator<Property extends string, Scoped = never> = <Instance extend
   context?: ClassDecoratorContext,
 ) => void
 
-/** The filters in a member of `may`. */
-type FilterOf<Member> = Member extends (principal: never) => infer Result
-  ? FilterOfResult<Result>
-  : FilterOfResult<Member>
-type FilterOfResult<Result> = Result extends BeforeAndAfter ? NonNullable<Result[keyof Result]> : Result
-
-/** Marker for a name in a filter object that is no filter, so that the compiler's message contains the name. */
-export interface NoSuchFilter<Name> {
-  readonly [noSuchFilter]: Name
-}
-declare const noSuchFilter: unique symbol
-
-/** The keys of filter objects that are not names of filters on an entity. */
-type UnknownFilter<Entity, Filter> = Filter extends readonly (infer Member)[]
-  ? UnknownFilter<Entity, Member>
-  : Filter extends FilterScalar
-    ? never
-    : {
-        [Name in keyof Filter]-?: Name extends 'or' | 'and' | 'not'
-          ? UnknownFilter<Entity, Filter[Name]>
-          : IsFilterName<Entity, Name> extends true
-            ? never
-            : Name
-      }[keyof Filter]
-
-/** Whether a name is a path of properties, with or without an operator. The type `string` is accepted. */
-type IsFilterName<Entity, Name> = unknown extends Entity
-  ? true
-  : string extends Name
-    ? true
-    : Name extends `${infer First}__${infer Rest}`
-      ? [PropertyAt<Entity, First>] extends [never]
-        ? false
-        : Rest extends OperatorName
-          ? true
-          : IsFilterName<RelatedIn<PropertyAt<Entity, First>>, Rest>
-      : [PropertyAt<Entity, Name>] extends [never]
-        ? false
-        : true
-
-/** Type of a property that a name refers to: a foreign key with `_id` refers to its relation, `id` to any key. */
-type PropertyAt<Entity, Name> = Name extends keyof Entity
-  ? Entity[Name]
-  : Name extends `${infer Relation}_id`
-    ? Relation extends keyof Entity
-      ? Entity[Relation]
-      : never
-    : Name extends 'id'
-      ? FilterScalar
-      : never
-
-/** Entity that a property leads to: the related one, or the embedded one. */
-type RelatedIn<Value> =
-  Value extends Promise<infer Inner>
-    ? RelatedIn<Inner>
-    : Value extends readonly (infer Member)[]
-      ? RelatedIn<Member>
-      : NonNullable<Value>
-
 const resources = new WeakMap<object, ResourceOptions>()
 const userAccounts = new WeakMap<object, UserAccountOptions>()
+const apiKeyEntities = new WeakMap<object, ApiKeyOptions>()
 
 /**
  * Declares an entity as a REST resource, which `mountResources` then mounts:
@@ -253,6 +213,16 @@ export function UserAccount<const Property extends string = never>(
   }
 }
 
+/** Declares an entity whose records are API keys, for the authenticator `apiKeys()`. */
+export function ApiKeys<const Property extends string = never>(
+  options: ApiKeyOptions<Property> = {},
+): EntityDecorator<Property> {
+  requireCalled(options, '@ApiKeys')
+  return (entity) => {
+    apiKeyEntities.set(entity, options)
+  }
+}
+
 /** @throws {TypeError} if a decorator without parentheses gets the class instead of its options */
 function requireCalled(options: object, decorator: string): void {
   if (typeof options !== 'function') return
@@ -268,4 +238,9 @@ export function resourceOptions(entity: object): ResourceOptions | undefined {
 /** The options of `@UserAccount` on this class; undefined without the decorator. Subclasses do not inherit it. */
 export function userAccountOptions(entity: object): UserAccountOptions | undefined {
   return userAccounts.get(entity)
+}
+
+/** The options of `@ApiKeys` on this class; undefined without the decorator. Subclasses do not inherit it. */
+export function apiKeyOptions(entity: object): ApiKeyOptions | undefined {
+  return apiKeyEntities.get(entity)
 }

@@ -16,7 +16,9 @@ import {
 } from 'typeorm'
 import {
   adminRule,
+  basic,
   ConfigError,
+  custom,
   type MountOptions,
   mountResources,
   Resource,
@@ -214,6 +216,21 @@ test.each<[string, object, readonly string[]]>([
     ['Note: "paging" is "keyset", but a field has the name of its parameter "after": set another name with "rename"'],
   ],
   [
+    'an unknown property whose values are aggregated',
+    { resources: [{ entity: Note, aggregate: ['nope'] }] },
+    ['Note: unknown property "nope" in "aggregate"; properties: '],
+  ],
+  [
+    'aggregates that are neither true nor a list',
+    { resources: [{ entity: Note, aggregate: 'title' }] },
+    ['Note: "aggregate" must be true, false or an array of properties, not "title"'],
+  ],
+  [
+    'aggregates with a field that has the name of their parameter',
+    { resources: [{ entity: Note, aggregate: true, rename: { title: 'by' } }] },
+    ['Note: "aggregate" is set, but a field has the name "by": set another one with "rename"'],
+  ],
+  [
     'options of the wrong type',
     {
       prefix: null,
@@ -222,6 +239,8 @@ test.each<[string, object, readonly string[]]>([
       allowedOrigins: null,
       pagingSecret: 'too short',
       waitLimit: 2 ** 31,
+      passwordChange: 'yes',
+      failedLogins: { byName: {}, password: 'canary' },
       sqliteLock: null,
       health: 'yes',
       openapi: 'public',
@@ -240,6 +259,9 @@ test.each<[string, object, readonly string[]]>([
       '"waitLimit" must be milliseconds from 1 to 2147483647, not 2147483648',
       '"sqliteLock" must be true or false, not null',
       '"health" must be true or false, not "yes"',
+      '"passwordChange" must be true or false, not "yes"',
+      '"failedLogins" must be { byName, byAddress } with limiters of rate-limiter-flexible, such as ' +
+        'new RateLimiterMemory({ … }), not an object with byName, password',
       '"openapi" must be true, false or a rule such as userRule(), not "public"',
       '"info" must be { title, version, description, contact, license } with strings for the first three and objects for the others, not {"title":5}',
       '"explorer" must be true or false, not "no"',
@@ -341,6 +363,32 @@ test.each<[string, object, readonly string[]]>([
     ],
   ],
   [
+    'constant filters with unknown names, without filters, and with values that a field cannot have',
+    {
+      resources: [
+        {
+          entity: Note,
+          may: {
+            create: { titel: 'x', or: [{ tag__nam: 1 }] },
+            update: { before: {}, after: { id: 'one', tag__id: 'two' } },
+            delete: [{ title: undefined }],
+          },
+        },
+        { entity: Tag, may: { create: {}, update: { id__lik: '1' }, delete: { not: { id: null } } } },
+        { entity: Egg, may: { create: { id: 1 }, update: { before: true, after: { hen__egg__id__in: [1] } } } },
+      ],
+    },
+    [
+      'Note: "may.create": titel is not a field of note',
+      'Note: "may.update" (before): a filter must not be empty',
+      'Note: "may.update" (after): id must be an integer',
+      'Note: "may.delete": the value of title is undefined',
+      'Tag: "may.create": a filter must not be empty',
+      'Tag: "may.update": id__lik has the unknown operator "lik"',
+      'Tag: "may.delete": the value of id is null within "not"',
+    ],
+  ],
+  [
     'permissions that are not an object',
     {
       resources: [
@@ -352,6 +400,21 @@ test.each<[string, object, readonly string[]]>([
       'Tag: "may" must be an object: { create, update, delete }',
       'Note: "may" must be an object: { create, update, delete }',
     ],
+  ],
+  [
+    'authenticators that are no authenticators',
+    { authenticators: [basic] },
+    ['"authenticators" must be an array of authenticators, each created by a call such as basic()'],
+  ],
+  [
+    'no authenticators',
+    { authenticators: [] },
+    ['"authenticators" must be an array of authenticators, each created by a call such as basic(), not []'],
+  ],
+  [
+    'two authenticators of one scheme',
+    { authenticators: [basic(), custom({ scheme: 'BASIC', authenticate: () => null })] },
+    ['"authenticators" has several of the scheme BASIC; each scheme can have one'],
   ],
   [
     'wrong options for access',
@@ -493,6 +556,28 @@ test.each<[string, object, readonly string[]]>([
     'a rule that is still loading',
     { resources: [{ entity: Tag, auth: undefined }] },
     ['Tag: "auth" is undefined; check for a circular import'],
+  ],
+  ...['exclude', 'readOnly', 'ownerField', 'requireIfMatch', 'scope', 'may', 'preset'].map(
+    (option): [string, object, readonly string[]] => [
+      `a restriction that is still loading: ${option}`,
+      { resources: [{ entity: Tag, [option]: undefined }] },
+      [`Tag: "${option}" is undefined; check for a circular import`],
+    ],
+  ),
+  ...['create', 'update', 'delete'].map((action): [string, object, readonly string[]] => [
+    `a permission that is still loading: ${action}`,
+    { resources: [{ entity: Tag, may: { create: false, update: false, delete: false, [action]: undefined } }] },
+    [`Tag: "may.${action}" is undefined; check for a circular import`],
+  ]),
+  ...['defaultAuth', 'requireScope', 'strictRelations'].map((option): [string, object, readonly string[]] => [
+    `a restriction of the mount that is still loading: ${option}`,
+    { [option]: undefined, resources: [{ entity: Tag }] },
+    [`"${option}" is undefined; check for a circular import`],
+  ]),
+  [
+    'a scope that is still loading, where every resource needs one',
+    { requireScope: true, resources: [{ entity: Tag, scope: undefined }] },
+    ['Tag: "scope" is undefined; check for a circular import'],
   ],
   [
     'an ownerField to another column than the key',

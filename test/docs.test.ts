@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { refusals } from '../src/errors'
 import { defaultLimits } from '../src/request/limits'
-import { accountOptionNames, resourceOptionNames } from '../src/schema/registration'
+import { accountOptionNames, apiKeyOptionNames, resourceOptionNames } from '../src/schema/registration'
 import { freePort, send } from './client'
 import { type Command, programsOf, read, root } from './documents'
 import { documentedRows } from './http/types/document'
@@ -151,6 +151,27 @@ test.each(pages)('the links of %s are valid', (page) => {
   expect(links.filter((link) => !existsSync(join(root, dirname(page), link)))).toEqual([])
 })
 
+/** The anchors of the headings of a page, as GitHub and npm generate them. */
+function anchorsOf(page: string): readonly string[] {
+  const text = read(page).replace(/^```.*?^```/gms, '')
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+test.each(pages)('the links of %s to headings are valid', (page) => {
+  const text = read(page).replace(/^```.*?^```/gms, '')
+  const links = [...text.matchAll(/(?:\]\(|^\[[^\]]+\]: )([^)#:\s]*)#([^)\s]+)/gm)]
+  const missing = links.filter(([, file = '', anchor = '']) => {
+    const target = file === '' ? page : join(dirname(page), file)
+    return !existsSync(join(root, target)) || !anchorsOf(target).includes(anchor)
+  })
+  expect(missing.map(([link]) => link)).toEqual([])
+})
+
 test('the table of errors is the same as in the code', () => {
   const rows = [...read('docs/reference/errors.md').matchAll(/^\| `([a-z-]+)` +\| (\d+) +\| ([^|]+?) +\|/gm)]
   const documented = rows.map(([, code, status, title]) => [code, Number(status), title])
@@ -160,7 +181,7 @@ test('the table of errors is the same as in the code', () => {
 
 test('the page about set-up has a row for every option of a decorator', () => {
   const rows = read('docs/reference/set-up.md').match(/^\| `.*/gm) ?? []
-  const { entity: _, ...names } = { ...resourceOptionNames, ...accountOptionNames }
+  const { entity: _, ...names } = { ...resourceOptionNames, ...accountOptionNames, ...apiKeyOptionNames }
   const missing = Object.keys(names).filter((name) => !rows.some((row) => row.split(' | ')[0]?.includes(`\`${name}\``)))
   expect(missing).toEqual([])
 })

@@ -1,12 +1,26 @@
 import { Agent } from 'node:http'
 import { Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
-import { adminRule, type ResourceRegistration, type Rule, readOnlyRule, UserAccount, userRule } from 'typeorm-resources'
+import {
+  ApiKeys,
+  adminRule,
+  apiKeys,
+  basic as basicAuthenticator,
+  bearer,
+  createApiKey,
+  type MountOptions,
+  type ResourceRegistration,
+  type Rule,
+  readOnlyRule,
+  UserAccount,
+  userRule,
+} from 'typeorm-resources'
 import { basic, type Reply, send } from './client'
+import { audience, claimsOf, issuer, signToken } from './support/tokens'
 import { canaries } from './world/seed'
 import { openWorld, type World } from './world/world'
 
 /**
- * The access matrix: every combination of rule, principal, method and form of URL. The expected responses are computed here from tables
+ * The access matrix: every combination of rule, principal, method and form of URL, for each scheme of credentials. The expected responses are computed here from tables
  * that are copied from the specification (Paths, Order of checks, Methods, Access), without any code of `src`.
  */
 
@@ -84,10 +98,11 @@ interface Principal {
   readonly title: string
   readonly rank: Rank
   readonly owns?: true
-  readonly authorization?: string
+  /** Value of the header `Authorization`. That of an API key is known when the key has been created. */
+  readonly authorization?: string | (() => string)
 }
 
-const principals: readonly Principal[] = [
+const passwordPrincipals: readonly Principal[] = [
   { title: 'an anonymous client', rank: 'anonymous' },
   { title: 'an administrator with a wrong password', rank: 'anonymous', authorization: basic('admin', 'owner') },
   { title: 'an unknown user', rank: 'anonymous', authorization: basic('unknown') },
@@ -97,6 +112,47 @@ const principals: readonly Principal[] = [
   { title: 'the owner', rank: 'user', owns: true, authorization: basic('owner') },
   { title: 'another user', rank: 'user', authorization: basic('other') },
   { title: 'an administrator', rank: 'admin', authorization: basic('admin') },
+]
+
+const secret = 'a secret of the matrix that has more than 32 bytes'
+const tokenOf = (id: number, claims: object = {}): string =>
+  `Bearer ${signToken({ alg: 'HS256' }, claimsOf({ sub: String(id), ...claims }), secret)}`
+
+const tokenPrincipals: readonly Principal[] = [
+  { title: 'an expired token of an administrator', rank: 'anonymous', authorization: tokenOf(3, { exp: 1 }) },
+  { title: 'a token of an unknown user', rank: 'anonymous', authorization: tokenOf(99) },
+  { title: 'a token of an inactive user', rank: 'anonymous', authorization: tokenOf(4) },
+  { title: 'a malformed token', rank: 'anonymous', authorization: 'Bearer !!!' },
+  { title: 'a token of the owner', rank: 'user', owns: true, authorization: tokenOf(1) },
+  { title: 'a token of another user', rank: 'user', authorization: tokenOf(2) },
+  { title: 'a token of an administrator', rank: 'admin', authorization: tokenOf(3) },
+  { title: 'a token of an administrator without password', rank: 'admin', authorization: tokenOf(5) },
+]
+
+/** API keys by the title of the principal. */
+const keys = new Map<string, string>()
+/** Users of the API keys, and the permissions of the key. */
+const keyUsers = {
+  'a key of an administrator that permits nothing': { id: 3, permissions: {} },
+  'a key of an inactive user': { id: 4 },
+  'a key of the owner': { id: 1 },
+  'a key of another user': { id: 2 },
+  'a key of an administrator': { id: 3 },
+} as const
+const keyOf = (title: keyof typeof keyUsers) => ({ title, authorization: () => `ApiKey ${keys.get(title)}` })
+
+const keyPrincipals: readonly Principal[] = [
+  { ...keyOf('a key of an administrator that permits nothing'), rank: 'anonymous' },
+  { ...keyOf('a key of an inactive user'), rank: 'anonymous' },
+  {
+    title: 'a key with another secret',
+    rank: 'anonymous',
+    authorization: () => `ApiKey ${keys.get('a key of an administrator')?.replace(/.{4}$/, 'aaaa')}`,
+  },
+  { title: 'a malformed key', rank: 'anonymous', authorization: 'ApiKey !!!' },
+  { ...keyOf('a key of the owner'), rank: 'user', owns: true },
+  { ...keyOf('a key of another user'), rank: 'user' },
+  { ...keyOf('a key of an administrator'), rank: 'admin' },
 ]
 
 const admitted: Readonly<Record<Who, readonly Rank[]>> = {
@@ -190,6 +246,16 @@ class Account {
   @Column({ default: true }) active!: boolean
 }
 
+@Entity()
+@ApiKeys()
+class ApiKey {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ unique: true }) prefix!: string
+  @Column() hash!: string
+  @Column({ type: 'simple-json', nullable: true }) permissions!: object | null
+  @ManyToOne(() => Account, { nullable: false }) user!: Account
+}
+
 const accounts = [
   { id: 1, username: 'owner', password: '$argon2$owner' },
   { id: 2, username: 'other', password: '$argon2$other' },
@@ -216,24 +282,35 @@ function entityOf(name: string): new () => object {
 }
 const entities = new Map(rules.map(({ name }) => [name, entityOf(name)]))
 
-let world: World
-const agent = new Agent({ keepAlive: true, maxSockets: 16 })
-beforeAll(async () => {
-  world = await openWorld({
-    entities: [Account, ...entities.values()],
+const openMatrix = (mount: MountOptions = {}): Promise<World> =>
+  openWorld({
+    entities: [Account, ApiKey, ...entities.values()],
     seed: async (dataSource) => {
       await dataSource.getRepository(Account).insert(accounts)
       for (const entity of entities.values()) await dataSource.getRepository(entity).insert(rows)
     },
     mount: {
+      ...mount,
       resources: rules.map(({ name, options }) => ({ entity: name, name, exclude: ['secret'], ...options })),
     },
   })
+
+/** The mount with HTTP Basic alone, and the one with all authenticators. */
+let worlds: readonly [World, World]
+const agent = new Agent({ keepAlive: true, maxSockets: 16 })
+beforeAll(async () => {
+  const tokens = bearer({ secret, issuer, audience, algorithms: ['HS256'], user: { claim: 'sub', property: 'id' } })
+  worlds = [await openMatrix(), await openMatrix({ authenticators: [basicAuthenticator(), tokens, apiKeys()] })]
+  for (const [title, { id, ...values }] of Object.entries(keyUsers)) {
+    keys.set(title, await createApiKey(worlds[1].dataSource, ApiKey, { user: { id }, ...values }))
+  }
 })
 afterAll(async () => {
   agent.destroy()
-  await world.close()
-  expect(world.faults).toEqual([])
+  for (const world of worlds) {
+    await world.close()
+    expect(world.faults).toEqual([])
+  }
 })
 
 interface Case {
@@ -253,10 +330,13 @@ const casesOf = (rule: RuleCase, principal: Principal): readonly Case[] =>
     })),
   )
 
-const sendCase = ({ line, method }: Case, { authorization }: Principal): Promise<Reply> =>
+const sendCase = (world: World, { line, method }: Case, { authorization }: Principal): Promise<Reply> =>
   send(world.url, line, {
     agent,
-    headers: authorization === undefined ? {} : { Authorization: authorization },
+    headers:
+      authorization === undefined
+        ? {}
+        : { Authorization: typeof authorization === 'string' ? authorization : authorization() },
     body: bodied.includes(method) ? { text: 'changed' } : undefined,
   })
 
@@ -276,11 +356,12 @@ function faultsOf(rule: RuleCase, one: Case, reply: Reply): readonly string[] {
   ]
 }
 
-/** Compared with the specification (Authentication, rule 1) byte for byte. */
+/** Compared with the specification (Authentication, rule 1) byte for byte, except for the challenges of other schemes. */
 function loginFaults({ method }: Case, { headers, text }: Reply): readonly string[] {
   const body = method === 'HEAD' ? '' : 'Authentication failed'
   const specified = ['Basic realm="Login Required"', 'text/html; charset=utf-8', body].join('\n')
-  const seen = [headers['www-authenticate'], headers['content-type'], text].join('\n')
+  const [challenge] = String(headers['www-authenticate']).split(/, (?=Bearer)/)
+  const seen = [challenge, headers['content-type'], text].join('\n')
   return seen === specified ? [] : [`another 401: ${seen}`]
 }
 
@@ -300,10 +381,10 @@ function problemFaults({ target }: Case, { headers, text }: Reply): readonly str
   return isProblem === (target !== 'outside') ? [] : [`${type}: ${text}`]
 }
 
-const stored = (name: string): Promise<unknown> =>
+const stored = (world: World, name: string): Promise<unknown> =>
   world.sql(`SELECT "id", "text", "secret", "ownerId" FROM "${name}" ORDER BY "id"`)
 
-async function restore(name: string): Promise<void> {
+async function restore(world: World, name: string): Promise<void> {
   const repository = world.dataSource.getRepository(name)
   await repository.createQueryBuilder().delete().execute()
   await repository.insert(rows)
@@ -314,28 +395,34 @@ const report = (rule: RuleCase, one: Case, reply: Reply): readonly string[] =>
   faultsOf(rule, one, reply).map((fault) => `${one.line}: ${fault}`)
 
 const blocks = rules.flatMap((rule) =>
-  principals.map((principal) => ({ title: `${rule.title}: ${principal.title}`, rule, principal })),
+  [passwordPrincipals, [...tokenPrincipals, ...keyPrincipals]].flatMap((principals, worldIndex) =>
+    principals.map((principal) => ({ title: `${rule.title}: ${principal.title}`, rule, principal, worldIndex })),
+  ),
 )
 
-test('the matrix has at least 3,000 cases', () => {
+test('the matrix has at least 9,000 cases', () => {
   const all = blocks.flatMap(({ rule, principal }) => casesOf(rule, principal))
-  expect(all.length).toBeGreaterThanOrEqual(3000)
+  expect(all.length).toBeGreaterThanOrEqual(9000)
   const statuses = [...new Set(all.map(({ status }) => status))]
   expect(statuses.toSorted()).toEqual([200, 201, 204, 401, 403, 404, 405])
 })
 
-test.each(blocks)('$title', async ({ rule, principal }) => {
+test.each(blocks)('$title', async ({ rule, principal, worldIndex }) => {
+  const world = worlds[worldIndex] as World
   const cases = casesOf(rule, principal)
-  const before = await stored(rule.name)
+  const before = await stored(world, rule.name)
   const unchanging = cases.filter((one) => !changes(one))
-  const replies = await Promise.all(unchanging.map(async (one) => report(rule, one, await sendCase(one, principal))))
+  const replies = await Promise.all(
+    unchanging.map(async (one) => report(rule, one, await sendCase(world, one, principal))),
+  )
   const wrong = replies.flat()
   // Neither refused requests nor reads have changed anything.
-  expect({ wrong, rows: await stored(rule.name) }).toEqual({ wrong: [], rows: before })
+  expect({ wrong, rows: await stored(world, rule.name) }).toEqual({ wrong: [], rows: before })
   for (const one of cases.filter(changes)) {
-    wrong.push(...report(rule, one, await sendCase(one, principal)))
-    if (JSON.stringify(await stored(rule.name)) === JSON.stringify(before)) wrong.push(`${one.line}: changed nothing`)
-    await restore(rule.name)
+    wrong.push(...report(rule, one, await sendCase(world, one, principal)))
+    if (JSON.stringify(await stored(world, rule.name)) === JSON.stringify(before))
+      wrong.push(`${one.line}: changed nothing`)
+    await restore(world, rule.name)
   }
   expect(wrong).toEqual([])
 })

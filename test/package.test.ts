@@ -6,6 +6,7 @@ import * as library from 'typeorm-resources'
 
 const root = resolve(__dirname, '..')
 const names = [
+  'ApiKeys',
   'ConfigError',
   'DatabaseError',
   'Resource',
@@ -13,7 +14,12 @@ const names = [
   'UserAccount',
   'adminRule',
   'anonymous',
+  'apiKeys',
+  'basic',
+  'bearer',
   'closeGracefully',
+  'createApiKey',
+  'custom',
   'hashPassword',
   'lockSqlite',
   'mountResources',
@@ -49,8 +55,8 @@ test('the explorer is less than 100 kB, compressed', () => {
 })
 
 test.each([
-  ['react-admin', 'HttpError,createBasicAuth,createDataProvider'],
-  ['refine', 'HttpError,createDataProvider'],
+  ['react-admin', 'HttpError,createAccessControl,createBasicAuth,createDataProvider,createTokenAuth'],
+  ['refine', 'HttpError,createAccessControl,createBasicAuth,createDataProvider,createTokenAuth'],
 ])('the built data provider for %s can be imported without its library', (entry, expected) => {
   expect(run('module', `console.log(Object.keys(await import("typeorm-resources/${entry}")).sort().join())`)).toBe(
     expected,

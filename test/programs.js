@@ -15,6 +15,7 @@ const requirements = [
   { debian: 'mariadb-server', commands: ['mariadb-install-db', 'mariadbd'], startedBy: ['startMariadb'] },
   { debian: 'nginx-light', commands: ['nginx'], startedBy: ['startNginx'] },
   { debian: 'pgbouncer', commands: ['pgbouncer'], startedBy: ['startPgbouncer'] },
+  { debian: 'redis-server', commands: ['redis-server'], startedBy: ['startRedis'] },
 ]
 
 /** Finds the path of a command; undefined if it is not installed. The variable `CHROMIUM` sets the path of the browser. */

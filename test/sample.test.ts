@@ -76,7 +76,7 @@ test('the tracker prints its URLs, responds to its curl commands, and stops', as
     expect(sample.printed).toContain(`${sample.url}/api/${name}/`)
   }
   const lines = sample.printed.split('\n').filter((line) => line.startsWith('  curl'))
-  expect(lines.map(statusOf)).toEqual(['200', '200', '200', '403'])
+  expect(lines.map(statusOf)).toEqual(['200', '200', '200', '403', '200', '200'])
   expect(await sample.stop()).toBe(0)
 })
 

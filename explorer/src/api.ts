@@ -1,4 +1,4 @@
-import { basic } from '../../src/client/basic'
+import type { Credentials } from './scheme'
 
 /** A request to the service. The page also shows it as a URL and as a `curl` command. */
 export interface Request {
@@ -8,11 +8,6 @@ export interface Request {
   readonly body?: unknown
   /** ETag of the record for `If-Match`. */
   readonly tag?: string | null
-}
-
-export interface Credentials {
-  readonly username: string
-  readonly password: string
 }
 
 /** Error of one field. `message` completes a sentence that starts with the field's name. */
@@ -27,6 +22,8 @@ export class Refused extends Error {
     readonly status: number,
     message: string,
     readonly errors: readonly FieldError[],
+    /** The header `WWW-Authenticate` of a 401. */
+    readonly challenges: string | null = null,
   ) {
     super(message)
   }
@@ -45,7 +42,7 @@ export async function send({ method, path, body, tag }: Request, credentials: Cr
   const headers = {
     Accept: 'application/json',
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
-    ...(credentials && { Authorization: basic(credentials.username, credentials.password) }),
+    ...(credentials && { Authorization: credentials.authorization }),
     ...(tag && { 'If-Match': tag }),
   }
   // `omit` keeps the browser from opening its own sign-in dialog after a 401: the page has one.
@@ -72,7 +69,8 @@ function jsonOf(response: Response): Promise<unknown> {
 
 async function refusalOf(response: Response): Promise<Refused> {
   const text = await response.text()
-  if (response.status === 401) return new Refused(401, 'Sign in to do this.', [])
+  if (response.status === 401)
+    return new Refused(401, 'Sign in to do this.', [], response.headers.get('WWW-Authenticate'))
   try {
     const { title, detail, errors } = JSON.parse(text)
     const message = detail === undefined ? String(title) : `${title}: ${detail}`
@@ -86,17 +84,24 @@ export function urlOf({ path }: Request): string {
   return `${location.origin}${root}${path}`
 }
 
-/** `curl` command for a request. It does not contain the password: curl prompts for it. */
+/**
+ * `curl` command for a request. It does not contain credentials: curl prompts for a password, and a token or key is a
+ * variable of the shell.
+ */
 export function curlOf(request: Request, credentials: Credentials | undefined): string {
   const { method, body, tag } = request
   return [
     'curl',
-    ...(credentials ? ['-u', quote(credentials.username)] : []),
+    ...(credentials ? authorizationArguments(credentials) : []),
     ...(method === 'GET' ? [] : ['-X', method]),
     ...(tag ? ['-H', quote(`If-Match: ${tag}`)] : []),
     ...(body === undefined ? [] : ['-H', quote('Content-Type: application/json'), '-d', quote(JSON.stringify(body))]),
     quote(urlOf(request)),
   ].join(' ')
+}
+
+function authorizationArguments({ scheme: { name, variable }, username = '' }: Credentials): readonly string[] {
+  return variable === undefined ? ['-u', quote(username)] : ['-H', `${quote(`Authorization: ${name} `)}"$${variable}"`]
 }
 
 function quote(text: string): string {

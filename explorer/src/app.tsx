@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type Credentials, type Refused, type Request, send } from './api'
+import { type Refused, type Request, send } from './api'
 import type { OpenApi } from './document'
 import { Form } from './form'
 import { Header } from './header'
@@ -8,6 +8,7 @@ import { type Model, type Resource, readModel, title } from './model'
 import { RecordView } from './record'
 import { RequestBar } from './request-bar'
 import { links, type Route, useRoute } from './route'
+import { type Credentials, type Scheme, schemesIn } from './scheme'
 import { type Session, SessionContext, type User } from './session'
 import { SignIn } from './sign-in'
 
@@ -39,19 +40,15 @@ export function App() {
     setUser({ ...credentials, id, admin })
     setSigningIn(false)
   }
-  const session = useMemo(
-    () => model && { model, user, askToSignIn: () => setSigningIn(true), note: setRequest },
-    [model, user],
-  )
+  const [scheme, ...others] = schemesFor(model, error)
+  const askToSignIn = scheme && (() => setSigningIn(true))
+  const session = useMemo(() => model && { model, user, askToSignIn, note: setRequest }, [model, user])
   return (
     <>
-      <Header
-        title={model?.title ?? 'API'}
-        user={user}
-        onSignIn={() => setSigningIn(true)}
-        onSignOut={() => setUser(undefined)}
-      />
-      {isSigningIn && <SignIn onSignIn={signIn} onClose={() => setSigningIn(false)} />}
+      <Header title={model?.title ?? 'API'} user={user} onSignIn={askToSignIn} onSignOut={() => setUser(undefined)} />
+      {isSigningIn && scheme && (
+        <SignIn schemes={[scheme, ...others]} onSignIn={signIn} onClose={() => setSigningIn(false)} />
+      )}
       {error && !model && (
         <p role="alert" class="notice">
           {error.message}
@@ -60,6 +57,12 @@ export function App() {
       {session && <Shell session={session} request={request} />}
     </>
   )
+}
+
+/** Schemes to sign in with: those of the document, or those of the 401 if only users can read the document. */
+function schemesFor(model: Model | undefined, error: Refused | undefined): readonly Scheme[] {
+  if (model !== undefined) return model.schemes
+  return error?.status === 401 ? schemesIn(error.challenges) : []
 }
 
 function Shell({ session, request }: { readonly session: Session; readonly request: Request }) {

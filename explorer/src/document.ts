@@ -21,6 +21,7 @@ export interface Schema {
 
 export interface Parameter {
   readonly name: string
+  readonly in: string
   readonly schema: Schema
 }
 
@@ -38,11 +39,24 @@ export interface PathItem {
   readonly delete?: Operation
 }
 
+/** Security Scheme Object. */
+export interface SecurityScheme {
+  readonly type: string
+  /** With the type `http`. */
+  readonly scheme?: string
+  /** With the type `apiKey`: where the key is sent, and the name of the header. */
+  readonly in?: string
+  readonly name?: string
+}
+
 export interface OpenApi {
   readonly info: { readonly title: string }
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, PathItem>>
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>
+    readonly securitySchemes?: Readonly<Record<string, SecurityScheme>>
+  }
 }
 
 /** Whether an operation requires credentials. */

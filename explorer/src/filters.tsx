@@ -9,7 +9,8 @@ interface FiltersProps {
   readonly query: URLSearchParams
 }
 
-const paging: readonly string[] = ['ordering', 'limit', 'page', 'after', 'count']
+/** Parameters that are not shown as filters. */
+const others: readonly string[] = ['ordering', 'limit', 'page', 'after', 'count', 'search']
 
 /** Text of a filter, such as `population ≥ 5`. Unknown filters are shown too, so that they can be removed. */
 function wordsOf(filters: readonly FilterField[], name: string, value: string): string {
@@ -25,7 +26,7 @@ export function Filters({ resource, query }: FiltersProps) {
   const [form, setForm] = useState<{ readonly instead: number | undefined } | undefined>()
   const active = [...query].flatMap(([name, value], index) => {
     const found = findFilter(resource.filters, name)
-    if (!found && paging.includes(name)) return []
+    if (!found && others.includes(name)) return []
     const mayAdd = found !== undefined || (name === 'or' && alternativesIn(value) !== undefined)
     return [{ words: wordsOf(resource.filters, name, value), index, mayAdd }]
   })
@@ -46,6 +47,18 @@ export function Filters({ resource, query }: FiltersProps) {
   const isNew = form !== undefined && form.instead === undefined
   return (
     <div class="filters">
+      {resource.searches && (
+        <SearchBox
+          key={query.get('search')}
+          words={query.get('search') ?? ''}
+          onSearch={(words) => {
+            const next = new URLSearchParams(query)
+            next.delete('search')
+            if (words.trim() !== '') next.set('search', words)
+            show(next)
+          }}
+        />
+      )}
       {active.length > 0 && (
         <ul aria-label="Filters">
           {active.map(({ words, index, mayAdd }) => (
@@ -73,6 +86,26 @@ export function Filters({ resource, query }: FiltersProps) {
       </button>
       {form && <FilterForm resource={resource} onAdd={add} />}
     </div>
+  )
+}
+
+interface SearchBoxProps {
+  readonly words: string
+  readonly onSearch: (words: string) => void
+}
+
+function SearchBox({ words, onSearch }: SearchBoxProps) {
+  const search = (event: SubmitEvent): void => {
+    event.preventDefault()
+    onSearch(String(new FormData(event.currentTarget as HTMLFormElement).get('search')))
+  }
+  return (
+    <search>
+      <form class="row" onSubmit={search}>
+        <input type="search" name="search" aria-label="Words" defaultValue={words} />
+        <button type="submit">Search</button>
+      </form>
+    </search>
   )
 }
 

@@ -1,10 +1,11 @@
 import { root } from './api'
-import type { User } from './session'
+import { nameOf, type User } from './session'
 
 interface HeaderProps {
   readonly title: string
   readonly user: User | undefined
-  readonly onSignIn: () => void
+  /** Undefined if the service has no scheme to sign in with. */
+  readonly onSignIn: (() => void) | undefined
   readonly onSignOut: () => void
 }
 
@@ -22,15 +23,17 @@ export function Header({ title: name, user, onSignIn, onSignOut }: HeaderProps) 
       <a href={`${root}/docs/`}>Reference</a>
       {user ? (
         <>
-          <span class="user">{user.username}</span>
+          <span class="user">{nameOf(user)}</span>
           <button type="button" onClick={onSignOut}>
             Sign out
           </button>
         </>
       ) : (
-        <button type="button" onClick={onSignIn}>
-          Sign in
-        </button>
+        onSignIn && (
+          <button type="button" onClick={onSignIn}>
+            Sign in
+          </button>
+        )
       )}
     </header>
   )

@@ -1,10 +1,12 @@
 import { needsUser, type OpenApi, type Schema, typesOf } from './document'
 import { type FilterField, filtersIn } from './filter-field'
+import { type Scheme, schemesOf } from './scheme'
 
 /** Description of the service, read from its OpenAPI document. */
 export interface Model {
   readonly title: string
   readonly resources: ReadonlyMap<string, Resource>
+  readonly schemes: readonly Scheme[]
 }
 
 export interface Resource {
@@ -33,6 +35,8 @@ export interface Resource {
   readonly limits: { readonly max: number; readonly default: number }
   /** Whether lists have the parameter `count`. */
   readonly counts: boolean
+  /** Whether lists have the parameter `search`. */
+  readonly searches: boolean
 }
 
 /** A foreign key. */
@@ -50,12 +54,12 @@ export interface Field {
   readonly required: boolean
 }
 
-export function readModel({ info, tags, paths, components: { schemas } }: OpenApi): Model {
+export function readModel({ info, tags, paths, components: { schemas, securitySchemes } }: OpenApi): Model {
   const fieldsOf = (name: string): readonly Field[] | undefined => schemas[name] && fieldsIn(schemas[name])
   const all = tags.map(({ name }) => ({ name, fields: fieldsOf(name) ?? [] }))
   const resources = tags.map(({ name, description }): [string, Resource] => {
     const [collection, item] = [paths[`/${name}`], paths[`/${name}/{id}`]]
-    const parameters = collection?.get?.parameters ?? []
+    const parameters = (collection?.get?.parameters ?? []).filter((parameter) => parameter.in === 'query')
     const find = (wanted: string): Schema => parameters.find((one) => one.name === wanted)?.schema ?? {}
     const limit = find('limit')
     const writes = [collection?.post, item?.put, item?.delete]
@@ -86,10 +90,11 @@ export function readModel({ info, tags, paths, components: { schemas } }: OpenAp
       limits: { max: limit.maximum ?? 1000, default: Number(limit.default ?? 20) },
       // Lists that can be counted allow `limit=0`.
       counts: limit.minimum === 0,
+      searches: parameters.some((one) => one.name === 'search') && !filters.some((filter) => filter.name === 'search'),
     }
     return [name, resource]
   })
-  return { title: info.title, resources: new Map(resources) }
+  return { title: info.title, resources: new Map(resources), schemes: schemesOf(securitySchemes) }
 }
 
 function fieldsIn({ properties = {}, required = [] }: Schema, path: readonly string[] = []): readonly Field[] {

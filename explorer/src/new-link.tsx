@@ -14,6 +14,7 @@ export function NewLink({ resource, initial }: NewLinkProps) {
   const { creates, name, writesNeedUser, writesNeedAdmin } = resource
   if (creates === undefined || (user && writesNeedAdmin && !user.admin)) return null
   if (user === undefined && writesNeedUser) {
+    if (askToSignIn === undefined) return null
     return (
       <button type="button" onClick={askToSignIn}>
         Sign in to add a {name}

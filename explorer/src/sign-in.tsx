@@ -1,36 +1,49 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Credentials, Refused } from './api'
+import type { Refused } from './api'
+import { type Credentials, passwordCredentials, pastedCredentials, type Scheme } from './scheme'
 
 interface SignInProps {
+  readonly schemes: readonly [Scheme, ...Scheme[]]
   readonly onSignIn: (credentials: Credentials) => Promise<void>
   readonly onClose: () => void
 }
 
 /** Sign-in dialog. The page keeps the credentials in memory until it is closed or reloaded. */
-export function SignIn({ onSignIn, onClose }: SignInProps) {
+export function SignIn({ schemes, onSignIn, onClose }: SignInProps) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const [chosen, setChosen] = useState<string>()
   const [error, setError] = useState('')
   useEffect(() => dialog.current?.showModal(), [])
+  const scheme = schemes.find(({ name }) => name === chosen) ?? schemes[0]
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
-    const data = new FormData(event.currentTarget as HTMLFormElement)
-    const credentials = { username: String(data.get('username')), password: String(data.get('password')) }
+    const credentials = credentialsIn(new FormData(event.currentTarget as HTMLFormElement), scheme)
+    if (credentials === undefined) return setError(`${scheme.label}: only ASCII characters without spaces are allowed.`)
     await onSignIn(credentials).catch(({ status, message }: Refused) =>
-      setError(status === 401 ? 'The user name or the password is wrong.' : message),
+      setError(status === 401 ? wrongMessage(scheme) : message),
     )
+  }
+  const choose = (name: string): void => {
+    setChosen(name)
+    setError('')
   }
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby="sign-in">
       <form onSubmit={submit}>
         <h2 id="sign-in">Sign in</h2>
-        <label>
-          User name
-          <input name="username" autocomplete="username" required />
-        </label>
-        <label>
-          Password
-          <input name="password" type="password" autocomplete="current-password" required />
-        </label>
+        {schemes.length > 1 && (
+          <label>
+            Sign in with
+            <select value={scheme.name} onChange={(event) => choose(event.currentTarget.value)}>
+              {schemes.map(({ name, label }) => (
+                <option key={name} value={name}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <Inputs key={scheme.name} scheme={scheme} />
         {error && (
           <p role="alert" class="error">
             {error}
@@ -47,4 +60,39 @@ export function SignIn({ onSignIn, onClose }: SignInProps) {
       </form>
     </dialog>
   )
+}
+
+function Inputs({ scheme }: { readonly scheme: Scheme }) {
+  if (scheme.variable !== undefined) {
+    return (
+      <label>
+        {scheme.label}
+        <input name="secret" type="password" autocomplete="off" required />
+      </label>
+    )
+  }
+  return (
+    <>
+      <label>
+        User name
+        <input name="username" autocomplete="username" required />
+      </label>
+      <label>
+        Password
+        <input name="password" type="password" autocomplete="current-password" required />
+      </label>
+    </>
+  )
+}
+
+function credentialsIn(data: FormData, scheme: Scheme): Credentials | undefined {
+  const text = (name: string): string => String(data.get(name))
+  if (scheme.variable === undefined) return passwordCredentials(text('username'), text('password'))
+  return pastedCredentials(scheme, text('secret'))
+}
+
+function wrongMessage({ variable, label }: Scheme): string {
+  return variable === undefined
+    ? 'The user name or the password is wrong.'
+    : `${label}: the service does not accept it. It may be wrong or expired.`
 }

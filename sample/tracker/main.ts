@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import Koa from 'koa'
 import { DataSource } from 'typeorm'
 import { closeGracefully, mountResources } from 'typeorm-resources'
+import { login } from './login'
 import { trackerOptions } from './options'
 import { people, seedTracker, trackerEntities } from './seed'
 
@@ -17,8 +18,9 @@ async function main(): Promise<void> {
     synchronize: true,
   })
   await dataSource.initialize()
-  await seedTracker(dataSource)
+  const key = await seedTracker(dataSource)
   const app = new Koa()
+  app.use(login(dataSource))
   const { resources } = mountResources(app, dataSource, trackerOptions)
   const server = createServer(app.callback())
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
@@ -26,12 +28,16 @@ async function main(): Promise<void> {
     process.once(signal, () => void closeGracefully(server, dataSource))
   console.log(`A project tracker: ${url}/api/`)
   console.log(`Users, whose passwords are their names: ${people.join(', ')}`)
+  console.log(`A key of bob, which reads projects, and reads and creates entries: ${key}`)
+  console.log(`Tokens: POST ${url}/login with a name and a password`)
   for (const { path, scope } of resources) console.log(`  ${url}${path}  (${scope})`)
   console.log(`\nTry
   curl -u ann:ann '${url}/api/project/'
   curl -u bob:bob '${url}/api/project/'
   curl -u dan:dan '${url}/api/task/?project__name=Atlas'
   curl -u bob:bob '${url}/api/project/' -d '{"name": "Vega", "company_id": 1}'
+  curl '${url}/login' -d 'username=bob&password=bob'
+  curl -H 'Authorization: ApiKey ${key}' '${url}/api/entry/'
 
 docs/explanations/tracker.md explains who sees what. Ctrl-C stops the server.`)
 }

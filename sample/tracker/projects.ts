@@ -83,6 +83,7 @@ export class Guest {
   exclude: ['deleted'],
   scope: { through: 'project' },
   may: writes(inProjectOfOwnCompany),
+  search: ['title', 'project.name'],
 })
 export class Task {
   @PrimaryGeneratedColumn() id!: number

@@ -1,11 +1,12 @@
 import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm'
-import { hashPassword } from 'typeorm-resources'
+import { createApiKey, hashPassword } from 'typeorm-resources'
 import { Entry, Invoice, Line, Rate } from './billing'
+import { ApiKey } from './keys'
 import { Company, Membership, Person } from './people'
 import { Comment, Guest, Project, Tag, Task } from './projects'
 
 export const trackerEntities = [
-  ...[Company, Person, Membership, Project, Guest, Task, Tag, Comment, Entry, Invoice, Line, Rate],
+  ...[Company, Person, Membership, Project, Guest, Task, Tag, Comment, Entry, Invoice, Line, Rate, ApiKey],
 ]
 
 /**
@@ -126,8 +127,8 @@ const rows: readonly (readonly [EntityTarget<ObjectLiteral>, readonly ObjectLite
   ],
 ]
 
-/** Fills an empty database. */
-export async function seedTracker(dataSource: DataSource): Promise<void> {
+/** Fills an empty database. @returns the API key of bob's report program, which can read projects and write entries */
+export async function seedTracker(dataSource: DataSource): Promise<string> {
   const accounts = people.map(async (name, index) => ({
     id: index + 1,
     username: name,
@@ -135,6 +136,8 @@ export async function seedTracker(dataSource: DataSource): Promise<void> {
   }))
   await insert(dataSource, Person, await Promise.all(accounts))
   for (const [entity, values] of rows) await insert(dataSource, entity, values)
+  const permissions = { project: ['read'], entry: ['read', 'create'] }
+  return createApiKey(dataSource, ApiKey, { user: { id: bob }, name: 'reports', permissions })
 }
 
 async function insert(

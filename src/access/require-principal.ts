@@ -1,65 +1,90 @@
 import { ApiError } from '../errors'
-import type { AccessRequest, Principal, Rule } from './rule'
+import type { RequestAuthentication } from './request-authentication'
+import type { Principal, Rule } from './rule'
 
-const readingMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
-
-/** Whether a method only reads: the safe methods of RFC 9110 except TRACE. */
-export function isReadMethod(method: string): boolean {
-  return readingMethods.includes(method)
+/** What an access rule protects: a resource or a page. */
+export interface Protected {
+  readonly rule: Rule
+  /** Name of the resource; undefined for a page. */
+  readonly name?: string
+  /** Set if records have owners (`ownerField`): then writes require a principal with an id. */
+  readonly owner?: unknown
+  /** Returns the key of the owner that a principal is. If there is one, writes require a key. */
+  readonly ownerOf?: ((principal: Principal) => unknown) | undefined
 }
 
 /**
  * Calls the access rule and returns its principal. It runs before the body or a record is read.
- * @param isOwned whether records have an owner; then writes require a principal with an id
  * @param forbidden status for a user with correct credentials whom the rule refuses
  * @throws {ApiError} `unauthorized`, `forbidden`
  * @throws {TypeError} if the rule returns anything but a principal, null or undefined: a mistake of the application
  */
-export async function requirePrincipal(
-  rule: Rule,
-  request: AccessRequest,
-  isOwned: boolean,
+export async function requirePrincipal<Session>(
+  { rule, name, owner, ownerOf }: Protected,
+  authentication: RequestAuthentication<Session>,
   forbidden: 401 | 403,
 ): Promise<Principal> {
+  const request = authentication.accessRequest(name)
   const principal = await rule(request)
   if (!principal) {
-    const user = forbidden === 403 ? await request.authenticate() : undefined
-    throw notPermitted(user, 'you may not send this request')
+    if (forbidden === 403 && (await authentication.principal()) !== undefined) {
+      throw new ApiError('forbidden', 'you may not send this request')
+    }
+    throw unauthorized(rule, request.reads, authentication)
   }
   if (principal.id === undefined) {
     throw new TypeError(
       `the access rule "${ruleTitle(rule)}" must return null, or { id } with the id of a user or null`,
     )
   }
-  if (isOwned && principal.id === null && !request.reads) throw unauthorized()
+  if (owner !== undefined && principal.id === null && !request.reads) {
+    throw new ApiError('unauthorized', 'writes need a user, because the resource has the option "ownerField"')
+  }
+  if (ownerOf !== undefined && !request.reads && ownerOf(principal) === undefined) {
+    if (forbidden === 403) throw new ApiError('forbidden', 'you cannot own records of this resource')
+    throw new ApiError('unauthorized', 'the option "ownerField" returns no owner for this user')
+  }
   return principal
 }
 
 /**
- * The user whose credentials a public read has; the principal of the rule if there are none, or wrong ones. So users see
- * their own records where others read without credentials (specification: Row scopes).
+ * Identifies the user who reads a resource with public reading, so that row scopes and permissions apply to this user and
+ * not to an anonymous reader (specification: Row scopes).
+ * @param principal what the access rule has returned
+ * @returns the user of the request's credentials; `principal` if the credentials are missing or wrong, and for every other
+ * request
  */
-export async function identifyReader(rule: Rule, request: AccessRequest, principal: Principal): Promise<Principal> {
-  if (rule.read !== 'public' || !request.reads || principal.id !== null) return principal
-  return request.credentials === undefined ? principal : ((await request.authenticate()) ?? principal)
-}
-
-/** The refusal of a request without credentials, or with wrong ones. */
-function unauthorized(): ApiError {
-  return new ApiError('unauthorized', 'Authentication failed')
+export async function identifyReader<Session>(
+  { rule, name }: Protected,
+  authentication: RequestAuthentication<Session>,
+  principal: Principal,
+): Promise<Principal> {
+  if (rule.read !== 'public' || principal.id !== null || !authentication.hasCredentials) return principal
+  const request = authentication.accessRequest(name)
+  return request.reads ? ((await request.authenticate()) ?? principal) : principal
 }
 
 /**
- * The refusal of a write that the principal is not permitted: 403, or 401 for an anonymous request
- * (specification: Permissions).
+ * The refusal (401) of a request for which the access rule has returned no principal. The message is in the refusal event
+ * of `diagnostics_channel` and in the log of the data source; the response does not contain it.
  */
-export function notPermitted(principal: Principal | undefined, detail: string): ApiError {
-  return principal === undefined || principal.id === null ? unauthorized() : new ApiError('forbidden', detail)
+function unauthorized<Session>(
+  rule: Rule,
+  reads: boolean,
+  { hasCredentials, rejection }: RequestAuthentication<Session>,
+): ApiError {
+  if (rule.writes === false && !reads)
+    return new ApiError('unauthorized', `the rule "${ruleTitle(rule)}" permits no writes`)
+  if (rejection !== undefined) return new ApiError('unauthorized', rejection.reason, { challenge: rejection.challenge })
+  const reason = hasCredentials
+    ? `the rule "${ruleTitle(rule)}" does not permit this user or request`
+    : 'the request has no credentials'
+  return new ApiError('unauthorized', reason)
 }
 
 /**
- * The name of a rule in messages: its title, or the name of the function, or "custom" for a function written in the
- * option `auth`.
+ * The name of a rule in messages: its title, or the name of the function, or "custom" if the function has no name of its
+ * own. JavaScript names a function that is written in the option `auth` after this property.
  */
 export function ruleTitle({ title, name }: Rule): string {
   return title ?? (name === '' || name === 'auth' ? 'custom' : name)

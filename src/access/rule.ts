@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { checkOptionNames } from '../option-mistakes'
 import type { Credentials } from './credentials'
 
 /**
@@ -26,8 +27,8 @@ export interface AccessRequest {
   /** The HTTP Basic credentials of the request, not verified. */
   readonly credentials: Credentials | undefined
   /**
-   * Verifies the credentials. Resolves to the active user with this name and password; undefined if there is no such
-   * user.
+   * Verifies the credentials with the authenticator of their scheme. Resolves to the principal; undefined if they are
+   * missing or wrong.
    */
   readonly authenticate: () => Promise<Principal | undefined>
   /** Koa's context, for applications whose own middleware authenticates the user, for example in `ctx.state.user`. */
@@ -74,15 +75,15 @@ export function readOnlyRule(): Rule {
   })
 }
 
-/** A rule that requires HTTP Basic credentials of an active user (specification: User rule). */
+/** A rule that requires the credentials of an active user (specification: User rule). */
 export function userRule(access: ReadAccess = {}): Rule {
   const rule: Rule = ({ authenticate }) => authenticate()
   return withReadAccess(rule, access, { title: 'user', needs: 'users' })
 }
 
 /**
- * A rule that requires HTTP Basic credentials of an administrator. Other users get the same 401
- * (specification: Admin rule).
+ * A rule that requires credentials of an administrator. Other users are refused: 401, or 403 with the mount option
+ * `forbidden: 403` (specification: Admin rule).
  */
 export function adminRule(access: ReadAccess = {}): Rule {
   const user = userRule()
@@ -97,8 +98,9 @@ type Description = Pick<Rule, 'title' | 'writes' | 'needs' | 'read'>
 
 /** @throws {TypeError} for an unknown option or value */
 function withReadAccess(rule: Rule, access: ReadAccess, description: Description): Rule {
-  const unknown = Object.keys(access).find((name) => name !== 'read')
-  if (unknown !== undefined) throw new TypeError(`unknown option "${unknown}" of a rule; options: read`)
+  checkOptionNames(access, { read: true }, (mistake) => {
+    throw new TypeError(`${description.title}Rule() has an ${mistake}`)
+  })
   const { read } = access
   if (read !== undefined && read !== 'public') throw new TypeError(`"read" must be "public" or undefined, not ${read}`)
   if (read === undefined) return withDescription(rule, description)

@@ -11,6 +11,7 @@ export interface ListRequest {
   readonly page?: number | undefined
   readonly after?: string | undefined
   readonly count?: 'exact' | 'capped' | undefined
+  readonly search?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 interface WriteRequest {
@@ -25,7 +26,7 @@ interface ItemPage {
 }
 
 /** Options of the data providers, in addition to those of the client. */
-export interface ProviderOptions extends ClientOptions {
+export type ProviderOptions = ClientOptions & {
   /**
    * How the records of lists are counted, with a second statement: `exact` counts all of them, `capped` at most 10,000
    * (the service's `limits.count`). Use false if a resource has a field `count`. Default: `capped`.
@@ -119,13 +120,15 @@ export async function fetchAll({ all }: Collection, filters: Values, request: Li
   return items
 }
 
-/** Name of a field in the service. The libraries write paths with dots: `country.region` is `country__region`. */
-export function keyOf(field: string): string {
+/**
+ * Name of a field in requests, such as `country__region`. @param field as react-admin and Refine write it: `country.region`
+ */
+export function fieldNameOf(field: string): string {
   return field.replaceAll('.', '__')
 }
 
 /** Parameter `ordering`, such as `-population`. */
 export function orderingOf(fields: readonly { readonly field: string; readonly order: string }[]): string | undefined {
-  const keys = fields.map(({ field, order }) => (order.toLowerCase() === 'desc' ? '-' : '') + keyOf(field))
+  const keys = fields.map(({ field, order }) => (order.toLowerCase() === 'desc' ? '-' : '') + fieldNameOf(field))
   return keys.length > 0 ? keys.join() : undefined
 }

@@ -1,33 +1,37 @@
 import { etagOf } from '../client/index.ts'
 import type { Identifier, Item, Values } from './collection.ts'
 
-/** Records as they were last read, created or updated individually, which gives them an ETag. */
-export interface Seen {
+/** Remembers records as they were last read, created or updated. Records from lists are left out: they have no ETag. */
+export interface ReadRecords {
   /** Remembers a record and returns it. */
-  readonly note: (resource: string, item: Item) => Item
-  /** ETag of a remembered record. @returns undefined if `shown` differs from it */
-  readonly tagOf: (resource: string, id: Identifier, shown: Values | undefined) => string | undefined
+  readonly remember: (resource: string, item: Item) => Item
+  /**
+   * ETag of a remembered record, for `If-Match`.
+   * @param displayed the record as the user sees it
+   * @returns undefined if `displayed` has other values, or if the record was not remembered
+   */
+  readonly etagIfUnchanged: (resource: string, id: Identifier, displayed: Values | undefined) => string | undefined
 }
 
 /**
- * Creates the memory of records. Records are compared by value, because react-admin's cache mixes copies from lists and
- * items.
+ * Creates an empty memory of records. Records are compared by value, because the record that react-admin passes to a write
+ * is a copy, which may come from a list in its cache.
  */
-export function createSeen(): Seen {
+export function createReadRecords(): ReadRecords {
   const items = new Map<string, Item>()
   return {
-    note: (resource, item) => {
+    remember: (resource, item) => {
       items.set(`${resource}/${item.id}`, item)
       return item
     },
-    tagOf: (resource, id, shown) => {
+    etagIfUnchanged: (resource, id, displayed) => {
       const item = items.get(`${resource}/${id}`)
-      return item !== undefined && isSame(item, shown) ? etagOf(item) : undefined
+      return item !== undefined && isSame(item, displayed) ? etagOf(item) : undefined
     },
   }
 }
 
-/** Fields of an edited record whose values have changed. */
+/** The fields of an edited record whose values differ from those before the edit; all fields without `previous`. */
 export function changesOf(data: Values, previous: Values = {}): Values {
   return Object.fromEntries(Object.entries(data).filter(([key, value]) => !isSame(value, previous[key])))
 }

@@ -1,29 +1,31 @@
 import type { Identifier, Values } from './collection.ts'
 
-// The parts of react-admin's types that the provider uses, so that its declarations do not depend on react-admin. The
-// compiler checks in sample/admin that they match react-admin's own types.
+// The parts of react-admin's types that the data provider uses. They are declared here, so that the types of this package do
+// not depend on react-admin. The compiler checks in sample/admin that they match react-admin's own types.
 
-interface Identified {
+interface RecordWithId {
   readonly id: Identifier
 }
-interface Reading {
+interface ReadParams {
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined
 }
-interface Writing<Item extends Identified> {
+interface WriteParams<Item extends RecordWithId> {
   readonly id: Item['id']
   readonly data: Values
   /** The record before the edit, as the user has seen it. */
   readonly previousData?: Values | undefined
 }
 
-export interface ListParams extends Reading {
+export interface ListParams extends ReadParams {
   readonly pagination?: { readonly page: number; readonly perPage: number } | undefined
   readonly sort?: { readonly field: string; readonly order: 'ASC' | 'DESC' } | undefined
   /** Such as `{ population__gte: 1000000, country: { region: 'Europe' } }`. */
   readonly filter?: Values | undefined
 }
+/** Parameters for a list of the records that refer to the record `id`. */
 export interface ReferenceParams extends ListParams {
+  /** The field that refers to the record, such as `country_id`. */
   readonly target: string
   readonly id: Identifier
 }
@@ -38,35 +40,35 @@ export interface ListResult<Item> {
 export interface DataProvider {
   /** Lets react-admin abort requests whose results are not needed any more. */
   readonly supportAbortSignal: true
-  readonly getList: <Item extends Identified>(resource: string, params: ListParams) => Promise<ListResult<Item>>
-  readonly getManyReference: <Item extends Identified>(
+  readonly getList: <Item extends RecordWithId>(resource: string, params: ListParams) => Promise<ListResult<Item>>
+  readonly getManyReference: <Item extends RecordWithId>(
     resource: string,
     params: ReferenceParams,
   ) => Promise<ListResult<Item>>
-  readonly getOne: <Item extends Identified>(
+  readonly getOne: <Item extends RecordWithId>(
     resource: string,
-    params: Reading & { readonly id: Item['id'] },
+    params: ReadParams & { readonly id: Item['id'] },
   ) => Promise<{ data: Item }>
-  readonly getMany: <Item extends Identified>(
+  readonly getMany: <Item extends RecordWithId>(
     resource: string,
-    params: Reading & { readonly ids: readonly Item['id'][] },
+    params: ReadParams & { readonly ids: readonly Item['id'][] },
   ) => Promise<{ data: Item[] }>
-  readonly create: <Item extends Identified>(
+  readonly create: <Item extends RecordWithId>(
     resource: string,
     params: { readonly data: Values },
   ) => Promise<{ data: Item }>
-  readonly update: <Item extends Identified>(resource: string, params: Writing<Item>) => Promise<{ data: Item }>
-  readonly delete: <Item extends Identified>(
+  readonly update: <Item extends RecordWithId>(resource: string, params: WriteParams<Item>) => Promise<{ data: Item }>
+  readonly delete: <Item extends RecordWithId>(
     resource: string,
-    params: Omit<Writing<Item>, 'data'>,
+    params: Omit<WriteParams<Item>, 'data'>,
   ) => Promise<{ data: Item }>
   /** Sends one request for each record. After all have finished, it throws the first error. */
-  readonly updateMany: <Item extends Identified>(
+  readonly updateMany: <Item extends RecordWithId>(
     resource: string,
     params: { readonly ids: readonly Item['id'][]; readonly data: Values },
   ) => Promise<{ data: Item['id'][] }>
   /** Same as {@link updateMany}, with DELETE. */
-  readonly deleteMany: <Item extends Identified>(
+  readonly deleteMany: <Item extends RecordWithId>(
     resource: string,
     params: { readonly ids: readonly Item['id'][] },
   ) => Promise<{ data: Item['id'][] }>

@@ -4,19 +4,21 @@ import {
   collectionsOf,
   fetchMany,
   fetchPage,
+  fieldNameOf,
   type Identifier,
-  keyOf,
   orderingOf,
   type ProviderOptions,
   type Values,
 } from './collection.ts'
-import { changesOf, createSeen, type Seen } from './edits.ts'
+import { changesOf, createReadRecords, type ReadRecords } from './edits.ts'
 import { containing } from './pattern.ts'
 import type { DataProvider, ListParams, ListResult } from './react-admin-types.ts'
 import { fieldErrorsOf, messageOf, translateTo } from './refusal.ts'
 
+export { type AccessControl, type AccessControlOptions, createAccessControl } from './access-control.ts'
 export { type BasicAuth, type BasicAuthOptions, createBasicAuth } from './basic-auth.ts'
 export type { DataProvider } from './react-admin-types.ts'
+export { createTokenAuth, type TokenAuth, type TokenAuthOptions } from './token-auth.ts'
 
 /**
  * Error in the form that react-admin expects: forms show the message of each field next to it, and the whole message as
@@ -39,7 +41,7 @@ const translated = translateTo(HttpError)
 /**
  * Creates a data provider for react-admin 5. Filters have the names of the service (`population__gte`). An array means
  * `in`, null means `is=null`, a nested object is a path, and `or`, `and` and `not` combine filters. `name__contains` is
- * an addition of this provider. Lists have `pageInfo`, and `total` if all records were counted. An update sends only
+ * an addition of this provider, and `q` is the parameter `search`. Lists have `pageInfo`, and `total` if all records were counted. An update sends only
  * the changed fields, with `If-Match` if the edited record is the one that `getOne`, `create` or `update` returned last.
  * @param baseUrl URL of the mount, such as `/api`
  * @throws {HttpError} from every method, for a response whose status is not 2xx
@@ -51,7 +53,7 @@ export function createDataProvider(
   { count = 'capped', ...options }: ProviderOptions = {},
 ): DataProvider {
   const collectionOf = collectionsOf(baseUrl, options)
-  const readRecords = createSeen()
+  const readRecords = createReadRecords()
   return {
     supportAbortSignal: true,
     ...buildReads(collectionOf, readRecords, count || undefined),
@@ -63,13 +65,15 @@ type Reads = 'getList' | 'getManyReference' | 'getOne' | 'getMany'
 
 function buildReads(
   collectionOf: CollectionOf,
-  readRecords: Seen,
+  readRecords: ReadRecords,
   count: 'exact' | 'capped' | undefined,
 ): Pick<DataProvider, Reads> {
   const list = async (resource: string, params: ListParams, extraFilters: Values = {}): Promise<ListResult<never>> => {
-    const { pagination, sort, filter, signal } = params
+    const { pagination, sort, filter: { q, ...filter } = {}, signal } = params
+    // The name of the text search in examples of react-admin.
+    const search = q === undefined || q === null ? undefined : String(q)
     const ordering = orderingOf(sort ? [sort] : [])
-    const request = { ordering, limit: pagination?.perPage, page: pagination?.page, count, signal }
+    const request = { ordering, limit: pagination?.perPage, page: pagination?.page, count, search, signal }
     const filters = { ...filtersOf(filter), ...extraFilters }
     const { objects, hasNext, total } = await translated(fetchPage(collectionOf(resource), filters, request))
     const { page = 1, perPage = 0 } = pagination ?? {}
@@ -80,10 +84,10 @@ function buildReads(
   }
   return {
     getList: (resource, params) => list(resource, params),
-    getManyReference: (resource, { target, id, ...params }) => list(resource, params, { [keyOf(target)]: id }),
+    getManyReference: (resource, { target, id, ...params }) => list(resource, params, { [fieldNameOf(target)]: id }),
     getOne: async (resource, { id, signal }) => {
       const item = await translated(collectionOf(resource).get(id, { signal }))
-      return { data: readRecords.note(resource, item) as never }
+      return { data: readRecords.remember(resource, item) as never }
     },
     getMany: async (resource, { ids, signal }) => {
       const items = await translated(fetchMany(collectionOf(resource), ids, signal))
@@ -92,19 +96,24 @@ function buildReads(
   }
 }
 
-function buildWrites(collectionOf: CollectionOf, readRecords: Seen): Omit<DataProvider, Reads | 'supportAbortSignal'> {
+function buildWrites(
+  collectionOf: CollectionOf,
+  readRecords: ReadRecords,
+): Omit<DataProvider, Reads | 'supportAbortSignal'> {
   return {
     create: async (resource, { data }) => {
       const item = await translated(collectionOf(resource).create(data))
-      return { data: readRecords.note(resource, item) as never }
+      return { data: readRecords.remember(resource, item) as never }
     },
     update: async (resource, { id, data, previousData }) => {
-      const ifMatch = readRecords.tagOf(resource, id, previousData)
+      const ifMatch = readRecords.etagIfUnchanged(resource, id, previousData)
       const item = await translated(collectionOf(resource).update(id, changesOf(data, previousData), { ifMatch }))
-      return { data: readRecords.note(resource, item) as never }
+      return { data: readRecords.remember(resource, item) as never }
     },
     delete: async (resource, { id, previousData }) => {
-      await translated(collectionOf(resource).delete(id, { ifMatch: readRecords.tagOf(resource, id, previousData) }))
+      await translated(
+        collectionOf(resource).delete(id, { ifMatch: readRecords.etagIfUnchanged(resource, id, previousData) }),
+      )
       return { data: (previousData ?? { id }) as never }
     },
     updateMany: (resource, { ids, data }) => forEachId(ids, (id) => collectionOf(resource).update(id, data)),
@@ -134,7 +143,7 @@ function filtersOf(filter: Values = {}, path = ''): Values {
         return [[key, value.map((filters: Values) => filtersOf(filters))]]
       }
       if (path === '' && key === 'not') return [[key, filtersOf(value as Values)]]
-      const name = path + keyOf(key)
+      const name = path + fieldNameOf(key)
       const [, base] = /^(.+)__contains$/.exec(name) ?? []
       if (base !== undefined) return [[`${base}__ilike`, containing(String(value))]]
       if (value === null) return [[`${name}__is`, 'null']]

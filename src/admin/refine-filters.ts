@@ -1,15 +1,18 @@
-import { keyOf, type Values } from './collection.ts'
+import { fieldNameOf, type Values } from './collection.ts'
 import { containing, escapePattern } from './pattern.ts'
 import type { Filter } from './refine-types.ts'
 
-/** Converts the value of a Refine filter into that of the service. */
+/** Converts the value of a Refine filter into the value of a filter of the service. */
 type Operand = (value: unknown) => unknown
 const unchanged: Operand = (value) => value
 const startPattern: Operand = (value) => `${escapePattern(String(value))}%`
 const endPattern: Operand = (value) => `%${escapePattern(String(value))}`
 const containsPattern: Operand = (value) => containing(String(value))
 
-/** Refine's operators, and the filters of the service for each: operator and value. */
+/**
+ * Refine's operators, each with the filters of the service that it becomes: the operator, and how its value is converted.
+ * All filters of an operator must match.
+ */
 const operators: Readonly<Record<string, readonly (readonly [operator: string, operand: Operand])[]>> = {
   eq: [['eq', unchanged]],
   eqs: [['eq', unchanged]],
@@ -34,8 +37,11 @@ const operators: Readonly<Record<string, readonly (readonly [operator: string, o
   endswiths: [['like', endPattern]],
 }
 
-/** Refine's negated operators and those that they negate. They are sent as `not`, so records with null match too. */
-const complements: Readonly<Record<string, string>> = {
+/**
+ * Refine's negated operators, each with the operator that it negates. They are sent as `not`, so records with null match
+ * too.
+ */
+const negatedOperators: Readonly<Record<string, string>> = {
   nin: 'in',
   ncontains: 'contains',
   ncontainss: 'containss',
@@ -46,7 +52,7 @@ const complements: Readonly<Record<string, string>> = {
   nendswiths: 'endswiths',
 }
 
-/** Filters as the client expects them. */
+/** Filters as the client expects them: by name and operator, such as `score__gte`, or `or` and `not` with groups. */
 interface Group {
   readonly [name: string]: unknown
   readonly and?: readonly Group[]
@@ -60,7 +66,10 @@ export function filtersOf(filters: readonly Filter[]): Values {
   return mergeGroups(filters.flatMap(groupsOf))
 }
 
-/** Merges groups that must all match into one. A group with a name that is taken becomes a member of its `and`. */
+/**
+ * Merges groups that must all match into one group. An object has each name once: a group with a name that the merged group
+ * already has becomes a member of the merged group's `and`.
+ */
 function mergeGroups(groups: readonly Group[]): Group {
   const merged: Record<string, unknown> = {}
   const and: Group[] = []
@@ -81,12 +90,12 @@ function groupsOf({ operator, field = '', value }: Filter): readonly Group[] {
   }
   // Refine's tables have filters with the value undefined for inputs that are empty.
   if (value === undefined) return []
-  const complement = complements[operator]
-  if (complement !== undefined) return [{ not: filtersOf([{ operator: complement, field, value }]) }]
+  const negated = negatedOperators[operator]
+  if (negated !== undefined) return [{ not: filtersOf([{ operator: negated, field, value }]) }]
   const comparisons = operators[operator]
   if (comparisons === undefined) {
-    const supported = ['and', 'or', ...Object.keys(operators), ...Object.keys(complements)].join(', ')
+    const supported = ['and', 'or', ...Object.keys(operators), ...Object.keys(negatedOperators)].join(', ')
     throw new Error(`unknown operator "${operator}" in a filter of Refine; operators: ${supported}`)
   }
-  return comparisons.map(([name, operand]) => ({ [`${keyOf(field)}__${name}`]: operand(value) }))
+  return comparisons.map(([name, operand]) => ({ [`${fieldNameOf(field)}__${name}`]: operand(value) }))
 }

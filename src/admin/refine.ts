@@ -14,6 +14,8 @@ import { filtersOf } from './refine-filters.ts'
 import type { DataProvider, ListParams } from './refine-types.ts'
 import { fieldErrorsOf, messageOf, translateTo } from './refusal.ts'
 
+export { type AccessControl, type AccessControlOptions, createAccessControl } from './access-control.ts'
+export { type BasicAuth, createBasicAuth, createTokenAuth, type TokenAuth } from './refine-auth.ts'
 export type { DataProvider } from './refine-types.ts'
 
 /** Error in the form that Refine expects: forms show the message of each field next to it. */

@@ -1,8 +1,8 @@
 import { ResourceError } from '../client/index.ts'
 
 /**
- * Returns a function that converts a `ResourceError` into the error class of the library. Other results and errors are
- * passed through.
+ * Returns a function that turns a rejection with a `ResourceError` into an error of another class, which react-admin or
+ * Refine expects. Results and other errors are passed through.
  */
 export function translateTo(
   HttpError: new (refusal: ResourceError) => Error,
@@ -13,12 +13,12 @@ export function translateTo(
     })
 }
 
-/** Error message for users. The body of a 401 is the same for every refusal and does not help them. */
+/** Error message for users. The service sends the same text with every 401, which does not tell users what to do. */
 export function messageOf({ status, message }: ResourceError): string {
   return status === 401 ? 'Only some users may do this: sign in as one of them' : message
 }
 
-/** Error message of each field by its name. If a field has several, it is the first one. */
+/** Error messages by the names of their fields: the first one of each field. */
 export function fieldErrorsOf({ errors }: ResourceError): Readonly<Record<string, string>> {
   return Object.fromEntries(errors.toReversed().map(({ field, message }) => [field, message]))
 }

@@ -7,7 +7,7 @@ type Decremented = [never, 0, 1, 2]
 
 /**
  * Type of the filters in a call, with the operand type of each name. `list` is generic in its filters so that the
- * compiler resolves only the names in the call: an entity may have very many filter names through its relations.
+ * compiler resolves only the names in the call: the number of names through relations grows exponentially.
  */
 export type Checked<Resource, Resources, Filters> = {
   readonly [Name in keyof Filters]: Name extends GroupName
@@ -38,7 +38,7 @@ export type AllFilters<Entity, Resources> = {
     : Name]?: unknown
 }
 
-/** Operand type of a name that is not a filter, so that the compiler's message contains the name. */
+/** Operand type of a name that is not a filter. The compiler's message shows the name. */
 export interface NoSuchFilter<Name> {
   readonly [missing]: Name
 }
@@ -68,6 +68,7 @@ type OperandOf<Value, Operator, FullName> =
 /** Whether a type is {@link NoValue}. `any` is not. */
 type IsNoValue<Value> = unknown extends Value ? false : [Value] extends [NoValue] ? true : false
 
+/** Cases, in this order: relation to many; no further relation may be followed; relation to one; embedded object. */
 type OperandThrough<Entity, First, Rest, Resources, Remaining extends Depth, FullName> =
   RoleAt<Entity, First, Resources> extends 'many'
     ? Remaining extends 0
@@ -93,7 +94,10 @@ type OperandThrough<Entity, First, Rest, Resources, Remaining extends Depth, Ful
             FullName
           >
 
-/** Operand type for a to-one relation or an object: the rest of the name is a path in it, or an operator on it. */
+/**
+ * Operand type for a to-one relation or an object: the rest of the name is a path in it or, if there is no such path, an
+ * operator on it.
+ */
 type OperandWithin<Target, Value, Rest, Resources, Remaining extends Depth, FullName> =
   IsObject<Target> extends true
     ? OperandAt<Target, Rest, Resources, Remaining, FullName> extends NoSuchFilter<FullName>
@@ -110,13 +114,13 @@ export type IsObject<Value> = unknown extends Value
       ? false
       : true
 
-/** Marker for a name that has no value. */
+/** Type of the value of a name that is neither a field nor a foreign key. */
 interface NoValue {
   readonly [noValue]: true
 }
 declare const noValue: unique symbol
 
-/** Type of the field with a name. For a foreign key, named `country` or `country_id`, it is the key. */
+/** Type of the field with a name. For a foreign key (`country` or `country_id`), it is the type of the related key. */
 type ValueAt<Entity, Name, Resources> =
   RoleAt<Entity, Name, Resources> extends 'field'
     ? Given<PropertyAt<Entity, Name>>
@@ -153,7 +157,7 @@ type FieldFilterName<Entity, Name extends keyof Entity & string, Resources, Rema
               : never)
       : never
 
-/** A name with each operator, and alone if the type has `eq`. */
+/** `name__<operator>` for each operator, and `name` alone if `eq` is one of them. */
 type WithOperators<Name extends string, Value> =
   | ('eq' extends keyof Operands<Value> ? Name : never)
   | `${Name}__${keyof Operands<Value> & string}`

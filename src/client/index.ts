@@ -11,11 +11,16 @@ export type { RecordOf, ValuesOf } from './records.ts'
 export { etagOf } from './send.ts'
 export type {
   Client,
+  ClientCredentials,
   ClientOptions,
+  ClientSettings,
   ListOptions,
   Page,
   RequestOptions,
   ResourceClient,
+  Selected,
+  Selection,
+  Token,
   WriteOptions,
 } from './types.ts'
 
@@ -51,7 +56,7 @@ function resourceClient(collection: string, send: Send): ResourceClient<unknown>
         query = meta.next.slice(meta.next.indexOf('?'))
       }
     },
-    get: async (id, options) => send('GET', itemUrl(id), undefined, options),
+    get: async (id, options: ListOptions = {}) => send('GET', itemUrl(id) + queryOf({}, options), undefined, options),
     create: (values, options) => send('POST', collection, values, options),
     update: async (id, values, options) => send('PUT', itemUrl(id), values, options),
     delete: async (id, options) => send('DELETE', itemUrl(id), undefined, options),

@@ -15,6 +15,7 @@ type WithNullsPlacement<Name extends string> = Name | `${Name}__nullsfirst` | `$
 
 /** Number of relations that a name may still follow. */
 type Depth = 0 | 1 | 2
+/** `Decremented[n]` is n − 1: TypeScript has no arithmetic on types. */
 type Decremented = [never, 0, 1]
 
 type SortName<Entity, Resources, Remaining extends Depth> =

@@ -1,7 +1,7 @@
 import type { ListOptions } from './types.ts'
 
-/** Query string of a list, with its question mark, or empty. Undefined values are left out. */
-export function queryOf(filters: object, { ordering, limit, page, after, count }: ListOptions): string {
+/** Query string of a list or, without filters, of an item, with its question mark, or empty. Undefined values are left out. */
+export function queryOf(filters: object, { ordering, limit, page, after, count, search, fields }: ListOptions): string {
   const query = new URLSearchParams()
   const add = (name: string, value: unknown): void => {
     if (value !== undefined) query.append(name, textOf(value))
@@ -15,7 +15,7 @@ export function queryOf(filters: object, { ordering, limit, page, after, count }
         Array.isArray(value) ? value.map(memberOf).join() : value,
       )
   }
-  for (const [name, value] of Object.entries({ ordering, limit, page, after, count })) add(name, value)
+  for (const [name, value] of Object.entries({ ordering, limit, page, after, count, search, fields })) add(name, value)
   const text = String(query)
   return text === '' ? '' : `?${text}`
 }

@@ -1,7 +1,7 @@
 import type { Callable, EntityOf, Given, KeyOf, NullOf, RoleAt, Scalar } from './entity.ts'
 
 /** Type of a value in a record's JSON. A date-time is a string `YYYY-MM-DD HH:MM:SS`. */
-export type Shown<Value> = unknown extends Value
+export type JsonOf<Value> = unknown extends Value
   ? unknown
   : Value extends undefined
     ? null
@@ -12,11 +12,11 @@ export type Shown<Value> = unknown extends Value
         : Value extends Scalar
           ? Value
           : Value extends readonly (infer Member)[]
-            ? readonly Shown<Member>[]
-            : { readonly [Name in keyof Value as Value[Name] extends Callable ? never : Name]: Shown<Value[Name]> }
+            ? readonly JsonOf<Member>[]
+            : { readonly [Name in keyof Value as Value[Name] extends Callable ? never : Name]: JsonOf<Value[Name]> }
 
 /** Type of a value in a body. A date-time may also be a `Date`. */
-export type Sent<Value> = unknown extends Value
+export type BodyOf<Value> = unknown extends Value
   ? unknown
   : Value extends undefined
     ? null
@@ -27,9 +27,10 @@ export type Sent<Value> = unknown extends Value
         : Value extends Scalar
           ? Value
           : Value extends readonly (infer Member)[]
-            ? readonly Sent<Member>[]
-            : { readonly [Name in keyof Value as Value[Name] extends Callable ? never : Name]?: Sent<Value[Name]> }
+            ? readonly BodyOf<Member>[]
+            : { readonly [Name in keyof Value as Value[Name] extends Callable ? never : Name]?: BodyOf<Value[Name]> }
 
+/** Type of a foreign key, from the type of the relation: the key of the related entity. */
 type ReferenceOf<Value> = KeyOf<Given<Value>> | NullOf<Value>
 
 /**
@@ -44,12 +45,12 @@ type RecordIn<Entity, Resources> = {
     Resources
   > extends 'one'
     ? ReferenceOf<Entity[Name]>
-    : Shown<Entity[Name]>
+    : JsonOf<Entity[Name]>
 }
 
 /**
- * Values for `create` and `update`. All are optional here, because the service reports missing ones. Hidden properties
- * can be written.
+ * Values for `create` and `update`. The type requires none of them: the service reports missing ones. Hidden properties can
+ * be written.
  */
 export type ValuesOf<Resource, Resources = { readonly resource: Resource }> = ValuesIn<EntityOf<Resource>, Resources>
 type ValuesIn<Entity, Resources> = {
@@ -60,8 +61,8 @@ type ValuesIn<Entity, Resources> = {
     never
   > extends 'one'
     ? ReferenceOf<Entity[Name]>
-    : Sent<Entity[Name]>
+    : BodyOf<Entity[Name]>
 }
 
-/** Name of a property in JSON, by its role. */
+/** Name of a property in JSON by its `RoleAt`. `never` leaves the property out. */
 type JsonName<Name extends string, Role> = Role extends 'field' ? Name : Role extends 'one' ? `${Name}_id` : never

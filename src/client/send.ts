@@ -1,4 +1,4 @@
-import { basic } from './basic.ts'
+import { authorizedFetch, authorizeWith } from './authorization.ts'
 import { errorOf, ResourceError } from './error.ts'
 import type { ClientOptions, WriteOptions } from './types.ts'
 
@@ -6,8 +6,16 @@ import type { ClientOptions, WriteOptions } from './types.ts'
 export type Send = <Result>(method: string, url: string, values?: unknown, options?: WriteOptions) => Promise<Result>
 
 /** Builds the function that sends requests with the client's headers, and repeats them after a 503. */
-export function buildSend({ retries = 2, fetch: fetchFunction = fetch, ...options }: ClientOptions): Send {
-  const defaultHeaders = headersOf(options)
+export function buildSend({
+  retries = 2,
+  fetch: fetchFunction = fetch,
+  headers: own = {},
+  ...credentials
+}: ClientOptions): Send {
+  const defaultHeaders = new Headers({ Accept: 'application/json' })
+  for (const [name, value] of Object.entries(own)) defaultHeaders.set(name, value)
+  const authorize = authorizeWith(credentials)
+  const send = defaultHeaders.has('Authorization') ? fetchFunction : authorizedFetch(authorize, fetchFunction)
   return async <Result>(method: string, url: string, values?: unknown, { signal, ifMatch }: WriteOptions = {}) => {
     const headers = new Headers(defaultHeaders)
     if (values !== undefined) headers.set('Content-Type', 'application/json')
@@ -15,7 +23,7 @@ export function buildSend({ retries = 2, fetch: fetchFunction = fetch, ...option
     const body = values === undefined ? null : JSON.stringify(values, serializeBigInt)
     // A POST is not repeated: it may have been executed although the response is 503.
     for (let retriesLeft = method === 'POST' ? 0 : retries; ; retriesLeft--) {
-      const response = await fetchFunction(url, { method, headers, body, signal: signal ?? null })
+      const response = await send(url, { method, headers, body, signal: signal ?? null })
       if (response.ok) return (await readJson(response)) as Result
       const delayMs = response.status === 503 && retriesLeft > 0 ? retryAfterMs(response) : undefined
       if (delayMs === undefined) throw await errorOf(response)
@@ -23,13 +31,6 @@ export function buildSend({ retries = 2, fetch: fetchFunction = fetch, ...option
       await sleep(delayMs, signal)
     }
   }
-}
-
-function headersOf({ username, password = '', headers = {} }: ClientOptions): Headers {
-  const all = new Headers({ Accept: 'application/json' })
-  if (username !== undefined) all.set('Authorization', basic(username, password))
-  for (const [name, value] of Object.entries(headers)) all.set(name, value)
-  return all
 }
 
 /**

@@ -3,11 +3,42 @@ import type { AllFilters, Checked } from './filters.ts'
 import type { OrderingOf } from './ordering.ts'
 import type { RecordOf, ValuesOf } from './records.ts'
 
+/**
+ * A token, or a function that returns it. The function is called before each request; null or undefined sends no token.
+ * After a 401 it is called with the token that was rejected, and the request is repeated once with another one. Requests
+ * at the same time share this call.
+ */
+export type Token = string | ((rejected?: string) => string | null | undefined | Promise<string | null | undefined>)
+
+/** Credentials of one scheme. Without any, the client sets no `Authorization` header. */
+export type ClientCredentials =
+  | {
+      /** Username of HTTP Basic. */
+      readonly username?: string
+      readonly password?: string
+      readonly token?: never
+      readonly apiKey?: never
+    }
+  | {
+      /** Token of the scheme `Bearer`. */
+      readonly token: Token
+      readonly username?: never
+      readonly password?: never
+      readonly apiKey?: never
+    }
+  | {
+      /** API key of the scheme `ApiKey`. */
+      readonly apiKey: string
+      readonly username?: never
+      readonly password?: never
+      readonly token?: never
+    }
+
 /** Options of a client. */
-export interface ClientOptions {
-  /** Username of HTTP Basic. Without it, the client sets no `Authorization` header. */
-  readonly username?: string
-  readonly password?: string
+export type ClientOptions = ClientSettings & ClientCredentials
+
+/** Options of a client without those for credentials. */
+export interface ClientSettings {
   /** Headers of every request. They replace those that the client sets. */
   readonly headers?: Readonly<Record<string, string>>
   /**
@@ -25,8 +56,17 @@ export interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
+/** Selection of the fields that records have. */
+export interface Selection<Name = string> {
+  /** Names of the fields, besides `id`, which records always have. Default: all fields. */
+  readonly fields?: readonly Name[]
+}
+
+/** A record with the selected fields; with all fields if `Name` is never. */
+export type Selected<Item, Name> = [Name] extends [never] ? Item : Pick<Item, Extract<keyof Item, Name | 'id'>>
+
 /** Options of a list. */
-export interface ListOptions<Ordering extends string = string> extends RequestOptions {
+export interface ListOptions<Ordering extends string = string, Name = string> extends RequestOptions, Selection<Name> {
   /** Fields to sort by, in order of priority. Default: `id`. */
   readonly ordering?: Ordering | readonly Ordering[]
   /** Number of records on a page. Default: that of the service, usually 20. 0 is allowed with `count`. */
@@ -40,6 +80,8 @@ export interface ListOptions<Ordering extends string = string> extends RequestOp
    * service.
    */
   readonly count?: 'exact' | 'capped'
+  /** Words, each of which must occur in a field that the service searches. Only if the resource can be searched. */
+  readonly search?: string
 }
 
 /** Options of a write. */
@@ -71,16 +113,25 @@ export interface Page<Item> {
  * @typeParam Resources all resources of the client: their hidden properties cannot be filtered by through relations
  */
 export interface ResourceClient<Resource, Resources = { readonly resource: Resource }> {
-  readonly list: <Filters extends object = AllFilters<EntityOf<Resource>, Resources>>(
+  readonly list: <
+    Filters extends object = AllFilters<EntityOf<Resource>, Resources>,
+    Name extends keyof RecordOf<Resource, Resources> = never,
+  >(
     filters?: Checked<Resource, Resources, Filters>,
-    options?: ListOptions<OrderingOf<Resource, Resources>>,
-  ) => Promise<Page<RecordOf<Resource, Resources>>>
+    options?: ListOptions<OrderingOf<Resource, Resources>, Name>,
+  ) => Promise<Page<Selected<RecordOf<Resource, Resources>, Name>>>
   /** Iterates over all records of a list. It requests one page at a time. */
-  readonly all: <Filters extends object = AllFilters<EntityOf<Resource>, Resources>>(
+  readonly all: <
+    Filters extends object = AllFilters<EntityOf<Resource>, Resources>,
+    Name extends keyof RecordOf<Resource, Resources> = never,
+  >(
     filters?: Checked<Resource, Resources, Filters>,
-    options?: ListOptions<OrderingOf<Resource, Resources>>,
-  ) => AsyncGenerator<RecordOf<Resource, Resources>, void, undefined>
-  readonly get: (id: string | number, options?: RequestOptions) => Promise<RecordOf<Resource, Resources>>
+    options?: ListOptions<OrderingOf<Resource, Resources>, Name>,
+  ) => AsyncGenerator<Selected<RecordOf<Resource, Resources>, Name>, void, undefined>
+  readonly get: <Name extends keyof RecordOf<Resource, Resources> = never>(
+    id: string | number,
+    options?: RequestOptions & Selection<Name>,
+  ) => Promise<Selected<RecordOf<Resource, Resources>, Name>>
   readonly create: (
     values: ValuesOf<Resource, Resources>,
     options?: RequestOptions,

@@ -11,7 +11,7 @@ interface BroadcasterResult {
 
 /**
  * Calls the listeners and subscribers of an event and waits until all of them have settled. TypeORM's own `broadcast`
- * rejects at the first error, so that the other listeners would still run after the end of the transaction.
+ * rejects at the first error: the other listeners could then still run after the end of the transaction.
  * @throws the first error that a listener or subscriber throws
  */
 export async function callListeners<E extends Event>(

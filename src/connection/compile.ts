@@ -50,8 +50,8 @@ export function cachedStatement(
 }
 
 /**
- * Starts a SELECT without columns. TypeORM would order it as `@Entity({ orderBy })` says, also where a database allows no
- * order, as with COUNT and DISTINCT.
+ * Starts a SELECT without columns, and without the ordering of `@Entity({ orderBy })`. TypeORM would add this ordering also
+ * where databases do not accept one, as with COUNT and DISTINCT.
  */
 export function selectFrom(
   dataSource: DataSource,
@@ -64,7 +64,7 @@ export function selectFrom(
 /**
  * Compiles a statement from TypeORM's query builder.
  * @param valueCount number of bound values
- * @param tail SQL after that of the builder, such as ` LIMIT :tr…_0`
+ * @param tail SQL after that of the builder, such as ` LIMIT ` and a placeholder
  */
 export function compile(
   dataSource: DataSource,
@@ -79,8 +79,8 @@ export function compile(
     { index, constant: undefined },
   ])
   const parameters = Object.fromEntries([...constants, ...bound])
-  // TypeORM writes some values, such as numbers on SQLite, into the SQL. For objects it always writes placeholders, and
-  // it returns the objects in the order of the placeholders.
+  // The parameters are objects, each the `Source` of a value. TypeORM writes some values, such as numbers on SQLite, into
+  // the SQL. For an object it always writes a placeholder. It returns the objects in the order of the placeholders.
   const [sql, sources] = replaceParameters(dataSource, text, parameters)
   // TypeORM 0.3's driver for sqlite3 does not read the rows of a statement that begins with INSERT, UPDATE or DELETE,
   // even if its tail is RETURNING. A leading space avoids that.
@@ -92,7 +92,8 @@ export function compile(
 }
 
 /**
- * An array becomes an array of sources, because TypeORM can spread its members over several placeholders (`:...name`).
+ * The source of a constant. An array becomes an array of sources, because TypeORM can write a placeholder for each of its
+ * members (`:...name`).
  */
 function toSource(constant: unknown): Source | readonly Source[] {
   if (Array.isArray(constant)) return constant.map((member) => ({ index: undefined, constant: member }))

@@ -8,13 +8,13 @@ export class ConnectionError extends Error {
 /** Maximum number of statements that wait for a connection, because each takes memory. Further ones are rejected at once. */
 const maxWaitingStatements = 1000
 /**
- * Maximum number of statements that run one after another on a connection before it returns to the pool, where the
- * application's code waits.
+ * Maximum number of statements that run one after another on a connection. It then returns to the pool, because other
+ * code of the application may wait there.
  */
 const maxStatementsInRow = 10
 /**
- * Maximum number of connections that are requested from the pool at the same time. Later requests of the application to
- * the pool wait until these are served.
+ * Maximum number of connections that are requested from the pool at the same time. The pool serves requests in
+ * order: with more of them, the application's own requests would wait longer.
  */
 const maxPendingConnections = 4
 
@@ -34,8 +34,8 @@ export class ConnectionQueue {
   /** Statements that have run on each connection since it was acquired from the pool. */
   readonly #statementCounts = new WeakMap<QueryRunner, number>()
   /**
-   * Requests for a connection that the pool has not served yet. After the time `lostFrom` (`performance.now()`) a request may
-   * have been lost together with its server, and no longer counts.
+   * Requests for a connection that the pool has not served yet. From the time `lostFrom` (`performance.now()`) a request
+   * does not count any more: the server may have failed without an answer.
    */
   readonly #pendingConnections = new Set<{ readonly lostFrom: number }>()
 
@@ -91,8 +91,8 @@ export class ConnectionQueue {
   }
 
   /**
-   * Requests a connection from the pool, unless enough requests are pending. An error rejects the statement that had
-   * waited longest at the time of the request.
+   * Requests a connection from the pool, unless enough requests are pending. If no connection can be made, the
+   * statement that was first in the queue at the time of the request is rejected.
    * @param limit milliseconds after which a pending request counts as lost
    */
   #requestConnection(limit: number): void {
@@ -109,8 +109,8 @@ export class ConnectionQueue {
       .then(
         (runner) => this.#passOn(runner),
         (cause: unknown) => {
-          // If the first statement has received another connection meanwhile, the error is dropped: the others request
-          // their own.
+          // If the first statement has received another connection meanwhile, the error is ignored: each other statement
+          // requests a connection of its own.
           if (this.#waiting.has(first)) {
             first.reject(new ConnectionError('cannot connect to the database', { cause }))
           }

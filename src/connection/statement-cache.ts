@@ -17,14 +17,14 @@ export interface Source {
 /** Compiled statements of one mount by cache key. The least recently used ones are evicted first. */
 export type StatementCache = LRUCache<string, Statement>
 
-/** Total size of a cache in characters of keys and statements. A character can take two bytes. */
+/** Maximum size of a cache, in characters of its keys and statements. A character takes one or two bytes of memory. */
 const cacheSize = 8 * 1024 * 1024
 /**
  * Maximum size of an entry in characters. Larger statements, such as those with hundreds of values, are compiled each
  * time.
  */
 const maxEntrySize = 32 * 1024
-/** Size of a `Source`, counted as characters: about the number of bytes it takes. */
+/** Size of a `Source`, in the same unit: it takes about 40 bytes. */
 const sourceSize = 40
 
 export function newStatementCache(): StatementCache {

@@ -2,6 +2,7 @@ import type { DataSource, DataSourceOptions, Driver, EntityMetadata, QueryRunner
 import type { CursorValue } from '../request/cursor'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
+import type { AggregateSql } from './aggregate-sql'
 
 /** Constraint violation that made a statement fail. */
 export type ConstraintViolation =
@@ -91,6 +92,7 @@ export type Precision = 'shown' | 'milliseconds'
 /** Everything that differs between databases: one object each for SQLite, PostgreSQL, and MySQL with MariaDB. */
 export interface Dialect
   extends SqlExpressions,
+    AggregateSql,
     ValueConversions,
     DatabaseFeatures,
     ConnectionControl,
@@ -198,10 +200,10 @@ export interface DatabaseFeatures {
    */
   readonly mergesSubqueries: 'none' | 'chained' | 'all'
   /**
-   * Isolation level for writes that check row scopes: the check must see what others have committed since the transaction
-   * began. Undefined for the default of the database.
+   * Isolation level for writes that are checked before the commit, against row scopes and permissions: the check must see
+   * what others have committed since the transaction began. Undefined for the default of the database.
    */
-  readonly scopeIsolation: 'READ COMMITTED' | undefined
+  readonly checkedWriteIsolation: 'READ COMMITTED' | undefined
   /** Whether TypeORM has a single connection for all requests. */
   readonly sharesConnection: boolean
   /**

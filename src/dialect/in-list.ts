@@ -1,6 +1,8 @@
 import type { StoredColumn } from '../schema/stored-column'
 import type { Dialect } from './dialect'
 
+// Columns, values and rows are SQL: escaped names, expressions and placeholders.
+
 /**
  * Predicate that a column equals one of the values. A single value is compared with `=`, which SQLite executes faster.
  */
@@ -8,15 +10,15 @@ export function inList(column: string, values: readonly string[]): string {
   return values.length === 1 ? `${column} = ${values[0]}` : `${column} IN (${values.join(', ')})`
 }
 
-/** Predicate that the columns together equal one of the rows. */
+/** Row comparison: predicate that the tuple of columns equals one of the tuples of values. */
 export type InRows = (columns: readonly string[], rows: readonly (readonly string[])[]) => string
 
 export const inRows: InRows = (columns, rows) => `(${columns.join(', ')}) IN (${toRows(rows)})`
 
 /**
- * Predicates of equality for a database whose collations may let different texts be equal. The columns of such texts are
- * compared twice: the first comparison can use an index, the second one is exact.
- * @param options.exact expression of a column that is compared character by character
+ * Predicates of equality for a database whose collations may treat different texts as equal. A column with such a
+ * collation is compared twice: the first comparison can use an index, the second one is exact.
+ * @param options.exact returns an expression for a text column that makes comparisons exact, character by character
  */
 export function exactEquality(options: {
   readonly hasLooseCollation: Dialect['hasLooseCollation']
@@ -32,23 +34,23 @@ export function exactEquality(options: {
     equalsAnyRow: (stored, columns, rows) => {
       const equal = options.inRows(columns, rows)
       if (!stored.some(hasLooseCollation)) return equal
-      const exactColumns = stored.map((one, index) => {
+      const exactColumns = stored.map((storedColumn, index) => {
         const column = columns[index] ?? ''
-        return hasLooseCollation(one) ? exact(one, column) : column
+        return hasLooseCollation(storedColumn) ? exact(storedColumn, column) : column
       })
       return `(${equal} AND ${options.inRows(exactColumns, rows)})`
     },
   }
 }
 
-/** Rows in parentheses, separated by commas. */
+/** Tuples of values, each in parentheses, separated by commas. */
 export function toRows(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `(${row.join(', ')})`).join(', ')
 }
 
 /**
- * Pads a list to a length of 1, 2, 4, 8 … by repeating its last member. Lists of all lengths then need about ten
- * different statements, each of which is compiled, prepared and cached.
+ * Pads a list to a length of 1, 2, 4, 8 … by repeating its last member. The SQL depends on the length of the list: lists
+ * of up to 500 members then need ten statements instead of 500, which are compiled, prepared and cached.
  */
 export function padList<T>(values: readonly T[]): readonly T[] {
   const [last] = values.slice(-1)

@@ -1,8 +1,9 @@
 /**
- * Converts an object that is not a date into a bind parameter of mysql2 and of SQLite's drivers: binary data into a
- * `Buffer`, and an object of another class, such as the decimal number of a library, into the result of its `toString()`.
- * The drivers would treat it otherwise: better-sqlite3 spreads an array over the placeholders of other columns, sqlite3
- * stores `[object Object]`, and mysql2 sends JSON.
+ * Converts an object other than a `Date` into a bind parameter of mysql2 and of SQLite's drivers. Binary data becomes a
+ * `Buffer`. Any other object, such as a `Decimal` of decimal.js, becomes the result of its `toString()`.
+ *
+ * Without this conversion, better-sqlite3 spreads an array over the placeholders of other columns, sqlite3 stores
+ * `[object Object]`, and mysql2 sends JSON.
  * @throws {TypeError} for an array, and for an object without its own `toString()`
  */
 export function objectParameter(value: object): Buffer | string {

@@ -1,4 +1,4 @@
-import { basicScheme } from '../access/authenticator'
+import type { Authenticator } from '../access/authenticator'
 import type { Limits } from '../request/limits'
 import type { JsonSchema } from '../value/value-type'
 import type { DescribedResource } from './described-resource'
@@ -23,6 +23,9 @@ export interface DescribedSite {
   readonly resources: Iterable<DescribedResource>
   readonly limits: Limits
   readonly info: ApiInfo
+  readonly authenticators: readonly Authenticator[]
+  /** The limits on failed logins; undefined if there are none. */
+  readonly failedLogins: object | undefined
 }
 
 /**
@@ -31,15 +34,23 @@ export interface DescribedSite {
  * @returns a function from the path of the mount, such as `/api`, to the document's text. A call only joins prepared
  * texts: it must be cheap because the path is taken from the request, where it may have many spellings
  */
-export function renderOpenApi({ resources, limits, info }: DescribedSite): (base: string) => string {
+export function renderOpenApi({
+  resources,
+  limits,
+  info,
+  authenticators,
+  failedLogins,
+}: DescribedSite): (base: string) => string {
   const all = [...resources]
-  const paths = Object.fromEntries(all.flatMap((resource) => resourcePaths(resource, limits)))
+  const securitySchemes = Object.fromEntries(authenticators.map(({ name, securityScheme }) => [name, securityScheme]))
+  const login = { schemes: Object.keys(securitySchemes), isLimited: failedLogins !== undefined }
+  const paths = Object.fromEntries(all.flatMap((resource) => resourcePaths(resource, limits, login)))
   const statuses = statusesIn(Object.values(paths))
   const components: JsonSchema = {
     schemas: { Problem: problemSchema, ...Object.fromEntries(all.flatMap(resourceSchemas)) },
     responses: responsesOf(statuses),
     // Operations that need credentials are exactly those that document status 401.
-    ...(statuses.has('401') && { securitySchemes: { [basicScheme.name]: basicScheme.securityScheme } }),
+    ...(statuses.has('401') && { securitySchemes }),
   }
   const tags = all.map(({ view: { name, description } }) => ({
     name,

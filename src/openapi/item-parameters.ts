@@ -6,8 +6,12 @@ export function ifMatchParameter(required: boolean): Parameter {
   return header('If-Match', 'The request succeeds only if the record still has this ETag', required)
 }
 
-/** `If-None-Match` header of reads (RFC 9110). */
-export const ifNoneMatchParameter = header('If-None-Match', 'The record is sent only if it has another ETag', false)
+/** `If-None-Match` header of items and lists (RFC 9110). */
+export const ifNoneMatchParameter = header(
+  'If-None-Match',
+  'The response has a body only if it has another ETag',
+  false,
+)
 
 /** Path parameter `id` of an item. */
 export function idParameter({ key }: ResourceView): Parameter {

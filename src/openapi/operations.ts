@@ -1,13 +1,20 @@
-import { basicScheme } from '../access/authenticator'
 import type { Rule } from '../access/rule'
 import type { Limits } from '../request/limits'
 import type { ResourceView } from '../schema/resource-view'
 import type { JsonSchema } from '../value/value-type'
 import type { DescribedResource } from './described-resource'
 import { idParameter, ifMatchParameter, ifNoneMatchParameter } from './item-parameters'
-import { listParameters } from './parameters'
+import { fieldsParameters, listParameters } from './parameters'
 import { type ErrorStatus, errorResponses } from './responses'
 import { createOf, listOf, schemaRef, updateOf } from './schemas'
+
+/** How requests prove who sends them. */
+export interface DescribedLogin {
+  /** Names of the security schemes. */
+  readonly schemes: readonly string[]
+  /** Whether failed logins are limited. */
+  readonly isLimited: boolean
+}
 
 /** A Path Item Object of OpenAPI. */
 export type PathItem = JsonSchema
@@ -19,19 +26,32 @@ export type PathItem = JsonSchema
 export function resourcePaths(
   { view, writes }: DescribedResource,
   limits: Limits,
+  login: DescribedLogin,
 ): readonly (readonly [string, PathItem])[] {
-  const { name } = view
-  const update = updateOperation(view)
+  const { name, rule } = view
+  const [reads, changes] = [securityOf(rule, true, login), securityOf(rule, false, login)]
+  const limited = (described: JsonSchema): JsonSchema => (login.isLimited ? withLoginLimit(described) : described)
+  const update = limited({ ...updateOperation(view), ...changes })
   const item = {
     parameters: [idParameter(view)],
-    get: readOperation(view),
+    get: limited({ ...readOperation(view), ...reads }),
     ...(writes.has('update') && { put: update, patch: { ...update, operationId: `${name}.patch` } }),
-    ...(writes.has('delete') && { delete: deleteOperation(view) }),
+    ...(writes.has('delete') && { delete: limited({ ...deleteOperation(view), ...changes }) }),
+  }
+  const collection = {
+    get: limited({ ...listOperation(view, limits), ...reads }),
+    ...(writes.has('create') && { post: limited({ ...createOperation(view), ...changes }) }),
   }
   return [
-    [`/${name}`, { get: listOperation(view, limits), ...(writes.has('create') && { post: createOperation(view) }) }],
+    [`/${name}`, collection],
     [`/${name}/{id}`, item],
   ]
+}
+
+/** Adds the response to a login after too many failed ones, if the operation can respond with 401. */
+function withLoginLimit(described: JsonSchema): JsonSchema {
+  const responses = Object(described['responses'])
+  return '401' in responses ? { ...described, responses: { ...responses, ...errorResponses([429]) } } : described
 }
 
 /** All statuses that the operations of these path items may respond with. */
@@ -42,9 +62,25 @@ export function statusesIn(items: readonly PathItem[]): ReadonlySet<string> {
 
 function listOperation(view: ResourceView, limits: Limits): JsonSchema {
   return operation(view, 'list', `List ${view.name} records`, {
-    parameters: listParameters(view, limits),
-    responses: { '200': json('A page of records', listOf(view.name)), ...errors(view, 'read', [400, 500]) },
+    parameters: [...listParameters(view, limits), ifNoneMatchParameter],
+    responses: {
+      '200': { ...pageResponse(view), headers: listEtag },
+      '304': { description: 'The page still has the ETag of If-None-Match' },
+      ...errors(view, 'read', [400, 500]),
+    },
   })
+}
+
+/** The response to a list request. With the parameter `aggregate`, its objects are groups. */
+function pageResponse({ name, optionalParameters }: ResourceView): JsonSchema {
+  if (!optionalParameters.has('aggregate')) return json('A page of records', listOf(name))
+  const groups = {
+    type: 'object',
+    properties: { meta: { type: 'object' }, objects: { type: 'array', items: { type: 'object' } } },
+    required: ['meta', 'objects'],
+  }
+  const schema = { anyOf: [schemaRef(listOf(name)), groups] }
+  return { description: 'A page of records, or of groups', content: { 'application/json': { schema } } }
 }
 
 function createOperation(view: ResourceView): JsonSchema {
@@ -52,19 +88,27 @@ function createOperation(view: ResourceView): JsonSchema {
   return operation(view, 'create', `Create a ${view.name}`, {
     requestBody: body(createOf(view.name)),
     responses: {
-      '201': { ...json('The record that was created', view.name), headers },
+      '201': { ...createdRecord(view), headers },
       ...errors(view, 'write', [400, 403, 409, 413, 415]),
     },
   })
 }
 
+/** The response to a POST. That of an API key is the only one that shows the key. */
+function createdRecord({ name, apiKey }: ResourceView): JsonSchema {
+  if (apiKey === undefined) return json('The record that was created', name)
+  const key = { type: 'string', description: 'The API key. It is shown once.' }
+  const schema = { allOf: [schemaRef(name), { type: 'object', properties: { key }, required: ['key'] }] }
+  return { description: 'The record that was created, and its API key', content: { 'application/json': { schema } } }
+}
+
 function readOperation(view: ResourceView): JsonSchema {
   return operation(view, 'read', `Read a ${view.name}`, {
-    parameters: [ifNoneMatchParameter, ifMatchParameter(false)],
+    parameters: [...fieldsParameters(view), ifNoneMatchParameter, ifMatchParameter(false)],
     responses: {
       '200': { ...json('The record', view.name), headers: etag },
       '304': { description: 'The record still has the ETag of If-None-Match' },
-      ...errors(view, 'read', [404, 412, 500]),
+      ...errors(view, 'read', [...(view.optionalParameters.has('fields') ? [400 as const] : []), 404, 412, 500]),
     },
   })
 }
@@ -93,29 +137,26 @@ function deleteOperation(view: ResourceView): JsonSchema {
 
 const required = ({ requireIfMatch }: ResourceView): readonly ErrorStatus[] => (requireIfMatch ? [428] : [])
 
-function operation({ name, rule }: ResourceView, id: string, summary: string, rest: JsonSchema): JsonSchema {
-  const isReadMethod = id === 'list' || id === 'read'
-  const security = securityOf(rule, isReadMethod)
-  const isForAdmins = rule.needs === 'admins' && security.length > 0
+function operation({ name }: ResourceView, id: string, summary: string, rest: JsonSchema): JsonSchema {
   return {
     operationId: `${name}.${id}`,
     summary,
     tags: [name],
-    security,
-    ...(isForAdmins && { 'x-needs': 'admins' }),
     ...rest,
   }
 }
 
-const basic: JsonSchema = { [basicScheme.name]: [] }
-
 /**
- * Security Requirement Objects. Credentials are optional for a rule of the application that does not declare what it
- * needs.
+ * Members of an operation that say which credentials it needs: one of the schemes. Credentials are optional for a rule of
+ * the application that does not declare what it needs.
  */
-function securityOf(rule: Rule, isReadMethod: boolean): readonly JsonSchema[] {
-  if (isReadMethod && rule.read === 'public') return []
-  return rule.needs === undefined ? [{}, basic] : [basic]
+function securityOf({ read, needs }: Rule, reads: boolean, { schemes }: DescribedLogin): JsonSchema {
+  if (reads && read === 'public') return { security: [] }
+  const requirements = schemes.map((name): JsonSchema => ({ [name]: [] }))
+  return {
+    security: needs === undefined ? [{}, ...requirements] : requirements,
+    ...(needs === 'admins' && { 'x-needs': 'admins' }),
+  }
 }
 
 /** Error responses of an operation. 401 is added unless the rule makes it public, and 503 always. */
@@ -124,6 +165,7 @@ function errors({ rule }: ResourceView, access: 'read' | 'write', statuses: read
   return errorResponses([...statuses, ...(isPublic ? [] : [401 as const]), 503])
 }
 
+const listEtag = { ETag: stringHeader('Weak validator of the page (RFC 9110); missing for more than 1 MiB') }
 const etag = { ETag: stringHeader('Strong validator of the record (RFC 9110)') }
 
 function stringHeader(description: string): JsonSchema {

@@ -44,7 +44,17 @@ export function listParameters(view: ResourceView, limits: Limits): readonly Par
     }),
     ...(view.optionalParameters.has('after') ? [afterParameter(view)] : []),
     ...(view.optionalParameters.has('count') ? [countParameter(limits)] : []),
+    ...(view.searchFields().length > 0 ? [searchParameter(view, limits)] : []),
+    ...fieldsParameters(view),
+    ...(view.optionalParameters.has('aggregate') ? aggregateParameters(limits) : []),
   ]
+}
+
+/** The parameter `fields` of lists and items; empty if a field has its name. */
+export function fieldsParameters({ outputFields, optionalParameters }: ResourceView): readonly Parameter[] {
+  if (!optionalParameters.has('fields')) return []
+  const description = 'Fields of the records, besides "id", which they always have. The default is all fields'
+  return [query('fields', description, list({ type: 'string', enum: outputFields.map(({ name }) => name) }))]
 }
 
 function limitParameter({ optionalParameters }: ResourceView, { page }: Limits): Parameter {
@@ -61,6 +71,39 @@ function limitParameter({ optionalParameters }: ResourceView, { page }: Limits):
 function countParameter({ count }: Limits): Parameter {
   return query('count', `Counts the records of all pages: "exact" counts all of them, "capped" at most ${count}`, {
     schema: { type: 'string', enum: [...countings] },
+  })
+}
+
+function aggregateParameters({ aggregates, groupFields }: Limits): readonly Parameter[] {
+  const names = (pattern: string, maxItems: number): JsonSchema => {
+    const { schema, ...style } = list({ type: 'string', pattern })
+    return { ...style, schema: { ...Object(schema), minItems: 1, maxItems } }
+  }
+  return [
+    query(
+      'aggregate',
+      'Returns groups instead of records, with these functions: `count`, `minutes__sum`. Filters on groups: `count__gte=2`',
+      names('^(count|.+__(sum|avg|min|max|count_distinct))$', aggregates),
+    ),
+    query(
+      'by',
+      'Fields whose values identify a group, or a date part: `day__week`. Needs "aggregate"',
+      names('^.+$', groupFields),
+    ),
+  ]
+}
+
+function searchParameter(view: ResourceView, { parameterValue }: Limits): Parameter {
+  const names = view.searchFields().map(({ through, field }) => {
+    const relations = through.map(({ relation }, index) => {
+      const { outputFields } = through[index - 1]?.target ?? view
+      return outputFields.find((reference) => reference.relation === relation)?.name.replace(/_id$/, '')
+    })
+    return `\`${[...relations, field.name].join('__')}\``
+  })
+  return query('search', `Words that must occur in a record, whatever their case, each in one of ${names.join(', ')}`, {
+    schema: { type: 'string', maxLength: parameterValue },
+    allowEmptyValue: true,
   })
 }
 

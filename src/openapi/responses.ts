@@ -1,4 +1,3 @@
-import { basicScheme } from '../access/authenticator'
 import { refusals } from '../errors'
 import type { JsonSchema } from '../value/value-type'
 import { schemaRef } from './schemas'
@@ -30,14 +29,14 @@ function response(status: ErrorStatus): JsonSchema {
   const retry = { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer' } } }
   return {
     description,
-    ...(status === 503 && { headers: retry }),
+    ...((status === 429 || status === 503) && { headers: retry }),
     content: { 'application/problem+json': { schema: schemaRef('Problem') } },
   }
 }
 
 /** Response of the access rule (specification: Refusal by the access rule). */
 const loginRequired: JsonSchema = {
-  headers: { 'WWW-Authenticate': { schema: { type: 'string', examples: [basicScheme.challenge] } } },
+  headers: { 'WWW-Authenticate': { description: 'One line for each scheme (RFC 9110)', schema: { type: 'string' } } },
   content: { 'text/html': { schema: { type: 'string', const: 'Authentication failed' } } },
 }
 

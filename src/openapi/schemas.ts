@@ -35,7 +35,7 @@ export function resourceSchemas(resource: DescribedResource): readonly (readonly
 
 /** Schema of a record in responses (specification: Record representation). */
 function recordSchema({ view, writes }: DescribedResource): JsonSchema {
-  const { outputFields, description, owner } = view
+  const { outputFields, description, owner, ownerOf } = view
   const isWritable = (field: Field): boolean =>
     field !== owner && ((writes.has('create') && field.insertable) || (writes.has('update') && field.updatable))
   const members = outputFields.map((field): Member => {
@@ -46,7 +46,8 @@ function recordSchema({ view, writes }: DescribedResource): JsonSchema {
   return {
     ...objectSchema(members),
     ...(description !== undefined && { description }),
-    ...(owner !== undefined && outputFields.includes(owner) && { 'x-owner': owner.name }),
+    // Clients compare it with the id of the user.
+    ...(owner !== undefined && ownerOf === undefined && outputFields.includes(owner) && { 'x-owner': owner.name }),
   }
 }
 

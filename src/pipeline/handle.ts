@@ -1,6 +1,6 @@
-import { toAccessRequest } from '../access/authenticator'
 import { requireSameOrigin } from '../access/cross-origin'
-import { identifyReader, isReadMethod, requirePrincipal } from '../access/require-principal'
+import { isReadMethod, RequestAuthentication } from '../access/request-authentication'
+import { identifyReader, requirePrincipal } from '../access/require-principal'
 import { ApiError } from '../errors'
 import { emptyResponse, type HttpResponse, withCaching } from '../response/http-response'
 import { type Action, create, list, read, remove, update } from './actions'
@@ -23,10 +23,10 @@ function methodsOf(table: Readonly<Record<string, Action>>): { readonly all: Met
   return { all: toMethods(all), reading: toMethods(all.filter(([method]) => isReadMethod(method))) }
 }
 
-/** Refuses an anonymous request with 401 where a known principal gets 403. */
+/** Refuses an anonymous request with 401 where a known principal gets 403 (specification: Permissions). */
 function requireLogin(error: unknown): never {
   const isForbidden = error instanceof ApiError && error.code === 'forbidden'
-  throw isForbidden ? new ApiError('unauthorized', 'Authentication failed') : error
+  throw isForbidden ? new ApiError('unauthorized', error.message) : error
 }
 
 const collectionMethods = methodsOf({ GET: list, HEAD: list, OPTIONS: list, POST: create })
@@ -39,10 +39,9 @@ const itemMethods = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: updat
  */
 export async function handle(service: Service, request: ResourceRequest): Promise<HttpResponse> {
   const { resource, session, method, segment, headers, context } = request
-  const accessRequest = toAccessRequest(service.authenticator, session, context)
-  const { rule, owner } = resource
-  const permitted = await requirePrincipal(rule, accessRequest, owner !== undefined, service.forbidden)
-  const principal = service.hasPolicies ? await identifyReader(rule, accessRequest, permitted) : permitted
+  const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
+  const permitted = await requirePrincipal(resource, authentication, service.forbidden)
+  const principal = service.hasPolicies ? await identifyReader(resource, authentication, permitted) : permitted
   if (!isReadMethod(method)) {
     const { origin, 'sec-fetch-site': fetchSite } = headers
     requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
@@ -53,7 +52,7 @@ export async function handle(service: Service, request: ResourceRequest): Promis
   const action = actions.get(method)
   if (action !== undefined) {
     const isAnonymous = principal.id === null
-    const responding = action(service, permit(service, request, accessRequest, principal))
+    const responding = action(service, permit(service, request, authentication, principal))
     return withCaching(await (isAnonymous ? responding.catch(requireLogin) : responding), isAnonymous)
   }
   const detail = `${method} is not allowed here; allowed methods: ${allow.Allow}`

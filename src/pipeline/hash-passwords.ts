@@ -1,4 +1,4 @@
-import { partiesOf } from '../access/fair-queue'
+import { partiesOf } from '../access/passwords/fair-queue'
 import type { ChangeSet } from '../query/query'
 import type { PermittedRequest, Service } from './service'
 

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { notPermitted } from '../access/require-principal'
 import type { DbSession } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import { ApiError } from '../errors'
-import { itemQuery, parseKey } from '../query/list-query'
+import { itemQuery, parseKey } from '../query/item-query'
 import { ownerKey } from '../query/owner'
 import type { Query } from '../query/query'
 import { renderStored } from '../read/entity-tag'
@@ -16,7 +15,7 @@ import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import type { ReadColumn } from '../schema/stored-column'
 import { isOwnedBy } from '../write/target-condition'
 import type { WriteTarget } from '../write/write-store'
-import type { PermittedRequest } from './service'
+import type { PermittedRequest, ReadRequest, ResourceRequest } from './service'
 
 /**
  * Reads the record of an item path, as a row of the driver.
@@ -24,7 +23,7 @@ import type { PermittedRequest } from './service'
  * @throws {ApiError} `not-found`
  */
 export async function requireRow(
-  request: PermittedRequest,
+  request: ReadRequest,
   session: DbSession,
   select?: Query['select'],
   valueLimit?: ValueLimit,
@@ -52,7 +51,7 @@ export interface FoundRecord {
 /**
  * Reads the record that a write changes, and checks its owner, the permission and the preconditions. Memory for a
  * response with the whole record is reserved here, because the response must be sent once the write is done.
- * @throws {ApiError} `not-found`, `not-owner`, `forbidden`, `unauthorized`, `precondition-failed`,
+ * @throws {ApiError} `not-found`, `not-owner`, `forbidden`, `precondition-failed`,
  * `precondition-required`, `unavailable`
  */
 export async function requireWriteTarget(
@@ -119,7 +118,7 @@ function requireOwner({ store, principal }: PermittedRequest, row: Row): void {
 
 /**
  * Requires that `may` permits the principal to write a record as it is stored (specification: Permissions).
- * @throws {ApiError} `forbidden`, `unauthorized` for an anonymous request
+ * @throws {ApiError} `forbidden`
  */
 async function requirePermission(
   { store, session }: PermittedRequest,
@@ -130,7 +129,7 @@ async function requirePermission(
   if (view.may[action] === undefined) return
   const isPermitted = policies?.permits(view, action)
   if (isPermitted ?? (await existsItem(session, store, key, { action, state: 'before' }))) return
-  throw notPermitted(policies?.principal, `you may not ${action === 'update' ? 'change' : action} this ${view.name}`)
+  throw new ApiError('forbidden', `you may not ${action === 'update' ? 'change' : action} this ${view.name}`)
 }
 
 /**
@@ -150,6 +149,6 @@ export function preconditionFailed({ name }: PermittedRequest['resource']): ApiE
   return new ApiError('precondition-failed', `this ${name} does not match If-Match or If-None-Match; read it again`)
 }
 
-export function notFound({ resource }: PermittedRequest): ApiError {
+export function notFound({ resource }: ResourceRequest): ApiError {
   return new ApiError('not-found', `there is no ${resource.name} with this id`)
 }

@@ -8,9 +8,9 @@ import { areShort, measureOf, type RowMeasure, type ValueLimit, valueLimitFor, v
 import { readRaw } from '../read/select'
 import type { Store } from '../read/store'
 import { type Limits, maxRecordBytes } from '../request/limits'
-import type { ResponseMemory } from '../response/held-bytes'
 import { requireRow } from './item'
-import type { PermittedRequest } from './service'
+import type { PageReading } from './page-reading'
+import type { ReadRequest } from './service'
 
 /** Rows of a page, in the order of the query that read them. */
 export interface PageRows {
@@ -41,13 +41,8 @@ export const readAttempts = 3
  * @param query reads one row more than the page may have
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
-export async function readPageRows(
-  session: DbSession,
-  store: Store,
-  query: ListQuery,
-  limits: Limits,
-  responseMemory: () => ResponseMemory,
-): Promise<PageRows> {
+export async function readPageRows(reading: PageReading, query: ListQuery): Promise<PageRows> {
+  const { session, store, limits } = reading
   const pageLength = query.limit - 1
   const valueLimit = valueLimitFor(store, query, query.limit, limits.pageBytes)
   const readRows = await readRaw(session, store, query, valueLimit)
@@ -56,23 +51,16 @@ export async function readPageRows(
   if (valueLimit === undefined || areShort(store, query, rows, Math.min(valueLimit, limits.itemBytes))) {
     return { query, valueLimit, rows, hasMore, isCut: false }
   }
-  return readLongRows(session, store, query, { query, valueLimit, rows, hasMore, isCut: false }, limits, responseMemory)
+  return readLongRows(reading, { query, valueLimit, rows, hasMore, isCut: false })
 }
 
 /**
  * Reads as many rows of a page as the size limits allow, with their long values.
- * @param query the query of the request
- * @param firstRead rows of the first statement, without their long values
+ * @param firstRead rows of the first statement, whose query is that of the request, without their long values
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
-async function readLongRows(
-  session: DbSession,
-  store: Store,
-  query: ListQuery,
-  firstRead: MeasuredRows,
-  limits: Limits,
-  responseMemory: () => ResponseMemory,
-): Promise<PageRows> {
+async function readLongRows(reading: PageReading, firstRead: MeasuredRows): Promise<PageRows> {
+  const { session, store, limits, responseMemory } = reading
   let page = firstRead
   for (let attempt = 0; attempt < readAttempts; attempt++) {
     const measure = measureOf(store, page.query, page.valueLimit)
@@ -80,7 +68,7 @@ async function readLongRows(
     requireRecordSize(store, page.rows[0], responseSizes[0], limits)
     const rows = page.rows.slice(0, countRowsWithin(responseSizes, limits))
     const isCut = page.isCut || rows.length < page.rows.length
-    const neededQuery = isCut ? withTokenLinks(store, query) : query
+    const neededQuery = isCut ? withTokenLinks(store, firstRead.query) : firstRead.query
     // Links with tokens need cursor values, which only a query with a cursor reads.
     const hasCursorValues = (neededQuery.cursor === undefined) === (page.query.cursor === undefined)
     const hasMore = page.hasMore || isCut
@@ -91,7 +79,10 @@ async function readLongRows(
     responseMemory().reserve(sizes.reduce((sum, size) => sum + size, 0))
     const nextQuery = { ...neededQuery, limit: sizes.length }
     const valueLimit = valueLimitOf(Math.max(...sizes))
-    page = { query: nextQuery, valueLimit, rows: await readRaw(session, store, nextQuery, valueLimit), hasMore, isCut }
+    const nextRows = await readRaw(session, store, nextQuery, valueLimit)
+    page = { query: nextQuery, valueLimit, rows: nextRows, hasMore, isCut }
+    // The rows have gone meanwhile, and with them all rows after them. A link from no row would lead to the first page.
+    if (nextRows.length === 0) return { ...page, hasMore: false, isCut: false }
   }
   throw changedDuringRead()
 }
@@ -118,7 +109,7 @@ function withTokenLinks(store: Store, query: ListQuery): ListQuery {
  * Reads the row of an item path, within the size limits.
  * @throws {ApiError} `not-found`, `record-too-large`, `unavailable`
  */
-export async function readItem(session: DbSession, request: PermittedRequest, limits: Limits): Promise<RawRow> {
+export async function readItem(session: DbSession, request: ReadRequest, limits: Limits): Promise<RawRow> {
   const { store, responseMemory } = request
   const query = { select: 'columns', cursor: undefined, ordering: [] } as const
   let valueLimit = valueLimitFor(store, query, 1, limits.pageBytes)

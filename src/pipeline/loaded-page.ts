@@ -1,13 +1,12 @@
-import type { DbSession } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import type { ListQuery } from '../query/query'
 import { afterLoad } from '../read/after-load'
 import { bytesOf, measureOf, type RowMeasure, valueLimitOf } from '../read/measure'
 import { readRaw } from '../read/select'
 import type { Store } from '../read/store'
-import type { Limits } from '../request/limits'
 import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
 import { changedDuringRead, type PageRows, readAttempts } from './limited-read'
+import type { PageReading } from './page-reading'
 import { renderRecords, toText } from './render-records'
 
 /**
@@ -18,13 +17,8 @@ import { renderRecords, toText } from './render-records'
  * @returns the members of a JSON array, separated by commas
  * @throws {ApiError} `unavailable`
  */
-export async function renderLoadedPage(
-  session: DbSession,
-  store: Store,
-  page: PageRows,
-  limits: Limits,
-  responseMemory: () => ResponseMemory,
-): Promise<string> {
+export async function renderLoadedPage(reading: PageReading, page: PageRows): Promise<string> {
+  const { session, store, limits, responseMemory } = reading
   const { view, selected, rowRenderer } = store
   const measure = measureOfPage(store, page)
   const pieces = piecesOf(page.rows, measure, limits.pageBytes)
@@ -33,7 +27,7 @@ export async function renderLoadedPage(
   let renderedBytes = 0
   for (const { start, rows, bytes } of pieces) {
     const query = { ...page.query, offset: page.query.offset + start, limit: rows.length }
-    const wholeRows = rows.every(measure.isWhole) ? rows : await readPiece(session, store, query, bytes)
+    const wholeRows = rows.every(measure.isWhole) ? rows : await readPiece(reading, query, bytes)
     const loaded = wholeRows.map(selected.columns.readRow)
     const records = await renderRecords(await afterLoad(session, view, loaded), rowRenderer.toRecord, (textBytes) =>
       responseMemory().reserve(bytes + renderedBytes + textBytes),
@@ -97,12 +91,7 @@ function reserve(pieces: readonly Piece[], responseMemory: () => ResponseMemory)
  * Reads rows of a piece again, with the long values that were left out.
  * @throws {ApiError} `unavailable` if the rows grow each time that they are read
  */
-async function readPiece(
-  session: DbSession,
-  store: Store,
-  query: ListQuery,
-  bytes: number,
-): Promise<readonly RawRow[]> {
+async function readPiece({ session, store }: PageReading, query: ListQuery, bytes: number): Promise<readonly RawRow[]> {
   let valueLimit = valueLimitOf(bytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
     const rows = await readRaw(session, store, query, valueLimit)

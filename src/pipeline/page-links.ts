@@ -1,12 +1,14 @@
 import type { RawRow } from '../connection/statement'
 import type { KeysetCursor, ListQuery } from '../query/query'
 import { cursorValuesOf } from '../read/keyset'
-import type { Store } from '../read/store'
 import type { Cursor } from '../request/cursor'
 import { type ListRequest, maxInteger } from '../request/list-request'
 import type { ListPage, PageLink } from '../response/envelope'
 import type { PageRows } from './limited-read'
-import type { Service } from './service'
+import type { PageReading } from './page-reading'
+
+/** List query with keyset paging. */
+type KeysetQuery = ListQuery & { readonly cursor: KeysetCursor }
 
 type Links = Pick<ListPage, 'next' | 'previous'>
 
@@ -42,19 +44,18 @@ function alignedPageLength(offset: number, maxLength: number): number {
 
 /** @param inOrder the rows in the order of the request; a page before a cursor is read in reverse order */
 export function linksOf(
-  service: Service,
-  store: Store,
+  reading: PageReading,
   request: ListRequest,
   { query, hasMore, nextByNumber }: LinkedRows,
   inOrder: readonly RawRow[],
 ): Links {
-  const { cursor } = query
-  const links =
-    cursor === undefined
-      ? numberLinks(request, hasMore)
-      : keysetLinks(service, store, query, cursor, request, inOrder, hasMore)
+  const links = hasCursor(query)
+    ? keysetLinks(reading, request, query, inOrder, hasMore)
+    : numberLinks(request, hasMore)
   return nextByNumber === undefined ? links : { ...links, next: nextByNumber }
 }
+
+const hasCursor = (query: ListQuery): query is KeysetQuery => query.cursor !== undefined
 
 function numberLinks({ page }: ListRequest, hasMore: boolean): Links {
   return {
@@ -65,22 +66,20 @@ function numberLinks({ page }: ListRequest, hasMore: boolean): Links {
 
 /** @param hasMore whether there are rows after the page; in reverse order, before it */
 function keysetLinks(
-  service: Service,
-  store: Store,
-  query: ListQuery,
-  cursor: KeysetCursor,
+  reading: PageReading,
   { page }: ListRequest,
+  query: KeysetQuery,
   rows: readonly RawRow[],
   hasMore: boolean,
 ): Links {
-  const { direction, values, skip } = cursor
+  const { direction, values, skip, orderingId } = query.cursor
   const isBackwards = direction === 'before'
   const hasPosition = values !== undefined || skip > 0
   // If no token can hold the position of a row, the link skips rows from the position that this page started at.
   const skipping = { direction, values, skip: query.offset + rows.length }
   const linkTo = (to: Cursor['direction'], row: RawRow | undefined): PageLink => {
-    const token = tokenOf(service, store, query, cursor.orderingId, to, row)
-    const skippingToken = to === direction ? service.cursorTokens.write(skipping, cursor.orderingId) : undefined
+    const token = tokenOf(reading, query, to, row)
+    const skippingToken = to === direction ? reading.cursorTokens.write(skipping, orderingId) : undefined
     return {
       page: to === 'after' ? Math.min(page + 1, maxInteger) : Math.max(page - 1, 1),
       after: token ?? skippingToken,
@@ -101,16 +100,14 @@ function keysetLinks(
  * be: text in sort columns can have any length
  */
 function tokenOf(
-  { cursorTokens, limits }: Service,
-  store: Store,
-  query: ListQuery,
-  orderingId: string,
+  { store, cursorTokens, limits }: PageReading,
+  query: KeysetQuery,
   direction: Cursor['direction'],
   row: RawRow | undefined,
 ): string | undefined {
   // A token is longer than the values in it.
   const values = row && cursorValuesOf(store, query, row, limits.parameterValue)
   if (row !== undefined && values === undefined) return undefined
-  const token = cursorTokens.write({ direction, values, skip: 0 }, orderingId)
+  const token = cursorTokens.write({ direction, values, skip: 0 }, query.cursor.orderingId)
   return token.length <= limits.parameterValue ? token : undefined
 }

@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { DataSource } from 'typeorm'
+import { callForPrincipal } from '../access/call-function'
 import type { Principal } from '../access/rule'
+import { type QueryShapeCache, removeShapesOf } from '../query/query-shape'
 import { buildStore } from '../read/store'
 import type { FieldPermissionFunction } from '../schema/field-permissions'
 import type { Registry, ResourceView, ResourceViews } from '../schema/resource-view'
@@ -38,11 +40,15 @@ const maxFields = 30_000
 /** Number of profiles that are kept whatever their size is. */
 const minProfiles = 5
 
-/** @param hasDatabasePolicies whether policies of the database may hide records from a principal */
+/**
+ * @param hasDatabasePolicies whether policies of the database may hide records from a principal
+ * @param queryShapes the cache of the mount; the shapes of a profile are removed with the profile
+ */
 export function buildProfiles(
   { resources, fieldPermissions }: Registry,
   dataSource: DataSource,
   hasDatabasePolicies: boolean,
+  queryShapes: QueryShapeCache,
 ): Profiles {
   const { functions, buildViews } = fieldPermissions
   const full = buildProfile('full', resources, (view) =>
@@ -53,6 +59,7 @@ export function buildProfiles(
   const profiles = new LRUCache<string, Profile>({
     maxSize: maxFields,
     sizeCalculation: ({ views }) => Math.min(countOwnFields(views, resources), maxFields / minProfiles),
+    dispose: ({ views }) => removeShapesOf(views.values(), queryShapes),
   })
   const profileOf: Profiles['profileOf'] = (principal) => {
     const results = functions.map((one) => callFieldPermission(one, principal))
@@ -100,13 +107,8 @@ function buildProfile(key: string, views: ResourceViews, build: (view: ResourceV
 }
 
 /** @throws {TypeError} for a result that is not a boolean: a mistake of the application */
-function callFieldPermission({ permission, place }: FieldPermissionFunction, principal: Principal): boolean {
-  const result: unknown = permission(principal)
+function callFieldPermission({ permission, title }: FieldPermissionFunction, principal: Principal): boolean {
+  const result = callForPrincipal(title, permission, principal)
   if (typeof result === 'boolean') return result
-  if (result instanceof Promise) {
-    // Otherwise its rejection would end the process.
-    result.catch(() => undefined)
-    throw new TypeError(`the function in ${place} must not be async`)
-  }
-  throw new TypeError(`the function in ${place} must return true or false, not ${typeof result}`)
+  throw new TypeError(`${title} must return true or false, not ${typeof result}`)
 }

@@ -1,16 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Authenticator } from '../access/authenticator'
-import type { PasswordChecks } from '../access/password-checks'
+import type { FailedLoginLimits } from '../access/passwords/failed-logins'
+import type { PasswordChecks } from '../access/passwords/password-checks'
+import type { RequestAuthentication, VerifyCredentials } from '../access/request-authentication'
 import type { AccessRequest, Principal } from '../access/rule'
 import { type DbSession, withPrincipal } from '../connection/db-session'
 import type { TransactionSettings } from '../dialect/dialect'
 import { Policies } from '../query/policies'
 import type { QueryShapeCache } from '../query/query-shape'
+import type { Store } from '../read/store'
 import type { Payload } from '../request/body'
 import type { CursorTokens } from '../request/cursor'
 import type { Limits } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
 import type { Resource, ResourceView } from '../schema/resource-view'
+import type { PasswordChange } from '../write/password-change'
 import { type WriteStore, withPolicies } from '../write/write-store'
 import type { Profiles } from './profiles'
 
@@ -24,8 +28,13 @@ export interface Service {
   readonly allowedOrigins: readonly string[]
   /** Status for a user with correct credentials whom an access rule refuses. */
   readonly forbidden: 401 | 403
-  readonly authenticator: Authenticator<DbSession>
+  readonly verifyCredentials: VerifyCredentials<DbSession>
+  readonly authenticators: readonly Authenticator[]
   readonly passwords: PasswordChecks
+  /** The limits on failed logins; undefined if there are none. */
+  readonly failedLogins: FailedLoginLimits | undefined
+  /** Changes passwords of users; undefined without the option `passwordChange`. */
+  readonly passwordChange: PasswordChange | undefined
   /** Cached query shapes of list requests. */
   readonly queryShapes: QueryShapeCache
   /** Whether a resource of the mount has a policy or field permissions, or the mount has `strictRelations`. */
@@ -87,17 +96,26 @@ export interface ResourceRequest {
   readonly responseMemory: () => ResponseMemory
 }
 
+/** Request that may read records, with the store that reads them. */
+export interface ReadRequest extends ResourceRequest {
+  readonly store: Store
+}
+
 /** Request that the access rule has permitted. Its query or body is not parsed yet. */
-export interface PermittedRequest extends ResourceRequest {
+export interface PermittedRequest extends ReadRequest {
   readonly principal: Principal
   readonly store: WriteStore
 }
 
 /** The policies for the principal of a request. Access rules of related resources are called as for a GET. */
-function policiesOf(service: Service, accessRequest: AccessRequest, principal: Principal): Policies {
+function policiesOf(
+  service: Service,
+  authentication: RequestAuthentication<DbSession>,
+  principal: Principal,
+): Policies {
   return new Policies(principal, service.queryShapes, async (name) => {
     const rule = service.resources.get(name)?.fullView.rule
-    return rule !== undefined && Boolean(await rule({ ...accessRequest, method: 'GET', reads: true }))
+    return rule !== undefined && Boolean(await rule(authentication.accessRequest(name, 'GET')))
   })
 }
 
@@ -108,14 +126,16 @@ function policiesOf(service: Service, accessRequest: AccessRequest, principal: P
 export function permit(
   service: Service,
   request: ResourceRequest,
-  accessRequest: AccessRequest,
+  authentication: RequestAuthentication<DbSession>,
   principal: Principal,
 ): PermittedRequest {
   const { resource, storeOf, session, segment, method, querystring, headers, collection, context } = request
   const { readPayload, responseMemory } = request
   const settings = service.settingsFor?.(principal)
   const viewStore = storeOf(principal)
-  const store = service.hasPolicies ? withPolicies(viewStore, policiesOf(service, accessRequest, principal)) : viewStore
+  const store = service.hasPolicies
+    ? withPolicies(viewStore, policiesOf(service, authentication, principal))
+    : viewStore
   return {
     resource,
     storeOf,

@@ -1,6 +1,6 @@
 import { FieldErrors, unavailable } from '../errors'
 import { type ParsedUpdate, parseUpdate, type ShownValue } from '../query/change-set'
-import { parseKey } from '../query/list-query'
+import { parseKey } from '../query/item-query'
 import { ownerKey } from '../query/owner'
 import { afterLoad } from '../read/after-load'
 import { renderField } from '../read/record'
@@ -98,10 +98,11 @@ async function updateOnce(service: Service, request: PermittedRequest, body: Bod
   const update = parseUpdate(view, body, shownIn(view, row), errors)
   const { changes } = update
   await validateChanges(view, row, changes, errors)
-  await requireReferences(session, store, { changes, stored: row }, errors)
+  const change = { action: 'update', values: changes, stored: row } as const
+  await requireReferences(session, store, change, errors)
   if (changes.size === 0) return renderAfterLoad(store, renderWritten(store, found.raw), row)
   const target = requiringUnchanged(store, found, decidingColumns(view, update))
-  return updateRow(session, store, target, await hashPasswords(service, request, changes), row)
+  return updateRow(session, store, target, { ...change, values: await hashPasswords(service, request, changes) })
 }
 
 /**

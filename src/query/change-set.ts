@@ -5,7 +5,7 @@ import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import { resolution } from '../value/date-time'
 import type { Json } from '../value/value-type'
-import type { Presets } from './policies'
+import type { Presets } from './presets'
 import type { ChangeSet } from './query'
 import { requireField } from './require-field'
 
@@ -30,7 +30,8 @@ export function parseInsert(
   const changes = new Map(
     planChanges(view, flatBody, errors, (field, json) => {
       if (!field.insertable) throw new ValueError('is read-only and cannot be given')
-      return parseValue(view, field, json)
+      // The option `preset` sets the field, whatever the body says.
+      return overriding.has(field) ? unchanged : parseValue(view, field, json)
     }),
   )
   const hasValue = (field: Field): boolean => flatBody.has(field.name) || presets.has(field)

@@ -2,12 +2,13 @@ import { type FieldErrors, ValueError } from '../errors'
 import type { Filter, FilterGroup, FilterNode } from '../request/groups'
 import type { Field } from '../schema/field'
 import { isToMany } from '../schema/relations'
-import type { FilterNames } from '../schema/resource-view'
+import type { FilterNames, SearchField } from '../schema/resource-view'
 import { type FilterPath, type JoinLimits, parseFilterName, parseSortName, type SortPath, type Step } from './path'
 import {
   type Combination,
   type Comparison,
   type Condition,
+  type FieldRef,
   type Join,
   type JoinedCondition,
   rootAlias,
@@ -44,13 +45,15 @@ interface Conjunction {
 /** Filter without its value: joins and comparisons depend only on the name. */
 type FilterName = Pick<Filter, 'name'>
 
-/** Argument of `#follow` for orderings. They follow only to-one relations, so nothing is added to it. */
+/** Argument of `#follow` for orderings and searches. They follow only to-one relations, so nothing is added to it. */
 const noConjunction: Conjunction = { conditions: [], ends: new Map() }
 
 /** Resolves the names in filters and orderings, and collects the joins that they need. */
 export class ConditionBuilder {
   /** Comparison of each filter, by its index in `filters`; undefined for a filter with an error. */
   readonly comparisons: (Comparison | undefined)[] = []
+  /** Comparisons of each word of a search with each of its fields. */
+  readonly wordComparisons: (readonly Comparison[])[] = []
   /** Resources to which the names lead through relations, and whose access rules must permit reading them. */
   readonly guardedViews = new Set<FilterNames>()
   readonly #joins: Join[] = []
@@ -76,8 +79,10 @@ export class ConditionBuilder {
   /**
    * Builds the joins and the AND of all nodes. Outside of groups, filters with the same name become one comparison with
    * several values (specification: Repeated parameters).
+   * @param searchFields fields of which at least one must contain each word of a search
+   * @param wordCount number of the words
    */
-  build(nodes: readonly FilterNode[]): JoinedCondition {
+  build(nodes: readonly FilterNode[], searchFields: readonly SearchField[] = [], wordCount = 0): JoinedCondition {
     const root: Conjunction = { conditions: [], ends: new Map() }
     const comparisonByName = new Map<string | undefined, Comparison | undefined>()
     for (const node of nodes) {
@@ -88,6 +93,9 @@ export class ConditionBuilder {
         else comparisonByName.set(name, this.#addFilter(node, root))
       }
     }
+    this.errors.try('search', () => {
+      for (let word = 0; word < wordCount; word++) addTo(root, this.#containsWord(searchFields))
+    })
     return { joins: this.#joins, where: combine('and', root.conditions) }
   }
 
@@ -121,6 +129,11 @@ export class ConditionBuilder {
     }
   }
 
+  /** Joins the tables of a path of to-one relations. @throws {ValueError} */
+  fieldRef({ through, field }: Pick<FilterPath, 'through' | 'field'>): FieldRef {
+    return { alias: this.#follow(through, noConjunction).alias, field }
+  }
+
   /** Conjunction of the members of a group. */
   #conditionOf(nodes: readonly FilterNode[]): Condition {
     const conjunction: Conjunction = { conditions: [], ends: new Map() }
@@ -129,6 +142,16 @@ export class ConditionBuilder {
       else this.#addGroup(node, conjunction)
     }
     return combine('and', conjunction.conditions)
+  }
+
+  /** Condition that at least one field contains a word. @throws {ValueError} */
+  #containsWord(fields: readonly SearchField[]): Condition {
+    const comparisons = fields.map(({ through, field }): Comparison => {
+      const { alias } = this.#follow(through, noConjunction)
+      return { type: 'compare', on: { alias, field }, operator: 'ilike', valuesIndex: this.#comparisonCount++ }
+    })
+    this.wordComparisons.push(comparisons)
+    return combine('or', comparisons)
   }
 
   #addGroup({ type, members }: FilterGroup, parent: Conjunction): void {
@@ -195,11 +218,9 @@ export class ConditionBuilder {
       )
     }
     const alias = this.#newAlias()
-    const rowScope = target.isGuarded
-      ? ({ type: 'rowScope', alias, view: target, isFollowed: true } as const)
-      : undefined
+    const visible = target.isGuarded ? ({ type: 'visible', alias, view: target, isFollowed: true } as const) : undefined
     if (target.isGuarded) this.guardedViews.add(target)
-    const join = { alias, from, relation, rowScope }
+    const join = { alias, from, relation, visible }
     if (this.#isJoined(end, step)) {
       const { joins } = subquery ?? { joins: this.#joins }
       joins.push(join)

@@ -1,5 +1,5 @@
+import type { FilterScalar } from '../filter-types'
 import { type FilterGroup, type FilterNode, isGroupName } from '../request/groups'
-import type { FilterScalar } from '../resource'
 
 /** Filter of a filter object: a name, and a value or the members of a list. */
 export interface ObjectFilter {

@@ -1,19 +1,10 @@
-import { type FieldErrors, ValueError } from '../errors'
+import type { FieldErrors } from '../errors'
 import type { CursorTokens } from '../request/cursor'
 import type { ListRequest } from '../request/list-request'
 import type { ResourceView } from '../schema/resource-view'
-import { parseFilterValues } from './filters'
-import {
-  inRowScope,
-  type KeysetCursor,
-  type ListQuery,
-  type Query,
-  rootAlias,
-  type SortColumn,
-  type WriteMoment,
-  whereWritable,
-} from './query'
+import type { KeysetCursor, ListQuery, SortColumn } from './query'
 import { type QueryContext, queryShapeOf } from './query-shape'
+import { parseValues } from './values'
 
 /**
  * Builds the query of a list request. It reads one row more than the page has, to find out whether there is a next page
@@ -33,7 +24,7 @@ export function parseListQuery(
     view,
     joins,
     where,
-    values: parseFilterValues(shape, request.filters, context.limits, errors),
+    values: parseValues(shape, request, context.limits, errors),
     select: 'columns',
     cacheKey,
     guardedViews,
@@ -101,37 +92,4 @@ function orderingIdOf({ name }: ResourceView, ordering: readonly SortColumn[]): 
 function reversed(sortColumn: SortColumn): SortColumn {
   const { descending, nulls } = sortColumn
   return { ...sortColumn, descending: !descending, nulls: nulls === 'first' ? 'last' : 'first' }
-}
-
-/**
- * Condition for reading a record by its key: none, that the principal may see it, or that the principal may see it and
- * write it.
- */
-export type ItemCondition = 'none' | 'visible' | WriteMoment
-
-/** Query for the record with this key. */
-export function itemQuery(
-  view: ResourceView,
-  key: unknown,
-  select: Query['select'] = 'columns',
-  condition: ItemCondition = 'visible',
-): Query {
-  const hasKey = { type: 'compare', on: { alias: rootAlias, field: view.key }, operator: 'eq', valuesIndex: 0 } as const
-  const visible = condition === 'none' ? hasKey : inRowScope(view, hasKey)
-  const where = typeof condition === 'string' ? visible : whereWritable(view, condition, visible)
-  return { view, joins: [], where, values: [[key]], select, ordering: [], cursor: undefined }
-}
-
-/**
- * Parses the last segment of an item path.
- * @returns undefined if it cannot be the key of a record
- */
-export function parseKey({ key }: ResourceView, segment: string): unknown {
-  if (key.valueType.inPath !== undefined && !key.valueType.inPath.test(segment)) return undefined
-  try {
-    return key.valueType.fromText(decodeURIComponent(segment))
-  } catch (error) {
-    if (error instanceof ValueError || error instanceof URIError) return undefined
-    throw error
-  }
 }

@@ -28,7 +28,8 @@ export interface SortPath extends FieldPath {
   readonly nulls: 'first' | 'last' | undefined
 }
 
-interface FieldPath {
+/** Relations to follow, and the field that they lead to. */
+export interface FieldPath {
   /** Relations to follow, from the resource of the request. */
   readonly through: readonly Step[]
   /** Resource that the relations lead to. */
@@ -60,15 +61,45 @@ export function parseFilterName(view: FilterNames, name: string, limits: JoinLim
 export function parseSortName(view: FilterNames, name: string, limits: JoinLimits): SortPath {
   const subject = `names "${name}", which `
   const { suffix, ...path } = parsePath(view, name, limits, subject, isPlacement, unknownPlacement)
-  const toMany = path.through.find(({ relation }) => isToMany(relation))
-  if (toMany !== undefined) {
-    throw new ValueError(
-      `${subject}leads to several records through ${toMany.relation.propertyPath}; only relations to one record can be followed`,
-    )
-  }
+  requireToOne(path, subject)
   // Values that cannot be compared cannot be sorted either.
   if (!path.field.valueType.operators.includes('eq')) throw new ValueError(`cannot sort by ${name}`)
   return { ...path, nulls: suffix && placements[suffix] }
+}
+
+/**
+ * Parses a name with an optional suffix, in which only relations to one record can be followed: `task__project`,
+ * `minutes__sum`.
+ * @param suffixes the suffixes that can follow a field
+ * @throws {ValueError}
+ */
+export function parseSuffixedName<Suffix extends string>(
+  view: FilterNames,
+  name: string,
+  limits: JoinLimits,
+  suffixes: readonly Suffix[],
+): ParsedPath<Suffix> {
+  const subject = `names "${name}", which `
+  const isSuffix = (part: string): part is Suffix => (suffixes as readonly string[]).includes(part)
+  const path = parsePath(
+    view,
+    name,
+    limits,
+    subject,
+    isSuffix,
+    (suffix) => `has the unknown suffix "${suffix}"; suffixes: ${suffixes.join(', ')}`,
+  )
+  requireToOne(path, subject)
+  return path
+}
+
+/** @throws {ValueError} for a path that follows a to-many relation */
+function requireToOne({ through }: FieldPath, subject: string): void {
+  const toMany = through.find(({ relation }) => isToMany(relation))
+  if (toMany === undefined) return
+  throw new ValueError(
+    `${subject}leads to several records through ${toMany.relation.propertyPath}; only relations to one record can be followed`,
+  )
 }
 
 /** Suffixes of a field in an ordering. */
@@ -82,7 +113,8 @@ function isPlacement(text: string): text is keyof typeof placements {
   return Object.hasOwn(placements, text)
 }
 
-interface ParsedPath<Suffix> extends FieldPath {
+/** Parsed name: relations to follow, a field and a suffix. */
+export interface ParsedPath<Suffix> extends FieldPath {
   readonly suffix: Suffix | undefined
 }
 

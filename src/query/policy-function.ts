@@ -1,29 +1,61 @@
+import { callForPrincipal } from '../access/call-function'
 import type { Principal } from '../access/rule'
-import { FieldErrors, ValueError } from '../errors'
-import type { Field } from '../schema/field'
-import type { PolicyFunction } from '../schema/resource-view'
+import { FieldErrors, type Report } from '../errors'
+import type { FilterNames, PolicyFunction } from '../schema/resource-view'
+import { ConditionBuilder } from './condition-builder'
 import { type ObjectFilter, type ParsedFilterObject, parseFilterObject } from './filter-object'
 import { parseObjectOperand } from './operand'
-import type { ChangeSet, Query } from './query'
+import { type Query, rootAlias } from './query'
 import type { QueryShape } from './query-shape'
 
-/** Result of a function of `scope` or `may`: a filter; true if every record matches, false if none does. */
-export type FilterResult = ParsedFilterObject | boolean
+/** What `scope` or `may` permits for a principal: the records that match a filter, all (true) or none (false). */
+export type PolicyFilter = ParsedFilterObject | boolean
 
-/** What a record must match before and after a write. Only `may.update` can have two different filters. */
-export interface FilterResults {
-  readonly before: FilterResult
-  readonly after: FilterResult
+/** The filters that a record must match before and after a write. Only those of `may.update` can differ. */
+export interface FiltersByState {
+  readonly before: PolicyFilter
+  readonly after: PolicyFilter
 }
 
 /**
- * Calls a function of a row scope or of `may`, and parses its result.
+ * Calls the function in the option `scope` or `may`, and parses its result. If the option is a constant instead of a
+ * function, it is parsed once.
  * @throws {TypeError} for a result that is neither a filter nor a boolean: a mistake of the application
  */
-export function callFilter(policy: PolicyFunction, principal: Principal): FilterResults {
-  const result = call(policy, principal)
-  const { title, states } = policy
-  if (states.length === 2 && isPair(result)) {
+export function callPolicy(policy: PolicyFunction, principal: Principal): FiltersByState {
+  const { title, option, call } = policy
+  if (typeof option === 'function') return parseResults(policy, callForPrincipal(title, call, principal))
+  const known = constants.get(policy) ?? parseResults(policy, option)
+  constants.set(policy, known)
+  return known
+}
+
+/** The parsed filters of policies that are constants. Only `may` can have constants. */
+const constants = new WeakMap<PolicyFunction, FiltersByState>()
+
+/**
+ * Checks a policy that is a constant, at mount. Functions are not called.
+ * @param report receives a mistake for each filter that has an unknown name, or a value that its field cannot have
+ */
+export function checkConstant({ title, option, names, states }: PolicyFunction, report: Report): void {
+  if (typeof option === 'function') return
+  const filters = isPair(option, states)
+    ? Object.entries(option).map(([state, filter]) => [`${title} (${state})`, filter] as const)
+    : [[title, option] as const]
+  for (const [filterTitle, filter] of filters) {
+    try {
+      const parsed = parseResult(filterTitle, filter)
+      if (typeof parsed === 'boolean') continue
+      valuesOf(filterTitle, parsed.filters, buildShape(filterTitle, names, parsed, rootAlias, ''))
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+      report(error.message)
+    }
+  }
+}
+
+function parseResults({ title, states }: PolicyFunction, result: unknown): FiltersByState {
+  if (isPair(result, states)) {
     const { before = true, after = true } = result
     return { before: parseResult(`${title} (before)`, before), after: parseResult(`${title} (after)`, after) }
   }
@@ -32,51 +64,14 @@ export function callFilter(policy: PolicyFunction, principal: Principal): Filter
 }
 
 /**
- * Calls the function of the option `preset`.
- * @returns the values by field
- * @throws {TypeError} for a result that is not an object of values: a mistake of the application
+ * Whether a result is `{ before, after }`, with a filter for each, and not one filter object.
+ * @param states the states in which the policy is checked: only a policy with both states can have two filters
  */
-export function callPreset(policy: PolicyFunction, principal: Principal): ChangeSet {
-  const result = call(policy, principal)
-  const { title, names } = policy
-  if (typeof result !== 'object' || result === null || Array.isArray(result)) {
-    throw new TypeError(`${title} must be an object of values`)
-  }
-  return new Map(
-    Object.entries(result).map(([name, value]) => {
-      const field = names.fields.get(name)
-      if (field === undefined) {
-        throw new TypeError(`${title} sets ${name}; fields: ${names.outputFields.map((one) => one.name).join(', ')}`)
-      }
-      return [field, presetValue(title, name, field, value)]
-    }),
-  )
-}
-
-function presetValue(title: string, name: string, field: Field, value: unknown): unknown {
-  if (value === null) {
-    if (!field.nullable) throw new TypeError(`${title} sets ${name} to null, which it cannot be`)
-    return null
-  }
-  // The same check of the value as in a filter object: `undefined` is a mistake.
-  const { filters } = withTitle(title, () => parseFilterObject({ [name]: value }))
-  const [filter] = filters
-  if (filter === undefined) throw new TypeError(`${title} sets ${name} to a list`)
-  return parseValues(title, filter.name, () => parseObjectOperand(field, 'eq', filter))?.[0]
-}
-
-function call({ title, call: callPolicy }: PolicyFunction, principal: Principal): unknown {
-  const result = callPolicy(principal)
-  if (result instanceof Promise) {
-    // Otherwise its rejection would end the process.
-    result.catch(() => undefined)
-    throw new TypeError(`${title} must not be async`)
-  }
-  return result
-}
-
-/** Whether a result is `{ before, after }`, with a filter for each, and not one filter object. */
-function isPair(result: unknown): result is { readonly before?: unknown; readonly after?: unknown } {
+function isPair(
+  result: unknown,
+  states: PolicyFunction['states'],
+): result is { readonly before?: unknown; readonly after?: unknown } {
+  if (states.length < 2) return false
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return false
   const entries = Object.entries(result)
   return entries.length > 0 && entries.every(([name, value]) => isState(name) && isFilter(value))
@@ -84,16 +79,16 @@ function isPair(result: unknown): result is { readonly before?: unknown; readonl
 
 const isState = (name: string): boolean => name === 'before' || name === 'after'
 
-/** Whether a value may be a filter. Otherwise `before` is the name of a field, and this is its value. */
+/** Whether a value can be a filter. If not, it is the value of a field that has the name `before` or `after`. */
 const isFilter = (value: unknown): boolean =>
   typeof value === 'boolean' || (typeof value === 'object' && value !== null && !(value instanceof Date))
 
-function parseResult(title: string, result: unknown): FilterResult {
+function parseResult(title: string, result: unknown): PolicyFilter {
   return typeof result === 'boolean' ? result : withTitle(title, () => parseFilterObject(result))
 }
 
-/** Adds the title of the function to the message of an error. */
-function withTitle<T>(title: string, work: () => T): T {
+/** Runs `work`, and adds a title to the message of a `TypeError` that it throws. */
+export function withTitle<T>(title: string, work: () => T): T {
   try {
     return work()
   } catch (cause) {
@@ -102,10 +97,36 @@ function withTitle<T>(title: string, work: () => T): T {
 }
 
 /**
- * Maximum number of values of a filter object. A statement contains the values of a row scope for each of its tables: the
- * number of tables has a maximum too (`maxJoins`), so that databases accept the statement.
+ * Maximum number of values of a filter object. Each table of a statement can have a row scope, and the statement then
+ * contains the values of all of them. This maximum and that of tables (`maxJoins`) keep a statement within the limit that
+ * databases have.
  */
 const maxValues = 1000
+
+/** Filters of the application may follow any number of relations. */
+const noLimits = { joinDepth: Number.POSITIVE_INFINITY, joins: Number.POSITIVE_INFINITY }
+
+/**
+ * Builds the condition of a filter object on the table with an alias. It is a query shape, like those of requests, so that
+ * both can be in one cache.
+ * @param title text for messages, such as `the scope of task`
+ * @throws {TypeError} for a name that no field has
+ */
+export function buildShape(
+  title: string,
+  names: FilterNames,
+  { filters, where }: ParsedFilterObject,
+  alias: string,
+  cacheKey: string,
+): QueryShape {
+  const errors = new FieldErrors()
+  const builder = new ConditionBuilder(names, filters, noLimits, errors, alias)
+  const { where: condition } = builder.build(where)
+  requireNoErrors(errors, title)
+  const { comparisons } = builder
+  const shape = { cacheKey, view: names, joins: [], where: condition, ordering: [], guardedViews: [] }
+  return { ...shape, filters: comparisons, search: [] }
+}
 
 /** Parses the values of a filter object. @throws {TypeError} for a value that its field cannot have, or too many values */
 export function valuesOf(title: string, filters: readonly ObjectFilter[], shape: QueryShape): Query['values'] {
@@ -128,20 +149,12 @@ export function valuesOf(title: string, filters: readonly ObjectFilter[], shape:
   return values
 }
 
-function parseValues<T>(title: string, name: string, parse: () => T): T {
-  try {
-    return parse()
-  } catch (error) {
-    throw error instanceof ValueError ? new TypeError(`${title}: ${name} ${error.message}`) : error
-  }
-}
-
 /** @throws {TypeError} with all errors, for the developer of the application */
-export function requireNoErrors(errors: FieldErrors, title: string): void {
+function requireNoErrors(errors: FieldErrors, title: string): void {
   if (!errors.isEmpty) throw new TypeError(`${title}: ${errors.text}`)
 }
 
-/** Indexes of the filters that a record must match in any case: those outside of groups. An array of filters is a group. */
+/** Indexes of the filters of a filter object that are not in a group. An array of filter objects is a group. */
 export function requiredFilters({ where }: ParsedFilterObject): readonly number[] {
   return where
     .flatMap((node) => (typeof node === 'object' && node.type === 'and' ? node.members : []))

@@ -4,7 +4,7 @@ import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
 import type { FilterNames, ResourceView } from '../schema/resource-view'
 import { ConditionBuilder } from './condition-builder'
-import { type Comparison, inRowScope, type JoinedCondition, type SortColumn } from './query'
+import { type Comparison, type JoinedCondition, type SortColumn, whereVisible } from './query'
 
 /**
  * Part of a list query that depends only on the names in the request. It is cached for all requests with the same
@@ -13,12 +13,16 @@ import { type Comparison, inRowScope, type JoinedCondition, type SortColumn } fr
 export interface QueryShape extends JoinedCondition {
   /** Identifies the shape: two shapes of a mount with the same key are equal. */
   readonly cacheKey: string
+  /** Names of the resource that the shape was built from. It refers to their fields. */
+  readonly view: FilterNames
   readonly ordering: readonly SortColumn[]
   /**
    * Comparison of each filter of the request, by its index. Filters with the same name can share one. Undefined for a
    * filter with an error.
    */
   readonly filters: readonly (Comparison | undefined)[]
+  /** Comparisons of each word of the search with each field. */
+  readonly search: readonly (readonly Comparison[])[]
   /** Related resources whose access rules must permit reading them. */
   readonly guardedViews: readonly FilterNames[]
 }
@@ -36,8 +40,17 @@ export function newQueryShapeCache(): QueryShapeCache {
 }
 
 /** Estimated size in bytes. As measured, a filter takes up to 500 bytes and a sort column 100 bytes. */
-function sizeOf({ filters, ordering }: QueryShape, key: string): number {
-  return key.length + filters.length * 500 + ordering.length * 100
+function sizeOf({ filters, search, ordering }: QueryShape, key: string): number {
+  return key.length + (filters.length + search.flat().length) * 500 + ordering.length * 100
+}
+
+/**
+ * Removes the shapes that were built from views which are evicted from memory. Otherwise the shapes would keep these views
+ * in memory, and a request with a newly built view would get columns of the old one.
+ */
+export function removeShapesOf(views: Iterable<FilterNames>, shapes: QueryShapeCache): void {
+  const evicted = new Set(views)
+  for (const [key, { view }] of [...shapes.entries()]) if (evicted.has(view)) shapes.delete(key)
 }
 
 /** What building a query shape needs of its mount: limits, and the cache of query shapes. */
@@ -52,24 +65,35 @@ export interface QueryContext {
  */
 export function queryShapeOf(
   view: ResourceView,
-  { filters, where, ordering, cacheKey: requestKey }: ListRequest,
+  { filters, where, search, ordering, cacheKey: requestKey }: ListRequest,
   { limits, queryShapes }: QueryContext,
   errors: FieldErrors,
 ): QueryShape {
   const cacheKey = `${view.cacheKey} ${requestKey}`
   const cached = queryShapes.get(cacheKey)
   if (cached !== undefined) return cached
-  const builder = new ConditionBuilder(view, filters, limits, errors)
-  const { joins, where: condition } = builder.build(where)
+  const names = filters.map(({ name }) => ({ name: copyOf(name) }))
+  const builder = new ConditionBuilder(view, names, limits, errors)
+  const { joins, where: condition } = builder.build(where, view.searchFields(), search.length)
   const shape: QueryShape = {
-    // Not `requestKey` itself: it consists of slices of the URL, so that V8 would keep the whole URL in memory.
-    cacheKey,
+    cacheKey: copyOf(cacheKey),
+    view,
     joins,
-    where: inRowScope(view, condition),
+    where: whereVisible(view, condition),
     ordering: builder.sortColumns(ordering, view.key),
     filters: builder.comparisons,
+    search: builder.wordComparisons,
     guardedViews: [...builder.guardedViews],
   }
-  if (errors.isEmpty) queryShapes.set(cacheKey, shape)
+  if (errors.isEmpty) queryShapes.set(shape.cacheKey, shape)
   return shape
+}
+
+/**
+ * Copies a text of a request into a string of its own. V8 represents a part of a string that has 13 characters or more,
+ * and the concatenation of such parts, by a reference to the whole string: a cached name would keep the whole URL in
+ * memory, which has up to 16 KB.
+ */
+function copyOf(text: string): string {
+  return Buffer.from(text).toString()
 }

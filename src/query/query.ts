@@ -22,7 +22,7 @@ export interface Join {
    * Condition that the principal may see a joined record: others are treated like missing ones. Undefined if the joined
    * resource is not guarded (`FilterNames.isGuarded`).
    */
-  readonly rowScope: RowScopeCondition | undefined
+  readonly visible: VisibilityCondition | undefined
 }
 
 /** Condition that compares a field with values. */
@@ -40,15 +40,15 @@ export interface Comparison {
  * Condition on a record, without the values to compare with. An `and` without conditions holds for every record, an `or`
  * without conditions for none.
  */
-export type Condition = Comparison | Combination | Negation | Exists | RowScopeCondition | PermissionCondition
+export type Condition = Comparison | Combination | Negation | Exists | VisibilityCondition | PermissionCondition
 
 /**
  * Condition that the principal of the request may see the record of a table: it is in the row scope and, if `isFollowed`,
  * the access rule of its resource permits reading it (specification: Row scopes, Access through relations).
  * `Policies.resolve` returns the condition for the principal.
  */
-export interface RowScopeCondition {
-  readonly type: 'rowScope'
+export interface VisibilityCondition {
+  readonly type: 'visible'
   readonly alias: string
   readonly view: FilterNames
   /** Whether the request follows a relation to the table. */
@@ -172,10 +172,10 @@ export function tableAlias(name: string | number): string {
 /** Alias of the table of the query's own resource. */
 export const rootAlias = tableAlias(0)
 
-/** Adds the row scope of a view to the condition on its records. */
-export function inRowScope(view: FilterNames, where: Condition): Condition {
+/** Adds the condition that the principal may see a record to the condition on the records of a view. */
+export function whereVisible(view: FilterNames, where: Condition): Condition {
   if (view.rowScope === undefined) return where
-  return { type: 'and', conditions: [where, { type: 'rowScope', alias: rootAlias, view, isFollowed: false }] }
+  return { type: 'and', conditions: [where, { type: 'visible', alias: rootAlias, view, isFollowed: false }] }
 }
 
 /** Adds the permission of a write to the condition on the records of a view. */

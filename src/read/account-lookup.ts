@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import type { Account, AccountLookup } from '../access/basic-authenticator'
+import type { Account, AccountLookup } from '../access/account'
 import { cachedStatement, collectValues, compile, selectFrom } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute, type RawRow } from '../connection/statement'
@@ -13,8 +13,8 @@ import { buildRowReader, columnSql, type Row, selection, valueReader } from './r
 const accountAlias = tableAlias('account')
 
 /**
- * Builds the lookup of accounts by username, which runs one SELECT. Some databases compare text without regard to case:
- * `access/basic-authenticator.ts` checks that the username is exactly equal.
+ * Builds the lookup of accounts by user name, or by another property that identifies them. It runs one SELECT. Some
+ * databases compare text without regard to case: the authenticators check that the value is exactly equal.
  */
 export function buildAccountLookup(source: AccountSource, dataSource: DataSource): AccountLookup<DbSession> {
   const { properties, columns } = accountColumns(source, dataSource)
@@ -29,7 +29,7 @@ export function buildAccountLookup(source: AccountSource, dataSource: DataSource
     const parameter = usernameParameter(source, dataSource, username)
     if (parameter === undefined) return []
     const name = bind(parameter.value)
-    const statement = cachedStatement(session, 'account', () => {
+    const statement = cachedStatement(session, `account/${source.username.propertyPath}`, () => {
       const builder = selectFrom(dataSource, source.metadata.target, accountAlias)
       // The columns are SQL expressions because these keep their order. TypeORM 0.3 sorts properties, such as
       // `admin`, into the order of the entity's columns.
@@ -97,6 +97,6 @@ function readAccount(properties: readonly string[], row: Row, readProperties: Ac
 }
 
 /** Whether the value of a boolean column is true. Some drivers return numbers. */
-function isTrue(value: unknown): boolean {
+export function isTrue(value: unknown): boolean {
   return Boolean(Number(value))
 }

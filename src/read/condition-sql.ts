@@ -15,10 +15,12 @@ import { isComputed } from '../schema/metadata'
 import type { StoredColumn } from '../schema/stored-column'
 import { allSql, anySql } from './column-predicate'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
+import type { JoinVisibility } from './join-sql'
 import { keysetSql } from './keyset'
 import { longBytes } from './long-columns'
+import { existsRelatedSql } from './related-sql'
 import { columnSql } from './row'
-import { type ConditionSql, existsRelatedSql, type JoinScopes } from './select-query'
+import type { ConditionSql } from './select-query'
 import type { Store } from './store'
 
 /** Turns each part of a condition into a string: SQL, or a cache key. */
@@ -28,7 +30,7 @@ interface ConditionVisitor {
   readonly compare: (comparison: Comparison, values: readonly unknown[]) => string
   readonly exists: (
     exists: Exists,
-    scopes: JoinScopes,
+    visibility: JoinVisibility,
     where: string,
     values: Query['values'],
     isNested: boolean,
@@ -49,10 +51,16 @@ function visitCondition(
 ): string {
   if (condition.type === 'compare') return visitor.compare(condition, values[condition.valuesIndex] ?? [])
   if (condition.type === 'exists') {
-    const scopes = visitJoins([condition.first, ...condition.joins], visitor, true)
-    return visitor.exists(condition, scopes, visitCondition(condition.where, values, visitor, true), values, isNested)
+    const visibility = visitJoins([condition.first, ...condition.joins], visitor, true)
+    return visitor.exists(
+      condition,
+      visibility,
+      visitCondition(condition.where, values, visitor, true),
+      values,
+      isNested,
+    )
   }
-  if (condition.type === 'rowScope' || condition.type === 'permission') {
+  if (condition.type === 'visible' || condition.type === 'permission') {
     const resolved = requirePolicies(visitor).resolve(condition)
     return visitor.policy(resolved.key, visitCondition(resolved.condition, resolved.values, visitor, isNested))
   }
@@ -63,22 +71,19 @@ function visitCondition(
   )
 }
 
-const noScopes: JoinScopes = new Map()
+const allVisible: JoinVisibility = new Map()
 
-/** Visits the row scopes of joined tables. */
-function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, isNested = false): JoinScopes {
-  if (!joins.some(({ rowScope }) => rowScope !== undefined)) return noScopes
+/** Visits the conditions that records of joined tables are visible. */
+function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, isNested = false): JoinVisibility {
+  if (!joins.some(({ visible }) => visible !== undefined)) return allVisible
   return new Map(
-    joins.map((join) => [
-      join,
-      join.rowScope === undefined ? '' : visitCondition(join.rowScope, [], visitor, isNested),
-    ]),
+    joins.map((join) => [join, join.visible === undefined ? '' : visitCondition(join.visible, [], visitor, isNested)]),
   )
 }
 
-/** @throws {Error} if a statement has a row scope or permission, but no principal; nothing may be shown then */
+/** @throws {Error} if a statement depends on the principal, but has none; nothing may be shown then */
 function requirePolicies({ policies }: ConditionVisitor): Policies {
-  if (policies === undefined) throw new Error('a row scope or permission needs the principal of a request')
+  if (policies === undefined) throw new Error('visibility and permissions need the principal of a request')
   return policies
 }
 
@@ -91,14 +96,14 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
   const visitor: ConditionVisitor = {
     policies: store.policies,
     compare: (comparison, operands) => bindComparisonValues(comparison, operands, store.dataSource, bind),
-    exists: (_, scopes, where) => [...scopes.values(), where].join('\n'),
+    exists: (_, visibility, where) => [...visibility.values(), where].join('\n'),
     combine: (_, parts) => parts.join('\n'),
     policy: (key, condition) => `${key}: ${condition}`,
   }
-  const scopes = [...visitJoins(query.joins, visitor).values()]
+  const visibility = [...visitJoins(query.joins, visitor).values()]
   const where = visitCondition(query.where, query.values, visitor)
   const keysetPredicate = keysetSql(store, query, bind)
-  return [...scopes, where, ...(keysetPredicate === undefined ? [] : [keysetPredicate])].join('\n')
+  return [...visibility, where, ...(keysetPredicate === undefined ? [] : [keysetPredicate])].join('\n')
 }
 
 /**
@@ -117,15 +122,22 @@ export function conditionSql(store: Store, query: Query, root = rootAlias): Cond
         : undefined
       return timeLimitSql === undefined ? comparisonOnly : `(${timeLimitSql} AND ${comparisonOnly})`
     },
-    exists: (exists, scopes, where, values, isNested) => {
+    exists: (exists, visibility, where, values, isNested) => {
       const holdsForNulls = holdsForNull(exists.where, values)
       const mayBeMerged = isMergeable(store, query.where, exists, isNested)
-      return existsRelatedSql(store.dataSource, exists, scopes, { sql: where, holdsForNulls }, mayBeMerged, parameters)
+      return existsRelatedSql(
+        store.dataSource,
+        exists,
+        visibility,
+        { sql: where, holdsForNulls },
+        mayBeMerged,
+        parameters,
+      )
     },
     combine: combineSql,
     policy: (_, condition) => condition,
   }
-  const joinScopes = visitJoins(query.joins, visitor)
+  const joinVisibility = visitJoins(query.joins, visitor)
   const sql = visitCondition(query.where, query.values, visitor)
   const keysetPredicate = keysetSql(store, query, bind)
   const hasManyValues = boundValues.length > maxUncheckedValues
@@ -133,7 +145,7 @@ export function conditionSql(store: Store, query: Query, root = rootAlias): Cond
   // The time limits are the first conditions, so that they are evaluated for every row: SQLite stops at the first
   // condition of an AND that is false.
   const parts = [timeLimitSql ?? '', ...sortTimeLimits(store, query), sql, keysetPredicate ?? '']
-  return { sql: combineSql('and', parts), joinScopes, parameters }
+  return { sql: combineSql('and', parts), joinVisibility, parameters }
 }
 
 /**
@@ -181,7 +193,7 @@ function sortTimeLimits(store: Store, { ordering, cursor }: Query): readonly str
 const maxUncheckedSortBytes = 1000
 
 /** Predicate that checks the time for each row of the table of these columns. */
-function timeLimitAt(
+export function timeLimitAt(
   { dataSource, dialect }: Store,
   alias: string,
   columns: readonly StoredColumn[],
@@ -230,10 +242,10 @@ function isMergeable({ dialect }: Store, all: Condition, exists: Exists, isNeste
   return mergesSubqueries === 'all' && (exists.first.from !== rootAlias || countSubqueries(all) > 1)
 }
 
-/** Number of subqueries in a condition. A row scope and a permission count as one, whatever their conditions are. */
+/** Number of subqueries in a condition. Visibility and a permission count as one, whatever their conditions are. */
 function countSubqueries(condition: Condition): number {
   if (condition.type === 'compare') return 0
-  if (condition.type === 'rowScope' || condition.type === 'permission') return 1
+  if (condition.type === 'visible' || condition.type === 'permission') return 1
   if (condition.type === 'exists') return 1 + countSubqueries(condition.where)
   if (condition.type === 'not') return countSubqueries(condition.condition)
   return condition.conditions.reduce((sum, part) => sum + countSubqueries(part), 0)

@@ -8,7 +8,7 @@ import { type Row, splitColumnValues } from './row'
 /** Value for one column of an INSERT or UPDATE, as an entity holds it. */
 export type ColumnValue = readonly [column: ColumnMetadata, value: unknown]
 
-/** Creates an entity with these values. Property initializers of its class apply, such as `published = false`. */
+/** Creates an entity with these values. Other properties have the initial values of the class, as in `published = false`. */
 export function newEntity({ metadata }: ResourceView, changes: ChangeSet): ObjectLiteral {
   const entity = metadata.create()
   assign(entity, changes)
@@ -22,7 +22,10 @@ export function toEntity(view: ResourceView, row: Row): ObjectLiteral {
   return entity
 }
 
-/** Sets the columns of an entity to the values of a row. Other properties are left unchanged. */
+/**
+ * Sets the columns of an entity to the values of a row. Other properties are left unchanged.
+ * @param row values of `entityColumns`, or of only the first of them (`ResourceView.columns`)
+ */
 export function setColumns(entity: ObjectLiteral, { entityColumns }: ResourceView, row: Row): void {
   for (const [index, { column }] of entityColumns.slice(0, row.length).entries()) {
     if (hasProperty(column)) column.setEntityValue(entity, cloneValue(row[index]))
@@ -40,7 +43,7 @@ function cloneValue(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, cloneValue(member)]))
 }
 
-/** Sets properties of an entity. A foreign key also sets the relation, to an entity that has only its key. */
+/** Sets properties of an entity. For a foreign key, it also sets the relation, to an entity that has only a key. */
 export function assign(entity: ObjectLiteral, changes: ChangeSet): void {
   for (const [field, value] of changes) {
     const values = splitColumnValues(field, value)
@@ -56,14 +59,14 @@ export function assign(entity: ObjectLiteral, changes: ChangeSet): void {
   }
 }
 
-/** Creates a related entity that gets only a key: it has none of the initial values of its class. */
+/** Creates a related entity that will get only a key. Its constructor is not called, so it has no initial values. */
 export function newKeyEntity({ inverseEntityMetadata: { target } }: RelationMetadata): ObjectLiteral {
   return typeof target === 'function' ? Object.create(target.prototype) : {}
 }
 
 /** Sets the related entity of a to-one relation. */
 export function setRelated(entity: ObjectLiteral, relation: RelationMetadata, related: ObjectLiteral | null): void {
-  // TypeORM merges the new value into an object that is already there, and ignores null then.
+  // If the property already has an object, TypeORM merges the new value into it, and ignores null.
   if (relation.embeddedMetadata === undefined) entity[storedName(relation)] = undefined
   relation.setEntityValue(entity, related)
 }
@@ -73,8 +76,8 @@ function storedName({ isLazy, propertyName }: RelationMetadata): string {
   return isLazy ? `__${propertyName}__` : propertyName
 }
 
-/** Whether an entity has a value other than `undefined` for a field. */
-export function isIn(entity: ObjectLiteral, { columns }: Field): boolean {
+/** Whether an entity has values for all columns of a field. Null is a value, `undefined` is not. */
+export function hasValue(entity: ObjectLiteral, { columns }: Field): boolean {
   return columns.every(({ column }) => column.getEntityValue(entity) !== undefined)
 }
 
@@ -100,7 +103,7 @@ export function hasProperty(column: ColumnMetadata): boolean {
   return !column.isVirtual
 }
 
-/** Sets a column of the key of a related entity. It may itself be a foreign key, whose relation is set then. */
+/** Sets a column of the key of a related entity. If the column belongs to a foreign key, it sets the relation instead. */
 export function setKey(entity: ObjectLiteral, column: ColumnMetadata, value: unknown): void {
   const { relationMetadata: relation, referencedColumn } = column
   if (column.isVirtual && relation && referencedColumn) {
@@ -111,7 +114,7 @@ export function setKey(entity: ObjectLiteral, column: ColumnMetadata, value: unk
   } else column.setEntityValue(entity, value)
 }
 
-/** Sets a property by its path, such as `profile.city`. Creates the objects on the way. */
+/** Sets a property by its path, such as `profile.city`. Creates missing objects of the path. */
 export function setPath(object: ObjectLiteral, path: string, value: unknown): void {
   const names = path.split('.')
   const property = names.pop() ?? ''

@@ -41,7 +41,12 @@ export function buildValueReader(field: Field, view: ResourceView, dataSource: D
   }
 }
 
-function columnRenderer(column: StoredColumn, { valueType }: Field, dataSource: DataSource): (raw: unknown) => Json {
+/** Builds a function that renders a value of a column, as selected by `selectSql`, as JSON. */
+export function columnRenderer(
+  column: StoredColumn,
+  { valueType }: Pick<Field, 'valueType'>,
+  dataSource: DataSource,
+): (raw: unknown) => Json {
   const read = valueReader(column, dataSource)
   const hasNoTransformer = column.valueColumn.transformer === undefined
   const toJsonText = hasNoTransformer ? dialectOf(dataSource).jsonTextReader?.(column, dataSource) : undefined

@@ -32,10 +32,10 @@ export function valueLimitFor(
   rowCount: number,
   maxBytes: number,
 ): ValueLimit {
-  const { long, maxRowBytes } = selected[query.select]
-  const joinedSizes = joinedColumnsOf(query).flatMap((column) => longBytes(column, dataSource) ?? [])
-  const valueCount = long.size + joinedSizes.length
-  const rowBytes = joinedSizes.reduce((sum, bytes) => sum + bytes, maxRowBytes)
+  const { all, long, maxRowBytes } = selected[query.select]
+  const cursorSizes = cursorColumnsOf(query, all).flatMap((column) => longBytes(column, dataSource) ?? [])
+  const valueCount = long.size + cursorSizes.length
+  const rowBytes = cursorSizes.reduce((sum, bytes) => sum + bytes, maxRowBytes)
   if (rowBytes * rowCount <= maxBytes || valueCount === 0) return undefined
   const valueLimit = Math.floor(maxBytes / rowCount / valueCount)
   return valueLimit === 0 ? 0 : 1 << (31 - Math.clz32(valueLimit))
@@ -98,22 +98,29 @@ function readValuesOf(
 ): readonly ReadValue[] {
   const { all, long } = selected[select]
   const shownColumns = new Set<ReadColumn>(view.outputFields.flatMap((field) => field.columns))
-  const toReadValue = (column: ReadColumn, alias: string): ReadValue => ({
+  const columnValues = all.map((column) => ({
+    sql: columnSql(dataSource, column, rootAlias),
+    column,
+    isNullable: mayBeNull(column),
+    isLong: long.has(column),
+    isShown: shownColumns.has(column),
+  }))
+  if (cursor === undefined) return columnValues
+  const cursorValues = ordering.map(({ column, alias }) => ({
     sql: columnSql(dataSource, column, alias),
     column,
     isNullable: alias !== rootAlias || mayBeNull(column),
-    isLong: alias === rootAlias ? long.has(column) : longBytes(column, dataSource) !== undefined,
-    isShown: alias !== rootAlias || shownColumns.has(column),
-  })
-  const columnValues = all.map((column) => toReadValue(column, rootAlias))
-  if (cursor === undefined) return columnValues
-  return [...columnValues, ...ordering.map(({ column, alias }) => toReadValue(column, alias))]
+    isLong: longBytes(column, dataSource) !== undefined,
+    // Only shown fields can be sorted by.
+    isShown: true,
+  }))
+  return [...columnValues, ...cursorValues]
 }
 
-/** Sort columns of joined tables. Keyset paging reads them for cursors. */
-function joinedColumnsOf({ cursor, ordering }: ReadQuery): readonly ReadColumn[] {
+/** Columns that keyset paging reads only for cursors: those of joined tables, and fields that are not selected. */
+function cursorColumnsOf({ cursor, ordering }: ReadQuery, selected: readonly ReadColumn[]): readonly ReadColumn[] {
   if (cursor === undefined) return []
-  return ordering.flatMap(({ alias, column }) => (alias === rootAlias ? [] : [column]))
+  return ordering.flatMap(({ alias, column }) => (alias === rootAlias && selected.includes(column) ? [] : [column]))
 }
 
 /** Approximate memory of a row, in bytes: the lengths of its strings and buffers. Other values are short. */

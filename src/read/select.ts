@@ -1,7 +1,7 @@
 import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import { execute, type RawRow } from '../connection/statement'
-import { type ItemCondition, itemQuery } from '../query/list-query'
+import { type ItemCondition, itemQuery } from '../query/item-query'
 import { type ListQuery, type Query, rootAlias } from '../query/query'
 import type { ResourceView, WriteAction } from '../schema/resource-view'
 import { bindConditionValues, conditionSql } from './condition-sql'
@@ -19,7 +19,8 @@ export async function readRaw(
   const { values, bind } = collectValues()
   // With sort columns of other tables, the subquery and the outer query would both have to join these tables.
   const isDeep = query.offset >= deepOffset && query.ordering.every(({ alias }) => alias === rootAlias)
-  const key = `list ${query.cursor?.direction} ${isDeep} ${valueLimit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
+  // The key of the store's view too: a selection of fields changes the columns, but not the query.
+  const key = `list ${store.view.cacheKey} ${query.cursor?.direction} ${isDeep} ${valueLimit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
   const limitClause = ` LIMIT ${bind(query.limit)} OFFSET ${bind(query.offset)}`
   const statement = cachedStatement(session, key, () => {
     const condition = conditionSql(store, query)

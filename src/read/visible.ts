@@ -16,7 +16,7 @@ export function selectVisible<Entity extends ObjectLiteral>(store: Store, alias:
   const { view, dataSource, dialect } = store
   const builder = dataSource.createQueryBuilder<Entity>(view.metadata.target, alias)
   if (view.rowScope === undefined) return builder
-  const where = { type: 'rowScope', alias, view, isFollowed: false } as const
+  const where = { type: 'visible', alias, view, isFollowed: false } as const
   const query: Query = { view, joins: [], where, values: [], select: 'columns', ordering: [], cursor: undefined }
   const { values, bind } = collectValues()
   bindConditionValues(store, query, bind)

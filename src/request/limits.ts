@@ -43,6 +43,10 @@ export interface RequestLimits {
   readonly depth: number
   /** Maximum number of records that `count=capped` counts. Default: 10,000. */
   readonly count: number
+  /** Number of functions in `aggregate`. Default: 8. */
+  readonly aggregates: number
+  /** Number of fields in `by`. Default: 4. */
+  readonly groupFields: number
   /** Size of a body, in bytes. Default: 1,048,576. */
   readonly body: number
   /** Number of values in all arrays and objects of a body, at all levels. Default: 20,000. */
@@ -98,6 +102,8 @@ export const defaultLimits: RequestLimits = {
   joins: 8,
   depth: 1_000_000,
   count: 10_000,
+  aggregates: 8,
+  groupFields: 4,
   body: 1_048_576,
   bodyValues: 20_000,
   concurrentPasswords: 2,

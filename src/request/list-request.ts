@@ -1,5 +1,6 @@
 import { ApiError, type FieldErrors } from '../errors'
 import { type OptionalName, reservedNames } from '../schema/list-parameters'
+import { type Aggregation, isHavingName, parseAggregation } from './aggregation'
 import { type Filter, type FilterNode, groupKey, isGroupName, parseGroup } from './groups'
 import type { Limits } from './limits'
 import { type Pair, parsePairs } from './pairs'
@@ -25,6 +26,12 @@ export interface ListRequest {
   readonly after: string | undefined
   /** How the records of all pages are counted; undefined if they are not counted. */
   readonly count: Counting | undefined
+  /** Different words of `search`, each of which must occur in a record. */
+  readonly search: readonly string[]
+  /** Names in `fields`; undefined if the records have all fields. */
+  readonly fields: readonly string[] | undefined
+  /** Groups to return instead of records; undefined without `aggregate`. */
+  readonly aggregation: Aggregation | undefined
   /** Parameters that the links to other pages repeat, as they were sent: `published=true&ordering=id`. */
   readonly repeated: string
 }
@@ -35,7 +42,7 @@ export const countings = ['exact', 'capped'] as const
 
 /**
  * Parses the query string of a list
- * (specification: Names of filters, Repeated parameters, Unknown parameters, Groups, Counts).
+ * (specification: Names of filters, Repeated parameters, Unknown parameters, Groups, Counts, Search, Selected fields).
  * @param optional the optional parameters of this list
  * @param errors receives the errors of single parameters
  * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
@@ -47,6 +54,11 @@ export function parseListRequest(
   errors: FieldErrors,
 ): ListRequest {
   const pairs = readPairs(querystring, limits)
+  const single = (name: string): string | undefined => readSingle(pairs, name, errors)
+  const aggregation = optional.has('aggregate')
+    ? parseAggregation(single('aggregate'), single('by'), limits, errors)
+    : undefined
+  const having: Filter[] = []
   const filters: Filter[] = []
   const where: FilterNode[] = []
   let cacheKey = ''
@@ -59,20 +71,30 @@ export function parseListRequest(
       if (group === undefined) continue
       where.push(group)
       cacheKey += `&=${groupKey(group, filters)}`
+    } else if (aggregation !== undefined && isHavingName(aggregation, name, optional)) {
+      having.push(pair)
     } else if (!isOptional && !reservedNames.has(name)) {
       where.push(filters.push(pair) - 1)
       // The encoded name, because `&` separates the names of the key: decoded, the single name `title%26score` would be
       // equal to the names `title` and `score`.
       cacheKey += `&${rawName}`
     } else if (name === 'ordering') cacheKey += `&${raw}`
-    else if (name !== 'count') continue
+    else if (!isOptional || name === 'after') continue
     repeated += `&${raw}`
   }
-  if (filters.length > limits.filters) {
-    throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, this request has ${filters.length}`)
+  const filterCount = filters.length + having.length
+  if (filterCount > limits.filters) {
+    throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, this request has ${filterCount}`)
   }
-  const single = (name: string): string | undefined => readSingle(pairs, name, errors)
+  if (aggregation !== undefined) refuseForGroups(pairs, optional, errors)
   const count = optional.has('count') ? readCounting(single('count'), errors) : undefined
+  const words = optional.has('search') ? wordsOf(single('search')) : []
+  // Each word costs at least 1. Comparisons are not built for more words than any search may have.
+  const hasTooMany = words.length > limits.patternCost
+  if (hasTooMany) errors.add('search', `may have at most ${limits.patternCost} words, this has ${words.length}`)
+  const search = hasTooMany ? [] : words
+  // Not the words: they are values, and a key may not contain them. No name of a parameter contains "=".
+  if (search.length > 0) cacheKey += `&search=${search.length}`
   const minLimit = count === undefined ? 1 : 0
   const limit = readInteger('limit', single('limit'), minLimit, limits.page.max, errors) ?? limits.page.default
   const hint = ` (pages end at record ${limits.depth}; to read more, add filters, or page by keyset with "after=")`
@@ -88,6 +110,9 @@ export function parseListRequest(
     page,
     after,
     count,
+    search,
+    fields: optional.has('fields') ? single('fields')?.split(',') : undefined,
+    aggregation: aggregation && { ...aggregation, having },
     cacheKey,
     repeated: repeated.slice(1),
   }
@@ -95,6 +120,22 @@ export function parseListRequest(
 
 /** Maximum integer in a parameter: nine digits, see `readInteger`. */
 export const maxInteger = 999_999_999
+
+/**
+ * Parses the query string of a GET of an item, of which only `fields` is read.
+ * @returns the names in `fields`; undefined if the record has all fields
+ * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
+ */
+export function parseItemFields(
+  querystring: string,
+  optional: ReadonlySet<OptionalName>,
+  limits: Limits,
+  errors: FieldErrors,
+): readonly string[] | undefined {
+  // Other parameters of items are ignored, whatever they are.
+  if (!querystring.includes('fields') || !optional.has('fields')) return undefined
+  return readSingle(readPairs(querystring, limits), 'fields', errors)?.split(',')
+}
 
 function readPairs(querystring: string, limits: Limits): readonly Pair[] {
   const count = querystring.split('&').length
@@ -119,6 +160,16 @@ function readPairs(querystring: string, limits: Limits): readonly Pair[] {
   return pairs
 }
 
+/** Adds an error for each parameter of lists that a list of groups does not have. */
+function refuseForGroups(pairs: readonly Pair[], optional: ReadonlySet<OptionalName>, errors: FieldErrors): void {
+  for (const name of ['after', 'count', 'fields'] as const) {
+    if (optional.has(name) && pairs.some((pair) => pair.name === name)) {
+      const advice = name === 'count' ? '; to filter groups by their number of records, use count__gte' : ''
+      errors.add(name, `cannot be combined with aggregate${advice}`)
+    }
+  }
+}
+
 /** Value of a parameter that may occur once. */
 function readSingle(pairs: readonly Pair[], name: string, errors: FieldErrors): string | undefined {
   const hasName = (pair: Pair): boolean => pair.name === name
@@ -126,6 +177,11 @@ function readSingle(pairs: readonly Pair[], name: string, errors: FieldErrors): 
   // The first and the last pair of this name differ only if there are at least two.
   if (first !== pairs.findLast(hasName)) errors.add(name, 'is given twice')
   return first?.value
+}
+
+/** The different words of a text, which white space separates. */
+function wordsOf(text = ''): readonly string[] {
+  return [...new Set(text.split(/\s+/u))].filter((word) => word !== '')
 }
 
 function readCounting(text: string | undefined, errors: FieldErrors): Counting | undefined {

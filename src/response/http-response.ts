@@ -1,11 +1,12 @@
-import { basicScheme } from '../access/authenticator'
+import { schemeOf } from '../access/authenticator'
 import { type ApiError, type FieldError, type RefusalCode, refusals, retryAfterSeconds } from '../errors'
 import { type ThrownProblem, titleOf } from '../problem'
 
 /** Response to a request, before Koa sends it. */
 export interface HttpResponse {
   readonly status: number
-  readonly headers: Readonly<Record<string, string>>
+  /** Headers by name; an array for a header with several lines. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
   /** Value of the header `Cache-Control`. If undefined, {@link withCaching} sets it for responses of resources. */
   readonly cacheControl: string | undefined
   /** Empty for a response without a body: Koa then removes `Content-Type`, and turns the status 200 into 204. */
@@ -54,20 +55,26 @@ export function healthResponse(status: 'pass' | 'warn'): HttpResponse {
   return { ...jsonResponse(200, JSON.stringify({ status })), cacheControl: noStore }
 }
 
-/** Response to every request without a valid login (specification: Refusal by the access rule). */
-const loginRequired: HttpResponse = {
-  status: 401,
-  headers: {
-    'WWW-Authenticate': basicScheme.challenge,
-    'Content-Type': 'text/html; charset=utf-8',
-  },
-  cacheControl: noStore,
-  body: 'Authentication failed',
+/**
+ * Creates the response to a request without correct credentials (specification: Refusal by the access rule).
+ * @param challenges of all authenticators of the mount
+ * @param challenge replaces that of the same scheme
+ */
+export function unauthorizedResponse(challenges: readonly string[], challenge?: string): HttpResponse {
+  const isReplaced = (one: string): boolean => challenge !== undefined && schemeOf(one) === schemeOf(challenge)
+  return {
+    status: 401,
+    headers: {
+      'WWW-Authenticate': challenges.map((one) => (isReplaced(one) ? (challenge ?? one) : one)),
+      'Content-Type': 'text/html; charset=utf-8',
+    },
+    cacheControl: noStore,
+    body: 'Authentication failed',
+  }
 }
 
 /** Creates the problem document of a refusal (specification: Error documents). */
 export function problemResponse({ code, message, details }: ApiError): HttpResponse {
-  if (code === 'unauthorized') return loginRequired
   const { title, status } = refusals[code]
   const { errors, headers } = details
   return problemDocument(
@@ -78,7 +85,6 @@ export function problemResponse({ code, message, details }: ApiError): HttpRespo
 
 /** Creates the problem document that application code has thrown (specification: Problems of the application). */
 export function thrownProblemResponse({ status, detail, errors, headers }: ThrownProblem): HttpResponse {
-  if (status === 401) return loginRequired
   const retry = status === 503 ? { 'Retry-After': retryAfterSeconds } : {}
   return problemDocument(
     { type: 'about:blank', title: titleOf(status), status, detail, ...(errors.length > 0 && { errors }) },

@@ -1,12 +1,12 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
-import { argon2id, hashLength, type PasswordHashing } from '../access/password'
+import { argon2id, hashLength, type PasswordHashing } from '../access/passwords/password'
 import type { Report } from '../errors'
 import type { UserAccountOptions } from '../resource'
 import type { ValueType } from '../value/value-type'
 import { valueTypeOf } from './column-value-type'
 import type { ColumnMetadata } from './metadata'
 import { buildPrincipalProperties, type PrincipalProperty } from './principal-properties'
-import { propertyOf } from './property'
+import { isDeclaredBy, isUnique, propertyOf } from './property'
 
 /** The user entity and its columns, from the options of `@UserAccount` (specification: Users). */
 export interface AccountSource {
@@ -36,7 +36,7 @@ export function buildAccountSource(
 ): AccountSource | undefined {
   const find = (role: Role): ColumnMetadata | undefined => {
     const property = options[role] ?? role
-    const column = ownColumn(metadata, property, role)
+    const column = ownColumn(metadata, property, role === 'username' || role === 'password')
     const isRequired = options[role] !== undefined || role === 'username' || role === 'password'
     if (column === undefined && isRequired) {
       const columns = metadata.columns.map(propertyOf).join(', ')
@@ -71,22 +71,49 @@ export function buildAccountSource(
  * Finds a column of the user entity itself, not a relation or a column of a child under single-table inheritance. A
  * flag in an embedded entity is found by its path only: a property there that happens to be named `admin` may mean
  * something that users may change.
+ * @param matchesName whether a column in an embedded entity is also found by its name alone
  */
-function ownColumn(metadata: EntityMetadata, property: string, role: Role): ColumnMetadata | undefined {
+function ownColumn(metadata: EntityMetadata, property: string, matchesName: boolean): ColumnMetadata | undefined {
   const own = metadata.columns.filter(
-    (column) =>
-      column.relationMetadata === undefined && (column.embeddedMetadata || isOwnOrInherited(metadata, column)),
+    (column) => column.relationMetadata === undefined && isDeclaredBy(metadata, column),
   )
-  const isCredential = role === 'username' || role === 'password'
   return (
     own.find((column) => column.propertyPath === property) ??
-    (isCredential ? own.find((column) => column.propertyName === property) : undefined)
+    (matchesName ? own.find((column) => column.propertyName === property) : undefined)
   )
 }
 
-function isOwnOrInherited({ target: entity }: EntityMetadata, { target }: ColumnMetadata): boolean {
-  if (entity === target) return true
-  return typeof entity === 'function' && typeof target === 'function' && entity.prototype instanceof target
+/**
+ * Checks that users can be found by a property: it is a column of the entity itself whose values are unique, and can be
+ * compared as texts.
+ */
+export function checkIdentifyingProperty(
+  metadata: EntityMetadata,
+  property: string,
+  dataSource: DataSource,
+  report: Report,
+): void {
+  const candidates = metadata.columns.filter((column) => {
+    const valueType = identifyingColumn(metadata, column.propertyPath) && valueTypeOf(column, dataSource)
+    return isUnique(metadata, column) && ['text', 'integer', 'other'].includes(valueType?.name ?? '')
+  })
+  if (candidates.some(({ propertyPath }) => propertyPath === property)) return
+  const names = candidates.map(({ propertyPath }) => propertyPath).join(', ')
+  report(
+    `${metadata.name}: users cannot be found by "${property}": name a unique column of texts or integers in the ` +
+      `options of the authenticator; columns: ${names}`,
+  )
+}
+
+/** The source of accounts that are found by a property. @param property is checked; undefined for the user name */
+export function identifiedBy(source: AccountSource, property: string | undefined): AccountSource {
+  if (property === undefined) return source
+  return { ...source, username: identifyingColumn(source.metadata, property) ?? source.username }
+}
+
+function identifyingColumn(metadata: EntityMetadata, property: string): ColumnMetadata | undefined {
+  const column = ownColumn(metadata, property, false)
+  return column?.propertyPath === property ? column : undefined
 }
 
 function isFlag(valueType: ValueType | undefined): boolean {

@@ -1,9 +1,10 @@
 import type { Report } from '../errors'
+import { restrictApiKeyField } from './api-key-fields'
 import type { ScanContext } from './context'
 import { buildField, buildIdField, type Field, relationOf, valueTypeOfColumns } from './field'
 import { hiddenReference, isHidden, restrictedReference } from './hidden'
 import type { ColumnMetadata } from './metadata'
-import { fieldColumns, isNamed, isSameColumn, listsColumn, propertyOf } from './property'
+import { fieldColumns, hasOption, isNamed, isSameColumn, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 import { isToMany } from './relations'
 import { buildStoredColumn, type StoredColumn } from './stored-column'
@@ -42,9 +43,10 @@ export function buildFields(
       return
     }
     const fields = isExcluded || columns.some(isHiddenHere) ? hidden : shown
-    const field = buildField(storedColumns, { ...options, password: columns.some(isPassword) }, declared)
+    const built = buildField(storedColumns, { ...options, metadata, password: columns.some(isPassword) }, declared)
+    const field = restrictApiKeyField(built, context)
     fields.push(field)
-    if (fields === shown) checkReferences(field, registration, context, report)
+    if (fields === shown) checkHiddenReferences(field, registration, context, report)
   }
   for (const column of stored.keys()) {
     if (!column.isVirtual || relationOf(column) !== undefined) add([column], false)
@@ -62,7 +64,7 @@ export function buildFields(
 }
 
 /** Reports a foreign key that refers to a column that some or all principals may not read: it has the same values. */
-function checkReferences(field: Field, registration: Registration, context: ScanContext, report: Report): void {
+function checkHiddenReferences(field: Field, registration: Registration, context: ScanContext, report: Report): void {
   const { property, columns } = field
   const alternative = 'refer to a column that is shown ("referencedColumnName")'
   for (const { column } of columns) {
@@ -95,7 +97,7 @@ export function buildOutputFields(
 ): readonly Field[] {
   const keys = metadata.primaryColumns
   if (keys.length === 0) report('the entity needs a primary key, which identifies its records')
-  for (const column of keys.filter((key) => listsColumn(key, options.exclude) || !key.isSelect)) {
+  for (const column of keys.filter((key) => listsColumn(key, options.exclude) || !hasOption(metadata, key, 'select'))) {
     report(`"${propertyOf(column)}" is part of the key, which cannot be hidden: every record shows it as "id"`)
   }
   const keyColumns = keys.flatMap((key) =>

@@ -1,4 +1,6 @@
 import type { Report } from '../errors'
+import { undefinedOption } from '../option-mistakes'
+import type { MountContext } from './context'
 import type { Registration } from './registration'
 import type { FilterNames, PolicyFunction, ResourceView, WriteAction, WriteState } from './resource-view'
 
@@ -14,37 +16,50 @@ const actions = Object.keys(statesOf) as readonly WriteAction[]
 const isAction = (name: string): name is WriteAction => Object.hasOwn(statesOf, name)
 
 /**
- * Builds the functions of the options `may` and `preset` (specification: Permissions, Presets).
+ * Builds the functions of the option `may` (specification: Permissions).
  * @param resource name of the resource
  * @param names returns the names that filter objects on the entity may use
  */
-export function buildPermissions(
-  { options: { may = {}, preset } }: Registration,
+export function buildMay(
+  { options: { may = {} } }: Registration,
   resource: string,
+  { checkPolicy }: MountContext,
   names: () => FilterNames,
   report: Report,
-): Pick<ResourceView, 'may' | 'preset'> {
-  const build = (title: string, option: unknown, states: readonly WriteState[]): PolicyFunction => ({
-    title: `${title} of ${resource}`,
-    option,
-    call: typeof option === 'function' ? (option as PolicyFunction['call']) : () => option,
-    names: names(),
-    states,
-  })
+): ResourceView['may'] {
   if (typeof may !== 'object' || may === null || Array.isArray(may)) {
     report(`"may" must be an object: { ${actions.join(', ')} }`)
-    return { may: {}, preset: undefined }
+    return {}
   }
   const permissions: Partial<Record<WriteAction, PolicyFunction>> = {}
   for (const [action, option] of Object.entries(may)) {
     if (!isAction(action)) report(`"may" has "${action}"; actions: ${actions.join(', ')}`)
     else if (['function', 'boolean', 'object'].includes(typeof option) && option !== null) {
-      permissions[action] = build(`may.${action}`, option, statesOf[action])
-    } else if (option !== undefined)
-      report(`"may.${action}" must be true, false, a filter, or a function that returns one`)
+      const call = typeof option === 'function' ? (option as PolicyFunction['call']) : () => option
+      const policy = { title: `may.${action} of ${resource}`, option, call, names: names(), states: statesOf[action] }
+      checkPolicy({ ...policy, title: `"may.${action}"` }, report)
+      permissions[action] = policy
+    } else if (option === undefined) report(undefinedOption(`may.${action}`))
+    else report(`"may.${action}" must be true, false, a filter, or a function that returns one`)
   }
-  if (preset === undefined) return { may: permissions, preset }
-  if (typeof preset === 'function') return { may: permissions, preset: build('preset', preset, []) }
+  return permissions
+}
+
+/**
+ * Builds the function of the option `preset` (specification: Presets).
+ * @param resource name of the resource
+ * @param names returns the names of the fields that the function may set
+ */
+export function buildPreset(
+  { options: { preset } }: Registration,
+  resource: string,
+  names: () => FilterNames,
+  report: Report,
+): ResourceView['preset'] {
+  if (preset === undefined) return undefined
+  if (typeof preset === 'function') {
+    return { title: `preset of ${resource}`, option: preset, call: preset, names: names(), states: [] }
+  }
   report('"preset" must be a function that returns values: (me) => ({ author: me.id })')
-  return { may: permissions, preset: undefined }
+  return undefined
 }

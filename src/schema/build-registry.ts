@@ -1,16 +1,21 @@
 import type { DataSource } from 'typeorm'
+import type { Authenticator, MountedEntities } from '../access/authenticator'
 import type { Rule } from '../access/rule'
 import { ConfigError, type Report } from '../errors'
 import type { Permission } from '../resource'
+import { checkIdentifyingProperty } from './account-source'
 import { checkRule, checkUserEntity } from './build-rule'
 import { buildViews } from './build-views'
 import { collectFieldPermissions } from './check-field-permissions'
+import { checkSearchOptions, type SearchLimits } from './check-search'
 import { supportedDatabases } from './column-value-type'
-import type { ScanContext } from './context'
+import type { CheckPolicy, ScanContext } from './context'
 import { fieldPermissionFunctions, restrict } from './field-permissions'
 import { allFilterNames } from './filter-names'
 import {
+  apiKeyEntities,
   collectAccounts,
+  collectApiKeys,
   collectRegistrations,
   type Registration,
   type ResourceRegistration,
@@ -21,12 +26,17 @@ import type { MountFieldPermissions, Registry, ResourceView } from './resource-v
 /** The options of a mount that the registry depends on. */
 export interface RegistryOptions {
   readonly defaultAuth: Rule
+  readonly authenticators: readonly Authenticator[]
   readonly resources: readonly ResourceRegistration[]
   readonly users: UserRegistration | undefined
   /** Whether every resource must have the option `scope`. */
   readonly requireScope: boolean
   /** Whether the access rule of every resource must permit reading it through relations. */
   readonly strictRelations: boolean
+  /** Whether users can change their passwords. */
+  readonly passwordChange: boolean
+  /** Limits that a search for one word must not exceed. */
+  readonly limits: SearchLimits
   /** Rule for reading the OpenAPI document; false if it is not served. */
   readonly openapi: Rule | false
 }
@@ -34,13 +44,26 @@ export interface RegistryOptions {
 /**
  * Builds the registry from the data source's metadata and the options.
  * @param mistakes mistakes found in other checks, to be reported in the same error
+ * @param checkPolicy checks constants in the option `may`
  * @throws {ConfigError} with all mistakes (specification: Checks at mount)
  */
 export function buildRegistry(
   dataSource: DataSource,
-  { defaultAuth, resources: resourceOptions, users, openapi, requireScope, strictRelations }: RegistryOptions,
+  options: RegistryOptions,
   mistakes: readonly string[],
+  checkPolicy: CheckPolicy,
 ): Registry {
+  const {
+    defaultAuth,
+    authenticators,
+    resources: resourceOptions,
+    users,
+    openapi,
+    requireScope,
+    strictRelations,
+    passwordChange,
+    limits,
+  } = options
   const allMistakes = [...mistakes]
   const report = (mistake: string): void => void allMistakes.push(mistake)
   checkRule('defaultAuth', defaultAuth, report)
@@ -48,13 +71,33 @@ export function buildRegistry(
   const mistakesBefore = allMistakes.length
   const accounts = collectAccounts(dataSource, users, report)
   const hasUsers = accounts !== undefined || allMistakes.length > mistakesBefore
+  if (passwordChange && !hasUsers) report('"passwordChange" needs users; put @UserAccount on their entity')
+  const apiKeys = collectApiKeys(dataSource, accounts?.metadata, report)
+  const entities: MountedEntities = {
+    hasUsers,
+    checkUserProperty: (property, reportMistake) => {
+      if (accounts !== undefined) checkIdentifyingProperty(accounts.metadata, property, dataSource, reportMistake)
+    },
+    apiKeyEntities: apiKeyEntities(dataSource),
+  }
+  for (const { check } of authenticators) check?.(entities, report)
   if (openapi !== false && checkRule('openapi', openapi, report)) {
-    checkUserEntity(openapi, { accounts, hasUsers }, (mistake) => report(`"openapi": ${mistake}`))
+    checkUserEntity(openapi, { accounts, hasUsers, authenticators }, (mistake) => report(`"openapi": ${mistake}`))
   }
   if (registrations.length === 0 && allMistakes.length === 0) {
     report('no entity of the data source is a resource: put @Resource() on one')
   }
-  const scan = { dataSource, defaultAuth, accounts, hasUsers, registrations, strictRelations }
+  const scan = {
+    dataSource,
+    defaultAuth,
+    authenticators,
+    accounts,
+    apiKeys,
+    hasUsers,
+    registrations,
+    strictRelations,
+    checkPolicy,
+  }
   const fieldPermissions = collectFieldPermissions(scan, report)
   const unrestricted = registrations.map((registration) =>
     restrict(registration, fieldPermissions, (one) => one !== false),
@@ -62,9 +105,10 @@ export function buildRegistry(
   const context = { ...scan, registrations: unrestricted, fieldPermissions, viewSuffix: '' }
   const allNames = allFilterNames(context)
   const resources = buildViews(context, allNames, new Map(), report)
+  checkSearchOptions(resources, registrations, limits, report)
   if (requireScope) checkScopes(registrations, report)
   if (allMistakes.length > 0) throw new ConfigError(allMistakes)
-  return { resources, accounts, fieldPermissions: buildFieldPermissions(context, allNames, resources) }
+  return { resources, accounts, apiKeys, fieldPermissions: buildFieldPermissions(context, allNames, resources) }
 }
 
 /** @param resources the views with all permissions */
@@ -105,7 +149,8 @@ function toDigits(results: readonly boolean[]): string {
 /** Reports resources without the option `scope`. */
 function checkScopes(registrations: readonly Registration[], report: Report): void {
   for (const { metadata, options } of registrations) {
-    if (options.scope !== undefined) continue
+    // A scope that is undefined has been reported.
+    if ('scope' in options) continue
     report(
       `${metadata.name}: "requireScope" is set, but the resource has no "scope"; if everybody may see its records, set scope: "all"`,
     )

@@ -1,8 +1,10 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import type { ResourceOptions } from '../resource'
+import { buildApiKeyFields, checkApiKeyResource } from './api-key-fields'
+import { buildAggregate, isAggregateName } from './build-aggregate'
 import { buildFields, buildOutputFields } from './build-fields'
-import { buildPermissions } from './build-permissions'
+import { buildMay, buildPreset } from './build-permissions'
 import { buildRowScope } from './build-row-scope'
 import { buildRule } from './build-rule'
 import type { MountContext } from './context'
@@ -13,8 +15,9 @@ import type { ColumnMetadata } from './metadata'
 import { findOwner } from './owner'
 import { isPropertyOf, unknownProperty } from './property'
 import type { Registration } from './registration'
-import { buildRelations, isHiddenBy } from './relations'
+import { buildRelations, checkTargets, isHiddenBy } from './relations'
 import type { FilterNames, ResourceView } from './resource-view'
+import { lazySearchFields } from './search-fields'
 import { buildReadColumn, type ReadColumn } from './stored-column'
 import { buildValidate } from './validation'
 
@@ -43,6 +46,7 @@ export function buildResource(
     report(`"requireIfMatch" must be true or false, not ${JSON.stringify(options.requireIfMatch)}`)
   }
   checkProperties(registration, context, report)
+  checkTargets(metadata, report)
   const { shown, hidden } = buildFields(registration, context, report)
   const rule = buildRule(registration, context, report)
   const owner = findOwner(registration, [...shown, ...hidden], context, report)
@@ -51,7 +55,7 @@ export function buildResource(
   const validate = buildValidate(metadata)
   const shownColumns = [
     ...new Set<ReadColumn>(
-      [...outputFields, ...(owner === undefined ? [] : [owner])].flatMap(({ columns }) => columns),
+      [...outputFields, ...(owner === undefined ? [] : [owner.field])].flatMap(({ columns }) => columns),
     ),
   ]
   const needsEntity = lifecycle.load || lifecycle.write || validate !== undefined || metadata.treeType !== undefined
@@ -59,9 +63,10 @@ export function buildResource(
   const writableFields = [...hidden.filter((field) => field.insertable), ...outputFields]
   const names = buildFilterNames(outputFields, buildRelations(registration))
   const links = linkView(registration, name, context, allNames, report)
+  const allNamesHere = (): FilterNames => allNames(metadata)
   const [key] = outputFields
   if (key === undefined || rule === undefined) return undefined
-  return {
+  const view: ResourceView = {
     name,
     description: options.description ?? metadata.comment,
     metadata,
@@ -75,20 +80,26 @@ export function buildResource(
     entityColumns,
     writableFields: new Map(writableFields.map((field) => [field.name, field])),
     writableEmbedded: new Set(writableFields.flatMap(({ path }) => prefixesOf(path))),
-    owner,
+    owner: owner?.field,
+    ownerOf: owner?.ownerOf,
+    apiKey: buildApiKeyFields(registration, context),
     requireIfMatch: options.requireIfMatch === true,
     references: [...shown, ...hidden].filter(({ relation }) => relation !== undefined),
     ...links,
-    ...buildPermissions(registration, name, () => allNames(metadata), report),
+    may: buildMay(registration, name, context, allNamesHere, report),
+    preset: buildPreset(registration, name, allNamesHere, report),
     isGuarded:
       context.strictRelations ||
       links.rowScope !== undefined ||
       options.may !== undefined ||
       options.fields !== undefined,
+    aggregate: buildAggregate(registration, names.fields, lifecycle, context, report),
     ...buildPaging(options, names.fields, lifecycle, report),
     validate,
     lifecycle,
   }
+  checkApiKeyResource(registration, view, context, report)
+  return view
 }
 
 /**
@@ -101,19 +112,22 @@ export function linkView(
   context: MountContext,
   allNames: (metadata: EntityMetadata) => FilterNames,
   report: Report,
-): Pick<ResourceView, 'cacheKey' | 'related' | 'rowScope'> {
+): Pick<ResourceView, 'cacheKey' | 'related' | 'rowScope' | 'searchFields'> {
   return {
     cacheKey: `${name}${context.viewSuffix}`,
     related: (relation) => {
       const related = context.byEntity.get(relation.inverseEntityMetadata)
       return related === undefined || isHiddenBy(related, relation) ? undefined : related
     },
+    searchFields: lazySearchFields(registration.options.search ?? [], () =>
+      context.byEntity.get(registration.metadata),
+    ),
     rowScope: buildRowScope(registration, name, context, () => allNames(registration.metadata), report),
   }
 }
 
 function buildPaging(
-  { paging = 'pages' }: ResourceOptions,
+  { paging = 'pages', aggregate = false }: ResourceOptions,
   fields: ResourceView['fields'],
   lifecycle: Lifecycle,
   report: Report,
@@ -121,7 +135,9 @@ function buildPaging(
   if (paging !== 'pages' && paging !== 'keyset') {
     report(`"paging" must be "pages" or "keyset", not ${JSON.stringify(paging)}`)
   }
-  const optionalParameters = new Set(optionalNames.filter((name) => !fields.has(name)))
+  const optionalParameters = new Set(
+    optionalNames.filter((name) => !fields.has(name) && (aggregate !== false || !isAggregateName(name))),
+  )
   if (paging === 'keyset' && !optionalParameters.has('after')) {
     report('"paging" is "keyset", but a field has the name of its parameter "after": set another name with "rename"')
   }

@@ -1,3 +1,4 @@
+import { missingUsers } from '../access/authenticator'
 import { ruleTitle } from '../access/require-principal'
 import { adminRule, type Rule, readOnlyRule, userRule } from '../access/rule'
 import type { Report } from '../errors'
@@ -31,11 +32,12 @@ export function checkRule(option: 'auth' | 'defaultAuth' | 'openapi', rule: Rule
 /** Reports a rule that needs users or administrators that are not configured. */
 export function checkUserEntity(
   rule: Rule,
-  { accounts, hasUsers }: Pick<MountContext, 'accounts' | 'hasUsers'>,
+  { accounts, hasUsers, authenticators }: Pick<MountContext, 'accounts' | 'hasUsers' | 'authenticators'>,
   report: Report,
 ): void {
-  if (rule.needs !== undefined && !hasUsers) {
-    report(`its rule (${ruleTitle(rule)}) needs users; put @UserAccount on their entity or set the option "users"`)
+  const needsUsers = authenticators.every((one) => one.needsUsers)
+  if (rule.needs !== undefined && !hasUsers && needsUsers) {
+    report(missingUsers(`its rule (${ruleTitle(rule)})`))
   } else if (rule.needs === 'admins' && accounts !== undefined && accounts.admin === undefined) {
     report(`its rule (${ruleTitle(rule)}) needs administrators; name their property in @UserAccount({ admin })`)
   }

@@ -8,17 +8,17 @@ import { columnsOf, isNamed, isPropertyOf, listsColumn, unknownProperty } from '
 import type { Registration } from './registration'
 import { isToMany } from './relations'
 
-type Context = Pick<ScanContext, 'dataSource' | 'accounts' | 'registrations'>
+type Context = Pick<ScanContext, 'dataSource' | 'accounts' | 'apiKeys' | 'registrations'>
 
 /**
  * Reads the option `fields` of all resources, and reports its mistakes.
  * @returns the field permissions without mistakes
  */
 export function collectFieldPermissions(
-  { dataSource, accounts, registrations }: Context,
+  { dataSource, accounts, apiKeys, registrations }: Context,
   report: Report,
 ): FieldPermissionsByEntity {
-  const isHidden = (column: ColumnMetadata): boolean => isHiddenEverywhere(column, { accounts })
+  const isHidden = (column: ColumnMetadata): boolean => isHiddenEverywhere(column, { accounts, apiKeys })
   return new Map(
     registrations.map((registration) => {
       const { metadata } = registration

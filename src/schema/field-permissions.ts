@@ -18,8 +18,8 @@ export type FieldPermissionsByEntity = ReadonlyMap<EntityMetadata, readonly Prop
 /** Function in the option `fields`. If several permissions use the same function, it is called once for all of them. */
 export interface FieldPermissionFunction {
   readonly permission: Exclude<Permission, boolean>
-  /** Where the function is used first, for messages: `"read" of rate.hourlyRate`. */
-  readonly place: string
+  /** Text for messages, from where the function is used first: `the function in "read" of rate.hourlyRate`. */
+  readonly title: string
 }
 
 /** The functions in the field permissions of all resources, each once. */
@@ -27,17 +27,18 @@ export function fieldPermissionFunctions(
   registrations: readonly Registration[],
   permissions: FieldPermissionsByEntity,
 ): readonly FieldPermissionFunction[] {
-  const places = new Map<FieldPermissionFunction['permission'], string>()
+  const titles = new Map<FieldPermissionFunction['permission'], string>()
   for (const { metadata, options } of registrations) {
     for (const { property, ...actions } of permissions.get(metadata) ?? []) {
       for (const action of ['read', 'write'] as const) {
         const permission = actions[action]
-        if (typeof permission !== 'function' || places.has(permission)) continue
-        places.set(permission, `"${action}" of ${options.name ?? metadata.name.toLowerCase()}.${property}`)
+        if (typeof permission !== 'function' || titles.has(permission)) continue
+        const resource = options.name ?? metadata.name.toLowerCase()
+        titles.set(permission, `the function in "${action}" of ${resource}.${property}`)
       }
     }
   }
-  return [...places].map(([permission, place]) => ({ permission, place }))
+  return [...titles].map(([permission, title]) => ({ permission, title }))
 }
 
 /**

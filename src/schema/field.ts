@@ -1,8 +1,9 @@
+import type { EntityMetadata } from 'typeorm'
 import { compositeType } from '../value/composite'
 import { textType } from '../value/text'
 import type { ValueType } from '../value/value-type'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
-import { jsonPath, listsColumn, propertyOf, type Renaming } from './property'
+import { hasOption, jsonPath, listsColumn, propertyOf, type Renaming } from './property'
 import type { StoredColumn } from './stored-column'
 
 /** A field of a resource: a value with a name in requests and records. */
@@ -46,10 +47,12 @@ export interface FieldOptions {
   readonly rename?: Renaming
   /** Whether the column stores password hashes. */
   readonly password: boolean
+  /** Metadata of the resource's entity, whose class may declare a column of a shared table in its own way. */
+  readonly metadata: EntityMetadata
 }
 
-/** Maximum length of a password, in characters. */
-const maxPasswordLength = 256
+/** Value type of passwords in bodies: at most 256 characters. */
+export const passwordType = textType(256, 1)
 
 /**
  * Builds a field of one column, or of all columns of a foreign key.
@@ -58,7 +61,7 @@ const maxPasswordLength = 256
  */
 export function buildField(
   stored: readonly StoredColumn[],
-  { readOnly, rename, password }: FieldOptions,
+  { readOnly, rename, password, metadata }: FieldOptions,
   declared = false,
 ): Field {
   const columns = stored.map(({ column }) => column)
@@ -67,7 +70,8 @@ export function buildField(
   const relation = columns.length > 1 ? first.column.relationMetadata : relationOf(first.column)
   const property = relation?.propertyPath ?? propertyOf(first.column)
   const path = jsonPath(property, relation, rename)
-  const insertable = !declared && columns.every((column) => isInsertable(column) && !listsColumn(column, readOnly))
+  const insertable =
+    !declared && columns.every((column) => isInsertable(metadata, column) && !listsColumn(column, readOnly))
   const nullable = columns.some((column) => column.isNullable)
   return {
     name: path.join('__'),
@@ -75,12 +79,12 @@ export function buildField(
     property,
     columns: stored,
     relation,
-    valueType: password ? textType(maxPasswordLength, 1) : valueTypeOfColumns(stored, first),
+    valueType: password ? passwordType : valueTypeOfColumns(stored, first),
     nullable,
     // A root has no parent, so the parent of a tree node is never required.
     required: insertable && !nullable && !relation?.isTreeParent && !columns.every(hasDefault),
     insertable,
-    updatable: insertable && columns.every((column) => column.isUpdate && !column.isPrimary),
+    updatable: insertable && columns.every((column) => hasOption(metadata, column, 'update') && !column.isPrimary),
     constrained: relation === undefined || isConstrained(relation),
     password,
   }
@@ -125,7 +129,7 @@ function isConstrained({ foreignKeys, inverseEntityMetadata: target, isTreeParen
   return isChecked && target.deleteDateColumn === undefined && target.tableType !== 'entity-child'
 }
 
-function isInsertable(column: ColumnMetadata): boolean {
+function isInsertable(metadata: EntityMetadata, column: ColumnMetadata): boolean {
   const isGeneratedValue =
     column.isGenerated ||
     column.isVirtualProperty ||
@@ -135,7 +139,7 @@ function isInsertable(column: ColumnMetadata): boolean {
     column.isDeleteDate ||
     column.isVersion ||
     column.isDiscriminator
-  return column.isInsert && !isGeneratedValue
+  return hasOption(metadata, column, 'insert') && !isGeneratedValue
 }
 
 /** Whether a column has a default in the database or in the class: `published = false`. */

@@ -2,20 +2,29 @@ import type { MountContext } from './context'
 import type { Field } from './field'
 import { readFunctions } from './field-permissions'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
-import { isSameColumn, listsColumn, propertyOf } from './property'
+import { hasOption, isSameColumn, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 
 /** The part of the context that exists before any resource is built. */
-type HiddenContext = Pick<MountContext, 'accounts' | 'registrations' | 'fieldPermissions'>
+type HiddenContext = Pick<MountContext, 'accounts' | 'apiKeys' | 'registrations' | 'fieldPermissions'>
 
-/** Whether a column is hidden in all resources: `select: false`, or the users' password. */
-export function isHiddenEverywhere(column: ColumnMetadata, { accounts }: Pick<MountContext, 'accounts'>): boolean {
-  return !column.isSelect || isSameColumn(column, accounts?.password)
+/** Whether a column is hidden in all resources: `select: false`, the users' password, or the hash of API keys. */
+export function isHiddenEverywhere(
+  column: ColumnMetadata,
+  { accounts, apiKeys }: Pick<MountContext, 'accounts' | 'apiKeys'>,
+): boolean {
+  const isHash = apiKeys.some(({ hash }) => isSameColumn(column, hash.column))
+  return !hasOption(column.entityMetadata, column, 'select') || isSameColumn(column, accounts?.password) || isHash
 }
 
 /** Whether a resource hides a column of its entity. */
-export function isHidden(column: ColumnMetadata, { options }: Registration, context: HiddenContext): boolean {
-  return listsColumn(column, options.exclude) || isHiddenEverywhere(column, context)
+export function isHidden(column: ColumnMetadata, registration: Registration, context: HiddenContext): boolean {
+  return isHiddenIn(registration, column) || isHiddenEverywhere(column, context)
+}
+
+/** Whether the options of a resource, or the class of its entity, hide a column. */
+function isHiddenIn({ metadata, options }: Registration, column: ColumnMetadata): boolean {
+  return listsColumn(column, options.exclude) || !hasOption(metadata, column, 'select')
 }
 
 /**
@@ -85,10 +94,10 @@ function referencesOf(column: ColumnMetadata): readonly Reference[] {
   )
 }
 
-/** Whether a resource of the referenced entity excludes the column. */
+/** Whether a resource of the referenced entity hides the column. */
 function isExcluded(reference: Reference, context: HiddenContext): boolean {
-  return resourcesOf(reference, context).some(({ metadata, options }) =>
-    metadata.columns.some((other) => isSameColumn(other, reference.referenced) && listsColumn(other, options.exclude)),
+  return resourcesOf(reference, context).some((target) =>
+    target.metadata.columns.some((other) => isSameColumn(other, reference.referenced) && isHiddenIn(target, other)),
   )
 }
 

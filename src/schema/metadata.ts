@@ -6,6 +6,7 @@ import type { EntityMetadata } from 'typeorm'
 
 export type ColumnMetadata = EntityMetadata['columns'][number]
 export type RelationMetadata = EntityMetadata['relations'][number]
+export type EmbeddedMetadata = EntityMetadata['embeddeds'][number]
 
 /** Whether a query computes the values, which may then be of another type than the declared one. */
 export function isComputed({ isVirtualProperty, entityMetadata }: ColumnMetadata): boolean {

@@ -1,6 +1,7 @@
-import { type DataSource, type EntityMetadata, getMetadataArgsStorage } from 'typeorm'
+import type { DataSource, EntityMetadata } from 'typeorm'
 import { isBinary } from './column-value-type'
-import type { ColumnMetadata, RelationMetadata } from './metadata'
+import { declarationsOf, inherits, type PropertyKind } from './declarations'
+import type { ColumnMetadata, EmbeddedMetadata, RelationMetadata } from './metadata'
 import { referencedValueColumn } from './stored-column'
 
 /** The property path of a column. For a foreign key it is that of the relation. */
@@ -57,6 +58,14 @@ export function isSameColumn(one: ColumnMetadata, other: ColumnMetadata | undefi
   return one.entityMetadata.tablePath === other?.entityMetadata.tablePath && one.databaseName === other.databaseName
 }
 
+/** Whether at most one record has a value of the column. A unique index with a condition does not apply to all records. */
+export function isUnique({ primaryColumns, uniques, indices }: EntityMetadata, column: ColumnMetadata): boolean {
+  const isOnly = ([first, ...others]: readonly ColumnMetadata[]): boolean =>
+    others.length === 0 && isSameColumn(column, first)
+  const unconditional = indices.filter((index) => index.isUnique && !index.where)
+  return isOnly(primaryColumns) || [...uniques, ...unconditional].some(({ columns }) => isOnly(columns))
+}
+
 /** The columns of an entity that can be fields: declared by it, not internal to TypeORM and not binary. */
 export function fieldColumns(metadata: EntityMetadata, dataSource: DataSource): readonly ColumnMetadata[] {
   return metadata.columns.filter(
@@ -70,25 +79,52 @@ export function fieldColumns(metadata: EntityMetadata, dataSource: DataSource): 
  * children's columns too.
  */
 function isDeclared(column: ColumnMetadata, metadata: EntityMetadata): boolean {
-  return column.embeddedMetadata !== undefined || isDeclaredBy(metadata, column.relationMetadata ?? column)
+  return isDeclaredBy(metadata, column.relationMetadata ?? column)
 }
 
 /**
- * Whether the class of the entity, or one that it extends, declares a column or a relation. If several children under
- * single-table inheritance declare the same property, TypeORM's metadata contains only the first declaration; the
- * others are found in its storage of decorator arguments.
+ * Whether the class of the entity, or one that it extends, declares a column or a relation, or the embedded entity that
+ * contains it. If several children under single-table inheritance declare the same property, TypeORM's metadata contains
+ * only the first declaration.
  */
-export function isDeclaredBy(
-  { target }: EntityMetadata,
-  { target: declaredBy, propertyName }: Pick<ColumnMetadata, 'target' | 'propertyName'> | RelationMetadata,
-): boolean {
+export function isDeclaredBy(metadata: EntityMetadata, property: ColumnMetadata | RelationMetadata): boolean {
+  const { target: declaredBy, propertyName, embeddedMetadata } = property
+  if (embeddedMetadata !== undefined) return isEmbeddedIn(metadata, embeddedMetadata)
+  const { target } = metadata
   if (typeof target !== 'function' || typeof declaredBy !== 'function') return true
-  const inherits = (base: unknown): boolean =>
-    typeof base === 'function' && (target === base || target.prototype instanceof base)
-  const { columns, relations } = getMetadataArgsStorage()
-  const declares = (args: { readonly propertyName: string; readonly target: unknown }): boolean =>
-    args.propertyName === propertyName && inherits(args.target)
-  return inherits(declaredBy) || columns.some(declares) || relations.some(declares)
+  const isDeclared = (kind: PropertyKind): boolean => declarationsOf(target, kind, propertyName, metadata).length > 0
+  return inherits(target, declaredBy) || isDeclared('columns') || isDeclared('relations')
+}
+
+/**
+ * Whether the class of the entity, or one that it extends, declares an embedded entity. TypeORM's metadata does not
+ * contain the declaring class. Under single-table inheritance, a parent's metadata has the embedded entities of its
+ * children, and that of a child has the foreign keys in those of the other children.
+ */
+function isEmbeddedIn(metadata: EntityMetadata, embedded: EmbeddedMetadata): boolean {
+  const { propertyName } = embedded.embeddedMetadataTree[0] ?? embedded
+  if (!metadata.embeddeds.some((own) => own.propertyName === propertyName)) return false
+  const isParent = metadata.childEntityMetadatas.some(({ tableType }) => tableType === 'entity-child')
+  return !isParent || declarationsOf(metadata.target, 'embeddeds', propertyName, metadata).length > 0
+}
+
+/**
+ * Whether an option of a column is not `false`. If a class declares a property again that a class that it extends, or
+ * another child under single-table inheritance, has declared, TypeORM uses the options of the first declaration. So the
+ * declaration of the column's own class is looked up, which is that of its embedded entity if it is in one.
+ */
+export function hasOption(
+  metadata: EntityMetadata,
+  column: ColumnMetadata,
+  option: 'select' | 'insert' | 'update',
+): boolean {
+  const inMetadata = { select: column.isSelect, insert: column.isInsert, update: column.isUpdate }[option]
+  const owner = column.embeddedMetadata?.type ?? metadata.target
+  if (!inMetadata || column.target === owner) return inMetadata
+  const declarations = declarationsOf(owner, 'columns', column.propertyName, metadata)
+  // A class may override the declaration of one that it extends.
+  const own = declarations.find(({ target }) => declarations.every((other) => inherits(target, other.target)))
+  return Object(own?.options)[option] !== false
 }
 
 /** The mistake of an option that names a property that the entity does not have. */

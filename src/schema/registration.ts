@@ -1,7 +1,16 @@
 import type { DataSource, EntityMetadata, EntityTarget, ObjectLiteral } from 'typeorm'
 import type { Report } from '../errors'
-import { type ResourceOptions, resourceOptions, type UserAccountOptions, userAccountOptions } from '../resource'
+import { checkOptionNames, requireDefined } from '../option-mistakes'
+import {
+  type ApiKeyOptions,
+  apiKeyOptions,
+  type ResourceOptions,
+  resourceOptions,
+  type UserAccountOptions,
+  userAccountOptions,
+} from '../resource'
 import { type AccountSource, buildAccountSource } from './account-source'
+import { type ApiKeySource, buildApiKeySource } from './api-key-source'
 
 /** Options of a resource whose entity has no decorator: an `EntitySchema`, or a class of another package. */
 export interface ResourceRegistration extends ResourceOptions {
@@ -32,10 +41,18 @@ export const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, tr
   ownerField: true,
   requireIfMatch: true,
   paging: true,
+  aggregate: true,
   scope: true,
   may: true,
   preset: true,
+  search: true,
 }
+/**
+ * Options that restrict what requests may read or write. With a circular import the value of one may still be undefined.
+ * The resource must not be served without the restriction then. `auth` and `fields` are checked where they are read.
+ */
+const restrictions = ['exclude', 'readOnly', 'ownerField', 'requireIfMatch', 'scope', 'may', 'preset'] as const
+
 /** Names of the options of the user entity. `account-source.ts` checks their values. */
 export const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> = {
   entity: true,
@@ -46,6 +63,16 @@ export const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> 
   principal: true,
   hash: true,
   verify: true,
+}
+
+/** Names of the options of `@ApiKeys`. `api-key-source.ts` checks their values. */
+export const apiKeyOptionNames: Readonly<Record<keyof ApiKeyOptions, true>> = {
+  prefix: true,
+  hash: true,
+  user: true,
+  expires: true,
+  lastUsed: true,
+  permissions: true,
 }
 
 /** Collects the entities with `@Resource`, in the order of the data source, then those in the option `resources`. */
@@ -63,7 +90,9 @@ export function collectRegistrations(
     } else registrations.push({ metadata, options })
   }
   for (const { metadata, options } of registrations) {
-    checkOptionNames(options, resourceOptionNames, (mistake) => report(`${metadata.name}: ${mistake}`))
+    const reportHere: Report = (mistake) => report(`${metadata.name}: ${mistake}`)
+    checkOptionNames(options, resourceOptionNames, reportHere)
+    requireDefined(options, restrictions, reportHere)
   }
   return registrations
 }
@@ -95,13 +124,27 @@ export function collectAccounts(
 }
 
 /**
- * Reports unknown options, which the compiler may have missed.
- * @param allowed an object whose keys are the names of the options
+ * Finds the entities with `@ApiKeys`.
+ * @param users metadata of the user entity; undefined if it is not known
+ * @returns those without mistakes
  */
-export function checkOptionNames(options: object, allowed: Readonly<Record<string, unknown>>, report: Report): void {
-  for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(allowed, name)) report(`unknown option "${name}"; options: ${Object.keys(allowed).join(', ')}`)
-  }
+export function collectApiKeys(
+  dataSource: DataSource,
+  users: EntityMetadata | undefined,
+  report: Report,
+): readonly ApiKeySource[] {
+  return decorated(dataSource, apiKeyOptions).flatMap(({ metadata, options }) => {
+    const reportForEntity: Report = (mistake) => report(`${metadata.name}: ${mistake}`)
+    checkOptionNames(options, apiKeyOptionNames, reportForEntity)
+    return buildApiKeySource(metadata, options, users, dataSource, reportForEntity) ?? []
+  })
+}
+
+/** The classes with `@ApiKeys`, also those with mistakes. */
+export function apiKeyEntities(dataSource: DataSource): readonly { readonly name: string }[] {
+  return decorated(dataSource, apiKeyOptions).flatMap(({ metadata: { target } }) =>
+    typeof target === 'function' ? [target] : [],
+  )
 }
 
 /** The entities that a decorator has stored options for. */

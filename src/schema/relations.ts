@@ -1,3 +1,5 @@
+import type { EntityMetadata } from 'typeorm'
+import type { Report } from '../errors'
 import type { Field } from './field'
 import type { RelationMetadata } from './metadata'
 import { isDeclaredBy, isNamed } from './property'
@@ -9,11 +11,8 @@ import type { ResourceView } from './resource-view'
  * inverse side of one-to-one, for example `books`.
  */
 export function buildRelations({ metadata, options }: Registration): ReadonlyMap<string, RelationMetadata> {
-  // A relation in an embedded entity is declared by the class of the embedded entity.
-  const isOwn = (relation: RelationMetadata): boolean =>
-    relation.embeddedMetadata !== undefined || isDeclaredBy(metadata, relation)
   const relations = metadata.relations
-    .filter((relation) => isToMany(relation) && isComplete(relation) && isOwn(relation))
+    .filter((relation) => isToMany(relation) && isComplete(relation) && isDeclaredBy(metadata, relation))
     .filter(({ propertyPath }) => !isNamed(propertyPath, options.exclude))
   return new Map(relations.map((relation) => [relation.propertyPath.replaceAll('.', '__'), relation]))
 }
@@ -37,6 +36,24 @@ export function isHiddenBy(related: ResourceView, relation: RelationMetadata): b
     other?.propertyPath === inverseRelation.propertyPath
   const shown: readonly Field[] = related.outputFields
   return !shown.some((field) => isInverse(field.relation)) && ![...related.relations.values()].some(isInverse)
+}
+
+/**
+ * Reports relations that a class under single-table inheritance declares with another target than a class before it, a
+ * parent or another child. TypeORM then has two targets for one relation: statements would join the table of one, while
+ * the rules and the hidden fields would be those of the other.
+ */
+export function checkTargets({ relations, parentEntityMetadata }: EntityMetadata, report: Report): void {
+  for (const { propertyPath, inverseEntityMetadata } of relations) {
+    // The root has TypeORM's metadata of the first declaration. It is undefined for other entities.
+    const first = parentEntityMetadata?.relations.find((relation) => relation.propertyPath === propertyPath)
+    if (first === undefined || first.inverseEntityMetadata === inverseEntityMetadata) continue
+    const [one, other] = [inverseEntityMetadata.name, first.inverseEntityMetadata.name]
+    report(
+      `"${propertyPath}" leads to ${one}, but another class in the same table declares "${propertyPath}" too, and there ` +
+        `it leads to ${other}: rename one of the properties`,
+    )
+  }
 }
 
 /** Whether TypeORM can join the relation. Its metadata has relations without an inverse side or junction table too. */

@@ -1,11 +1,12 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Principal, Rule } from '../access/rule'
 import type { AccountSource } from './account-source'
+import type { ApiKeySource } from './api-key-source'
 import type { Field } from './field'
 import type { FieldPermissionFunction, PropertyPermissions } from './field-permissions'
 import type { Lifecycle } from './lifecycle'
 import type { OptionalName } from './list-parameters'
-import type { RelationMetadata } from './metadata'
+import type { ColumnMetadata, RelationMetadata } from './metadata'
 import type { ReadColumn } from './stored-column'
 import type { Validate } from './validation'
 
@@ -23,18 +24,39 @@ export interface Resource {
   readonly key: Field
   /** The field permissions, in the order of the option `fields`. */
   readonly fieldPermissions: readonly PropertyPermissions[]
-  /** The foreign key to the owner of a record, a user; undefined without the option `ownerField`. */
+  /** The foreign key to the owner of a record; undefined without the option `ownerField`. */
   readonly owner: Field | undefined
+  /** Function that returns which owner a principal is; undefined if owners are users. */
+  readonly ownerOf: OwnerFunction | undefined
+  /** The fields of API keys; undefined for an entity without `@ApiKeys`. */
+  readonly apiKey: ApiKeyFields | undefined
   /** Whether PUT, PATCH and DELETE require `If-Match`. */
   readonly requireIfMatch: boolean
   /** Whether `meta.next` and `meta.previous` use page numbers or cursors. */
   readonly paging: 'pages' | 'keyset'
+  /** The properties that `aggregate` and `by` may name; empty if lists do not have these parameters. */
+  readonly aggregate: 'all' | readonly string[]
   /**
    * Validates an entity, as it would be stored, by its `class-validator` decorators; undefined if it has no decorators.
    */
   readonly validate: Validate | undefined
   /** The events of TypeORM that the entity has listeners or subscribers for. */
   readonly lifecycle: Lifecycle
+}
+
+/** Returns the key of the owner that a principal is; undefined for none. */
+export interface OwnerFunction {
+  (principal: Principal): string | number | bigint | undefined
+  /** The function of the application, for descriptions. */
+  readonly option: unknown
+}
+
+/** The fields of an API key that the service alone writes, and its user. */
+export interface ApiKeyFields {
+  readonly prefix: Field
+  readonly hash: Field
+  /** Columns of the foreign key to the user of a key. */
+  readonly user: readonly ColumnMetadata[]
 }
 
 /** The names that filters on the records of an entity may use. */
@@ -93,12 +115,27 @@ export interface ResourceView extends Resource, FilterNames {
    * not a resource or hides the relation (specification: Hidden fields).
    */
   readonly related: (relation: RelationMetadata) => ResourceView | undefined
-  /** The optional parameters of the list: those that are not names of fields. */
+  /** The optional parameters of the list, except `search`: those that are not names of fields. */
   readonly optionalParameters: ReadonlySet<OptionalName>
+  /** The fields in which a search looks for words, as this principal may read them; none without the option `search`. */
+  readonly searchFields: () => readonly SearchField[]
   /** The functions that restrict writes (specification: Permissions). */
   readonly may: Readonly<Partial<Record<WriteAction, PolicyFunction>>>
   /** The function that returns values for new records (specification: Presets). */
   readonly preset: PolicyFunction | undefined
+}
+
+/** Field in which a search looks for words: one of the resource, or of a record that to-one relations lead to. */
+export interface SearchField {
+  /** Relations to follow, from the resource. */
+  readonly through: readonly SearchStep[]
+  readonly field: Field
+}
+
+/** To-one relation to follow, and what it leads to. */
+export interface SearchStep {
+  readonly relation: RelationMetadata
+  readonly target: FilterNames
 }
 
 /** Write that the option `may` can restrict. */
@@ -161,4 +198,5 @@ export interface Registry {
   readonly fieldPermissions: MountFieldPermissions
   /** Undefined without a user entity. */
   readonly accounts: AccountSource | undefined
+  readonly apiKeys: readonly ApiKeySource[]
 }

@@ -38,5 +38,11 @@ export function buildStoredColumn(column: ColumnMetadata, dataSource: DataSource
  * Other columns are returned unchanged.
  */
 export function referencedValueColumn(column: ColumnMetadata): ColumnMetadata {
-  return column.referencedColumn === undefined ? column : referencedValueColumn(column.referencedColumn)
+  const followed = new Set<ColumnMetadata>()
+  let current = column
+  while (current.referencedColumn !== undefined && !followed.has(current)) {
+    followed.add(current)
+    current = current.referencedColumn
+  }
+  return current
 }

@@ -17,14 +17,18 @@ export interface Violation {
 export type Validate = (entity: ObjectLiteral) => Promise<readonly Violation[]>
 
 /**
- * Builds the validation of an entity by its `class-validator` decorators.
- * @returns undefined if the package is not installed or the entity has no such decorators
+ * Builds the validation of an entity by its `class-validator` decorators. A record of a child in the same table is
+ * validated by those of the child.
+ * @returns undefined if the package is not installed or neither the entity nor a child has such decorators
  */
-export function buildValidate({ target }: EntityMetadata): Validate | undefined {
+export function buildValidate({ target, childEntityMetadatas }: EntityMetadata): Validate | undefined {
   const validator = typeof target === 'function' ? loadClassValidator() : undefined
-  if (validator === undefined || typeof target !== 'function') return undefined
-  const rules = validator.getMetadataStorage().getTargetValidationMetadatas(target, '', false, false)
-  if (rules.length === 0) return undefined
+  if (validator === undefined) return undefined
+  const children = childEntityMetadatas.filter(({ tableType }) => tableType === 'entity-child')
+  const hasRules = (entity: EntityMetadata['target']): boolean =>
+    typeof entity === 'function' &&
+    validator.getMetadataStorage().getTargetValidationMetadatas(entity, '', false, false).length > 0
+  if (![target, ...children.map((child) => child.target)].some(hasRules)) return undefined
   return async (entity) => {
     const errors = await validator.validate(entity, { skipUndefinedProperties: true, forbidUnknownValues: false })
     return errors.flatMap((error) => violationsOf(error))

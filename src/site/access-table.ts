@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { ruleTitle } from '../access/require-principal'
 import type { ResourceView, WriteAction } from '../schema/resource-view'
+import { describeScope } from './mounted-resource'
 
 /** Row of the table: a resource, an action or a field, and who may do it with which records. */
 type Row = readonly [resource: string, action: string, rule: string, condition: string]
@@ -43,26 +44,28 @@ function fieldRow(resource: string, action: string, permission: unknown): readon
 }
 
 function scopeOf({ rowScope }: ResourceView): readonly string[] {
-  if (rowScope === undefined) return []
-  const text = rowScope.type === 'filter' ? textOf(rowScope.filter.option) : `through ${rowScope.relation.propertyPath}`
-  return [`scope: ${text}`]
+  return rowScope === undefined ? [] : [`scope: ${describeScope(rowScope, textOf)}`]
 }
 
 function writeConditions(view: ResourceView, action: WriteAction): readonly string[] {
-  const { owner, may, preset } = view
+  const { owner, ownerOf, may, preset } = view
   const permission = may[action]
   return [
     ...scopeOf(view),
-    ...(owner === undefined || action === 'create' ? [] : [`owner: ${owner.property}`]),
+    ...(owner === undefined || action === 'create' ? [] : [ownerText(owner.property, ownerOf)]),
     ...(permission === undefined ? [] : [`may: ${textOf(permission.option)}`]),
     ...(preset === undefined || action !== 'create' ? [] : [`preset: ${textOf(preset.option)}`]),
   ]
 }
 
+function ownerText(property: string, ownerOf: ResourceView['ownerOf']): string {
+  return ownerOf === undefined ? `owner: ${property}` : `owner: ${property} is ${textOf(ownerOf.option)}`
+}
+
 const conditionText = (conditions: readonly string[]): string => conditions.join('; ')
 
 /** Names that JavaScript gives to functions that are written in the options. */
-const optionNames = ['scope', 'create', 'update', 'delete', 'preset', 'read', 'write', '']
+const optionNames = ['scope', 'create', 'update', 'delete', 'preset', 'read', 'write', 'is', '']
 
 function textOf(option: unknown): string {
   if (typeof option !== 'function') return inspect(option, { depth: null, breakLength: Number.POSITIVE_INFINITY })

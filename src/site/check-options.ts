@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import { dialectOf } from '../dialect/dialect-of'
+import { checkOptionNames, requireDefined } from '../option-mistakes'
 import { defaultLimits, maxJoins, maxRecordBytes } from '../request/limits'
-import { checkOptionNames } from '../schema/registration'
 import { maxTimerMs } from '../timers'
 import { type MountOptions, withDefaults } from './mount-options'
 
@@ -15,6 +15,12 @@ const rule: Expectation = ['a rule such as userRule()', (value) => typeof value 
 const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
   prefix: ['a path such as "/api"', (value) => typeof value === 'string' && /^(\/[\w.~-]+)*\/?$/.test(value)],
   defaultAuth: rule,
+  authenticators: ['an array of authenticators, each created by a call such as basic()', isAuthenticators],
+  failedLogins: [
+    '{ byName, byAddress } with limiters of rate-limiter-flexible, such as new RateLimiterMemory({ … })',
+    isFailedLogins,
+  ],
+  passwordChange: flag,
   limit: ['{ default, max } with integers', (value) => isObject(value) && hasOnly(value, ['default', 'max'])],
   limits: ['an object of limits', isObject],
   allowedOrigins: ['an array of origins such as "https://example.org"', Array.isArray],
@@ -41,6 +47,9 @@ const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
   resources: ['an array of { entity, … }', (value) => Array.isArray(value) && value.every(isObject)],
 }
 
+/** Options that restrict access: the default of each permits more than another value. */
+const restrictions = ['defaultAuth', 'requireScope', 'strictRelations'] as const
+
 /** Options without their invalid members, and every mistake that can be found without the data source. */
 export interface CheckedOptions {
   readonly usable: MountOptions
@@ -53,13 +62,12 @@ export function checkOptions(options: MountOptions): CheckedOptions {
   const mistakes: string[] = []
   const report = (mistake: string): void => void mistakes.push(mistake)
   checkOptionNames(options, expectations, report)
+  requireDefined(options, restrictions, report)
   const isUsable = ([name, value]: [string, unknown]): boolean => {
     // `checkOptionNames` has already reported an unknown name.
     const [description, isMet] = expectations[name as keyof MountOptions] ?? ['', () => false]
     if (value === undefined || isMet(value)) return true
-    // The message may be logged, so it must not contain the secret.
-    const shown = name === 'pagingSecret' && typeof value === 'string' ? 'a shorter one' : show(value)
-    if (description !== '') report(`"${name}" must be ${description}, not ${shown}`)
+    if (description !== '') report(`"${name}" must be ${description}, ${shownOption(name, value)}`)
     return false
   }
   const usable: MountOptions = Object.fromEntries(Object.entries(options).filter(isUsable))
@@ -67,6 +75,7 @@ export function checkOptions(options: MountOptions): CheckedOptions {
   checkMaxima(usable, report)
   checkOrigins(usable.allowedOrigins ?? [], report)
   checkPageSizes(usable, report)
+  checkSchemes(usable, report)
   return { usable, mistakes }
 }
 
@@ -116,6 +125,28 @@ function checkOrigins(origins: readonly unknown[], report: (mistake: string) => 
   }
 }
 
+/** Whether a value is an array of objects that a function such as `basic()` has returned, of different schemes. */
+function isAuthenticators(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => typeof Object(one).prepare === 'function')
+}
+
+/** Checks that the scheme of a request selects one authenticator. */
+function checkSchemes({ authenticators = [] }: MountOptions, report: (mistake: string) => void): void {
+  const schemes = authenticators.map(({ scheme }) => scheme.toLowerCase())
+  const repeated = authenticators.find(({ scheme }, index) => schemes.indexOf(scheme.toLowerCase()) < index)
+  if (repeated === undefined) return
+  report(`"authenticators" has several of the scheme ${repeated.scheme}; each scheme can have one`)
+}
+
+function isFailedLogins(value: unknown): boolean {
+  const isLimiter = (limiter: unknown): boolean => {
+    const { points, get, consume } = Object(limiter)
+    return isCount(points) && typeof get === 'function' && typeof consume === 'function'
+  }
+  const limiters = Object.values(Object(value)).filter((limiter) => limiter !== undefined)
+  return isObject(value) && hasOnly(value, ['byName', 'byAddress']) && limiters.every(isLimiter)
+}
+
 function isInfo(value: unknown): boolean {
   const { title, version, description, contact, license, ...others } = Object(value)
   const strings = [title, version, description].filter((member) => member !== undefined)
@@ -131,6 +162,12 @@ function isCount(value: unknown): boolean {
 
 function hasOnly(value: unknown, names: readonly string[]): boolean {
   return Object.keys(Object(value)).every((name) => names.includes(name))
+}
+
+/** Text of an option for error messages, which may be logged, so they must not contain a secret or a client of a store. */
+function shownOption(name: string, value: unknown): string {
+  if (name === 'failedLogins' && isObject(value)) return `not an object with ${Object.keys(Object(value)).join(', ')}`
+  return `not ${name === 'pagingSecret' && typeof value === 'string' ? 'a shorter one' : show(value)}`
 }
 
 /** Text of a value for error messages. JSON alone cannot represent functions and NaN. */

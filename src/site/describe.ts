@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm'
 import { ConfigError } from '../errors'
 import { describedResource } from '../openapi/described-resource'
 import { renderOpenApi } from '../openapi/document'
+import { checkConstant } from '../query/policy-function'
 import { buildRegistry, checkDataSource } from '../schema/build-registry'
 import type { ResourceView } from '../schema/resource-view'
 import { renderAccessTable } from './access-table'
@@ -37,7 +38,7 @@ async function scan(
   if (unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
   if (!dataSource.isInitialized) await buildMetadata(dataSource)
   const settings = withDefaults(usable)
-  const { resources } = buildRegistry(dataSource, settings, mistakes)
+  const { resources } = buildRegistry(dataSource, settings, mistakes, checkConstant)
   requireNoPageNames(settings, resources)
   return { settings, views: [...resources.values()] }
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { toAccessRequest } from '../access/authenticator'
-import { requirePrincipal } from '../access/require-principal'
-import { type AccessRequest, anonymous, type Principal, type Rule } from '../access/rule'
+import { RequestAuthentication } from '../access/request-authentication'
+import { identifyReader, requirePrincipal } from '../access/require-principal'
+import type { Principal, Rule } from '../access/rule'
 import type { DbSession } from '../connection/db-session'
 import { unavailable } from '../errors'
 import { type DescribedResource, describedResource } from '../openapi/described-resource'
@@ -9,7 +9,6 @@ import { type ApiInfo, renderOpenApi } from '../openapi/document'
 import type { Profile } from '../pipeline/profiles'
 import type { Service } from '../pipeline/service'
 import { Policies } from '../query/policies'
-import type { Limits } from '../request/limits'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import { type HttpResponse, jsonResponse, notModifiedResponse, withCaching } from '../response/http-response'
 import type { ResourceView } from '../schema/resource-view'
@@ -49,15 +48,13 @@ export function openApiPage({ info, ...access }: DescriptionOptions): PageHandle
   // The service is a new one after each initialization of the data source.
   const caches = new WeakMap<Service, LRUCache<string, Document>>()
   return async (request) => {
-    const { service, principal, accessRequest } = await requirePageReader(access, request)
-    // The rule may permit everybody without looking at the credentials. They matter only for permissions.
-    const user = service.hasPolicies && principal === anonymous ? await accessRequest.authenticate() : undefined
-    const profile = service.profiles.profileOf(user ?? principal)
-    const resources = resourcesFor(user ?? principal, profile, service)
+    const { service, principal } = await requirePageReader(access, request)
+    const profile = service.profiles.profileOf(principal)
+    const resources = resourcesFor(principal, profile, service)
     const key = `${profile.key} ${resources.map(({ writes }) => [...writes].join(',')).join(';')}`
     const documents = caches.get(service) ?? newDocumentCache()
     caches.set(service, documents)
-    const document = documents.get(key) ?? buildDocument(resources, service.limits, info)
+    const document = documents.get(key) ?? buildDocument(resources, service, info)
     documents.set(key, document)
     return respondDocument(request, document)
   }
@@ -80,7 +77,7 @@ function resourcesFor(
   { views }: Profile,
   { queryShapes }: Service,
 ): readonly DescribedResource[] {
-  const policies = new Policies(principal, queryShapes, async () => true)
+  const policies = new Policies(principal, queryShapes)
   return [...views.values()].map((view) =>
     describedResource(view, (action) => isRefused(view, principal) || policies.permits(view, action) !== false),
   )
@@ -90,7 +87,6 @@ function resourcesFor(
 interface Reader {
   readonly service: Service
   readonly principal: Principal
-  readonly accessRequest: AccessRequest
 }
 
 /**
@@ -102,16 +98,19 @@ export async function requirePageReader(
   { service, context }: PageRequest,
 ): Promise<Reader> {
   if (service === undefined) throw unavailable('the database is not connected')
-  const accessRequest = toAccessRequest(service.authenticator, session, context)
-  return {
-    service,
-    accessRequest,
-    principal: await requirePrincipal(rule, accessRequest, false, service.forbidden),
-  }
+  const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
+  const permitted = await requirePrincipal({ rule }, authentication, service.forbidden)
+  // The rule may permit everybody without looking at the credentials. They matter only for permissions.
+  const principal = service.hasPolicies ? await identifyReader({ rule }, authentication, permitted) : permitted
+  return { service, principal }
 }
 
-function buildDocument(resources: readonly DescribedResource[], limits: Limits, info: ApiInfo): Document {
-  const textAt = renderOpenApi({ resources, limits, info })
+function buildDocument(
+  resources: readonly DescribedResource[],
+  { limits, authenticators, failedLogins }: Service,
+  info: ApiInfo,
+): Document {
+  const textAt = renderOpenApi({ resources, limits, info, authenticators, failedLogins })
   const text = textAt('')
   const digest = tagOf(text)
   return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`), length: text.length }

@@ -1,39 +1,15 @@
-import { adminRule, type Rule, userRule } from '../access/rule'
-import { type Service, viewsOf } from '../pipeline/service'
+import { viewsOf } from '../pipeline/service'
 import { jsonResponse, withCaching } from '../response/http-response'
 import { assetPage, htmlPage } from './asset'
 import { type ReaderAccess, requirePageReader } from './description'
 import type { PageHandler, Pages } from './page'
 
-/** Files of the explorer, the page to view and change records, and its session. No resource can have the name `-`. */
-export function explorerPages(access: ReaderAccess): Pages {
+/** Files of the explorer, the page to view and change records. */
+export function explorerPages(): Pages {
   return new Map([
     ['/-/explorer.js', assetPage('explorer.js')],
     ['/-/explorer.css', assetPage('explorer.css')],
-    ['/-/session', sessionPage(access)],
   ])
-}
-
-/**
- * Serves the id of the logged-in user and whether they are an administrator, so that the explorer knows which records
- * they may change. If no access rule of a resource could permit the user, the response is 401 even if the password is
- * right (specification: Admin rule).
- */
-function sessionPage(access: ReaderAccess): PageHandler {
-  return async (request) => {
-    const { service } = await requirePageReader(access, request)
-    const { principal } = await requirePageReader({ ...access, rule: loginRule(service) }, request)
-    const { id, admin = false } = principal
-    return withCaching(jsonResponse(200, JSON.stringify({ id, admin })), false)
-  }
-}
-
-/** Rule for logging in to the explorer: the user rule if a resource may permit users who are not administrators. */
-function loginRule(service: Service): Rule {
-  const rules = viewsOf(service).map(({ rule }) => rule)
-  // A rule of the application (`needs` is undefined) may permit any user.
-  const isForUsers = rules.some(({ needs, writes }) => needs === 'users' || (needs === undefined && writes !== false))
-  return isForUsers ? userRule() : adminRule()
 }
 
 const explorer = htmlPage(

@@ -6,7 +6,7 @@ import type { ResourceRequest, Service } from '../pipeline/service'
 import type { Limits } from '../request/limits'
 import { problemResponse } from '../response/http-response'
 import { responseMemoryOf } from './held-bytes'
-import type { Pages } from './page'
+import type { PageHandler, PagesByMethod } from './page'
 import { readPayload } from './payload'
 import { waitForPrevious } from './pipelining'
 import { respond, respondPage, sendResponse } from './respond'
@@ -19,10 +19,12 @@ export interface Site {
   /** Returns undefined until the data source is initialized. */
   readonly service: () => Service | undefined
   /** Pages below the mount that are not resources. */
-  readonly pages: Pages
+  readonly pages: PagesByMethod
   /** Whether responses have the header `Server-Timing`. */
   readonly serverTiming: boolean
   readonly limits: Limits
+  /** Values of `WWW-Authenticate` in a response with status 401. */
+  readonly challenges: readonly string[]
 }
 
 /**
@@ -58,7 +60,7 @@ export function buildMiddleware(site: Site): Middleware {
       readPayload: (limit) => readPayload(context, limit),
       responseMemory: responseMemoryOf(context, limits.responseBytes),
     }
-    await respond(service, request, site.serverTiming)
+    await respond(service, request, site.serverTiming, site.challenges)
   }
 }
 
@@ -70,13 +72,18 @@ export function buildMiddleware(site: Site): Middleware {
 async function respondOther(site: Site, context: Context, path: string, next: () => Promise<unknown>): Promise<void> {
   const { base, session, pages, limits } = site
   const service = site.service()
-  const page = isGet(context) ? pages.get(path) : undefined
+  const page = pageOf(pages, context, path)
   if (page !== undefined) {
     const waiting = waitForPrevious(context, limits.pipelined)
     if (waiting !== undefined && !(await waiting)) return
     const request = { context, service, root: `${mountPoint(context)}${base}` }
     const responseMemory = responseMemoryOf(context, limits.responseBytes)
-    return respondPage(page, request, { context, session, resource: path.slice(1) }, responseMemory)
+    return respondPage(
+      page,
+      request,
+      { context, session, resource: path.slice(1), challenges: site.challenges },
+      responseMemory,
+    )
   }
   if (path === '' || service !== undefined) return void (await next())
   sendResponse(context, problemResponse(unavailable('the database is not connected')))
@@ -87,6 +94,11 @@ function sessionOf({ session, serverTiming }: Site, resource: string, context: C
   const trace = isTraced ? { resource, statements: 0, rows: 0, milliseconds: 0 } : undefined
   // Only reads are cancelled when the client disconnects; a write is completed.
   return openSession(session, isGet(context) ? context.res : undefined, trace)
+}
+
+function pageOf(pages: PagesByMethod, context: Context, path: string): PageHandler | undefined {
+  if (isGet(context)) return pages.GET.get(path)
+  return context.method === 'POST' ? pages.POST.get(path) : undefined
 }
 
 function isGet({ method }: Context): boolean {

@@ -1,3 +1,6 @@
+import type { Authenticator } from '../access/authenticator'
+import { basic } from '../access/passwords/basic-authenticator'
+import type { FailedLoginLimits } from '../access/passwords/failed-logins'
 import { anonymous, type Principal, type Rule, readOnlyRule } from '../access/rule'
 import type { ApiInfo } from '../openapi/document'
 import { defaultLimits, type Limits, type PageLimits, type RequestLimits } from '../request/limits'
@@ -9,6 +12,21 @@ export interface MountOptions {
   readonly prefix?: string
   /** Access rule of resources that have none of their own. Default: `readOnlyRule()`. */
   readonly defaultAuth?: Rule
+  /**
+   * How requests prove who sends them: `[basic(), custom({ … })]`, one for each scheme of the header `Authorization`.
+   * Default: `[basic()]`.
+   */
+  readonly authenticators?: readonly Authenticator[]
+  /**
+   * Limits on wrong passwords by user name and by network address, with limiters of the package `rate-limiter-flexible`.
+   * Default: none.
+   */
+  readonly failedLogins?: FailedLoginLimits
+  /**
+   * Whether users of `@UserAccount` can change their own password: `POST {prefix}/-/password` with `{ old, new }`.
+   * Default: false.
+   */
+  readonly passwordChange?: boolean
   /** Page sizes of lists. Default: `{ default: 20, max: 1000 }`. */
   readonly limit?: Partial<PageLimits>
   /** Limits on the size and cost of requests. Defaults: see {@link RequestLimits}. */
@@ -84,7 +102,15 @@ export interface MountSettings
   extends Required<
     Omit<
       MountOptions,
-      'prefix' | 'limit' | 'limits' | 'users' | 'pagingSecret' | 'openapi' | 'statementTimeout' | 'databaseSettings'
+      | 'prefix'
+      | 'limit'
+      | 'limits'
+      | 'users'
+      | 'pagingSecret'
+      | 'openapi'
+      | 'statementTimeout'
+      | 'databaseSettings'
+      | 'failedLogins'
     >
   > {
   /** `prefix` without a trailing slash. */
@@ -95,6 +121,7 @@ export interface MountSettings
   readonly users: UserRegistration | undefined
   readonly pagingSecret: string | undefined
   readonly databaseSettings: MountOptions['databaseSettings']
+  readonly failedLogins: FailedLoginLimits | undefined
   /** Rule for reading the OpenAPI document; false if it is not served. */
   readonly openapi: Rule | false
 }
@@ -103,6 +130,7 @@ export interface MountSettings
 export function withDefaults(options: MountOptions): MountSettings {
   const { prefix = '/api', defaultAuth = readOnlyRule(), limit = {}, limits, users, resources = [] } = options
   const {
+    authenticators = [basic()],
     allowedOrigins = [],
     waitLimit = 5000,
     statementTimeout = 10_000,
@@ -117,17 +145,22 @@ export function withDefaults(options: MountOptions): MountSettings {
     explorer = true,
     pagingSecret,
     databaseSettings,
+    failedLogins,
+    passwordChange = false,
   } = options
   const { max = 1000, default: size = Math.min(20, max) } = limit
   return {
     base: prefix.replace(/\/$/, ''),
     defaultAuth,
+    authenticators,
     limits: { ...defaultLimits, ...definedOptions(limits), page: { default: size, max } },
     users,
     resources,
     allowedOrigins,
     pagingSecret,
     databaseSettings,
+    failedLogins,
+    passwordChange,
     waitLimit,
     timeLimit: statementTimeout === 0 ? Number.POSITIVE_INFINITY : statementTimeout,
     sqliteLock,
@@ -143,7 +176,7 @@ export function withDefaults(options: MountOptions): MountSettings {
 }
 
 /** Access rule that permits all clients. */
-const publicRule: Rule = () => anonymous
+const publicRule: Rule = Object.assign(() => anonymous, { read: 'public' } as const)
 
 /** Copy of the options without those that are undefined. */
 function definedOptions<Options extends object>(options: Options = {} as Options): Options {

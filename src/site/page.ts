@@ -11,8 +11,14 @@ export interface PageRequest {
   readonly root: string
 }
 
-/** Handles GET and HEAD for a page. */
+/** Handles a request for a page. */
 export type PageHandler = (request: PageRequest) => Promise<HttpResponse>
 
 /** Pages by their path below the mount, without a trailing slash: `/health`; empty for the mount itself. */
 export type Pages = ReadonlyMap<string, PageHandler>
+
+/** The pages that support a method. Those of GET support HEAD too. */
+export interface PagesByMethod {
+  readonly GET: Pages
+  readonly POST: Pages
+}

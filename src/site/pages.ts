@@ -6,16 +6,29 @@ import { docsPages } from './docs'
 import { explorerPages, rootPage } from './explorer'
 import { healthPage } from './health'
 import type { MountSettings } from './mount-options'
-import type { PageHandler, Pages } from './page'
+import type { PageHandler, Pages, PagesByMethod } from './page'
+import { passwordPage } from './password'
+import { sessionPage } from './session'
 
-/** Builds the pages that the options enable. */
-export function buildPages({ health, openapi, explorer, info }: MountSettings, session: DbSession): Pages {
+/** Builds the pages that the options enable. No resource can have the name `-`. */
+export function buildPages(settings: MountSettings, session: DbSession): PagesByMethod {
+  const { health, passwordChange } = settings
+  return {
+    GET: new Map([
+      ['/-/session', sessionPage(session)],
+      ...(health ? [['/health', healthPage(session)] as const] : []),
+      ...documentPages(settings, session),
+    ]),
+    POST: new Map(passwordChange ? [['/-/password', passwordPage(session)]] : []),
+  }
+}
+
+function documentPages({ openapi, explorer, info }: MountSettings, session: DbSession): Pages {
   const pages = new Map<string, PageHandler>()
-  if (health) pages.set('/health', healthPage(session))
   if (openapi === false) return pages
   const access = { rule: openapi, session }
   pages.set('/openapi.json', openApiPage({ ...access, info })).set('', rootPage(access, explorer))
-  return explorer ? new Map([...pages, ...docsPages(), ...explorerPages(access)]) : pages
+  return explorer ? new Map([...pages, ...docsPages(), ...explorerPages()]) : pages
 }
 
 /** @throws {ConfigError} if a resource has the name of a page */

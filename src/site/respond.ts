@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { isReadMethod } from '../access/require-principal'
+import { isReadMethod } from '../access/request-authentication'
 import { toLoggable, transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
 import { publish, type Trace } from '../diagnostics'
@@ -8,11 +8,26 @@ import { handle } from '../pipeline/handle'
 import type { ResourceRequest, Service } from '../pipeline/service'
 import { problemOf } from '../problem'
 import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
-import { faultResponse, type HttpResponse, problemResponse, thrownProblemResponse } from '../response/http-response'
+import {
+  faultResponse,
+  type HttpResponse,
+  problemResponse,
+  thrownProblemResponse,
+  unauthorizedResponse,
+} from '../response/http-response'
 import type { PageHandler, PageRequest } from './page'
 
-/** Responds to a request on a resource. @param serverTiming whether to set the header `Server-Timing` */
-export async function respond(service: Service, request: ResourceRequest, serverTiming: boolean): Promise<void> {
+/**
+ * Responds to a request on a resource.
+ * @param serverTiming whether to set the header `Server-Timing`
+ * @param challenges values of `WWW-Authenticate` in a response with status 401
+ */
+export async function respond(
+  service: Service,
+  request: ResourceRequest,
+  serverTiming: boolean,
+  challenges: readonly string[],
+): Promise<void> {
   const { context, session, responseMemory } = request
   const { trace } = session
   const start = trace === undefined ? 0 : performance.now()
@@ -21,7 +36,7 @@ export async function respond(service: Service, request: ResourceRequest, server
     response = await handle(service, request)
     countBody(responseMemory, isReadMethod(request.method), response.body)
   } catch (error) {
-    response = errorResponse({ context, session, resource: request.resource.name }, error)
+    response = errorResponse({ context, session, resource: request.resource.name, challenges }, error)
   }
   sendResponse(context, response)
   noteSent(responseMemory, response)
@@ -83,6 +98,8 @@ export interface FailedRequest {
   readonly session: DbSession
   /** Name of the resource, or path of the page without its first slash: `health`. */
   readonly resource: string
+  /** Values of `WWW-Authenticate` in a response with status 401. */
+  readonly challenges: readonly string[]
 }
 
 /**
@@ -90,17 +107,23 @@ export interface FailedRequest {
  * for a fault.
  * @throws errors of `context.throw(…)`, which Koa renders
  */
-export function errorResponse({ context, session, resource }: FailedRequest, error: unknown): HttpResponse {
+export function errorResponse({ context, session, resource, challenges }: FailedRequest, error: unknown): HttpResponse {
   const { method } = context
   if (error instanceof ApiError) {
-    const { code } = error
-    publish('refusal', { resource, method, code, status: refusals[code].status })
-    return problemResponse(error)
+    const { code, message, details } = error
+    const { status } = refusals[code]
+    if (code !== 'unauthorized') {
+      publish('refusal', { resource, method, code, status })
+      return problemResponse(error)
+    }
+    publish('refusal', { resource, method, code, status, reason: message })
+    session.dataSource.logger.log('info', `typeorm-resources: 401 for ${method} of ${resource}: ${message}`)
+    return unauthorizedResponse(challenges, details.challenge)
   }
   const thrown = problemOf(error)
   if (thrown !== undefined) {
     publish('refusal', { resource, method, code: 'problem', status: thrown.status })
-    return thrownProblemResponse(thrown)
+    return thrown.status === 401 ? unauthorizedResponse(challenges) : thrownProblemResponse(thrown)
   }
   // An access rule of the application can throw such an error by `context.throw(403)`.
   if (error instanceof Error && 'expose' in error && error.expose === true) throw error
@@ -121,7 +144,7 @@ const timeoutDetail =
 export function sendResponse({ response, res }: Context, { status, headers, cacheControl, body }: HttpResponse): void {
   response.status = status
   if (body === '') response.body = null
-  for (const name of Object.keys(headers)) response.set(name, headers[name] ?? '')
+  for (const name of Object.keys(headers)) response.set(name, (headers[name] ?? '') as string | string[])
   if (cacheControl !== undefined) response.set('Cache-Control', cacheControl)
   response.set('X-Content-Type-Options', 'nosniff')
   if (res.hasHeader('Vary')) response.vary('Authorization')

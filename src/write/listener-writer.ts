@@ -7,7 +7,7 @@ import { FieldErrors } from '../errors'
 import { problemOf } from '../problem'
 import { addMissingFieldErrors } from '../query/change-set'
 import type { ChangeSet } from '../query/query'
-import { assign, columnValues, isIn, newEntity, setColumns } from '../read/entity'
+import { assign, columnValues, hasValue, newEntity, setColumns } from '../read/entity'
 import { relationsWithOwnKey, setRelatedKeys } from '../read/related-keys'
 import { fieldValue } from '../read/row'
 import { readWrittenItem } from '../read/select'
@@ -41,7 +41,7 @@ async function insert(session: DbTransaction, store: Store, changes: ChangeSet):
 /** @throws {ApiError} `bad-values` for required fields that neither the request nor a listener has set */
 function requireFilled(view: ResourceView, entity: ObjectLiteral): void {
   const errors = new FieldErrors()
-  addMissingFieldErrors(view, (field) => isIn(entity, field), errors)
+  addMissingFieldErrors(view, (field) => hasValue(entity, field), errors)
   errors.raise('bad-values')
 }
 

@@ -7,48 +7,41 @@ import { violationOf } from '../dialect/dialect-of'
 import type { FieldErrors } from '../errors'
 import { type ChangeSet, type Query, rootAlias } from '../query/query'
 import { bindConditionValues, conditionSql } from '../read/condition-sql'
-import { columnSql, type Row, splitColumnValues, toBindParameter } from '../read/row'
+import { columnSql, splitColumnValues, toBindParameter } from '../read/row'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
+import type { Change } from './change'
 import type { WriteStore } from './write-store'
 
-/** Values that a request writes, and the stored record. */
-export interface PendingWrite {
-  readonly changes: ChangeSet
-  /** The record before the write; undefined for a new one. */
-  readonly stored: Row | undefined
-  /** Values that the application has set, which the principal need not be able to refer to. */
-  readonly presets?: ChangeSet
-}
-
 /**
- * Checks the foreign keys that the database does not check exactly. The others are checked here only if the request has
- * other errors, so that one response reports all errors.
+ * Checks the foreign keys for which the constraint of the database is not enough (`WriteStore.uncheckedReferences`). The
+ * constraint reports errors of the others, when the record is written. If the request has other errors, nothing is
+ * written: then all foreign keys are checked here, so that one response reports all errors.
  * @throws {ApiError} `bad-values` with all errors
  */
 export async function requireReferences(
   session: DbSession,
   store: WriteStore,
-  pending: PendingWrite,
+  change: Change,
   errors: FieldErrors,
 ): Promise<void> {
   const { uncheckedReferences } = store
   const isUnchecked = (field: Field): boolean => uncheckedReferences.has(field)
-  if (uncheckedReferences.size > 0) await checkReferences(session, store, pending, errors, isUnchecked)
-  if (!errors.isEmpty) await checkReferences(session, store, pending, errors, (field) => !isUnchecked(field))
+  if (uncheckedReferences.size > 0) await checkReferences(session, store, change, errors, isUnchecked)
+  if (!errors.isEmpty) await checkReferences(session, store, change, errors, (field) => !isUnchecked(field))
   errors.raise('bad-values')
 }
 
-/** Finds the foreign keys for `WriteStore.uncheckedReferences`. */
+/** Foreign keys for which the constraint of the database is missing or not enough: see `WriteStore.uncheckedReferences`. */
 export function findUncheckedReferences({ view, dialect }: Store): ReadonlySet<Field> {
   const isChecked = (field: Field): boolean =>
     field.constrained && !field.columns.some(dialect.hasLooseCollation) && !isGuardedReference(view, field)
   return new Set(view.references.filter((field) => !isChecked(field)))
 }
 
-/** Whether values are written to a foreign key that refers to a resource whose rules decide who may see its records. */
+/** Whether a write sets a column of a foreign key to a guarded resource (`FilterNames.isGuarded`). */
 export function changesGuardedReference(view: ResourceView, changes: ChangeSet): boolean {
   const written = new Set([...changes.keys()].flatMap(({ columns }) => columns))
   return view.references.some(
@@ -56,46 +49,47 @@ export function changesGuardedReference(view: ResourceView, changes: ChangeSet):
   )
 }
 
-/** Whether a field refers to a resource whose rules decide who may see its records: only a visible one may be referred to. */
+/** Whether a field is a foreign key to a guarded resource: it may only refer to a record that the principal may see. */
 export function isGuardedReference({ related }: ResourceView, { relation }: Field): boolean {
   return relation !== undefined && related(relation)?.isGuarded === true
 }
 
 /**
  * Adds an error for each foreign key that refers to no record and of which at least one column is written
- * (specification: Foreign keys).
+ * (specification: Foreign keys). A record that the principal may not see counts as missing.
+ * @param matches selects the foreign keys to check. Default: all
  */
 export async function checkReferences(
   session: DbSession,
   store: Store,
-  pending: PendingWrite,
+  change: Change,
   errors: FieldErrors,
   matches: (field: Field) => boolean = () => true,
 ): Promise<void> {
   const { view } = store
-  const values = writtenValues(pending.changes)
+  const values = writtenValues(change.values)
   for (const field of view.references) {
-    // The owner and presets come from the principal, not from the body: they must not appear in errors.
-    if (field.relation === undefined || field === view.owner || isPreset(field, pending) || !matches(field)) continue
+    // The body does not set the owner and presets, so errors must not name them.
+    if (field.relation === undefined || field === view.owner || isPreset(field, change) || !matches(field)) continue
     if (!field.columns.some((column) => values.has(column))) continue
     const key = field.columns.map((column) =>
-      values.has(column) ? values.get(column) : (pending.stored?.[view.columns.indexOf(column)] ?? null),
+      values.has(column) ? values.get(column) : (change.stored?.[view.columns.indexOf(column)] ?? null),
     )
     if (!key.includes(null) && !(await referencedExists(session, store, field, key))) {
       const { name } = view.related(field.relation) ?? field.relation.inverseEntityMetadata
-      addReferenceError(view, field, name.toLowerCase(), pending.changes, errors)
+      addReferenceError(view, field, name.toLowerCase(), change.values, errors)
     }
   }
 }
 
 /** Whether a field has the value that the application has set. A body may contain the same value. */
-function isPreset(field: Field, { changes, presets }: PendingWrite): boolean {
-  return presets?.has(field) === true && isDeepStrictEqual(changes.get(field), presets.get(field))
+function isPreset(field: Field, { values, presets }: Change): boolean {
+  return presets?.has(field) === true && isDeepStrictEqual(values.get(field), presets.get(field))
 }
 
 /**
- * Adds an error for a foreign key. A hidden one that the body does not name, because it is written through other fields,
- * must not appear in errors.
+ * Adds an error for a foreign key. A hidden foreign key can have columns of other fields. If the body has only those
+ * fields, the error names one of them instead: it must not reveal the hidden foreign key.
  */
 function addReferenceError(
   { outputFields }: ResourceView,
@@ -120,6 +114,7 @@ function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {
   )
 }
 
+/** Whether a foreign key's record exists, and the principal may see it. */
 async function referencedExists(
   session: DbSession,
   store: Store,
@@ -148,14 +143,14 @@ async function referencedExists(
 
 /** Query for the visible records of the resource that a foreign key refers to. */
 function visibleQuery(view: ResourceView): Query {
-  const where = { type: 'rowScope', alias: rootAlias, view, isFollowed: true } as const
+  const where = { type: 'visible', alias: rootAlias, view, isFollowed: true } as const
   return { view, joins: [], where, values: [], select: 'columns', ordering: [], cursor: undefined }
 }
 
 /**
  * Builds a SELECT that finds the record of a foreign key.
  * @param placeholders of the key's values
- * @param visible query whose condition the record must match; undefined without a row scope
+ * @param visible query whose condition the record must match; undefined if the resource is not guarded
  */
 function referencedQuery(
   store: Store,

@@ -7,32 +7,28 @@ import type { ChangeSet } from '../query/query'
 import { UnreadableError } from '../read/row'
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
-import { checkReferences, type PendingWrite } from './references'
+import type { Change } from './change'
+import { checkReferences } from './references'
 
 /**
  * Converts the error of an INSERT or UPDATE into a refusal (specification: Error documents, Foreign keys).
  * @throws {ApiError} `conflict`, `bad-values`, `forbidden`
  * @throws the error itself if the statement did not cause it, or the driver's error if it is not a constraint violation
  */
-export async function refuseWrite(
-  error: unknown,
-  session: DbSession,
-  store: Store,
-  pending: PendingWrite,
-): Promise<never> {
+export async function refuseWrite(error: unknown, session: DbSession, store: Store, change: Change): Promise<never> {
   const { view, dataSource } = store
-  if (error instanceof UnreadableError) throw unreadable(error, view, pending.changes)
+  if (error instanceof UnreadableError) throw unreadable(error, view, change.values)
   if (!(error instanceof WriteError)) throw error
   const violation = violationOf(error.cause, dataSource, view.metadata)
   if (violation === undefined) throw error.cause
   const errors = new FieldErrors()
-  await checkReferences(session, store, pending, errors)
+  await checkReferences(session, store, change, errors)
   errors.raise('bad-values')
   if (violation.kind === 'policy') throw notPermitted(view)
   if (violation.kind === 'unique') throw alreadyTaken(view, violation.columns)
-  if (violation.kind === 'value') throw notAccepted(view, columnsOf(violation, pending.changes))
+  if (violation.kind === 'value') throw notAccepted(view, columnsOf(violation, change.values))
   // No record can refer to a new one: the violation is about its own foreign keys.
-  if (pending.stored === undefined) throw notAccepted(view, violation.columns)
+  if (change.stored === undefined) throw notAccepted(view, violation.columns)
   throw new ApiError('conflict', `other records refer to values of this ${view.name} that would change`)
 }
 

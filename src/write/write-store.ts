@@ -6,12 +6,12 @@ import type { StoredRecord } from '../read/entity-tag'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 
-/** Store with everything that writes need in addition. It is built once for each view. */
+/** Store with everything else that writes need. It is built once for each view. */
 export interface WriteStore extends Store {
   readonly writer: Writer
   /**
-   * Foreign keys that the database does not check exactly: the constraint is missing or not sufficient, or the collation
-   * of a column treats different texts as equal.
+   * Foreign keys that are looked up before a write, because their constraint is missing or accepts too much: the collation
+   * of a column treats different texts as equal, or the record exists but the principal may not see it.
    */
   readonly uncheckedReferences: ReadonlySet<Field>
   /** Names of the fields that PUT can update without reading the row first. */
@@ -47,14 +47,14 @@ export function withPolicies(store: WriteStore, policies: Policies): WriteStore 
  */
 export interface Writer<Session = DbSession, Written = WrittenRecord> {
   readonly insert: (session: Session, store: Store, changes: ChangeSet) => Promise<Written>
-  /** @returns undefined if there is no record for the target any more */
+  /** @returns undefined if the record no longer exists or no longer meets the conditions of the target */
   readonly update: (
     session: Session,
     store: Store,
     target: WriteTarget,
     changes: ChangeSet,
   ) => Promise<Written | undefined>
-  /** @returns whether there was a record for the target */
+  /** @returns false if the record no longer exists or no longer meets the conditions of the target */
   readonly remove: (session: Session, store: Store, target: WriteTarget) => Promise<boolean>
 }
 

@@ -1,38 +1,30 @@
-import { notPermitted } from '../access/require-principal'
 import type { DbSession } from '../connection/db-session'
 import { runInTransaction } from '../connection/statement'
-import { FieldErrors } from '../errors'
-import type { ChangeSet } from '../query/query'
+import { ApiError, FieldErrors } from '../errors'
 import { afterLoad } from '../read/after-load'
 import { fieldValue, type Row } from '../read/row'
 import { existsItem, hasRowConditions } from '../read/select'
 import type { Store } from '../read/store'
-import type { ResourceView, WriteAction } from '../schema/resource-view'
-import { changesGuardedReference, checkReferences, isGuardedReference, type PendingWrite } from './references'
+import type { ResourceView } from '../schema/resource-view'
+import type { Change } from './change'
+import { changesGuardedReference, checkReferences, isGuardedReference } from './references'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
 
 /** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
-export async function insertRow(
-  session: DbSession,
-  store: WriteStore,
-  changes: ChangeSet,
-  presets?: ChangeSet,
-): Promise<WrittenRecord> {
-  const pending = { changes, stored: undefined, ...(presets && { presets }) }
+export async function insertRow(session: DbSession, store: WriteStore, change: Change): Promise<WrittenRecord> {
   const insert = async (inner: DbSession): Promise<WrittenRecord> => {
-    const written = await store.writer.insert(inner, store, changes)
-    await requirePermitted(inner, store, 'create', pending, written)
+    const written = await store.writer.insert(inner, store, change.values)
+    await requirePermitted(inner, store, change, written)
     return loadSaved(inner, store, written)
   }
-  return runInTransactionIfNeeded(session, store, 'create', changes, insert).catch((error: unknown) =>
-    refuseWrite(error, session, store, pending),
+  return runInTransactionIfNeeded(session, store, change, insert).catch((error: unknown) =>
+    refuseWrite(error, session, store, change),
   )
 }
 
 /**
  * Updates one record.
- * @param stored the record before the write
  * @returns undefined if there is no record for the target any more
  * @throws {ApiError} `conflict`, `bad-values`, `precondition-failed`
  */
@@ -40,18 +32,16 @@ export async function updateRow(
   session: DbSession,
   store: WriteStore,
   target: WriteTarget,
-  changes: ChangeSet,
-  stored: Row,
+  change: Change,
 ): Promise<WrittenRecord | undefined> {
-  const pending = { changes, stored }
   const update = async (inner: DbSession): Promise<WrittenRecord | undefined> => {
-    const written = await store.writer.update(inner, store, target, changes)
+    const written = await store.writer.update(inner, store, target, change.values)
     if (written === undefined) return undefined
-    await requirePermitted(inner, store, 'update', pending, written)
+    await requirePermitted(inner, store, change, written)
     return loadSaved(inner, store, written)
   }
-  return runInTransactionIfNeeded(session, store, 'update', changes, update).catch((error: unknown) =>
-    refuseWrite(error, session, store, pending),
+  return runInTransactionIfNeeded(session, store, change, update).catch((error: unknown) =>
+    refuseWrite(error, session, store, change),
   )
 }
 
@@ -62,12 +52,12 @@ export async function updateRow(
  */
 export async function deleteRow(session: DbSession, store: WriteStore, target: WriteTarget): Promise<boolean> {
   const remove = (inner: DbSession): Promise<boolean> => store.writer.remove(inner, store, target)
-  return runInTransactionIfNeeded(session, store, 'delete', noChanges, remove).catch((error: unknown) =>
+  return runInTransactionIfNeeded(session, store, deletion, remove).catch((error: unknown) =>
     refuseDelete(error, store),
   )
 }
 
-const noChanges: ChangeSet = new Map()
+const deletion: Change = { action: 'delete', values: new Map(), stored: undefined }
 
 /**
  * Runs a write. If `@AfterLoad` listeners or checks of the written record follow it, all run in one transaction, so that
@@ -76,46 +66,46 @@ const noChanges: ChangeSet = new Map()
 function runInTransactionIfNeeded<T>(
   session: DbSession,
   { view, dialect }: Store,
-  action: WriteAction,
-  changes: ChangeSet,
+  change: Change,
   write: (session: DbSession) => Promise<T>,
 ): Promise<T> {
-  if (needsCheck(view, action, changes)) return runInTransaction(session, write, dialect.scopeIsolation)
+  if (needsCheck(view, change)) return runInTransaction(session, write, dialect.checkedWriteIsolation)
   return view.lifecycle.load ? runInTransaction(session, write) : write(session)
 }
 
 /** Whether a write needs a check of the written record, or of the records to which it refers. */
-function needsCheck(view: ResourceView, action: WriteAction, changes: ChangeSet): boolean {
-  return hasRowConditions(view, action) || changesGuardedReference(view, changes)
+function needsCheck(view: ResourceView, { action, values }: Change): boolean {
+  return hasRowConditions(view, action) || changesGuardedReference(view, values)
 }
 
 /**
  * Requires that the principal may see the written record, that `may` permits its new values, and that the principal may
  * see the records to which the request has made it refer (specification: Row scopes, Permissions). It runs after the
  * write and in its transaction, so that a right that was revoked before the write no longer counts.
- * @throws {ApiError} `forbidden`, `unauthorized` for an anonymous request, `bad-values`
+ * @throws {ApiError} `forbidden`, `bad-values`
  */
 async function requirePermitted(
   session: DbSession,
   store: Store,
-  action: 'create' | 'update',
-  pending: PendingWrite,
+  change: Change,
   { raw }: WrittenRecord,
 ): Promise<void> {
-  const { view, selected, policies } = store
-  if (!needsCheck(view, action, pending.changes)) return
+  const { view, selected } = store
+  const { action } = change
+  if (!needsCheck(view, change)) return
   const errors = new FieldErrors()
-  await checkReferences(session, store, pending, errors, (field) => isGuardedReference(view, field))
+  await checkReferences(session, store, change, errors, (field) => isGuardedReference(view, field))
   errors.raise('bad-values')
   if (!hasRowConditions(view, action)) return
   const key = fieldValue(view, selected.columns.readRow(raw), view.key)
   if (await existsItem(session, store, key, { action, state: 'after' })) return
-  throw notPermitted(policies?.principal, refusedValues[action](view))
+  throw new ApiError('forbidden', refusalOf(change, view))
 }
 
-const refusedValues = {
-  create: ({ name }: ResourceView) => `you may not create this ${name} with these values`,
-  update: ({ name }: ResourceView) => `you may not change the ${name} to these values`,
+function refusalOf({ action }: Change, { name }: ResourceView): string {
+  return action === 'create'
+    ? `you may not create this ${name} with these values`
+    : `you may not change the ${name} to these values`
 }
 
 async function loadSaved(session: DbSession, store: Store, written: WrittenRecord): Promise<WrittenRecord> {

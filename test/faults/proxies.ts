@@ -89,7 +89,8 @@ default_pool_size = ${connections}
   return `postgres://${username}@127.0.0.1:${port}/postgres`
 }
 
-interface Program {
+/** A program to start. */
+export interface Program {
   readonly name: string
   readonly debian: string
   readonly options: readonly string[]
@@ -99,7 +100,7 @@ interface Program {
 }
 
 /** Starts a program, and resolves when its port is open. */
-async function start({ name, debian, options, directory, port, owner }: Program): Promise<ChildProcess> {
+export async function start({ name, debian, options, directory, port, owner }: Program): Promise<ChildProcess> {
   const log = join(directory, 'log')
   const output = openSync(log, 'a')
   const child = spawn(binary(name, debian), options, { ...owner, cwd: directory, stdio: ['ignore', output, output] })

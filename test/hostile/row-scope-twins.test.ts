@@ -76,6 +76,9 @@ const model: Readonly<Record<string, { fields: readonly string[]; relations: Rea
   rate: { fields: ['hourly', 'person_id'], relations: { person: 'person' } },
 }
 
+/** Resources whose lists can be searched. */
+const searched = ['project', 'task']
+
 const texts = ['Acme', 'Beta', 'Atlas', 'Apollo', 'Saturn', 'Draw', 'Build', 'Hide', 'Test', 'red', 'black', 'common']
 const patterns = ['A%', '%a%', '%l_', 'B%', '%']
 const numbers = ['1', '2', '3', '4', '5', '7', '50', '100']
@@ -117,7 +120,15 @@ function listOf(resource: string): fc.Arbitrary<string> {
     ])
   const ordering = pathFrom(resource, 2).map((path) => [`ordering=${path}`])
   const others = fc.subarray(['count=exact', 'limit=2', 'after=', 'page=2'])
-  const parts = fc.tuple(filters, fc.oneof(groups, fc.constant([])), fc.oneof(ordering, fc.constant([])), others)
+  const words = fc.array(fc.constantFrom(...texts, 'a', 'l'), { minLength: 1, maxLength: 2 })
+  const search = searched.includes(resource) ? words.map((all) => [`search=${all.join('+')}`]) : fc.constant([])
+  const parts = fc.tuple(
+    fc.oneof(search, fc.constant([])),
+    filters,
+    fc.oneof(groups, fc.constant([])),
+    fc.oneof(ordering, fc.constant([])),
+    others,
+  )
   return parts.map((all) => `GET /api/${resource}/?${all.flat().join('&')}`)
 }
 

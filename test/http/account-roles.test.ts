@@ -63,6 +63,11 @@ class Staff extends Member {
   @Column({ default: true }) active!: boolean
 }
 
+@ChildEntity()
+class Guest extends Member {
+  @Column(() => Preferences) preferences!: Preferences
+}
+
 class Base {
   @PrimaryGeneratedColumn() id!: number
   @Column({ default: false }) admin!: boolean
@@ -117,6 +122,14 @@ test.each([
   })
   const users = { entity, ...unhashed, [role]: role }
   expect(() => mountResources(world.app, world.dataSource, { users })).toThrow(`"${role}" cannot be the users' ${role}`)
+  await world.close()
+})
+
+test.each(['admin', 'active'])('a flag in an embedded entity of a child cannot be named as "%s"', async (role) => {
+  const world = await openWorld({ entities: [Member, Guest], mountOn: () => ({ resources: [] }) })
+  const flag = `preferences.${role}`
+  const users = { entity: Member, ...unhashed, [role]: flag }
+  expect(() => mountResources(world.app, world.dataSource, { users })).toThrow(`"${flag}" cannot be the users' ${role}`)
   await world.close()
 })
 

@@ -140,6 +140,18 @@ describe('list', () => {
     expect([capped.meta.total, capped.meta.total_capped, capped.objects.length]).toEqual([6, false, 1])
   })
 
+  test('Selected fields', async () => {
+    const { objects } = await api.note.list({ id__lte: 2 }, { fields: ['title', 'author_id'] })
+    expect(objects.map((note) => Object.keys(note).toSorted())).toEqual([
+      ['author_id', 'id', 'title'],
+      ['author_id', 'id', 'title'],
+    ])
+    const read = await api.note.get(1, { fields: ['score'] })
+    const { score } = await api.note.get(1)
+    expect(read).toEqual({ id: 1, score })
+    for await (const note of api.note.all({}, { fields: ['id'], limit: 3 })) expect(Object.keys(note)).toEqual(['id'])
+  })
+
   test.each<readonly [name: string, filters: FiltersOf<Resources['note'], Resources>]>([
     ['or', { or: [] }],
     ['or', { or: [{}] }],

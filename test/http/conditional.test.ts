@@ -2,6 +2,7 @@ import { AfterLoad, Column, Entity, ManyToOne, PrimaryGeneratedColumn, Tree, Tre
 import { type MountOptions, Resource } from 'typeorm-resources'
 import { type Reply, type SendOptions, send } from '../client'
 import { permitAll } from '../support/access'
+import { KiB, MiB, Story } from '../support/texts'
 import { types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
@@ -63,7 +64,7 @@ class Leaf {
 const mount: MountOptions = {}
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Paper, Page, Draft, Clock, Branch, Leaf], mount })
+  world = await openWorld({ entities: [Paper, Page, Draft, Clock, Branch, Leaf, Story], mount })
 })
 afterAll(() => world.close())
 
@@ -185,9 +186,75 @@ test('the ETag depends on the stored value, not on the shown one: a fraction of 
   expect(one.tag).not.toBe(other.tag)
 })
 
-test('lists and responses without a body have no ETag', async () => {
+test('responses without a body and errors have no ETag', async () => {
   const { path } = await create('paper')
-  for (const line of ['GET /api/paper/', 'OPTIONS /api/paper/', `DELETE ${path}`, 'GET /api/paper/999999/']) {
+  for (const line of ['OPTIONS /api/paper/', `DELETE ${path}`, 'GET /api/paper/999999/', 'GET /api/paper/?nope=1']) {
     expect([line, (await request(line)).headers.etag]).toEqual([line, undefined])
   }
+})
+
+describe('lists', () => {
+  const lists = [
+    '',
+    '?count=exact&limit=0',
+    '?ordering=-title&limit=1',
+    '?after=&limit=1',
+    '?title=nobody',
+    '?fields=title',
+  ]
+
+  test.each(lists)('%s: If-None-Match gets 304 while the response is the same', async (query) => {
+    await create('paper', { title: 'first' })
+    await create('paper', { title: 'second' })
+    const path = `/api/paper/${query}`
+    const { headers } = await request(`GET ${path}`)
+    const tag = String(headers.etag)
+    expect(tag).toMatch(/^W\/"[\w-]+"$/)
+    for (const list of [tag, tag.slice(2), `"other", ${tag}`, '*']) {
+      for (const method of ['GET', 'HEAD']) {
+        const reply = await request(`${method} ${path}`, { headers: { 'If-None-Match': list } })
+        expect([list, reply.status, reply.text, reply.headers.etag]).toEqual([list, 304, '', tag])
+        expect([reply.headers['cache-control'], reply.headers.vary]).toEqual([headers['cache-control'], headers.vary])
+      }
+    }
+    const other = await request(`GET ${path}`, { headers: { 'If-None-Match': '"other"' } })
+    expect([other.status, other.headers.etag]).toEqual([200, tag])
+  })
+
+  test('responses have the same ETag only if they are equal', async () => {
+    const texts = new Map<unknown, Set<string>>()
+    const read = async (): Promise<void> => {
+      for (const query of lists) {
+        const { headers, text } = await request(`GET /api/paper/${query}`)
+        texts.set(headers.etag, (texts.get(headers.etag) ?? new Set()).add(text))
+      }
+    }
+    await read()
+    const { path } = await create('paper', { title: 'zz' })
+    await read()
+    await request(`PUT ${path}`, { body: { title: 'zzz' } })
+    await read()
+    expect(texts.size).toBeGreaterThan(lists.length)
+    expect([...texts.values()].every(({ size }) => size === 1)).toBe(true)
+  })
+
+  test('the ETag does not depend on hidden values', async () => {
+    const { path } = await create('paper', { title: 'hidden', secret: 'one' })
+    const { headers } = await request('GET /api/paper/?title=hidden')
+    await request(`PUT ${path}`, { body: { secret: 'two' } })
+    expect((await request('GET /api/paper/?title=hidden')).headers.etag).toBe(headers.etag)
+  })
+
+  test('If-Match is ignored', async () => {
+    expect((await request('GET /api/paper/', { headers: { 'If-Match': '"other"' } })).status).toBe(200)
+  })
+
+  test('a list of more than 1 MiB has no ETag', async () => {
+    await world.dataSource.getRepository(Story).save(['a', 'b', 'c'].map((text) => ({ body: text.repeat(400 * KiB) })))
+    expect(String((await request('GET /api/story/?limit=2')).headers.etag)).toMatch(/^W/)
+    for (const headers of [{}, { 'If-None-Match': '*' }]) {
+      const reply = await request('GET /api/story/', { headers })
+      expect([reply.status, reply.headers.etag, reply.text.length > MiB]).toEqual([200, undefined, true])
+    }
+  })
 })

@@ -106,10 +106,10 @@ test('the OpenAPI document contains the option "info"', async () => {
 const closed: readonly (readonly [MountOptions, readonly string[], readonly string[]])[] = [
   [
     { openapi: false },
-    ['/api/', '/api/openapi.json', '/api/docs/', '/api/-/explorer.js', '/api/-/session'],
+    ['/api/', '/api/openapi.json', '/api/docs/', '/api/-/explorer.js', '/api/-/password'],
     ['/api/city/'],
   ],
-  [{ explorer: false }, ['/api/docs/', '/api/-/explorer.js', '/api/-/session'], ['/api/', '/api/openapi.json']],
+  [{ explorer: false }, ['/api/docs/', '/api/-/explorer.js', '/api/-/password'], ['/api/', '/api/openapi.json']],
 ]
 test.each(closed)('with %j the application handles the disabled paths', async (options, left, kept) => {
   const request = await open({ mount: options })
@@ -141,14 +141,14 @@ test('the session shows the user who is signed in, and is 401 for others', async
   }
 })
 
-test('the session is 401 for users who may not read the OpenAPI document, even if their password is right', async () => {
-  const request = await open({ mount: { openapi: adminRule() } })
-  expect((await request('GET /api/-/session', { as: 'ann' })).json()).toEqual({ id: 1, admin: true })
-  expect(await request('GET /api/-/session', { as: 'bob' })).toMatchObject({
-    status: 401,
-    text: 'Authentication failed',
-  })
-})
+test.each<MountOptions>([{ openapi: adminRule() }, { openapi: false }, { explorer: false }])(
+  'the session depends on no option of the pages: %j',
+  async (mount) => {
+    const request = await open({ mount })
+    expect((await request('GET /api/-/session', { as: 'bob' })).json()).toEqual({ id: 2, admin: false })
+    expect(await request('GET /api/-/session')).toMatchObject({ status: 401, text: 'Authentication failed' })
+  },
+)
 
 test('if all rules are for administrators, the session is 401 for other users, even if their password is right', async () => {
   const seed = async (dataSource: DataSource): Promise<void> => {

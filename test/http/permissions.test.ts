@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import Koa from 'koa'
 import {
   BeforeUpdate,
   Column,
@@ -12,10 +13,10 @@ import {
   TreeChildren,
   TreeParent,
 } from 'typeorm'
-import { type Principal, Resource, type Rule } from 'typeorm-resources'
+import { ConfigError, mountResources, type Principal, Resource, type Rule } from 'typeorm-resources'
 import { send } from '../client'
 import { isSqlite, sqlOf } from '../world/leg'
-import { openWorld, type World } from '../world/world'
+import { openDataSource, openWorld, type World } from '../world/world'
 
 /** Permissions (`may`) by role and by the state of a record, and presets. */
 
@@ -124,6 +125,13 @@ let result: () => unknown = () => true
 @Entity()
 @Resource({ auth: byHeader, may: { update: () => result() as boolean } })
 class Draft {
+  @PrimaryColumn() id!: number
+  @Column({ type: 'varchar', length: 20 }) title!: string
+}
+
+/** Its resource has mistakes. */
+@Entity()
+class Sheet {
   @PrimaryColumn() id!: number
   @Column({ type: 'varchar', length: 20 }) title!: string
 }
@@ -285,6 +293,61 @@ test('Presets: the option "preset" overrides the body', async () => {
   })
   expect((await as('3', 'POST memo/', { id: 11, text: 'x', region: 'mine' })).status).toBe(400)
 })
+
+test.each([
+  ['of another type', { company: 'seven' }],
+  ['that is null for a field that is never null', { company: null }],
+  ['that is too long', { remark: 'x'.repeat(30) }],
+  ['that is no key', { invoice_id: {} }],
+  ['that is the key of no record', { invoice_id: 999 }],
+])('Presets: the option "preset" overrides a value in the body %s', async (_, invalid) => {
+  const created = await as('3', 'POST memo/', { id: 12, text: 'x', ...invalid })
+  expect([created.status, created.json()]).toEqual([
+    201,
+    { id: 12, text: 'x', region: 'r3', remark: null, invoice_id: 1 },
+  ])
+  expect(await world.sql('SELECT "company" FROM "memo" WHERE "id" = 12')).toEqual([{ company: 7 }])
+  await world.sql('DELETE FROM "memo" WHERE "id" = 12')
+  // Other fields are checked.
+  expect((await as('3', 'POST memo/', { id: 'x', text: null, ...invalid })).json()).toMatchObject({
+    errors: [{ field: 'id' }, { field: 'text' }],
+  })
+})
+
+test.each([
+  ['an unknown name', { create: { titl: 'x' } }, [/"may.create": titl /]],
+  ['an unknown operator', { delete: { title__lik: 'x' } }, [/"may.delete": title__lik /]],
+  ['an unknown name in a group', { create: { or: [{ id: 1 }, { not: { titl: 'x' } }] } }, [/"may.create": titl /]],
+  ['an unknown name in an array', { delete: [{ id: 1 }, { titl: 'x' }] }, [/"may.delete": titl /]],
+  ['a value of another type', { update: { id: 'one' } }, [/"may.update": id /]],
+  ['an undefined value', { update: { id: undefined } }, [/"may.update": the value of id is undefined/]],
+  [
+    'several mistakes',
+    { create: {}, update: { before: {}, after: { titl: 'x', name: 'y' } }, delete: { id: 1 } },
+    [
+      /"may.create": a filter must not be empty/,
+      /"may.update" \(before\): a filter must not be empty/,
+      /"may.update" \(after\): titl .*name /,
+    ],
+  ],
+])('Permissions: a constant filter with %s is a mistake at mount', async (_, may, expected) => {
+  const dataSource = await openDataSource([Sheet])
+  try {
+    const mount = () => mountResources(new Koa(), dataSource, { resources: [{ entity: Sheet, may: may as object }] })
+    expect(mistakesOf(mount)).toEqual(expected.map((pattern) => expect.stringMatching(pattern)))
+  } finally {
+    await dataSource.destroy()
+  }
+})
+
+function mistakesOf(mount: () => unknown): readonly string[] {
+  try {
+    mount()
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes
+  }
+  return []
+}
 
 type Call = readonly [description: string, call: () => unknown]
 

@@ -51,6 +51,11 @@ test.each([
   expect(ids(data)).toEqual(expected)
 })
 
+test('the filter q is the parameter search', async () => {
+  expect(ids((await provider.getList<Item>('note', { filter: { q: undefined, score: 5 } })).data)).not.toEqual([])
+  await expect(provider.getList('note', { filter: { q: 'a' } })).rejects.toThrow('search is not a field of note')
+})
+
 test.each([
   ['ascending', { field: 'score', order: 'ASC' }, [5, 6]],
   ['descending', { field: 'score', order: 'DESC' }, [10, 8]],

@@ -141,8 +141,10 @@ test('the mount reports the names of the rules', () => {
 })
 
 test.each([
-  [{ raed: 'public' }, 'unknown option "raed" of a rule; options: read'],
-  [{ read: 'private' }, '"read" must be "public" or undefined, not private'],
-])('the options of a rule are checked when it is created: %j', (options, message) => {
-  for (const rule of [userRule, adminRule]) expect(() => rule(options as never)).toThrow(new TypeError(message))
+  [userRule, { raed: 'public' }, 'userRule() has an unknown option "raed"; options: read'],
+  [adminRule, { raed: 'public' }, 'adminRule() has an unknown option "raed"; options: read'],
+  [userRule, { read: 'private' }, '"read" must be "public" or undefined, not private'],
+  [adminRule, { read: 'private' }, '"read" must be "public" or undefined, not private'],
+])('the options of a rule are checked when it is created: %p(%j)', (rule, options, message) => {
+  expect(() => rule(options as never)).toThrow(new TypeError(message))
 })

@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf } from '../client'
 import { permitAll } from '../support/access'
@@ -25,9 +25,26 @@ class Named {
   @Column({ name: ':0', nullable: true }) third!: string
 }
 
+@Entity()
+@Resource({ auth: permitAll })
+class Individual {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() surname!: string
+}
+
+/** Its names have 13 characters or more: V8 represents such parts of a URL by references to the URL. */
+@Entity()
+@Resource({ auth: permitAll })
+class Assignment {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Individual) responsibleIndividual!: Individual
+  @Column({ nullable: true }) titleOfAssignment!: string
+  @Column({ nullable: true }) placeOfAssignment!: string
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Sample, Named] })
+  world = await openWorld({ entities: [Sample, Named, Individual, Assignment] })
 })
 afterAll(async () => {
   await world.close()
@@ -59,6 +76,30 @@ test('queries of many shapes keep little memory', async () => {
   const before = heapInUse()
   for (let index = 0; index < 300; index++) expect((await get(largestQuery(index))).status).toBe(200)
   expect(heapInUse() - before).toBeLessThan(7 * 2 ** 20)
+})
+
+/** Queries of 12,000 characters whose shapes differ for each index: by a name, in groups, or by the ordering. */
+const longUrls: readonly (readonly [string, (index: number) => string])[] = [
+  ['foreign keys', (index) => `responsibleIndividual_id=1&${repeated('titleOfAssignment', index)}`],
+  ['groups', (index) => `or=(responsibleIndividual_id:1,titleOfAssignment:a)&${repeated('placeOfAssignment', index)}`],
+  [
+    'orderings',
+    (index) => `ordering=responsibleIndividual_id,-titleOfAssignment&${repeated('placeOfAssignment', index)}`,
+  ],
+]
+
+/** Six filters with long values. The operators of the other three differ for each index below 343. */
+function repeated(name: string, index: number): string {
+  const operators = ['', '__ne', '__lt', '__lte', '__gt', '__gte', '__in']
+  const names = [1, 7, 49].map((divisor) => `${name}${operators[Math.floor(index / divisor) % 7]}=a`)
+  return [...names, ...Array<string>(6).fill(`titleOfAssignment=${'x'.repeat(2000)}`)].join('&')
+}
+
+test.each(longUrls)('cached queries do not keep the URLs of requests: %s', async (_, queryOf) => {
+  await get(`assignment/?${queryOf(342)}`)
+  const before = heapInUse()
+  for (let index = 0; index < 300; index++) expect((await get(`assignment/?${queryOf(index)}`)).status).toBe(200)
+  expect(heapInUse() - before).toBeLessThan(3 * 2 ** 20)
 })
 
 test('the total number of list members in a query is limited', async () => {

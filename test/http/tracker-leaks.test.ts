@@ -341,6 +341,7 @@ test('mounted.resources reports the rules of all resources', () => {
   const { resources } = tracker.world.mounted
   const reported = resources.map(({ name, rule, scope, may = [] }) => `${name}: ${rule}, ${scope}; ${may.join()}`)
   expect(reported.toSorted()).toEqual([
+    'apikey: user, filter; ',
     'comment: user, through task; update,delete',
     'company: user, filter; create,update,delete',
     'entry: user, filter; update,delete',

@@ -1,4 +1,6 @@
 import { Agent } from 'node:http'
+import { mountResources } from 'typeorm-resources'
+import { login } from '../../sample/tracker/login'
 import { trackerOptions } from '../../sample/tracker/options'
 import { people, seedTracker, trackerEntities } from '../../sample/tracker/seed'
 import { type Reply, type SendOptions, send } from '../client'
@@ -12,6 +14,8 @@ export type Who = (typeof people)[number] | undefined
 /** The tracker of the sample on a database of its own. */
 export interface Tracker {
   readonly world: World
+  /** The API key of bob, which can read projects, and read and create entries. */
+  readonly key: string
   /** Sends a request. Paths are relative to `/api/`: `GET task/?title=Draw`. */
   readonly as: (who: Who, line: string, options?: SendOptions) => Promise<Reply>
   /** The ids of the records in a list; throws for any status but 200. */
@@ -22,12 +26,24 @@ export interface Tracker {
 }
 
 export async function openTracker(options: Pick<WorldOptions, 'before'> = {}): Promise<Tracker> {
-  const world = await openWorld({ ...options, entities: trackerEntities, seed: seedTracker, mount: trackerOptions })
+  let key = ''
+  const world = await openWorld({
+    entities: trackerEntities,
+    seed: async (dataSource) => {
+      key = await seedTracker(dataSource)
+    },
+    mountOn: (app, dataSource) => {
+      app.use(login(dataSource))
+      return mountResources(app, dataSource, trackerOptions)
+    },
+    ...options,
+  })
   const agent = new Agent({ keepAlive: true })
   const as: Tracker['as'] = (who, line, more = {}) =>
     send(world.url, line.replace(' ', ' /api/'), { as: who, agent, ...more })
   return {
     world,
+    key,
     as,
     idsOf: async (who, path) => {
       const reply = await as(who, `GET ${path}`)

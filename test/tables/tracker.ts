@@ -58,6 +58,7 @@ export const permitted: readonly (readonly [resource: string, id: number, field:
   ['rate', 2, { hourly: 80 }, 'rud', '-', '-', '-', '-', '-'],
   ['rate', 3, { hourly: 150 }, '-', '-', 'rud', '-', '-', '-'],
   ['rate', 4, { hourly: 70 }, '-', '-', '-', '-', '-', 'rud'],
+  ['apikey', 1, { name: 'reports' }, '-', 'rud', '-', '-', '-', '-'],
 ]
 
 type Statuses = readonly [ann: number, bob: number, cleo: number, dan: number, eve: number, fay: number]
@@ -87,4 +88,5 @@ export const creations: readonly (readonly [resource: string, body: object, ...S
   ['line', { text: 'More', price: '1.00', invoice_id: 2 }, 201, 403, 403, 400, 400, 400],
   ['line', { text: 'More', price: '1.00', invoice_id: 1 }, 403, 403, 403, 400, 400, 400],
   ['rate', { hourly: 1, company_id: 1, person_id: 3 }, 201, 403, 403, 400, 400, 400],
+  ['apikey', { name: 'backup' }, 201, 201, 201, 201, 201, 201],
 ]

@@ -58,7 +58,11 @@ export class Membership {
 }
 
 @Entity()
-@Resource({ auth: byHeader, scope: (me) => ({ company__memberships__person: me.id }) })
+@Resource({
+  auth: byHeader,
+  scope: (me) => ({ company__memberships__person: me.id }),
+  search: ['name', 'company.name'],
+})
 export class Project {
   @PrimaryColumn() id!: number
   @Column({ type: 'varchar', length: 40 }) name!: string
@@ -82,7 +86,11 @@ export class Project {
 }
 
 @Entity()
-@Resource({ auth: byHeader, scope: { through: 'project' } })
+@Resource({
+  auth: byHeader,
+  scope: { through: 'project' },
+  search: ['title', 'project.name', 'project.company.name', 'assignee.name'],
+})
 export class Task {
   @PrimaryColumn() id!: number
   @Column({ type: 'varchar', length: 40 }) title!: string

@@ -159,6 +159,17 @@ export async function groups(region: string, isLarge: boolean): Promise<void> {
   await api.city.list({ or: { id: 1 } })
   // @ts-expect-error: the operand of `not` is a group
   await api.city.list({ not: [{ id: 1 }] })
+  await api.city.list({}, { search: 'new york' })
+  // @ts-expect-error: not a text
+  await api.city.list({}, { search: 5 })
+  const { objects } = await api.city.list({}, { fields: ['name', 'country_id'] })
+  holds<Same<keyof (typeof objects)[number], 'id' | 'name' | 'country_id'>>()
+  const selected = await api.city.get(1, { fields: ['population'] })
+  holds<Same<typeof selected, Pick<RecordOf<City>, 'id' | 'population'>>>()
+  // @ts-expect-error: not a field
+  await api.city.get(1, { fields: ['nam'] })
+  // @ts-expect-error: a field that is not selected
+  await api.city.get(1, { fields: ['name'] }).then(({ population }) => population)
   // @ts-expect-error: not a way to count
   await api.city.list({}, { count: 'all' })
 }
@@ -218,4 +229,17 @@ export async function writes(): Promise<void> {
   await api.user.update(1, { password: 'correct horse' })
   await api.shelf.create({ code: 'A1', kind: 'pine', weight: null, place: { room: 'hall' }, tags: ['a'] })
   await api.visit.delete(made.id)
+}
+
+export function credentials(): void {
+  createClient('/api', { token: 'x', retries: 1 })
+  createClient('/api', { token: () => (Math.random() < 0.5 ? null : 'x') })
+  createClient('/api', { token: async (rejected) => (rejected === undefined ? 'x' : undefined) })
+  createClient('/api', { apiKey: 'x', headers: {} })
+  // @ts-expect-error: credentials of two schemes
+  createClient('/api', { username: 'ann', password: 'ann', token: 'x' })
+  // @ts-expect-error: credentials of two schemes
+  createClient('/api', { token: 'x', apiKey: 'x' })
+  // @ts-expect-error: a key does not expire
+  createClient('/api', { apiKey: () => 'x' })
 }

@@ -2,6 +2,7 @@
 import Koa from 'koa'
 import type { DataSource, EntitySchema } from 'typeorm'
 import {
+  ApiKeys,
   adminRule,
   type FilterObject,
   hashPassword,
@@ -24,6 +25,7 @@ declare const schema: EntitySchema<{ id: number }>
 @Resource({
   name: 'users',
   exclude: ['password', 'email', 'boss.password'],
+  search: ['login', 'boss.login'],
   readOnly: ['created'],
   auth: adminRule(),
   ownerField: 'boss',
@@ -31,6 +33,8 @@ declare const schema: EntitySchema<{ id: number }>
 @UserAccount()
 @UserAccount({ username: 'login', password: 'password', admin: 'isAdmin', active: 'email' })
 @UserAccount({ principal: ['boss', 'email'] })
+@ApiKeys()
+@ApiKeys({ prefix: 'login', hash: 'password', user: 'boss', expires: 'created' })
 @UserAccount({ hash: (plain) => `${plain}!`, verify: async (plain, hash) => hash === `${plain}!` })
 class User {
   id!: number
@@ -56,6 +60,7 @@ class Optional {
 void Optional
 
 @Resource({ auth: adminRule() })
+@Resource({ ownerField: { field: 'id', is: (me) => me.id } })
 @UserAccount()
 class Bare {
   id?: number
@@ -66,14 +71,22 @@ void Bare
 @Resource({ exclude: ['email'], rename: { idd: 'number' } })
 // @ts-expect-error a misspelt name of an embedded entity
 @Resource({ exclude: ['bos.password'] })
+// @ts-expect-error a misspelt name in search
+@Resource({ search: ['logn'] })
 // @ts-expect-error a misspelt name in exclude
 @Resource({ exclude: ['pasword'] })
 // @ts-expect-error a misspelt name in readOnly
 @Resource({ readOnly: ['id', 'creatd'] })
 // @ts-expect-error a misspelt ownerField
 @Resource({ ownerField: 'bos' })
+// @ts-expect-error a misspelt field of an ownerField
+@Resource({ ownerField: { field: 'bos', is: (me) => me.id } })
+// @ts-expect-error a function that does not return a key
+@Resource({ ownerField: { field: 'boss', is: (me) => me } })
 // @ts-expect-error a misspelt property of the account
 @UserAccount({ admin: 'admin' })
+// @ts-expect-error a misspelt property of API keys
+@ApiKeys({ user: 'bos' })
 // @ts-expect-error a misspelt property of principals
 @UserAccount({ principal: ['boss', 'emial'] })
 // @ts-expect-error an unknown option

@@ -108,11 +108,18 @@ const words = ['order', 'SELECT', 'from', 'Group', 'table', 'user', 'null', 'lim
 export function unusualNames(seed: number): NamingStrategyInterface {
   const unused = [...words]
   const known = new Map<string, string>()
+  const taken = new Set<string>()
   const spell = (name: string): string => {
     const isWord = unused.length > 0 && pick([true, false, false], seed, `word ${name}`)
-    const spelled = known.get(name) ?? (isWord ? unused.shift() : undefined) ?? spellBy(name)
+    const spelled = known.get(name) ?? distinct((isWord ? unused.shift() : undefined) ?? spellBy(name))
     known.set(name, spelled)
     return spelled
+  }
+  /** A reserved word can be the name of another property. MariaDB ignores the case of column names. */
+  const distinct = (name: string): string => {
+    if (taken.has(name.toLowerCase())) return distinct(`${name} 2`)
+    taken.add(name.toLowerCase())
+    return name
   }
   const spellBy = (name: string): string => {
     const cased = pick([true, false], seed, `case ${name}`) ? name.toUpperCase() : name

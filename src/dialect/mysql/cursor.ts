@@ -6,9 +6,10 @@ import { isCursorValueOf } from '../cursor-value'
 import type { Dialect } from '../dialect'
 
 const longTextTypes: ReadonlySet<string> = new Set(['text', 'mediumtext', 'longtext'])
-/** Number of characters of a long text that keyset paging sorts by. */
+/** Number of characters of a long text by which lists with keyset paging are sorted. */
 const sortedLength = 255
 
+/** Returns a function that casts a placeholder to an SQL type. */
 const castAs =
   (type: string) =>
   (placeholder: string): string =>
@@ -45,25 +46,35 @@ export const mysqlOperand: Dialect['operandSql'] = (stored, placeholder) => {
   const { valueType, valueColumn } = stored
   if (isComputedDecimal(stored)) return castDecimal(placeholder)
   if (valueType.mayExceedDouble) return castAs(valueColumn.unsigned ? 'UNSIGNED' : 'SIGNED')(placeholder)
-  // With a transformer the value type may differ, although the column stores decimals.
-  const isDecimal = !isNumeric(valueType) && decimalTypes.has(String(valueColumn.type))
-  if (!isDecimal && valueType.name !== 'decimal') return placeholder
+  // With a transformer, a column that stores decimals can have another value type.
+  const storesDecimals = !isNumeric(valueType) && decimalTypes.has(String(valueColumn.type))
+  if (!storesDecimals && valueType.name !== 'decimal') return placeholder
   return castAs(`DECIMAL(65, ${valueColumn.scale ?? 0})`)(placeholder)
 }
 
-/** Longest time, in seconds, by which clocks of a time zone have been set back since 1970: three hours, and a reserve. */
-const clockChange = 4 * 3600
+/**
+ * Upper bound, in seconds, of the time by which clocks of a time zone have been set back at once since 1970: three hours
+ * and a margin of one hour.
+ */
+const maxClockChange = 4 * 3600
 
 /**
- * Range of a `timestamp` column that can use an index: unlike UNIX_TIMESTAMP of the column, the column itself can be
- * compared only with local time, of which an hour occurs twice where clocks are set back. Around such an hour the range
- * is longer. There is no range at the ends of what FROM_UNIXTIME converts.
+ * Condition that selects the rows of a `timestamp` column before or after a cursor and maybe a few more, and for which
+ * the database can use an index (see `seek` of `CursorSql`).
+ *
+ * The database cannot use the index for UNIX_TIMESTAMP of the column. The column itself can only be compared with a local
+ * time, which is ambiguous where clocks are set back: an hour of local time occurs twice. If clocks change within
+ * `maxClockChange` of the cursor, the bound is therefore moved by this time. Near the first and the last time that
+ * FROM_UNIXTIME converts, the condition selects all rows.
+ * @param instant placeholder or expression of the cursor's value, in seconds since 1970 (UTC)
  */
 function seekTimestamp(column: string, operator: '<' | '>', instant: string): string {
-  const [earlier, later] = [`FROM_UNIXTIME(${instant} - ${clockChange})`, `FROM_UNIXTIME(${instant} + ${clockChange})`]
-  const isSteady = `TIMESTAMPDIFF(SECOND, ${earlier}, ${later}) = ${2 * clockChange}`
-  const bound = `IF(${isSteady}, FROM_UNIXTIME(${instant}), ${operator === '>' ? earlier : later})`
-  return `(${column} ${operator}= ${bound} OR ${instant} NOT BETWEEN ${clockChange} AND ${2 ** 31 - 1 - clockChange})`
+  const earlier = `FROM_UNIXTIME(${instant} - ${maxClockChange})`
+  const later = `FROM_UNIXTIME(${instant} + ${maxClockChange})`
+  const hasNoClockChange = `TIMESTAMPDIFF(SECOND, ${earlier}, ${later}) = ${2 * maxClockChange}`
+  const bound = `IF(${hasNoClockChange}, FROM_UNIXTIME(${instant}), ${operator === '>' ? earlier : later})`
+  const lastInstant = 2 ** 31 - 1 - maxClockChange
+  return `(${column} ${operator}= ${bound} OR ${instant} NOT BETWEEN ${maxClockChange} AND ${lastInstant})`
 }
 
 /** SQL and checks of keyset paging for a sort column on MySQL and MariaDB. */
@@ -77,7 +88,8 @@ export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
       isCursorValueOf(valueType, value) && !(isComputedDecimal(stored) && exceedsMaxScale.test(String(value))),
   }
   const type = String(valueColumn.type)
-  // Sorting uses only the first bytes of a text (`max_sort_length`), but comparison uses all of it.
+  // The database sorts by the first bytes of a text only (`max_sort_length`), but compares all of it. A short prefix is
+  // sorted and compared completely.
   if (valueType.name === 'text' && (longTextTypes.has(type) || Number(valueColumn.length) > sortedLength)) {
     const prefix = `LEFT(${column}, ${sortedLength})`
     return { ...common, read: prefix, sorted: prefix, compared: prefix }
@@ -85,12 +97,13 @@ export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
   // Enumerations are sorted by their index, but compared as text: `+ 0` reads and compares the index.
   if (type === 'enum' || type === 'simple-enum')
     return { ...common, read: `${column} + 0`, compared: `${column} + 0`, accepts: Number.isInteger }
+  // A `bit` is read as the digits of its number, because the driver returns bytes.
   if (type === 'bit') {
     const accepts = (value: CursorValue): boolean => typeof value === 'string' && /^\d{1,20}$/.test(value)
     return { ...common, read: `CAST(${column} + 0 AS CHAR)`, operand: castAs('UNSIGNED'), accepts }
   }
-  // Sorted by its instant, which text in local time does not tell where clocks are set back. Computed values may be of
-  // another type than declared.
+  // A `timestamp` is read and compared as seconds since 1970, because its text is in local time, which is ambiguous where
+  // clocks are set back. A computed column may have another type than the declared one.
   if (type === 'timestamp' && !isComputed(stored.column)) {
     const instant = `UNIX_TIMESTAMP(${column})`
     return {
@@ -102,7 +115,9 @@ export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
       accepts: (value) => typeof value === 'string' && /^\d{1,12}(\.\d{1,6})?$/.test(value),
     }
   }
+  // The text form of a FLOAT is rounded to six digits, 123456.7 to 123457. The sum is a double, which has all digits.
   if (type === 'float' || type === 'double' || type === 'real') return { ...common, read: `${column} + 0e0` }
+  // A cursor is JSON: an integer that a double can represent is a number in it, any other value a text.
   return valueType.mayExceedDouble === false
     ? { ...common, read: column }
     : { ...common, read: `CAST(${column} AS CHAR)` }

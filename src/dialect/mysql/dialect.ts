@@ -8,6 +8,7 @@ import { checkedColumns, uniqueColumns } from '../constraint'
 import type { ConstraintViolation, Dialect } from '../dialect'
 import { exactEquality, inRows } from '../in-list'
 import { objectParameter, toBuffer } from '../object-parameter'
+import { mysqlAggregates } from './aggregate-sql'
 import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
 import { mysqlCursor, mysqlOperand } from './cursor'
 
@@ -53,6 +54,7 @@ const driverMessages =
 
 /** The dialect of MySQL and MariaDB. */
 export const mysql: Dialect = {
+  ...mysqlAggregates,
   ...exactEquality({ hasLooseCollation, exact: (stored, column) => exact(unpadded(stored, column)), inRows }),
   // Truncates the text before the cast, because a cast may round.
   truncateSql: (stored, column, precision) => {
@@ -112,7 +114,7 @@ export const mysql: Dialect = {
   supportsNullsOrder: false,
   correlatesSubqueries: false,
   mergesSubqueries: 'all',
-  scopeIsolation: 'READ COMMITTED',
+  checkedWriteIsolation: 'READ COMMITTED',
   sharesConnection: false,
   // LOCK TABLES would end the transaction. This statement locks all rows and returns a single one.
   lockTable: (table) => `SELECT COUNT(*) FROM ${table} FOR UPDATE`,
@@ -184,7 +186,7 @@ const checkViolation = (message: string, metadata: EntityMetadata): ConstraintVi
   const [, name] = /constraint [`'](?:[^`']*\.)?([^`']+)[`']/i.exec(message) ?? []
   return { kind: 'value', columns: checkedColumns(metadata, name) }
 }
-const signalViolation = (): ConstraintViolation => ({ kind: 'value', columns: [] })
+const unnamedViolation = (): ConstraintViolation => ({ kind: 'value', columns: [] })
 
 const depthViolation = (): ConstraintViolation => ({ kind: 'depth', columns: [] })
 /**
@@ -217,6 +219,9 @@ const violationParsers = new Map<
   [1406, valueViolation],
   [1411, valueViolation],
   [1690, valueViolation],
+  // Values that are too long together: for a row, or for the undo log, which has the old values of indexed columns.
+  [1118, unnamedViolation],
+  [1713, unnamedViolation],
   [3140, valueViolation],
   [3819, checkViolation],
   [4025, checkViolation],
@@ -226,8 +231,8 @@ const violationParsers = new Map<
   [1271, valueViolation],
   [1977, valueViolation],
   // SIGNAL in a trigger.
-  [1643, signalViolation],
-  [1644, signalViolation],
+  [1643, unnamedViolation],
+  [1644, unnamedViolation],
 ])
 /**
  * SQLSTATEs of values: data exceptions (class 22), such as a division by zero in a generated column, and those of

@@ -7,7 +7,7 @@ import { newSettingQuery, type QueryClass, type QueryConnection, settingsAttache
 import { timeLimiter } from './time-limit'
 
 /** TypeORM's driver for PostgreSQL with the members that its interface `Driver` does not declare. */
-export type Pools = Driver & {
+export type PostgresDriver = Driver & {
   readonly master?: Pool
   readonly slaves?: readonly Pool[]
   /** The module of pg. */
@@ -27,8 +27,8 @@ interface TypeParsers {
   readonly getTypeParser: (id: number, format: 'text') => TypeParser
 }
 
-/** The parser that the connections of a driver use for a type: pg's own, or that of the application. */
-export function typeParserOf({ postgres, master }: Pools, typeId: number): TypeParser {
+/** The parser that the connections of a driver use for a type: pg's own, or that of the application. @param typeId OID */
+export function typeParserOf({ postgres, master }: PostgresDriver, typeId: number): TypeParser {
   return (master?.options.types ?? postgres.types).getTypeParser(typeId, 'text')
 }
 
@@ -58,8 +58,8 @@ export interface PoolClient extends EventEmitter {
 
 /** State that the connections of all pools of a data source share. */
 export interface PoolState {
-  /** Whether statements are prepared under names. Set to false if a pooler does not support prepared statements. */
-  areNamesUsed: boolean
+  /** Set to false after an error shows that a pooler does not support prepared statements. */
+  supportsPreparedStatements: boolean
   /** Time limit for statements of this service, in milliseconds; Infinity for no limit. */
   readonly timeLimit: number
   /** The class `Query` of pg. */
@@ -78,21 +78,24 @@ interface ServerError {
 }
 
 /**
- * Whether an error is caused by a pooler that shares connections between clients but does not support prepared
- * statements, such as PgBouncer before 1.21.
+ * Whether an error (`duplicate_prepared_statement`, `invalid_sql_statement_name`) is caused by a pooler that shares
+ * connections between clients but does not support prepared statements, such as PgBouncer before 1.21.
  */
 const isPoolerError = ({ code }: ServerError): boolean => code === '42P05' || code === '26000'
 
-/** Whether a table has changed since its statement was prepared. */
+/** Whether the columns of a result have changed since the statement was prepared, for example by ALTER TABLE. */
 const isStale = ({ code, routine }: ServerError): boolean => code === '0A000' && routine === 'RevalidateCachedQuery'
 
-/** Whether an error concerns only the prepared statement: it was not executed, and can be executed without a name. */
+/**
+ * Whether an error concerns only the prepared statement, not its SQL or values. The statement was not executed; it can be
+ * executed without a name, which does not use the prepared statement.
+ */
 export function isPreparedStatementError(error: ServerError): boolean {
   return isPoolerError(error) || isStale(error)
 }
 
-/** Connections that are prepared already: several mounts can share the connections of a data source. */
-const preparedClients = new WeakSet<PoolClient>()
+/** Connections whose `query` has been replaced: several mounts can share the connections of a data source. */
+const patchedClients = new WeakSet<PoolClient>()
 
 /**
  * Makes a connection run statements of this service as named prepared statements. Rows are arrays, which pg creates
@@ -100,17 +103,18 @@ const preparedClients = new WeakSet<PoolClient>()
  * at 500 rows makes garbage collection cost six times as much (pg 8.23).
  */
 export function usePreparedStatements(client: PoolClient, state: PoolState): void {
-  if (preparedClients.has(client)) return
-  preparedClients.add(client)
+  if (patchedClients.has(client)) return
+  patchedClients.add(client)
   const query = client.query.bind(client)
   const statements = newPreparedStatementCache<NamedStatement>(({ name }) => closeStatement(client, name))
   const run = (name: string | undefined, text: string, values: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
       const config = { name, text, values, rowMode: 'array' }
+      // Values of `databaseSettings`, which the session has attached to the array of bind values.
       const settings = settingsAttachedTo(values)
       const sent = settings === undefined ? config : newSettingQuery(state.Query, config, settings)
       query(sent, (error: ServerError | null, result: unknown) => {
-        // With settings there are two results, the first of which is that of the settings.
+        // With settings, pg returns two results: that of the settings and that of the statement.
         if (!error) resolve(Array.isArray(result) ? result.at(-1) : result)
         else if (name === undefined || !isPreparedStatementError(error)) reject(error)
         else resolve(runUnnamed(error, text, values))
@@ -118,18 +122,19 @@ export function usePreparedStatements(client: PoolClient, state: PoolState): voi
     })
   const runUnnamed = (error: ServerError, text: string, values: unknown): Promise<unknown> => {
     if (isStale(error)) statements.delete(text)
-    else state.areNamesUsed = false
-    // Inside a transaction the first error has aborted the transaction (25P02). The first error is then thrown, because
-    // it makes the caller repeat the transaction.
+    else state.supportsPreparedStatements = false
+    // Inside a transaction, the first error has aborted the transaction, and the second attempt fails with 25P02. Then the
+    // first error is thrown: it is a transient error, after which the caller repeats the transaction.
     return run(undefined, text, values).catch((retryError: ServerError) => {
       throw retryError.code === '25P02' ? error : retryError
     })
   }
   const runOwn = (text: string, values: unknown): Promise<unknown> =>
-    run(state.areNamesUsed ? nameOf(statements, text) : undefined, text, values)
+    run(state.supportsPreparedStatements ? nameOf(statements, text) : undefined, text, values)
   const setTimeLimit = timeLimiter(query, state.timeLimit)
   client.query = (text, ...parameters) => {
     const [values, callback] = parameters
+    // The statements of this service run through TypeORM, which passes no callback.
     const isOwn = typeof text === 'string' && callback === undefined && isServiceStatement(text)
     const limited = setTimeLimit(text, isOwn)
     if (!isOwn) return query(text, ...parameters)

@@ -4,15 +4,16 @@ import { type ReadColumn, referencedValueColumn } from '../../schema/stored-colu
 import { checkedColumns, uniqueColumns } from '../constraint'
 import type { Dialect } from '../dialect'
 import { inList, inRows } from '../in-list'
+import { postgresAggregates } from './aggregate-sql'
 import { cancelStatement } from './cancel'
-import { isPreparedStatementError, type PoolClient, type Pools } from './connection'
+import { isPreparedStatementError, type PoolClient, type PostgresDriver } from './connection'
 import { isHstoreObject, readHstore } from './hstore'
 import { buildDateTimeReader, isInstantColumn } from './instants'
-import { arrayTypes, buildParser, parserOidOf } from './parsed'
 import { preparePools } from './pools'
 import { formatWarnings } from './session-styles'
 import { attachSettings } from './statement-settings'
 import { beginWithSettings, supportsSettings } from './transaction-settings'
+import { arrayTypes, buildParser, parserOidOf } from './type-parsers'
 
 /** Types that are read as text (`::text`): pg would parse them into objects, and a date into a local date-time. */
 const readAsText: ReadonlySet<string> = new Set(['date', 'interval', 'point', 'circle'])
@@ -48,6 +49,7 @@ const driverMessages =
   /connection terminated|connection ended|timeout exceeded when trying to connect|query read timeout|connection error|not queryable|calling end on the pool|client was closed/i
 
 export const postgres: Dialect = {
+  ...postgresAggregates,
   equalsAny: (_, column, values) => inList(column, values),
   equalsAnyRow: (_, columns, rows) => inRows(columns, rows),
   // A date column needs no truncation, but the expression of a computed column may return a timestamp.
@@ -109,7 +111,7 @@ export const postgres: Dialect = {
   // row, without an index, if its result may exceed work_mem.
   correlatesSubqueries: true,
   mergesSubqueries: 'chained',
-  scopeIsolation: undefined,
+  checkedWriteIsolation: undefined,
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   concatenate: (first, second) => `${first} || ${second}`,
@@ -135,7 +137,7 @@ export const postgres: Dialect = {
       ...(await formatWarnings(runSql)),
     ]
   },
-  prepareConnections: (driver, timeLimit) => preparePools(driver as Pools, timeLimit),
+  prepareConnections: (driver, timeLimit) => preparePools(driver as PostgresDriver, timeLimit),
   timeLimitSql: () => undefined,
   cancel: (_, connection) => cancelStatement(connection as PoolClient),
   prepareRunner: () => undefined,

@@ -1,15 +1,15 @@
 import type { ReadColumn } from '../../schema/stored-column'
 import { endOfQuoted, unquote } from './quoted'
 
-/** Whether a column is an `hstore` that is an object in JSON. */
+/** Whether a column is an `hstore` whose values are objects in JSON (`hstoreType: 'object'`), and not texts. */
 export function isHstoreObject({ valueColumn: { type, hstoreType, isArray, transformer } }: ReadColumn): boolean {
   return type === 'hstore' && hstoreType === 'object' && !isArray && transformer === undefined
 }
 
 /**
- * Parses PostgreSQL's text form of an `hstore`, such as `"a"=>"1", "b"=>NULL`. TypeORM's parser loses a key named
- * `__proto__`, because it assigns each key to an object. A regular expression for the pairs exceeds its stack with
- * values of 10 MB.
+ * Parses PostgreSQL's text form of an `hstore`, such as `"a"=>"1", "b"=>NULL`, and returns other values, such as null,
+ * unchanged. TypeORM's parser loses a key named `__proto__`, because it assigns each key to an object. A regular
+ * expression for the pairs overflows its stack with values of 10 MB.
  */
 export function readHstore(text: unknown): unknown {
   if (typeof text !== 'string') return text

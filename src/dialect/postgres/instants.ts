@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import { isComputed } from '../../schema/metadata'
 import type { ReadColumn } from '../../schema/stored-column'
-import { type Pools, type TypeParser, typeParserOf } from './connection'
+import { type PostgresDriver, type TypeParser, typeParserOf } from './connection'
 
 /** OID of `timestamptz`. */
 const timestamptz = 1184
@@ -41,7 +41,7 @@ export interface DateTimeReader {
 
 export function buildDateTimeReader({ valueColumn: { type } }: ReadColumn, { driver }: DataSource): DateTimeReader {
   const typeId = dateTimeTypes.get(type) ?? 0
-  const parser = (): TypeParser => typeParserOf(driver as Pools, typeId)
+  const parser = (): TypeParser => typeParserOf(driver as PostgresDriver, typeId)
   const offset = typeId === timestamptz ? '+00' : ''
   // pg reads a `timestamp` without time zone as local time of this process.
   const isUtc = typeId === timestamptz || Intl.DateTimeFormat().resolvedOptions().timeZone === 'UTC'

@@ -1,12 +1,12 @@
-import { type PoolState, type Pools, usePreparedStatements } from './connection'
+import { type PoolState, type PostgresDriver, usePreparedStatements } from './connection'
 import { setOutputFormats } from './session-styles'
 
 /**
  * Prepares the connections of all pools for the statements of this service, each when it is first acquired.
  * @param timeLimit of a statement, in milliseconds; Infinity for no limit
  */
-export function preparePools({ master, slaves = [], postgres: { Query } }: Pools, timeLimit: number): void {
-  const state: PoolState = { areNamesUsed: true, timeLimit, Query }
+export function preparePools({ master, slaves = [], postgres: { Query } }: PostgresDriver, timeLimit: number): void {
+  const state: PoolState = { supportsPreparedStatements: true, timeLimit, Query }
   for (const pool of [master, ...slaves]) {
     // The server may close the connection before TypeORM attaches its error handler: an unhandled error ends the
     // process.

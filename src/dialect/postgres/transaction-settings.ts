@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { TransactionSettings } from '../dialect'
 import { isServiceStatement, withComment } from '../statement-comment'
-import type { PoolClient, Pools } from './connection'
+import type { PoolClient, PostgresDriver } from './connection'
 import { attachSettings, settingsSql } from './statement-settings'
 import { endPattern, sqlOf } from './time-limit'
 
@@ -54,5 +54,5 @@ const lockPattern = /^LOCK\b/i
 /** Whether the driver can send settings together with a statement: pg can, its variant for libpq (pg-native) cannot. */
 export function supportsSettings({ driver }: DataSource): boolean {
   // A module that an application passes as the option `driver` may lack the class.
-  return 'prepare' in Object((driver as Pools).postgres.Query?.prototype)
+  return 'prepare' in Object((driver as PostgresDriver).postgres.Query?.prototype)
 }

@@ -6,6 +6,7 @@ import { checkedColumns } from '../constraint'
 import type { ConstraintViolation, Dialect } from '../dialect'
 import { exactEquality, type InRows, toRows } from '../in-list'
 import { objectParameter } from '../object-parameter'
+import { sqliteAggregates } from './aggregate-sql'
 import { sqliteCompared, sqliteCursor, sqliteOperand } from './cursor'
 import { globPattern } from './glob'
 import { addTimeLimit, timeLimitSql } from './time-limit'
@@ -53,6 +54,7 @@ const failedComputation = /^(SQLITE_ERROR: )?(malformed JSON|integer overflow)$/
 const isDateTime = ({ type }: ColumnMetadata): boolean => type === 'datetime' || type === Date
 
 export const sqlite: Dialect = {
+  ...sqliteAggregates,
   ...exactEquality({ hasLooseCollation, exact, inRows }),
   truncateSql: ({ valueColumn: { type } }, column, precision) => {
     const shownLength = shownLengths.get(type)
@@ -99,7 +101,7 @@ export const sqlite: Dialect = {
   supportsNullsOrder: true,
   correlatesSubqueries: false,
   mergesSubqueries: 'none',
-  scopeIsolation: undefined,
+  checkedWriteIsolation: undefined,
   sharesConnection: true,
   lockTable: undefined,
   concatenate: (first, second) => `${first} || ${second}`,

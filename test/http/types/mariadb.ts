@@ -19,7 +19,7 @@ const everyDateTime = ['1000-01-01 00:00:00', last.toISOString()] as const
 const bits = (length: number): TypeRow => ({
   types: ['bit'],
   ...(length > 1 ? { altered: `bit(${length})` } : {}),
-  json: 'string of bits, without zeros before them',
+  json: 'string of bits, without leading zeros',
   filters: 'equality',
   same: ['1'.repeat(length), '0', '1'],
   shownAs: [['01'.slice(-length), '1']],
@@ -43,7 +43,7 @@ export const mariadbTypes: TypeTable = {
     doubles(['double', 'double precision', 'real'], 2.2250738585072014e-308),
     {
       types: ['decimal', 'dec', 'numeric', 'fixed'],
-      json: 'string of at most 10 digits, none behind the point',
+      json: 'string of at most 10 digits, none after the decimal point',
       filters: 'order',
       same: ['12', '0', '-9999999999'],
       shownAs: [['007', '7']],

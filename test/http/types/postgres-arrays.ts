@@ -13,7 +13,7 @@ function arrays(
   return {
     types,
     options: { ...options, array: true },
-    json: 'array of those, or nulls',
+    json: 'array of these values and nulls',
     filters: 'null',
     same: [members, [], [null, ...members.slice(0, 1)]],
     refused: [...wrong.map((one) => [one]), [members], members[0] ?? '', {}],

@@ -3,7 +3,7 @@ import type { TypeRow } from './row'
 const bits = (length: number): TypeRow => ({
   types: ['bit'],
   options: { length },
-  json: 'string of so many bits',
+  json: 'string of exactly that many bits',
   filters: 'equality',
   same: ['1'.repeat(length), '0'.repeat(length)],
   refused: ['2'.repeat(length), '1'.repeat(length + 1), '', 1, true],

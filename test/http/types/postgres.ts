@@ -51,7 +51,7 @@ export const postgresTypes: TypeTable = {
     bounded(['varchar', 'character varying']),
     {
       ...bounded(['char', 'character']),
-      json: 'string of so many characters, filled with spaces',
+      json: 'string of exactly that many characters, padded with spaces',
       same: ['Abcde', '     ', " o'x ", 'a\\b"c', '日本é%_', '😀😀😀😀😀'],
       shownAs: [
         ['', '     '],

@@ -105,7 +105,7 @@ export function json(types: readonly string[], levels = 64): TypeRow {
 
 export const simpleArrays: TypeRow = {
   types: ['simple-array'],
-  json: 'array of strings, which are not empty and hold no comma',
+  json: 'array of strings, which are not empty and contain no comma',
   filters: 'null',
   same: [['a', 'b'], [], ['x y', 'é"', '\\']],
   refused: ['a', [1], [''], ['a,b'], [null], {}],
@@ -122,7 +122,7 @@ const uuidsRefused: readonly Json[] = ['01890a5dac96774bbcceb302099a8057', '', 5
 /** UUIDs on a database with the type. */
 export const uuids: TypeRow = {
   ...uuid,
-  json: 'string in small letters',
+  json: 'string in lower case',
   same: someUuids,
   shownAs: [['01890A5D-AC96-774B-BCCE-B302099A8058', '01890a5d-ac96-774b-bcce-b302099a8058']],
   refused: uuidsRefused,

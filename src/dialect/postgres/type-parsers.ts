@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import { isComputed } from '../../schema/metadata'
 import type { ReadColumn } from '../../schema/stored-column'
-import { type Pools, type TypeParser, typeParserOf } from './connection'
+import { type PostgresDriver, type TypeParser, typeParserOf } from './connection'
 import { parseTextArray } from './text-array'
 
 /** Column types that pg parses as JSON, each with the OID of the type, by which pg selects the parser. */
@@ -11,7 +11,10 @@ const jsonTypes: ReadonlyMap<unknown, number> = new Map([
 ])
 /** OID of `text[]`. */
 const textArray = 1009
-/** OID of `cidr[]`, an array type that pg parses as texts and for which applications rarely install a parser. */
+/**
+ * OID of `cidr[]`. pg parses it with its function for all arrays of texts, and applications rarely install another parser
+ * for it. pg does not export this function, so {@link isTextArrayParser} looks it up by this type.
+ */
 const cidrArray = 651
 /**
  * Types whose arrays pg parses without loss, each with the OID of the array type. Arrays of other types are read as
@@ -34,9 +37,9 @@ export const arrayTypes: ReadonlyMap<unknown, number> = new Map<unknown, number>
 ])
 
 /**
- * OID of the type whose parser reads a column of JSON or of an array; undefined for other columns. These columns are
- * selected as text and parsed when their record is rendered: pg would parse all rows of all connections when they
- * arrive, and parsed JSON can take more than ten times as much memory as its text.
+ * OID of the type whose parser reads a column of JSON or of an array; undefined for other columns. Columns with an OID
+ * are selected as text, and parsed when their record is rendered. Otherwise pg parses all rows when they arrive, and
+ * parsed JSON can take twenty times as much memory as its text, for all requests whose rows have not been rendered yet.
  */
 export function parserOidOf({ column, valueColumn: { type, isArray, transformer } }: ReadColumn): number | undefined {
   // The values of a computed column may have another type than the declared one.
@@ -45,16 +48,22 @@ export function parserOidOf({ column, valueColumn: { type, isArray, transformer 
   return arrayTypes.get(type) ?? (transformer === undefined && typeof type === 'string' ? textArray : undefined)
 }
 
-/** Returns a function that parses the text of a value like pg, by the OID of the type. */
+/**
+ * Returns a function that parses the text of a value as pg would, with the application's parser if there is one.
+ * @param typeId OID of the type
+ */
 export function buildParser(typeId: number, { driver }: DataSource): (value: unknown) => unknown {
   return (value) => {
     if (typeof value !== 'string') return value
-    const parse = typeParserOf(driver as Pools, typeId)
-    return isTextArrayParser(parse, driver as Pools) ? parseTextArray(value) : parse(value)
+    const parse = typeParserOf(driver as PostgresDriver, typeId)
+    return isTextArrayParser(parse, driver as PostgresDriver) ? parseTextArray(value) : parse(value)
   }
 }
 
-/** Whether a parser is pg's own for arrays of texts, which `parseTextArray` replaces, and not one of the application. */
-function isTextArrayParser(parse: TypeParser, driver: Pools): boolean {
+/**
+ * Whether a parser is pg's own function for arrays of texts, which `parseTextArray` replaces. If the application returns the
+ * same function for every type, such as one that returns the text, it does not parse arrays.
+ */
+function isTextArrayParser(parse: TypeParser, driver: PostgresDriver): boolean {
   return parse === typeParserOf(driver, cidrArray) && Array.isArray(parse('{}'))
 }

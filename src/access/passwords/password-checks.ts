@@ -1,7 +1,8 @@
 import { hash as digestOf, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { unavailable } from '../errors'
-import type { Credentials } from './credentials'
+import { unavailable } from '../../errors'
+import type { Credentials } from '../credentials'
+import type { FailedLogins } from './failed-logins'
 import { buildFairQueue, type Parties, partiesOf } from './fair-queue'
 import type { PasswordHashing } from './password'
 import { buildPasswordVerifier } from './password-verifier'
@@ -21,7 +22,7 @@ export interface PasswordChecks {
    * hash changes.
    * @param stored undefined if there is no such user: the check takes the same time, and the result is false
    * @param address IP address of the client
-   * @throws {ApiError} `unavailable`, if too many jobs wait
+   * @throws {ApiError} `unavailable`, if too many jobs wait; `too-many-requests`, after too many wrong passwords
    */
   readonly matches: (credentials: Credentials, stored: string | undefined, address: string) => Promise<boolean>
 }
@@ -32,8 +33,14 @@ export interface PasswordChecks {
  * @param maxRunning maximum number of passwords that are hashed concurrently. Hashing is CPU-bound, and occupies
  * threads of libuv's pool, which file access and the `sqlite3` driver need too
  * @param maxWaiting maximum number of passwords in the queue
+ * @param failedLogins counts wrong passwords; undefined if they are not limited
  */
-export function buildPasswordChecks(hashing: PasswordHashing, maxRunning: number, maxWaiting: number): PasswordChecks {
+export function buildPasswordChecks(
+  hashing: PasswordHashing,
+  maxRunning: number,
+  maxWaiting: number,
+  failedLogins?: FailedLogins,
+): PasswordChecks {
   const queue = buildFairQueue(maxRunning, maxWaiting, () => unavailable('too many passwords are being checked'))
   const verify = buildPasswordVerifier(hashing)
   const secret = randomBytes(32).toString('base64')
@@ -46,13 +53,21 @@ export function buildPasswordChecks(hashing: PasswordHashing, maxRunning: number
   }
   const check = async ({ username, password }: Credentials, stored: string | undefined, address: string) => {
     const parties = partiesOf(address, username)
-    const isCorrect = await queue.run(parties, () => verify(password, stored))
+    const isCorrect = await queue.run(parties, async () => {
+      // Once more: passwords that were sent at the same time have waited for the results of each other.
+      await failedLogins?.requireFew(username, address)
+      const result = await verify(password, stored)
+      if (!result) await failedLogins?.count(username, address)
+      return result
+    })
     if (!isCorrect) queue.countFailure(parties)
     return isCorrect
   }
   return {
     hash: (plain, parties) => queue.run(parties, () => hashing.hash(plain)),
     matches: async (credentials, stored, address) => {
+      // Before the cache: otherwise the response to a cached password would show that it is correct.
+      if (failedLogins !== undefined) await failedLogins.requireFew(credentials.username, address)
       // The empty string stands for no user: a hash is never empty.
       const key = digest(credentials, stored ?? '')
       if (correct.get(key)) return true

@@ -6,7 +6,9 @@ import { hash, verify } from '@node-rs/argon2'
  */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
-/** The beginning of every hash that `hashPassword` returns: algorithm, version and parameters. */
+/**
+ * Prefix of the hashes that `hashPassword` returns: algorithm, version and parameters.
+ */
 export const currentCost = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}`
 
 /** Length of the hashes that `hashPassword` returns, in characters. */
@@ -17,7 +19,7 @@ export function hashPassword(plain: string): Promise<string> {
   return hash(plain, parameters)
 }
 
-/** Whether a password matches a hash. False if the text is not an argon2 hash. */
+/** Whether a password matches a stored hash. False if `stored` is not an argon2 hash. */
 export async function verifyPassword(plain: string, stored: string): Promise<boolean> {
   try {
     return await verify(stored, plain)
@@ -26,11 +28,14 @@ export async function verifyPassword(plain: string, stored: string): Promise<boo
   }
 }
 
-/** The application's own password hashing, for hashes that exist already. Default: argon2id. */
+/**
+ * Functions that hash and verify passwords. An application that already stores other hashes sets its own functions, as
+ * `hash` and `verify` of `@UserAccount`.
+ */
 export interface PasswordHashing {
   readonly hash: (plain: string) => string | Promise<string>
   readonly verify: (plain: string, hash: string) => boolean | Promise<boolean>
 }
 
-/** The default password hashing. */
+/** The default: argon2id with {@link parameters}. */
 export const argon2id: PasswordHashing = { hash: hashPassword, verify: verifyPassword }

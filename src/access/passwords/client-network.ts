@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * The network of a client, by which its requests are counted: its IPv4 address, or the first 64 bits of its IPv6
+ * The network of a client, by which its password checks are counted: its IPv4 address, or the first 64 bits of its IPv6
  * address, because a client can usually use all addresses with this prefix.
  * @returns an empty string if the text is not an address
  */

@@ -1,0 +1,41 @@
+import { setImmediate } from 'node:timers/promises'
+import { type DbSession, openSession } from './db-session'
+
+/** Reads that wait until they start, and the last read that runs, by the same key. */
+interface Reads<T> {
+  waiting: Promise<T> | undefined
+  running: Promise<unknown> | undefined
+}
+
+/**
+ * Returns a function that runs the same read for several requests at once. A request shares only a read that starts after
+ * the request has arrived, so that its result is as new as that of a read of its own: requests that arrive while one runs
+ * share the next one. Without this, a list with an API key took up to 1.5 times the CPU time of an anonymous one.
+ * @param read reads the value of a key; it is not cancelled when a client disconnects
+ */
+export function shareReads<T>(
+  read: (session: DbSession, key: string) => Promise<T>,
+): (session: DbSession, key: string) => Promise<T> {
+  const readsByKey = new Map<string, Reads<T>>()
+  return (session, key) => {
+    const reads = readsByKey.get(key) ?? { waiting: undefined, running: undefined }
+    readsByKey.set(key, reads)
+    const start = async (): Promise<T> => {
+      // Requests that have arrived together are handled before the next immediate.
+      await (reads.running ?? setImmediate())
+      const running = read(openSession(session, undefined, session.trace), key)
+      reads.waiting = undefined
+      reads.running = running.then(noResult, noResult)
+      try {
+        return await running
+      } finally {
+        reads.running = undefined
+        if (reads.waiting === undefined) readsByKey.delete(key)
+      }
+    }
+    reads.waiting ??= start()
+    return reads.waiting
+  }
+}
+
+const noResult = (): void => undefined

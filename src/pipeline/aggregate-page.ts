@@ -1,0 +1,55 @@
+import { readFromReplica } from '../connection/replica'
+import { violationOf } from '../dialect/dialect-of'
+import { ApiError, type FieldErrors } from '../errors'
+import { parseAggregateQuery } from '../query/aggregate-query'
+import { readGroups } from '../read/aggregate'
+import { checkAggregates } from '../read/aggregate-sql'
+import type { Aggregation } from '../request/aggregation'
+import type { ListRequest } from '../request/list-request'
+import { renderEnvelope } from '../response/envelope'
+import { minCountedLength } from '../response/held-bytes'
+import type { HttpResponse } from '../response/http-response'
+import { listResponse } from '../response/list-response'
+import type { PermittedRequest, Service } from './service'
+
+/**
+ * Responds with a page of groups.
+ * @param errors the errors of the query string
+ * @throws {ApiError} `bad-query`
+ */
+export async function respondGroups(
+  { limits }: Service,
+  { store, session, headers, collection, responseMemory }: PermittedRequest,
+  request: ListRequest,
+  aggregation: Aggregation,
+  errors: FieldErrors,
+): Promise<HttpResponse> {
+  const { view, dataSource } = store
+  const query = parseAggregateQuery(view, request, aggregation, limits, errors)
+  checkAggregates(store, query, errors)
+  errors.raise('bad-query')
+  await store.policies?.checkAccess(query.guardedViews)
+  try {
+    const groups = await readFromReplica(session, (readSession) => readGroups(readSession, store, query))
+    const { page, limit } = request
+    const text = renderEnvelope(
+      view,
+      request,
+      {
+        records: groups.slice(0, limit),
+        next: groups.length > limit ? { page: page + 1, after: undefined } : undefined,
+        previous: page > 1 ? { page: page - 1, after: undefined } : undefined,
+        total: undefined,
+      },
+      collection,
+    )
+    if (text.length >= minCountedLength) responseMemory().reserve(text.length)
+    return listResponse(text, headers['if-none-match'])
+  } catch (error) {
+    if (violationOf(error, dataSource, view.metadata) === undefined) throw error
+    throw new ApiError(
+      'bad-query',
+      'a sum is outside the range of the database, or it cannot read the value of a filter',
+    )
+  }
+}

@@ -1,0 +1,65 @@
+import { callForPrincipal } from '../access/call-function'
+import { buildFailedLogins } from '../access/passwords/failed-logins'
+import { argon2id } from '../access/passwords/password'
+import { buildPasswordChecks } from '../access/passwords/password-checks'
+import { prepareAuthenticators } from '../access/request-authentication'
+import type { DbSession } from '../connection/db-session'
+import { parseSettings } from '../connection/parse-settings'
+import { buildProfiles } from '../pipeline/profiles'
+import { buildServedResources, type Service } from '../pipeline/service'
+import { checkConstant } from '../query/policy-function'
+import { newQueryShapeCache } from '../query/query-shape'
+import { buildAccountLookup } from '../read/account-lookup'
+import { buildCursorTokens } from '../request/cursor'
+import { identifiedBy } from '../schema/account-source'
+import { buildRegistry } from '../schema/build-registry'
+import { buildPasswordChange } from '../write/password-change'
+import { apiKeysOf, warnAboutUnverifiedKeys } from './api-keys'
+import type { MountSettings } from './mount-options'
+import { requireNoPageNames } from './pages'
+
+/**
+ * Builds what the requests of a mount share.
+ * @param mistakes mistakes found in other checks, to be reported in the same error
+ * @throws {ConfigError} with all mistakes
+ */
+export function buildService(session: DbSession, settings: MountSettings, mistakes: readonly string[]): Service {
+  const { dataSource } = session
+  const { limits, allowedOrigins, pagingSecret, forbidden, databaseSettings, authenticators, failedLogins } = settings
+  const registry = buildRegistry(dataSource, settings, mistakes, checkConstant)
+  const { resources, accounts } = registry
+  requireNoPageNames(settings, resources)
+  const { concurrentPasswords, queuedPasswords } = limits
+  const warn = (message: string): void => dataSource.logger.log('warn', `typeorm-resources: ${message}`)
+  warnAboutUnverifiedKeys(registry, authenticators, warn)
+  const passwords = buildPasswordChecks(
+    accounts?.hashing ?? argon2id,
+    concurrentPasswords,
+    queuedPasswords,
+    failedLogins && buildFailedLogins(failedLogins, warn),
+  )
+  const queryShapes = newQueryShapeCache()
+  const profiles = buildProfiles(registry, dataSource, databaseSettings !== undefined, queryShapes)
+  return {
+    resources: buildServedResources(profiles),
+    profiles,
+    limits,
+    allowedOrigins,
+    forbidden,
+    verifyCredentials: prepareAuthenticators(authenticators, {
+      passwords,
+      accountsBy: (property) => accounts && buildAccountLookup(identifiedBy(accounts, property), dataSource),
+      apiKeysOf: (entity) => apiKeysOf(registry, session, entity),
+    }),
+    authenticators,
+    passwords,
+    failedLogins,
+    passwordChange: settings.passwordChange && accounts ? buildPasswordChange(accounts, dataSource) : undefined,
+    cursorTokens: buildCursorTokens(pagingSecret),
+    settingsFor:
+      databaseSettings &&
+      ((principal) => parseSettings(callForPrincipal('"databaseSettings"', databaseSettings, principal))),
+    queryShapes,
+    hasPolicies: [...resources.values()].some(({ isGuarded, preset }) => isGuarded || preset !== undefined),
+  }
+}

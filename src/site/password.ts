@@ -1,0 +1,66 @@
+import { requireSameOrigin } from '../access/cross-origin'
+import { partiesOf } from '../access/passwords/fair-queue'
+import { RequestAuthentication } from '../access/request-authentication'
+import { requirePrincipal } from '../access/require-principal'
+import type { DbSession } from '../connection/db-session'
+import { withPrincipal } from '../connection/db-session'
+import { ApiError, FieldErrors, unavailable } from '../errors'
+import { type Body, parseBody } from '../request/body'
+import { emptyResponse, withCaching } from '../response/http-response'
+import type { PasswordChange } from '../write/password-change'
+import type { PageHandler } from './page'
+import { readPayload } from './payload'
+import { loginRule } from './session'
+
+/**
+ * Changes the password of the user who sends the request. The checks run in the order of those of a resource: access
+ * rule, origin, body, values.
+ */
+export function passwordPage(session: DbSession): PageHandler {
+  return async ({ service, context }) => {
+    if (service?.passwordChange === undefined) throw unavailable('the database is not connected')
+    const { verifyCredentials, forbidden, allowedOrigins, limits, passwords, passwordChange, settingsFor } = service
+    const authentication = new RequestAuthentication(verifyCredentials, session, context)
+    const principal = await requirePrincipal({ rule: loginRule(service) }, authentication, forbidden)
+    const { origin, 'sec-fetch-site': fetchSite } = context.headers
+    requireSameOrigin({ origin, fetchSite, host: context.host }, allowedOrigins)
+    const account = await authentication.account()
+    if (account === undefined) {
+      throw new ApiError('forbidden', 'these credentials cannot change a password; send the user name and the password')
+    }
+    const body = await parseBody(await readPayload(context, limits.body), limits)
+    const { oldPassword, newPassword } = await parseChange(body, passwordChange, account)
+    const username = String(account.username)
+    if (!(await passwords.matches({ username, password: oldPassword }, String(account.password), context.ip))) {
+      throw refused('old', 'is not the current password')
+    }
+    const hash = await passwords.hash(newPassword, partiesOf(context.ip, `id ${account.id}`))
+    const writing = withPrincipal(session, principal, settingsFor?.(principal))
+    if (!(await passwordChange.write(writing, account, hash))) {
+      throw new ApiError('conflict', 'the password has been changed at the same time')
+    }
+    return withCaching(emptyResponse(), false)
+  }
+}
+
+/** @throws {ApiError} `bad-values` with all errors */
+async function parseChange(
+  body: Body,
+  { check }: PasswordChange,
+  account: Parameters<PasswordChange['check']>[0],
+): Promise<{ readonly oldPassword: string; readonly newPassword: string }> {
+  const errors = new FieldErrors()
+  for (const name of body.keys()) {
+    if (name !== 'old' && name !== 'new') errors.add(name, 'is not a field; fields: old, new')
+  }
+  for (const name of ['old', 'new']) if (!body.has(name)) errors.add(name, 'is required')
+  const [oldPassword, newPassword] = [body.get('old'), body.get('new')]
+  if (body.has('old') && typeof oldPassword !== 'string') errors.add('old', 'must be text')
+  if (body.has('new')) await check(account, newPassword, errors)
+  errors.raise('bad-values')
+  return { oldPassword: String(oldPassword), newPassword: String(newPassword) }
+}
+
+function refused(field: string, message: string): ApiError {
+  return new ApiError('bad-values', `${field} ${message}`, { errors: [{ field, message }] })
+}

@@ -1,0 +1,14 @@
+import type { ChangeSet } from '../query/query'
+import type { Row } from '../read/row'
+import type { WriteAction } from '../schema/resource-view'
+
+/** A write of one record that a request asks for, before it runs. */
+export interface Change {
+  readonly action: WriteAction
+  /** The values to write, by field; empty for a deletion. */
+  readonly values: ChangeSet
+  /** The record before an update; undefined for a new record, and for a deletion, which needs no values. */
+  readonly stored: Row | undefined
+  /** Values that the application has set, which the principal need not be able to refer to. */
+  readonly presets?: ChangeSet
+}
