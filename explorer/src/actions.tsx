@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Refused, type Reply, type Request, send } from './api'
+import { type Reply, type Request, send } from './api'
 import { type Resource, valueAt } from './model'
 import { Problem } from './problem'
 import { go, links } from './route'
-import { useSession } from './session'
+import { useError, useSession } from './session'
 
 interface ActionsProps {
   readonly resource: Resource
@@ -18,6 +18,7 @@ export function Actions({ resource, id, before }: ActionsProps) {
   const { name, owner, updates, deletes, writesNeedUser, writesNeedAdmin } = resource
   if (!updates && !deletes) return null
   if (user === undefined && writesNeedUser) {
+    if (askToSignIn === undefined) return null
     return (
       <button type="button" onClick={askToSignIn}>
         Sign in to change it
@@ -50,10 +51,9 @@ interface DeleteProps {
 function Delete({ name, path, tag }: DeleteProps) {
   const { user, note } = useSession()
   const [isAsking, setAsking] = useState(false)
-  const [error, setError] = useState<Refused>()
+  const [error, setError] = useError()
   const sure = useRef<HTMLButtonElement>(null)
   const request: Request = { method: 'DELETE', path, tag }
-  useEffect(() => setError(undefined), [user])
   useEffect(() => {
     note(isAsking ? request : { method: 'GET', path })
     if (isAsking) sure.current?.focus()

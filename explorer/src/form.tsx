@@ -5,7 +5,7 @@ import { FieldRow } from './field-row'
 import { type Field, type Resource, title, valueAt } from './model'
 import { Problem } from './problem'
 import { go, links } from './route'
-import { useRead, useSession } from './session'
+import { useError, useRead, useSession } from './session'
 
 interface FormProps {
   readonly resource: Resource
@@ -41,7 +41,7 @@ interface FieldsProps {
 function Fields({ resource, id, before, initial }: FieldsProps) {
   const { user, note } = useSession()
   const [draft, setDraft] = useState<Draft>(new Map(initial))
-  const [error, setError] = useState<Refused>()
+  const [error, setError] = useError()
   const [isSending, setSending] = useState(false)
   const isNew = id === undefined
   const { name, creates = [], updates = [] } = resource
@@ -51,8 +51,6 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
   const request = { method: isNew ? 'POST' : 'PUT', path, tag: before?.tag ?? null }
   // Shows the request that the form would send, so that it can be copied.
   useEffect(() => note({ ...request, body: bodyOf(fields, withoutPasswords(fields, draft), isNew) }), [draft])
-  // An error does not apply to another user.
-  useEffect(() => setError(undefined), [user])
   const save = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     if (isSending) return
@@ -61,7 +59,7 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
     setSending(true)
     await send({ ...request, body: bodyOf(fields, draft, isNew) }, user).then(
       ({ json }) => go(links.record(name, Object(json).id)),
-      (refused: Refused) => setError(refused),
+      setError,
     )
     setSending(false)
   }

@@ -1,7 +1,8 @@
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
-import { type Credentials, type Refused, type Reply, type Request, send } from './api'
+import { type Refused, type Reply, type Request, send } from './api'
 import type { Model } from './model'
+import type { Credentials } from './scheme'
 
 /** The signed-in user. */
 export interface User extends Credentials {
@@ -9,11 +10,17 @@ export interface User extends Credentials {
   readonly admin: boolean
 }
 
+/** Name of a user for display. */
+export function nameOf({ username, id }: User): string {
+  return username ?? `User ${id}`
+}
+
 /** Context of all components. */
 export interface Session {
   readonly model: Model
   readonly user: User | undefined
-  readonly askToSignIn: () => void
+  /** Undefined if the service has no scheme to sign in with. */
+  readonly askToSignIn: (() => void) | undefined
   /** Sets the request that the page shows. */
   readonly note: (request: Request) => void
 }
@@ -24,6 +31,13 @@ export function useSession(): Session {
   const session = useContext(SessionContext)
   if (session === undefined) throw new Error('there is no session around this')
   return session
+}
+
+/** State of the error of a request. It applies to the user who sent the request only: for another user it is undefined. */
+export function useError(): [error: Refused | undefined, setError: (error: Refused) => void] {
+  const { user } = useSession()
+  const [last, setLast] = useState<{ readonly error: Refused; readonly user: User | undefined }>()
+  return [last?.user === user ? last?.error : undefined, (error) => setLast({ error, user })]
 }
 
 /** State of a GET request. */
