@@ -58,6 +58,11 @@ function actionOf(method: string): CredentialAction {
 export class RequestAuthentication<Session> {
   #verification: Promise<Verification> | undefined
   #rejection: Rejection | undefined
+  /**
+   * Whether the response may contain records of a related resource that a rule shows only to a user, although the resource
+   * of the request is public.
+   */
+  hasPrivateRecords = false
 
   constructor(
     readonly verifyCredentials: VerifyCredentials<Session>,

@@ -54,7 +54,8 @@ export async function handle(service: Service, request: ResourceRequest): Promis
   if (action !== undefined) {
     const isAnonymous = principal.id === null
     const responding = action(service, permit(service, request, authentication, principal))
-    return withCaching(await (isAnonymous ? responding.catch(requireLogin) : responding), isAnonymous)
+    const response = await (isAnonymous ? responding.catch(requireLogin) : responding)
+    return withCaching(response, isAnonymous && !authentication.hasPrivateRecords)
   }
   const detail = `${method} is not allowed here; allowed methods: ${allow.Allow}`
   throw new ApiError('method-not-allowed', detail, { headers: allow })

@@ -126,7 +126,9 @@ function mayReadOf(
     const rule = service.resources.get(name)?.fullView.rule
     if (rule === undefined) return false
     const request = authentication.accessRequest(name, 'GET')
-    if (!(await rule(request))) return false
+    const reader = await rule(request)
+    if (!reader) return false
+    if (reader.id !== null) authentication.hasPrivateRecords = true
     // A GET with an API key that may not read a public resource is anonymous, and sees other records than the user.
     return principal.id === null || rule.read !== 'public' || Boolean(await request.authenticate())
   }
