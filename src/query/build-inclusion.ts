@@ -36,7 +36,6 @@ export class InclusionBuilder {
       const inner = errors.within(`include.${request.name}`)
       errors.try('include', () => {
         const { relation, target, path } = findRelation(view, request.name)
-        requireFreeNames(view, path, request)
         requireParameters(target, request)
         const selection = parseFieldSelection(target, request.fields, inner)
         const shown = selection === undefined ? target : narrowView(target, selection)
@@ -49,6 +48,7 @@ export class InclusionBuilder {
           records.push(record)
           this.records.push(record)
         } else {
+          requireFreeNames(view, request)
           const shape = this.shapeOf(target, request, inner)
           lists.push({ path, relation, view: shown, shape, index })
         }
@@ -98,11 +98,10 @@ function findRelation(view: ResourceView, name: string): FoundRelation {
   )
 }
 
-/** @throws {ValueError} if the record has a field with a name that the include needs */
-function requireFreeNames({ outputFields }: ResourceView, path: readonly string[], { count }: IncludeRequest): void {
-  const name = path.join('__')
+/** @throws {ValueError} if a field or a relation of the record has a name that the include needs */
+function requireFreeNames({ fields, relations }: ResourceView, { name, count }: IncludeRequest): void {
   for (const needed of [`${name}_next`, ...(count === undefined ? [] : [`${name}_total`])]) {
-    if (outputFields.some((field) => field.name === needed)) {
+    if (fields.has(needed) || relations.has(needed)) {
       throw new ValueError(`cannot add ${name}, because records have a field "${needed}"`)
     }
   }

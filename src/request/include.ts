@@ -1,4 +1,5 @@
 import type { FieldErrors } from '../errors'
+import { reservedNames } from '../schema/list-parameters'
 import { type Filter, type FilterNode, GroupParser, groupKey } from './groups'
 import type { Limits } from './limits'
 
@@ -143,7 +144,9 @@ class DraftInclude {
     this.#where.push(node)
     this.#filterNames.push(name)
     this.#keys.push(typeof node === 'number' ? name : groupKey(node, filters))
-    this.#repeated.push(pairOf(name, typeof node === 'number' ? (filters[node]?.value ?? '') : text))
+    // In a query string, a field with the name of a parameter needs an operator.
+    const repeatedName = typeof node === 'number' && reservedNames.has(name) ? `${name}__eq` : name
+    this.#repeated.push(pairOf(repeatedName, typeof node === 'number' ? (filters[node]?.value ?? '') : text))
   }
 
   toRequest(): IncludeRequest {
@@ -175,7 +178,8 @@ class DraftInclude {
         `parameters=${encodeURIComponent(listParameters.join())}`,
         `ordering=${encodeURIComponent(ordering.join())}`,
         `search=${search.length}`,
-        `fields=${fields === undefined ? '' : encodeURIComponent(fields.join())}`,
+        // Not the same for `fields:` without names, which is refused, as without `fields`.
+        `fields=${fields === undefined ? '' : `:${encodeURIComponent(fields.join())}`}`,
         `include=${includesKey(includes)}`,
       ].join('&'),
       repeated: [
