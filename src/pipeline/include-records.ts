@@ -1,14 +1,13 @@
 import type { RawRow } from '../connection/statement'
-import { ApiError } from '../errors'
 import type { IncludedList, Inclusion } from '../query/query'
 import { afterLoad } from '../read/after-load'
 import { setPath } from '../read/entity'
-import { countIncluded, type IncludedRow, keyText, type ParentKeys } from '../read/included'
-import { bytesOf, includedPosition, type ReadQuery } from '../read/measure'
+import { type IncludedRow, keyText, type ParentKeys } from '../read/included'
+import { includedPosition, type ReadQuery, shownBytesOf } from '../read/measure'
 import type { JsonRecord } from '../read/record'
 import type { Store } from '../read/store'
 import { nextPathOf } from './included-links'
-import { type IncludeReading, readLists, tooManyIncluded } from './included-reading'
+import { type IncludeReading, readLists, tooLargeIncluded, tooManyIncluded } from './included-reading'
 import type { PageReading } from './page-reading'
 
 /** JSON of a record with the records that it includes. */
@@ -16,8 +15,10 @@ interface Rendered {
   readonly record: JsonRecord
   /** Number of records in the included lists. */
   readonly includedCount: number
-  /** Approximate size of the rows, in bytes. */
+  /** Approximate size of the shown columns of its row, with the related records that the row has, in bytes. */
   readonly bytes: number
+  /** The same for the records in the included lists. */
+  readonly listBytes: number
 }
 
 /** Rows of the records of one view, among those that one statement has read. */
@@ -44,18 +45,15 @@ export async function renderIncluding(
   rows: readonly RawRow[],
 ): Promise<readonly JsonRecord[]> {
   const { limits, store } = reading
-  const rendered = await renderStatement({ ...reading, left: { rows: limits.included } }, store, query, inclusion, rows)
+  const left = { rows: limits.included, bytes: limits.pageBytes }
+  const rendered = await renderStatement({ ...reading, left }, store, query, inclusion, rows)
   // A record that several others include is in the response several times.
   const count = rendered.reduce((sum, one) => sum + one.includedCount, 0)
   if (count > limits.included) throw tooManyIncluded(limits.included)
-  const bytes = rendered.reduce((sum, one) => sum + one.bytes, 0)
-  if (bytes > limits.pageBytes) {
-    throw new ApiError(
-      'bad-query',
-      `the records and those that they include have ${bytes} bytes; at most ${limits.pageBytes} are allowed: lower a limit, or select fields`,
-    )
-  }
-  reading.responseMemory().reserve(bytes)
+  // The size of the rows themselves has been limited when they were read.
+  const listBytes = rendered.reduce((sum, one) => sum + one.listBytes, 0)
+  if (listBytes > limits.pageBytes) throw tooLargeIncluded(limits.pageBytes)
+  reading.responseMemory().reserve(rendered.reduce((sum, one) => sum + one.bytes, listBytes))
   return rendered.map(({ record }) => record)
 }
 
@@ -80,27 +78,28 @@ async function renderPart(reading: IncludeReading, part: Part): Promise<readonly
   const { store, inclusion, rows } = part
   const members: (readonly Member[])[] = []
   for (const record of inclusion.records) members.push(await recordMembers(reading, part, record))
-  for (const list of inclusion.lists) members.push(await listMembers(reading, store, list, rows))
+  for (const list of inclusion.lists) members.push(await allListMembers(reading, store, list, rows))
   const records = await renderRows(reading, store, rows)
+  const shownBytes = shownBytesOf(store.view)
   return records.map((record, index) => {
     let includedCount = 0
-    let bytes = bytesOf(rows[index] ?? [])
+    let bytes = shownBytes(rows[index] ?? [])
+    let listBytes = 0
     for (const ofRows of members) {
       const member = ofRows[index]
       if (member === undefined) continue
       includedCount += member.includedCount
       bytes += member.bytes
+      listBytes += member.listBytes
       for (const [path, value] of member.values) setPath(record, path, value)
     }
-    return { record, includedCount, bytes }
+    return { record, includedCount, bytes, listBytes }
   })
 }
 
 /** What an include adds to one record: values by path. */
-interface Member {
+interface Member extends Omit<Rendered, 'record'> {
   readonly values: readonly (readonly [string, JsonRecord[string]])[]
-  readonly includedCount: number
-  readonly bytes: number
 }
 
 async function renderRows(
@@ -121,15 +120,36 @@ async function recordMembers(
   const position = positions.get(alias) ?? 0
   const { length } = view.columns
   const slices = wholeRows.map((raw) => Array.from({ length }, (_, index) => raw[position + index] ?? null))
-  const isPresent = slices.map((slice) => store.readKey(slice) !== null)
+  const keyPositions = keyPositionsOf(store)
+  // Transformers are not called for missing records: they need not handle null.
+  const isPresent = slices.map((slice) => keyPositions.every((index) => slice[index] !== null))
   const ofPresent = <T>(all: readonly T[]): readonly T[] => all.filter((_, index) => isPresent[index])
   const part = { store, inclusion, rows: ofPresent(slices), wholeRows: ofPresent(wholeRows), positions }
   const rendered = (await renderPart(reading, part)).values()
   const name = path.join('.')
   return isPresent.map((present) => {
     const one = present ? rendered.next().value : undefined
-    return { values: [[name, one?.record ?? null]], includedCount: one?.includedCount ?? 0, bytes: one?.bytes ?? 0 }
+    const { includedCount = 0, bytes = 0, listBytes = 0 } = one ?? {}
+    return { includedCount, bytes, listBytes, values: [[name, one?.record ?? null]] }
   })
+}
+
+/** Maximum number of bind parameters for the keys of parents. SQLite accepts 32,766 in a statement. */
+const maxKeyValues = 4096
+
+/** Reads the lists of all rows: those of very many rows with several statements. */
+async function allListMembers(
+  reading: IncludeReading,
+  parent: Store,
+  list: IncludedList,
+  rows: readonly RawRow[],
+): Promise<readonly Member[]> {
+  const length = Math.floor(maxKeyValues / parent.view.key.columns.length)
+  const members: Member[] = []
+  for (let start = 0; start < rows.length; start += length) {
+    members.push(...(await listMembers(reading, parent, list, rows.slice(start, start + length))))
+  }
+  return members
 }
 
 async function listMembers(
@@ -139,17 +159,18 @@ async function listMembers(
   rows: readonly RawRow[],
 ): Promise<readonly Member[]> {
   const store = relatedStore(parent, list.view)
-  const { query, limit, isCounted } = list
+  const { query, limit } = list
   const texts = rows.map(parentText(parent))
   const keys: ParentKeys = new Map(rows.map((raw, index) => [texts[index] ?? '', parent.readKey(raw)]))
-  if (keys.size === 0) return []
-  const totals = isCounted ? await countIncluded(reading.session, store, list, parent, keys) : undefined
-  const included = limit === 0 ? [] : await readLists(reading, store, list, parent, keys)
+  const { included, totals } = await readLists(reading, store, list, parent, keys)
   const byParent = groupByParent(included)
   const shown = [...byParent].map(([text, ofParent]) => [text, ofParent.slice(0, limit)] as const)
   const shownRows = shown.flatMap(([, ofParent]) => ofParent.map(({ raw }) => raw))
+  reading.left.rows -= shownRows.length
   const inclusion = query.inclusion ?? { records: [], lists: [] }
-  const rendered = (await renderStatement(reading, store, query, inclusion, shownRows)).values()
+  const all = await renderStatement(reading, store, query, inclusion, shownRows)
+  takeFrom(reading, all)
+  const rendered = all.values()
   const lists = new Map(shown.map(([text, ofParent]) => [text, ofParent.flatMap(() => rendered.next().value ?? [])]))
   const name = list.path.join('.')
   const nextPath = nextPathOf(reading, parent, list)
@@ -164,9 +185,16 @@ async function listMembers(
         ...(totals === undefined ? [] : [[`${name}_total`, totals.get(text) ?? 0] as const]),
       ],
       includedCount: records.reduce((sum, one) => sum + 1 + one.includedCount, 0),
-      bytes: records.reduce((sum, one) => sum + one.bytes, 0),
+      bytes: 0,
+      listBytes: records.reduce((sum, one) => sum + one.bytes + one.listBytes, 0),
     }
   })
+}
+
+/** @throws {ApiError} `bad-query` before further lists are read, if those in memory are too large already */
+function takeFrom({ left, limits }: IncludeReading, rendered: readonly Rendered[]): void {
+  left.bytes -= rendered.reduce((sum, { bytes }) => sum + bytes, 0)
+  if (left.bytes < 0) throw tooLargeIncluded(limits.pageBytes)
 }
 
 function groupByParent(rows: readonly IncludedRow[]): ReadonlyMap<string, readonly IncludedRow[]> {
@@ -179,9 +207,14 @@ function groupByParent(rows: readonly IncludedRow[]): ReadonlyMap<string, readon
   return byParent
 }
 
+/** Positions of the columns of the key in the rows of a view. */
+function keyPositionsOf({ view }: Store): readonly number[] {
+  return view.key.columns.map((column) => view.columns.indexOf(column))
+}
+
 /** Returns a function for the text of a row's key. */
-function parentText({ view }: Store): (raw: RawRow) => string {
-  const positions = view.key.columns.map((column) => view.columns.indexOf(column))
+function parentText(store: Store): (raw: RawRow) => string {
+  const positions = keyPositionsOf(store)
   return (raw) =>
     keyText(
       positions.map((position) => raw[position]),

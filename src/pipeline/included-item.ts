@@ -1,5 +1,6 @@
+import { toLoggable } from '../connection/database-error'
 import { readFromReplica } from '../connection/replica'
-import { FieldErrors } from '../errors'
+import { ApiError, FieldErrors } from '../errors'
 import { parseKey } from '../query/item-query'
 import { parseListQuery } from '../query/list-query'
 import { type ListQuery, rootAlias } from '../query/query'
@@ -25,6 +26,7 @@ export type ReadIncludedItem = (key?: unknown) => Promise<string | undefined>
  * Parses the includes of a request on an item. The record is read like a list of one record.
  * @param shownStore store that reads the selected fields
  * @param errors errors of the query string so far
+ * @param readFrom chooses the server to read from
  * @throws {ApiError} `bad-query`, `forbidden`
  */
 export async function parseIncludedItem(
@@ -33,6 +35,7 @@ export async function parseIncludedItem(
   { fields, includes, cacheKey }: ItemRequest,
   shownStore: Store,
   errors: FieldErrors,
+  readFrom = readFromReplica,
 ): Promise<ReadIncludedItem> {
   const { store, session, segment = '', collection, responseMemory } = request
   const { limits, cursorTokens } = service
@@ -46,7 +49,7 @@ export async function parseIncludedItem(
     if (key === undefined) return undefined
     const itemQuery = withKey(query, key)
     try {
-      return await readFromReplica(session, async (readSession) => {
+      return await readFrom(session, async (readSession) => {
         const reading = { session: readSession, store: shownStore, limits, cursorTokens, responseMemory, pathOf }
         const page = await readPageRows(reading, itemQuery)
         return page.rows.length === 0 ? undefined : toText(await renderPage(reading, page))
@@ -99,7 +102,7 @@ export async function parseWriteIncludes(
   service: Service,
   request: PermittedRequest,
 ): Promise<(response: HttpResponse, key: unknown) => Promise<HttpResponse>> {
-  const { store } = request
+  const { store, session, context } = request
   const errors = new FieldErrors()
   const { includes, cacheKey } = parseItemRequest(
     request.querystring,
@@ -115,7 +118,17 @@ export async function parseWriteIncludes(
     { fields: undefined, includes, cacheKey },
     store,
     errors,
+    // A replica may not have the record yet.
+    (primary, readRecord) => readRecord(primary),
   )
-  // The ETag remains that of the plain record, to which `If-Match` refers.
-  return async (response, key) => ({ ...response, body: (await readIncluded(key)) ?? response.body })
+  return async (response, key) => {
+    try {
+      // The ETag remains that of the plain record, to which `If-Match` refers.
+      return { ...response, body: (await readIncluded(key)) ?? response.body }
+    } catch (error) {
+      // The write is done, so its response must not be an error, for example because the related records are too many.
+      if (!(error instanceof ApiError)) context.app.emit('error', toLoggable(error, session.dataSource), context)
+      return response
+    }
+  }
 }

@@ -1,15 +1,47 @@
 import { ApiError } from '../errors'
 import type { IncludedList } from '../query/query'
-import { type IncludedRow, type ParentKeys, readIncluded } from '../read/included'
+import { countIncluded, type IncludedRow, type ParentKeys, readIncluded } from '../read/included'
 import { areShort, measureOf, valueLimitFor, valueLimitOf } from '../read/measure'
 import type { Store } from '../read/store'
+import { isCausedByQueryValue } from '../read/unreadable'
 import { changedDuringRead, readAttempts } from './limited-read'
 import type { PageReading } from './page-reading'
 
 /** What reading included lists needs. */
 export interface IncludeReading extends PageReading {
-  /** Number of rows that the lists of the response may still have. */
-  readonly left: { rows: number }
+  /** Number of rows that the lists of the response may still have, and their size in bytes. */
+  readonly left: { rows: number; bytes: number }
+}
+
+/** Related records of several parents, and their numbers by the texts of the parents. */
+interface Lists {
+  readonly included: readonly IncludedRow[]
+  /** Undefined if the request does not count them. */
+  readonly totals: ReadonlyMap<string, number> | undefined
+}
+
+/**
+ * Reads and counts the related records of several parents.
+ * @throws {ApiError} `bad-query`, `unavailable`
+ */
+export async function readLists(
+  reading: IncludeReading,
+  store: Store,
+  list: IncludedList,
+  parent: Store,
+  keys: ParentKeys,
+): Promise<Lists> {
+  const { session } = reading
+  const { isCounted, limit, query, path } = list
+  try {
+    return {
+      totals: isCounted ? await countIncluded(session, store, list, parent, keys) : undefined,
+      included: limit === 0 ? [] : await readRows(reading, store, list, parent, keys),
+    }
+  } catch (error) {
+    if (!(await isCausedByQueryValue(error, session, store, query))) throw error
+    throw new ApiError('bad-query', `the database cannot read the value of a filter on ${path.join('__')}`)
+  }
 }
 
 /**
@@ -17,7 +49,7 @@ export interface IncludeReading extends PageReading {
  * first, and a second statement reads them only if all rows together are small enough.
  * @throws {ApiError} `bad-query`, `unavailable`
  */
-export async function readLists(
+async function readRows(
   { session, limits, responseMemory, left }: IncludeReading,
   store: Store,
   list: IncludedList,
@@ -33,14 +65,14 @@ export async function readLists(
     const included = await readIncluded(session, store, list, parent, keys, maxRows, valueLimit)
     if (included.length > maxUsed) throw tooManyIncluded(limits.included)
     const rows = included.map(({ raw }) => raw)
-    if (valueLimit === undefined || areShort(store, query, rows, valueLimit)) return used(included, left)
+    if (valueLimit === undefined || areShort(store, query, rows, valueLimit)) return included
     const { isWhole, sizeOf, shownSizeOf } = measureOf(store, query, valueLimit)
     requireSize(
       rows.reduce((sum, raw) => sum + shownSizeOf(raw), 0),
       list,
       limits.pageBytes,
     )
-    if (rows.every(isWhole)) return used(included, left)
+    if (rows.every(isWhole)) return included
     responseMemory().reserve(rows.reduce((sum, raw) => sum + sizeOf(raw), 0))
     valueLimit = valueLimitOf(Math.max(...rows.map(sizeOf)))
   }
@@ -56,11 +88,14 @@ function requireSize(bytes: number, { path }: IncludedList, max: number): void {
   )
 }
 
-function used(rows: readonly IncludedRow[], left: IncludeReading['left']): readonly IncludedRow[] {
-  left.rows -= rows.length
-  return rows
-}
-
 export function tooManyIncluded(max: number): ApiError {
   return new ApiError('bad-query', `the response would include more than ${max} records in lists; lower their limits`)
+}
+
+/** @param max in bytes */
+export function tooLargeIncluded(max: number): ApiError {
+  return new ApiError(
+    'bad-query',
+    `the records in lists have more than the ${max} bytes that are allowed; lower their limits, or select fields`,
+  )
 }

@@ -491,7 +491,7 @@ test('long values are read, and too many of them are refused', async () => {
   const reply = await get('task/?limit=100&id__in=21&include=comments(include:task(include:comments))')
   expect([reply.status, reply.json()]).toEqual([
     400,
-    expect.objectContaining({ detail: expect.stringMatching(/have \d+ bytes; at most 262144 are allowed/) }),
+    expect.objectContaining({ detail: expect.stringContaining('more than the 262144 bytes') }),
   ])
 })
 
