@@ -9,6 +9,7 @@ import type { Store } from '../read/store'
 import { nextPathOf } from './included-links'
 import { type IncludeReading, readLists, tooLargeIncluded, tooManyIncluded } from './included-reading'
 import type { PageReading } from './page-reading'
+import { mapWithPauses, toText } from './render-records'
 
 /** JSON of a record with the records that it includes. */
 interface Rendered {
@@ -36,6 +37,7 @@ interface Part {
 /**
  * Renders rows with the records that the request includes, and reads the included lists, each with one statement.
  * @param query that has read the rows
+ * @returns the members of a JSON array, separated by commas
  * @throws {ApiError} `bad-query` if the response would have too many included records, or be too large
  */
 export async function renderIncluding(
@@ -43,7 +45,7 @@ export async function renderIncluding(
   query: ReadQuery,
   inclusion: Inclusion,
   rows: readonly RawRow[],
-): Promise<readonly JsonRecord[]> {
+): Promise<string> {
   const { limits, store } = reading
   const left = { rows: limits.included, bytes: limits.pageBytes }
   const rendered = await renderStatement({ ...reading, left }, store, query, inclusion, rows)
@@ -54,7 +56,7 @@ export async function renderIncluding(
   const listBytes = rendered.reduce((sum, one) => sum + one.listBytes, 0)
   if (listBytes > limits.pageBytes) throw tooLargeIncluded(limits.pageBytes)
   reading.responseMemory().reserve(rendered.reduce((sum, one) => sum + one.bytes, listBytes))
-  return rendered.map(({ record }) => record)
+  return (await mapWithPauses(rendered, ({ record }) => toText([record]))).join()
 }
 
 /** Renders the rows of a statement. @param store of the rows */
@@ -107,8 +109,8 @@ async function renderRows(
   { view, selected, rawRenderer, rowRenderer }: Store,
   rows: readonly RawRow[],
 ): Promise<readonly JsonRecord[]> {
-  if (!view.lifecycle.load) return rows.map(rawRenderer.toRecord)
-  return (await afterLoad(session, view, rows.map(selected.columns.readRow))).map(rowRenderer.toRecord)
+  if (!view.lifecycle.load) return mapWithPauses(rows, rawRenderer.toRecord)
+  return mapWithPauses(await afterLoad(session, view, rows.map(selected.columns.readRow)), rowRenderer.toRecord)
 }
 
 async function recordMembers(

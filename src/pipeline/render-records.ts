@@ -34,6 +34,22 @@ export async function renderRecords<From>(
   return texts.length === 0 ? records : [...texts, ...(records.length > 0 ? [toText(records)] : [])].join()
 }
 
+/** Calls a function for each value. If this takes long, other requests may run in between. */
+export async function mapWithPauses<From, To>(
+  values: readonly From[],
+  map: (value: From) => To,
+): Promise<readonly To[]> {
+  const mapped: To[] = []
+  let start = performance.now()
+  for (const value of values) {
+    mapped.push(map(value))
+    if (performance.now() - start < maxBlockingMs) continue
+    await nextPoll()
+    start = performance.now()
+  }
+  return mapped
+}
+
 /**
  * Resolves after the event loop has polled for events of other requests. The first callback may run before the poll: a
  * callback that is scheduled by an event, such as the arrival of rows, runs directly after the events.
