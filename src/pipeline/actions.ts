@@ -16,12 +16,19 @@ import { bytesOf } from '../read/measure'
 import { narrowStore } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { type Body, parseBody } from '../request/body'
+import { acceptedFormat } from '../request/formats'
 import type { Limits } from '../request/limits'
 import { parseItemFields, parseListRequest } from '../request/list-request'
 import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import { renderEnvelope } from '../response/envelope'
 import { minCountedLength } from '../response/held-bytes'
-import { emptyResponse, type HttpResponse, jsonResponse, notModifiedResponse } from '../response/http-response'
+import {
+  emptyResponse,
+  type HttpResponse,
+  jsonResponse,
+  notModifiedResponse,
+  varyingByAccept,
+} from '../response/http-response'
 import { listResponse } from '../response/list-response'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
@@ -34,6 +41,7 @@ import { respondGroups } from './aggregate-page'
 import { hashPasswords } from './hash-passwords'
 import { notFound, preconditionFailed, requireWriteTarget } from './item'
 import { readItem } from './limited-read'
+import { respondStream } from './list-stream'
 import { readListPage } from './page'
 import type { PermittedRequest, ResourceRequest, Service } from './service'
 import { readAndUpdate, updateInOneStatement } from './update'
@@ -42,12 +50,14 @@ import { readAndUpdate, updateInOneStatement } from './update'
 export type Action = (service: Service, request: PermittedRequest) => Promise<HttpResponse>
 
 export const list: Action = async (service, permitted) => {
-  const { store: fullStore, session, querystring, headers, collection, responseMemory } = permitted
+  const { store: fullStore, session, querystring, headers, collection, responseMemory, context } = permitted
   const { view } = fullStore
   const { limits, cursorTokens } = service
   const errors = new FieldErrors()
-  const request = parseListRequest(querystring, listParametersOf(view), limits, errors)
-  const { aggregation } = request
+  const { formats: offered } = view
+  const accepted = acceptedFormat(headers.accept, offered, (...types) => context.accepts(types))
+  const request = parseListRequest(querystring, listParametersOf(view), limits, errors, { offered, accepted })
+  const { aggregation, format } = request
   if (aggregation !== undefined) return respondGroups(service, permitted, request, aggregation, errors)
   const query = parseListQuery(view, request, service, errors)
   const store = narrowStore(fullStore, parseFieldSelection(view, request.fields, errors))
@@ -56,10 +66,14 @@ export const list: Action = async (service, permitted) => {
   errors.raise('bad-query')
   await store.policies?.checkAccess(query.guardedViews)
   try {
+    if (format !== undefined) {
+      return await respondStream(service, permitted, store, { ...query, limit: request.limit }, format)
+    }
     const page = await readFromReplica(session, (readSession) =>
       readListPage({ session: readSession, store, limits, cursorTokens, responseMemory }, query, request),
     )
-    return listResponse(renderEnvelope(view, request, page, collection), headers['if-none-match'])
+    const response = listResponse(renderEnvelope(view, request, page, collection), headers['if-none-match'])
+    return offered.length === 0 ? response : varyingByAccept(response)
   } catch (error) {
     if (!(await isCausedByQueryValue(error, session, store, query))) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter, or of "after"')
