@@ -82,6 +82,11 @@ export interface ResourceOptions<
    */
   readonly aggregate?: boolean | readonly PathOf<Property>[]
   /**
+   * Relations whose records the parameter `include` may add to responses: `['assignee', 'comments']`. Default: all
+   * relations between resources.
+   */
+  readonly includes?: readonly PathOf<Property>[]
+  /**
    * Text properties in which the list parameter `search` looks for words: `['title', 'project.name']`. Paths may follow
    * relations to one record. Default: the list has no such parameter.
    */

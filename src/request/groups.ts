@@ -1,5 +1,6 @@
-import { type FieldErrors, ValueError } from '../errors'
+import type { FieldErrors } from '../errors'
 import { type GroupName, groupNames } from '../schema/list-parameters'
+import { ParameterParser } from './parameter-parser'
 
 /** One comparison of a request: `status=open`, or `status:open` in a group. */
 export interface Filter {
@@ -50,94 +51,34 @@ export function groupKey({ type, members }: FilterGroup, filters: readonly Pick<
   return `${type}(${keys.join(',')})`
 }
 
-/** Recursive-descent parser. Each method starts at the current position and leaves it after the text it has parsed. */
-class GroupParser {
-  #position = 0
-
-  /** @param offset length of the part before the value (`or=`), which positions in errors include */
+/** Parser of filters and groups. */
+export class GroupParser extends ParameterParser {
+  /** @param filters receives the filters, in the order of the text */
   constructor(
-    readonly text: string,
-    readonly offset: number,
+    text: string,
+    offset: number,
     readonly filters: Filter[],
-  ) {}
+  ) {
+    super(text, offset)
+  }
 
   parse(type: GroupName): FilterGroup {
-    if (this.#next !== '(') throw this.#expected('"("')
+    if (this.next !== '(') throw this.expected('"("')
     const group = this.#parseGroup(type, 1)
-    if (this.#position < this.text.length) throw this.#expected('the end of the group')
+    this.requireEnd('the end of the group')
     return group
   }
 
-  get #next(): string {
-    return this.text.charAt(this.#position)
+  /** @param name name of a filter or of a group, after which the position is */
+  protected parseNode(name: string, depth: number): FilterNode {
+    if (isGroupName(name) && this.next === '(') return this.#parseGroup(name, depth)
+    this.takeColon(name)
+    return this.filters.push({ name, ...this.parseValue() }) - 1
   }
 
   #parseGroup(type: GroupName, depth: number): FilterGroup {
-    if (depth > maxDepth) throw this.#error(`nests groups more than ${maxDepth} deep`, this.#position)
-    const open = this.#position++
-    const members: FilterNode[] = []
-    do members.push(this.#parseMember(depth))
-    while (this.#take(','))
-    if (!this.#take(')')) throw this.#next === '' ? this.#unclosed('(', open) : this.#expected('"," or ")"')
+    if (depth > maxDepth) throw this.error(`nests groups more than ${maxDepth} deep`)
+    const members = this.parseMembers(() => this.parseNode(this.parseName('a filter such as name:value'), depth + 1))
     return { type, members }
-  }
-
-  #parseMember(depth: number): FilterNode {
-    const name = this.#parseWhile(/[^:(),"]*/y)
-    if (isGroupName(name) && this.#next === '(') return this.#parseGroup(name, depth + 1)
-    if (name === '') throw this.#expected('a filter such as name:value')
-    if (!this.#take(':')) throw this.#expected(`":" after ${name}`)
-    return this.filters.push({ name, ...this.#parseValue() }) - 1
-  }
-
-  #parseValue(): Pick<Filter, 'value' | 'isList'> {
-    if (this.#next === '(') return { value: this.#parseList(), isList: true }
-    if (this.#next === '"') return { value: this.#parseQuoted().replaceAll('""', '"') }
-    return { value: this.#parseWhile(/[^(),"]*/y) }
-  }
-
-  /** @returns the members in the syntax of an `in` filter: separated by commas, with the quotes that they had */
-  #parseList(): string {
-    const open = this.#position++
-    const members: string[] = []
-    do members.push(this.#next === '"' ? `"${this.#parseQuoted()}"` : this.#parseWhile(/[^(),"]*/y))
-    while (this.#take(','))
-    if (!this.#take(')')) throw this.#next === '' ? this.#unclosed('(', open) : this.#expected('"," or ")"')
-    return members.join()
-  }
-
-  /** @returns the text between the quotes, in which a quote is written as `""` */
-  #parseQuoted(): string {
-    const open = this.#position++
-    const content = this.#parseWhile(/(?:[^"]|"")*/y)
-    if (!this.#take('"')) throw this.#unclosed('"', open)
-    return content
-  }
-
-  #parseWhile(pattern: RegExp): string {
-    pattern.lastIndex = this.#position
-    const [match = ''] = pattern.exec(this.text) ?? []
-    this.#position += match.length
-    return match
-  }
-
-  /** Skips a character if it is the next one. @returns whether it was */
-  #take(character: string): boolean {
-    const isNext = this.#next === character
-    if (isNext) this.#position++
-    return isNext
-  }
-
-  #expected(expectation: string): ValueError {
-    const found = this.#next === '' ? 'the end' : JSON.stringify(this.#next)
-    return this.#error(`has ${found} where ${expectation} is expected`, this.#position)
-  }
-
-  #unclosed(character: string, position: number): ValueError {
-    return this.#error(`has an unclosed ${character === '"' ? 'quote' : `"${character}"`}`, position)
-  }
-
-  #error(problem: string, position: number): ValueError {
-    return new ValueError(`${problem} at character ${this.offset + position + 1}`)
   }
 }

@@ -4,6 +4,7 @@ import type { ResourceOptions } from '../resource'
 import { buildApiKeyFields, checkApiKeyResource } from './api-key-fields'
 import { buildAggregate, isAggregateName } from './build-aggregate'
 import { buildFields, buildOutputFields } from './build-fields'
+import { buildIncludes } from './build-includes'
 import { buildMay, buildPreset } from './build-permissions'
 import { buildRowScope } from './build-row-scope'
 import { buildRule } from './build-rule'
@@ -93,6 +94,7 @@ export function buildResource(
       links.rowScope !== undefined ||
       options.may !== undefined ||
       options.fields !== undefined,
+    includes: buildIncludes(registration, report),
     aggregate: buildAggregate(registration, names.fields, lifecycle, context, report),
     ...buildPaging(options, names.fields, lifecycle, report),
     validate,

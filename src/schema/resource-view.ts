@@ -36,6 +36,8 @@ export interface Resource {
   readonly paging: 'pages' | 'keyset'
   /** The properties that `aggregate` and `by` may name; empty if lists do not have these parameters. */
   readonly aggregate: 'all' | readonly string[]
+  /** The properties of the relations that `include` may name. */
+  readonly includes: 'all' | readonly string[]
   /**
    * Validates an entity, as it would be stored, by its `class-validator` decorators; undefined if it has no decorators.
    */
