@@ -4,7 +4,7 @@ import type { IncludedList, Inclusion } from '../query/query'
 import { afterLoad } from '../read/after-load'
 import { setPath } from '../read/entity'
 import { countIncluded, type IncludedRow, keyText, type ParentKeys } from '../read/included'
-import { bytesOf, includedPosition, type ReadQuery } from '../read/measure'
+import { includedPosition, type ReadQuery } from '../read/measure'
 import type { JsonRecord } from '../read/record'
 import type { Store } from '../read/store'
 import { nextPathOf } from './included-links'
@@ -84,13 +84,16 @@ async function renderPart(reading: IncludeReading, part: Part): Promise<readonly
   const records = await renderRows(reading, store, rows)
   return records.map((record, index) => {
     let includedCount = 0
-    let bytes = bytesOf(rows[index] ?? [])
+    let bytes = lengthOf(rows[index] ?? [])
     for (const ofRows of members) {
       const member = ofRows[index]
       if (member === undefined) continue
       includedCount += member.includedCount
       bytes += member.bytes
-      for (const [path, value] of member.values) setPath(record, path, value)
+      for (const [path, value] of member.values) {
+        if (path.includes('.')) setPath(record, path, value)
+        else record[path] = value
+      }
     }
     return { record, includedCount, bytes }
   })
@@ -120,7 +123,7 @@ async function recordMembers(
   const store = relatedStore(parent, view)
   const position = positions.get(alias) ?? 0
   const { length } = view.columns
-  const slices = wholeRows.map((raw) => Array.from({ length }, (_, index) => raw[position + index] ?? null))
+  const slices = wholeRows.map((raw) => sliceOf(raw, position, length))
   const isPresent = slices.map((slice) => store.readKey(slice) !== null)
   const ofPresent = <T>(all: readonly T[]): readonly T[] => all.filter((_, index) => isPresent[index])
   const part = { store, inclusion, rows: ofPresent(slices), wholeRows: ofPresent(wholeRows), positions }
@@ -130,6 +133,22 @@ async function recordMembers(
     const one = present ? rendered.next().value : undefined
     return { values: [[name, one?.record ?? null]], includedCount: one?.includedCount ?? 0, bytes: one?.bytes ?? 0 }
   })
+}
+
+/** The columns of an included record. */
+function sliceOf(raw: RawRow, position: number, length: number): RawRow {
+  const slice: unknown[] = []
+  for (let index = 0; index < length; index++) slice.push(raw[position + index] ?? null)
+  return slice
+}
+
+/** Approximate size of a row, in bytes: the length of its texts and buffers. */
+function lengthOf(raw: RawRow): number {
+  let bytes = 0
+  for (const value of Array.isArray(raw) ? raw : Object.values(raw)) {
+    if (typeof value === 'string' || Buffer.isBuffer(value)) bytes += value.length
+  }
+  return bytes
 }
 
 async function listMembers(
