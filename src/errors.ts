@@ -103,7 +103,18 @@ const maxNameLength = 128
  * (specification: Error documents).
  */
 export class FieldErrors {
-  readonly #errors: FieldError[] = []
+  readonly #errors: FieldError[]
+  readonly #prefix: string
+
+  constructor(errors: FieldError[] = [], prefix = '') {
+    this.#errors = errors
+    this.#prefix = prefix
+  }
+
+  /** The same errors, for a part of the request: the fields of those that are added start with its name. */
+  within(part: string): FieldErrors {
+    return new FieldErrors(this.#errors, `${this.#prefix}${part}.`)
+  }
 
   get isEmpty(): boolean {
     return this.#errors.length === 0
@@ -117,7 +128,8 @@ export class FieldErrors {
   /** Adds an error, unless the limit is reached. */
   add(field: string, message: string): void {
     if (this.isFull) return
-    const name = field.length > maxNameLength ? `${field.slice(0, maxNameLength)}…` : field
+    const fullName = this.#prefix + field
+    const name = fullName.length > maxNameLength ? `${fullName.slice(0, maxNameLength)}…` : fullName
     this.#errors.push({ field: name, message })
   }
 

@@ -91,6 +91,11 @@ export interface ResourceOptions<
    */
   readonly formats?: boolean | readonly ListFormat[]
   /**
+   * Relations whose records the parameter `include` may add to responses: `['assignee', 'comments']`. Default: all
+   * relations between resources.
+   */
+  readonly includes?: readonly PathOf<Property>[]
+  /**
    * Text properties in which the list parameter `search` looks for words: `['title', 'project.name']`. Paths may follow
    * relations to one record. Default: the list has no such parameter.
    */

@@ -24,7 +24,7 @@ export const operators: Readonly<Record<string, string>> = {
 /** Parameters that are not filters. */
 const reserved: readonly string[] = ['ordering', 'limit', 'page', 'or', 'and', 'not']
 /** Parameters that are not filters, unless a field has this name. Then there is also a parameter `<name>__is`. */
-const optional: readonly string[] = ['after', 'count', 'search', 'fields', 'aggregate', 'by']
+const optional: readonly string[] = ['after', 'count', 'search', 'fields', 'include', 'aggregate', 'by']
 
 /** Filters of a list, from its parameters in the OpenAPI document. */
 export function filtersIn(parameters: readonly Parameter[]): readonly FilterField[] {

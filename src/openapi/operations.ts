@@ -5,7 +5,7 @@ import type { ResourceView } from '../schema/resource-view'
 import type { JsonSchema } from '../value/value-type'
 import type { DescribedResource } from './described-resource'
 import { idParameter, ifMatchParameter, ifNoneMatchParameter } from './item-parameters'
-import { fieldsParameters, listParameters } from './parameters'
+import { fieldsParameters, includeParameters, listParameters } from './parameters'
 import { type ErrorStatus, errorResponses } from './responses'
 import { createOf, listOf, schemaRef, updateOf } from './schemas'
 
@@ -32,16 +32,16 @@ export function resourcePaths(
   const { name, rule } = view
   const [reads, changes] = [securityOf(rule, true, login), securityOf(rule, false, login)]
   const limited = (described: JsonSchema): JsonSchema => (login.isLimited ? withLoginLimit(described) : described)
-  const update = limited({ ...updateOperation(view), ...changes })
+  const update = limited({ ...updateOperation(view, limits), ...changes })
   const item = {
     parameters: [idParameter(view)],
-    get: limited({ ...readOperation(view), ...reads }),
+    get: limited({ ...readOperation(view, limits), ...reads }),
     ...(writes.has('update') && { put: update, patch: { ...update, operationId: `${name}.patch` } }),
     ...(writes.has('delete') && { delete: limited({ ...deleteOperation(view), ...changes }) }),
   }
   const collection = {
     get: limited({ ...listOperation(view, limits), ...reads }),
-    ...(writes.has('create') && { post: limited({ ...createOperation(view), ...changes }) }),
+    ...(writes.has('create') && { post: limited({ ...createOperation(view, limits), ...changes }) }),
   }
   return [
     [`/${name}`, collection],
@@ -67,7 +67,7 @@ function listOperation(view: ResourceView, limits: Limits): JsonSchema {
     responses: {
       '200': { ...pageResponse(view), headers: listEtag },
       '304': { description: 'The page still has the ETag of If-None-Match' },
-      ...errors(view, 'read', [400, 500]),
+      ...errors(view, 'read', [400, ...forbidden(view, limits), 500]),
     },
   })
 }
@@ -90,9 +90,10 @@ function jsonPageResponse({ name, optionalParameters }: ResourceView): JsonSchem
   return { description: 'A page of records, or of groups', content: { 'application/json': { schema } } }
 }
 
-function createOperation(view: ResourceView): JsonSchema {
+function createOperation(view: ResourceView, limits: Limits): JsonSchema {
   const headers = { ...etag, Location: stringHeader('Path of the record') }
   return operation(view, 'create', `Create a ${view.name}`, {
+    parameters: includeParameters(view, limits),
     requestBody: body(createOf(view.name)),
     responses: {
       '201': { ...createdRecord(view), headers },
@@ -109,21 +110,33 @@ function createdRecord({ name, apiKey }: ResourceView): JsonSchema {
   return { description: 'The record that was created, and its API key', content: { 'application/json': { schema } } }
 }
 
-function readOperation(view: ResourceView): JsonSchema {
+function readOperation(view: ResourceView, limits: Limits): JsonSchema {
+  const selections = [...fieldsParameters(view), ...includeParameters(view, limits)]
   return operation(view, 'read', `Read a ${view.name}`, {
-    parameters: [...fieldsParameters(view), ifNoneMatchParameter, ifMatchParameter(false)],
+    parameters: [...selections, ifNoneMatchParameter, ifMatchParameter(false)],
     responses: {
       '200': { ...json('The record', view.name), headers: etag },
       '304': { description: 'The record still has the ETag of If-None-Match' },
-      ...errors(view, 'read', [...(view.optionalParameters.has('fields') ? [400 as const] : []), 404, 412, 500]),
+      ...errors(view, 'read', [
+        ...(selections.length > 0 ? [400 as const] : []),
+        ...forbidden(view, limits),
+        404,
+        412,
+        500,
+      ]),
     },
   })
 }
 
-function updateOperation(view: ResourceView): JsonSchema {
+/** An included resource may be one that the principal may not read. */
+function forbidden(view: ResourceView, limits: Limits): readonly ErrorStatus[] {
+  return includeParameters(view, limits).length > 0 ? [403] : []
+}
+
+function updateOperation(view: ResourceView, limits: Limits): JsonSchema {
   return operation(view, 'update', `Change a ${view.name}`, {
     description: 'Only the fields in the body are changed.',
-    parameters: [ifMatchParameter(view.requireIfMatch)],
+    parameters: [...includeParameters(view, limits), ifMatchParameter(view.requireIfMatch)],
     requestBody: body(updateOf(view.name)),
     responses: {
       '200': { ...json('The whole record after the change', view.name), headers: etag },

@@ -1,3 +1,4 @@
+import { includableRelations } from '../query/build-inclusion'
 import { isPattern } from '../query/operand'
 import type { Limits } from '../request/limits'
 import { countings } from '../request/list-request'
@@ -46,6 +47,7 @@ export function listParameters(view: ResourceView, limits: Limits): readonly Par
     ...(view.optionalParameters.has('count') ? [countParameter(limits)] : []),
     ...(view.searchFields().length > 0 ? [searchParameter(view, limits)] : []),
     ...fieldsParameters(view),
+    ...includeParameters(view, limits),
     ...(view.optionalParameters.has('aggregate') ? aggregateParameters(limits) : []),
     ...(view.optionalParameters.has('format') ? [formatParameter(view)] : []),
   ]
@@ -56,6 +58,20 @@ export function fieldsParameters({ outputFields, optionalParameters }: ResourceV
   if (!optionalParameters.has('fields')) return []
   const description = 'Fields of the records, besides "id", which they always have. The default is all fields'
   return [query('fields', description, list({ type: 'string', enum: outputFields.map(({ name }) => name) }))]
+}
+
+/** The parameter `include`; empty if a field has its name, or if no relation can be included. */
+export function includeParameters(view: ResourceView, { includes }: Limits): readonly Parameter[] {
+  const names = [...includableRelations(view).keys()]
+  if (names.length === 0 || !view.optionalParameters.has('include')) return []
+  const description =
+    `Related records to add: ${names.join(', ')}. Parameters may follow in parentheses: "comments(limit:5,ordering:-id,fields:(id,text))". ` +
+    `At most ${includes} relations`
+  return [
+    query('include', description, {
+      schema: { type: 'string', pattern: `^(${names.join('|')})([,(]|$)`, examples: names.slice(0, 1) },
+    }),
+  ]
 }
 
 function limitParameter({ optionalParameters }: ResourceView, { page }: Limits): Parameter {

@@ -4,31 +4,20 @@ import { readFromReplica } from '../connection/replica'
 import { retryOnce } from '../connection/retry'
 import { ApiError, FieldErrors } from '../errors'
 import { parseInsert } from '../query/change-set'
-import { type FieldSelection, parseFieldSelection } from '../query/field-selection'
+import { parseFieldSelection } from '../query/field-selection'
 import { invalidCursorMessage, parseListQuery } from '../query/list-query'
 import { ownerKey } from '../query/owner'
 import { type Presets, presetsOf } from '../query/presets'
 import type { ChangeSet } from '../query/query'
-import { afterLoad } from '../read/after-load'
-import { renderStored } from '../read/entity-tag'
 import { areCursorValues } from '../read/keyset'
-import { bytesOf } from '../read/measure'
 import { narrowStore } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { type Body, parseBody } from '../request/body'
 import { acceptedFormat } from '../request/formats'
-import type { Limits } from '../request/limits'
-import { parseItemFields, parseListRequest } from '../request/list-request'
-import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
+import { parseListRequest } from '../request/list-request'
 import { renderEnvelope } from '../response/envelope'
 import { minCountedLength } from '../response/held-bytes'
-import {
-  emptyResponse,
-  type HttpResponse,
-  jsonResponse,
-  notModifiedResponse,
-  varyingByAccept,
-} from '../response/http-response'
+import { emptyResponse, type HttpResponse, jsonResponse, varyingByAccept } from '../response/http-response'
 import { listResponse } from '../response/list-response'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
@@ -39,15 +28,14 @@ import { deleteRow, insertRow } from '../write/write'
 import type { WrittenRecord } from '../write/write-store'
 import { respondGroups } from './aggregate-page'
 import { hashPasswords } from './hash-passwords'
-import { notFound, preconditionFailed, requireWriteTarget } from './item'
-import { readItem } from './limited-read'
+import { requireIncludable } from './include-permission'
+import { parseWriteIncludes } from './included-item'
+import { siblingPathOf } from './included-links'
+import { notFound, requireWriteTarget } from './item'
 import { respondStream } from './list-stream'
 import { readListPage } from './page'
-import type { PermittedRequest, ResourceRequest, Service } from './service'
+import type { Action, PermittedRequest, ResourceRequest, Service } from './service'
 import { readAndUpdate, updateInOneStatement } from './update'
-
-/** Handles one HTTP method. It runs after the checks of the access rule. */
-export type Action = (service: Service, request: PermittedRequest) => Promise<HttpResponse>
 
 export const list: Action = async (service, permitted) => {
   const { store: fullStore, session, querystring, headers, collection, responseMemory, context } = permitted
@@ -65,12 +53,14 @@ export const list: Action = async (service, permitted) => {
   if (values !== undefined && !areCursorValues(store, query, values)) errors.add('after', invalidCursorMessage)
   errors.raise('bad-query')
   await store.policies?.checkAccess(query.guardedViews)
+  if (query.inclusion !== undefined) await requireIncludable(permitted, query.inclusion)
+  const pathOf = siblingPathOf(collection)
   try {
     if (format !== undefined) {
       return await respondStream(service, permitted, store, { ...query, limit: request.limit }, format)
     }
     const page = await readFromReplica(session, (readSession) =>
-      readListPage({ session: readSession, store, limits, cursorTokens, responseMemory }, query, request),
+      readListPage({ session: readSession, store, limits, cursorTokens, responseMemory, pathOf }, query, request),
     )
     const response = listResponse(renderEnvelope(view, request, page, collection), headers['if-none-match'])
     return offered.length === 0 ? response : varyingByAccept(response)
@@ -83,6 +73,7 @@ export const list: Action = async (service, permitted) => {
 export const create: Action = async (service, request) => {
   const { store, session, collection, principal } = request
   const { view } = store
+  const including = await parseWriteIncludes(service, request)
   const body = await readBody(service, request)
   if (store.policies?.permits(view, 'create') === false) {
     throw new ApiError('forbidden', `you may not create this ${view.name}`)
@@ -102,7 +93,10 @@ export const create: Action = async (service, request) => {
   })
   // A comma separates the values of a composite key. It need not be encoded in a path.
   const segment = encodeURIComponent(String(store.renderKey(saved.raw))).replaceAll('%2C', ',')
-  const response = savedResponse(201, saved, { Location: `${collection}${segment}/` })
+  const response = await including(
+    savedResponse(201, saved, { Location: `${collection}${segment}/` }),
+    store.readKey(saved.raw),
+  )
   return apiKey === undefined ? response : showApiKey(response, apiKey)
 }
 
@@ -137,56 +131,15 @@ function showApiKey(response: HttpResponse, { key }: NewApiKey): HttpResponse {
   return { ...response, body, cacheControl: 'no-store' }
 }
 
-export const read: Action = async ({ limits }, request) => {
-  const selection = parseItemSelection(request, limits)
-  if (selection !== undefined) await requireMatch(request, limits)
-  // The request is not copied without a selection: a spread took a sixth of the time of a GET of an item.
-  const shown = selection === undefined ? request : { ...request, store: narrowStore(request.store, selection) }
-  const { store, session, headers, responseMemory } = shown
-  const { view, selected, rawRenderer, rowRenderer } = store
-  const raw = await readFromReplica(session, (readSession) => readItem(readSession, shown, limits))
-  const { json, tag } = renderStored(rawRenderer, raw)
-  if (selection === undefined && !holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(view)
-  if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return notModifiedResponse(tag)
-  if (!view.lifecycle.load) return jsonResponse(200, json, { ETag: tag })
-  // Listeners may be slow: the memory of a long row is counted while they run.
-  const bytes = bytesOf(raw)
-  if (bytes >= minCountedLength) responseMemory().reserve(bytes)
-  const row = selected.columns.readRow(raw)
-  const [loaded = row] = await afterLoad(session, view, [row])
-  return jsonResponse(200, JSON.stringify(rowRenderer.toRecord(loaded)), { ETag: tag })
-}
-
-/** @throws {ApiError} `bad-query` */
-function parseItemSelection({ store, querystring }: PermittedRequest, limits: Limits): FieldSelection | undefined {
-  const { view } = store
-  const errors = new FieldErrors()
-  const names = parseItemFields(querystring, view.optionalParameters, limits, errors)
-  const selection = parseFieldSelection(view, names, errors)
-  errors.raise('bad-query')
-  return selection
-}
-
-/**
- * Compares `If-Match` with the ETag of the record with all its fields: other ETags do not identify a state of the record.
- * @throws {ApiError} `precondition-failed`, `not-found`, `record-too-large`, `unavailable`
- */
-async function requireMatch(request: PermittedRequest, limits: Limits): Promise<void> {
-  const { store, session, headers } = request
-  const { 'if-match': ifMatch } = headers
-  if (ifMatch === undefined) return
-  const raw = await readFromReplica(session, (readSession) => readItem(readSession, request, limits))
-  if (!holdsIfMatch(ifMatch, renderStored(store.rawRenderer, raw).tag)) throw preconditionFailed(store.view)
-}
-
 export const update: Action = async (service, request) => {
+  const including = await parseWriteIncludes(service, request)
   const body = await readBody(service, request)
   const updated = await retryOnce(
     request.session,
     async () => (await updateInOneStatement(request, body)) ?? readAndUpdate(service, request, body),
   )
   if (updated === undefined) throw await refusalOf(request, 'update')
-  return savedResponse(200, updated)
+  return including(savedResponse(200, updated), request.store.readKey(updated.raw))
 }
 
 export const remove: Action = async (_, request) => {

@@ -3,8 +3,9 @@ import { isReadMethod, RequestAuthentication } from '../access/request-authentic
 import { identifyReader, requirePrincipal } from '../access/require-principal'
 import { ApiError } from '../errors'
 import { emptyResponse, type HttpResponse, withCaching } from '../response/http-response'
-import { type Action, create, list, read, remove, update } from './actions'
-import { permit, type ResourceRequest, type Service } from './service'
+import { create, list, remove, update } from './actions'
+import { read } from './read'
+import { type Action, permit, type ResourceRequest, type Service } from './service'
 
 /** HTTP methods of a collection or an item. */
 interface Methods {

@@ -111,7 +111,7 @@ function withTokenLinks(store: Store, query: ListQuery): ListQuery {
  */
 export async function readItem(session: DbSession, request: ReadRequest, limits: Limits): Promise<RawRow> {
   const { store, responseMemory } = request
-  const query = { select: 'columns', cursor: undefined, ordering: [] } as const
+  const query = { select: 'columns', cursor: undefined, ordering: [], included: [] } as const
   let valueLimit = valueLimitFor(store, query, 1, limits.pageBytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
     const { raw } = await requireRow(request, session, 'columns', valueLimit)

@@ -2,9 +2,11 @@ import type { RawRow } from '../connection/statement'
 import type { ListQuery } from '../query/query'
 import { afterLoad } from '../read/after-load'
 import { bytesOf, measureOf, type RowMeasure, valueLimitOf } from '../read/measure'
+import type { JsonRecord } from '../read/record'
 import { readRaw } from '../read/select'
 import type { Store } from '../read/store'
 import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
+import { renderIncluding } from './include-records'
 import { changedDuringRead, type PageRows, readAttempts } from './limited-read'
 import type { PageReading } from './page-reading'
 import { renderRecords, toText } from './render-records'
@@ -18,8 +20,7 @@ import { renderRecords, toText } from './render-records'
  * @throws {ApiError} `unavailable`
  */
 export async function renderLoadedPage(reading: PageReading, page: PageRows): Promise<string> {
-  const { session, store, limits, responseMemory } = reading
-  const { view, selected, rowRenderer } = store
+  const { store, limits, responseMemory } = reading
   const measure = measureOfPage(store, page)
   const pieces = piecesOf(page.rows, measure, limits.pageBytes)
   reserve(pieces, responseMemory)
@@ -28,15 +29,25 @@ export async function renderLoadedPage(reading: PageReading, page: PageRows): Pr
   for (const { start, rows, bytes } of pieces) {
     const query = { ...page.query, offset: page.query.offset + start, limit: rows.length }
     const wholeRows = rows.every(measure.isWhole) ? rows : await readPiece(reading, query, bytes)
-    const loaded = wholeRows.map(selected.columns.readRow)
-    const records = await renderRecords(await afterLoad(session, view, loaded), rowRenderer.toRecord, (textBytes) =>
-      responseMemory().reserve(bytes + renderedBytes + textBytes),
-    )
-    const text = toText(records)
+    const text = toText(await renderPiece(reading, query, wholeRows, (textBytes) => bytes + renderedBytes + textBytes))
     texts.push(text)
     renderedBytes += Buffer.byteLength(text)
   }
   return texts.join()
+}
+
+/** @param memoryOf returns the memory in use when the records that are rendered so far have this size, in bytes */
+async function renderPiece(
+  reading: PageReading,
+  query: ListQuery,
+  rows: readonly RawRow[],
+  memoryOf: (textBytes: number) => number,
+): Promise<readonly JsonRecord[] | string> {
+  const { session, store, responseMemory } = reading
+  const { view, selected, rowRenderer } = store
+  if (query.inclusion !== undefined) return renderIncluding(reading, query, query.inclusion, rows)
+  const loaded = await afterLoad(session, view, rows.map(selected.columns.readRow))
+  return renderRecords(loaded, rowRenderer.toRecord, (textBytes) => responseMemory().reserve(memoryOf(textBytes)))
 }
 
 /** Rows of a page that are in memory at the same time. */

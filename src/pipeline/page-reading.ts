@@ -12,4 +12,6 @@ export interface PageReading {
   readonly limits: Limits
   readonly cursorTokens: CursorTokens
   readonly responseMemory: () => ResponseMemory
+  /** Returns the path of the list of a resource: `/api/note/`. */
+  readonly pathOf: (resource: string) => string
 }

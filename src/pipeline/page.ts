@@ -4,7 +4,8 @@ import { countRows } from '../read/count'
 import { bytesOf } from '../read/measure'
 import type { Counting, ListRequest } from '../request/list-request'
 import type { ListPage, Total } from '../response/envelope'
-import { readPageRows } from './limited-read'
+import { renderIncluding } from './include-records'
+import { type PageRows, readPageRows } from './limited-read'
 import { renderLoadedPage } from './loaded-page'
 import { linksOf, toLinkableRows } from './page-links'
 import type { PageReading } from './page-reading'
@@ -21,15 +22,27 @@ export async function readListPage(reading: PageReading, query: ListQuery, reque
   const page = pageRows.isCut ? toLinkableRows(pageRows) : pageRows
   const { rows } = page
   const inOrder = page.query.cursor?.direction === 'before' ? rows.toReversed() : rows
+  return {
+    records: await renderPage(reading, { ...page, rows: inOrder }),
+    ...linksOf(reading, request, page, inOrder),
+    total,
+  }
+}
+
+/**
+ * Renders the rows of a page, in this order.
+ * @throws {ApiError} `bad-query`, `unavailable`
+ */
+export async function renderPage(reading: PageReading, page: PageRows): Promise<ListPage['records']> {
   // Pages of a resource with `@AfterLoad` listeners have no cursors, so they are never read in reverse order.
-  const records = reading.store.view.lifecycle.load
-    ? await renderLoadedPage(reading, page)
-    : await renderRows(reading, inOrder)
-  return { records, ...linksOf(reading, request, page, inOrder), total }
+  if (reading.store.view.lifecycle.load) return renderLoadedPage(reading, page)
+  return renderRows(reading, page.query, page.rows)
 }
 
 /** @throws {ApiError} `unavailable` if the rows and their text exceed the memory for responses */
-function renderRows({ store, responseMemory }: PageReading, rows: readonly RawRow[]) {
+async function renderRows(reading: PageReading, query: ListQuery, rows: readonly RawRow[]) {
+  const { store, responseMemory } = reading
+  if (query.inclusion !== undefined) return renderIncluding(reading, query, query.inclusion, rows)
   let rowBytes: number | undefined
   return renderRecords(rows, store.rawRenderer.toRecord, (textBytes) => {
     rowBytes ??= rows.reduce((sum, row) => sum + bytesOf(row), 0)

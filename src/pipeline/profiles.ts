@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm'
 import { callForPrincipal } from '../access/call-function'
 import type { Principal } from '../access/rule'
 import { type QueryShapeCache, removeShapesOf } from '../query/query-shape'
-import { buildStore } from '../read/store'
+import { buildStore, type Store, withView } from '../read/store'
 import type { FieldPermissionFunction } from '../schema/field-permissions'
 import type { Registry, ResourceView, ResourceViews } from '../schema/resource-view'
 import { buildWriteStore } from '../write/build-write-store'
@@ -51,8 +51,8 @@ export function buildProfiles(
   queryShapes: QueryShapeCache,
 ): Profiles {
   const { functions, buildViews } = fieldPermissions
-  const full = buildProfile('full', resources, (view) =>
-    buildWriteStore(buildStore(view, dataSource), hasDatabasePolicies),
+  const full = buildProfile('full', resources, (view, storeOf) =>
+    buildWriteStore(buildStore(view, dataSource, storeOf), hasDatabasePolicies),
   )
   const dependOnPrincipal = functions.length > 0
   if (!dependOnPrincipal) return { full, dependOnPrincipal, profileOf: () => full }
@@ -67,10 +67,10 @@ export function buildProfiles(
     const key = results.join()
     const known = profiles.get(key)
     if (known !== undefined) return known
-    const profile = buildProfile(key, buildViews(results), (view) =>
+    const profile = buildProfile(key, buildViews(results), (view, storeOf) =>
       sharesFields(view, full.views)
-        ? { ...full.storeOf(view.name), view }
-        : buildWriteStore(buildStore(view, dataSource), hasDatabasePolicies),
+        ? { ...full.storeOf(view.name), view, storeOf }
+        : buildWriteStore(buildStore(view, dataSource, storeOf), hasDatabasePolicies),
     )
     profiles.set(key, profile)
     return profile
@@ -92,16 +92,31 @@ function sharesFields({ name, outputFields, writableFields }: ResourceView, full
 }
 
 /** @param build builds the store of a view */
-function buildProfile(key: string, views: ResourceViews, build: (view: ResourceView) => WriteStore): Profile {
+function buildProfile(
+  key: string,
+  views: ResourceViews,
+  build: (view: ResourceView, relatedStoreOf: Store['storeOf']) => WriteStore,
+): Profile {
   const stores = new Map<string, WriteStore>()
+  /** The stores of views with selected fields, which cached query shapes refer to. */
+  const narrowStores = new WeakMap<ResourceView, Store>()
   const storeOf = (name: string): WriteStore => {
     const known = stores.get(name)
     if (known !== undefined) return known
     const view = views.get(name)
     if (view === undefined) throw new Error(`there is no resource ${name}`)
-    const store = build(view)
+    const store = build(view, relatedStoreOf)
     stores.set(name, store)
     return store
+  }
+  const relatedStoreOf = (view: ResourceView): Store => {
+    const store = storeOf(view.name)
+    if (store.view === view) return store
+    const known = narrowStores.get(view)
+    if (known !== undefined) return known
+    const narrowStore = withView(store, view)
+    narrowStores.set(view, narrowStore)
+    return narrowStore
   }
   return { key, views, storeOf }
 }

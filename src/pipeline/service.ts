@@ -13,6 +13,7 @@ import type { Payload } from '../request/body'
 import type { CursorTokens } from '../request/cursor'
 import type { Limits } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
+import type { HttpResponse } from '../response/http-response'
 import type { Resource, ResourceView } from '../schema/resource-view'
 import type { PasswordChange } from '../write/password-change'
 import { type WriteStore, withPolicies } from '../write/write-store'
@@ -107,18 +108,30 @@ export interface ReadRequest extends ResourceRequest {
 export interface PermittedRequest extends ReadRequest {
   readonly principal: Principal
   readonly store: WriteStore
+  /** Whether the access rule of the resource with this name permits the principal to read it. */
+  readonly mayRead: (resource: string) => Promise<boolean>
 }
 
-/** The policies for the principal of a request. Access rules of related resources are called as for a GET. */
-function policiesOf(
+/** Handles one HTTP method. It runs after the checks of the access rule. */
+export type Action = (service: Service, request: PermittedRequest) => Promise<HttpResponse>
+
+/**
+ * Returns a function that tells whether the principal of a request may read a resource, by its access rule. The rule is
+ * called as for a GET.
+ */
+function mayReadOf(
   service: Service,
   authentication: RequestAuthentication<DbSession>,
   principal: Principal,
-): Policies {
-  return new Policies(principal, service.queryShapes, async (name) => {
+): PermittedRequest['mayRead'] {
+  return async (name) => {
     const rule = service.resources.get(name)?.fullView.rule
-    return rule !== undefined && Boolean(await rule(authentication.accessRequest(name, 'GET')))
-  })
+    if (rule === undefined) return false
+    const request = authentication.accessRequest(name, 'GET')
+    if (!(await rule(request))) return false
+    // A GET with an API key that may not read a public resource is anonymous, and sees other records than the user.
+    return principal.id === null || rule.read !== 'public' || Boolean(await request.authenticate())
+  }
 }
 
 /**
@@ -135,8 +148,9 @@ export function permit(
   const { readPayload, responseMemory } = request
   const settings = service.settingsFor?.(principal)
   const viewStore = storeOf(principal)
+  const mayRead = mayReadOf(service, authentication, principal)
   const store = service.hasPolicies
-    ? withPolicies(viewStore, policiesOf(service, authentication, principal))
+    ? withPolicies(viewStore, new Policies(principal, service.queryShapes, mayRead))
     : viewStore
   return {
     resource,
@@ -152,5 +166,6 @@ export function permit(
     responseMemory,
     principal,
     store,
+    mayRead,
   }
 }

@@ -65,7 +65,7 @@ async function readLongRow(
   size: number,
 ): Promise<RawRow | undefined> {
   const key = buildValueReader(store.view.key, store.view, store.dataSource)(raw)
-  const query = { select: 'columns', cursor: undefined, ordering: [] } as const
+  const query = { select: 'columns', cursor: undefined, ordering: [], included: [] } as const
   let bytes = size
   for (let attempt = 0; attempt < readAttempts; attempt++) {
     responseMemory().reserve(bytes)

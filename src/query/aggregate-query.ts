@@ -83,16 +83,16 @@ export function parseAggregateQuery(
   const groups = parseEach('by', aggregation.by, errors, (name) => parseGroupKey(builder, name))
   const aggregates = parseEach('aggregate', aggregation.functions, errors, (name) => parseAggregate(builder, name))
   const { comparisons: filters, wordComparisons: search } = builder
-  const shape = { cacheKey: '', view, joins, where, ordering: [], filters, search, guardedViews: [] }
   return {
     view,
     joins,
     where: whereVisible(view, where),
-    values: parseValues(shape, request, limits, errors),
+    values: parseValues({ filters, search }, request, limits, errors),
     select: 'key',
     ordering: [],
     cursor: undefined,
     guardedViews: [...builder.guardedViews],
+    included: [],
     groups,
     aggregates,
     having: aggregation.having.flatMap((filter) => parseHaving(aggregates, filter, limits, errors) ?? []),

@@ -240,8 +240,8 @@ export class ConditionBuilder {
    * Whether the table of a relation is joined. A to-many relation needs a subquery: a join would return a record once
    * for each related record, and joins of several such relations would multiply the number of rows.
    */
-  #isJoined({ subquery }: PathEnd, { relation }: Step): boolean {
-    return !isToMany(relation) && (subquery !== undefined || this.scopedAlias === undefined)
+  #isJoined({ subquery }: PathEnd, { relation, isSingle = !isToMany(relation) }: Step): boolean {
+    return isSingle && (subquery !== undefined || this.scopedAlias === undefined)
   }
 
   #newAlias(): string {

@@ -1,6 +1,6 @@
 import type { FieldErrors } from '../errors'
 import type { Field } from '../schema/field'
-import type { FilterNames } from '../schema/resource-view'
+import type { FilterNames, ResourceView } from '../schema/resource-view'
 
 /** The fields that a request selects with `fields` (specification: Selected fields). */
 export interface FieldSelection {
@@ -40,4 +40,15 @@ function fieldsOf({ fields, outputFields }: FilterNames, name: string): readonly
 function unknownField({ name: resource, outputFields }: FilterNames, name: string): string {
   const names = outputFields.map((field) => field.name).join(', ')
   return `names "${name}", which is not a field of ${resource}; fields: ${names}`
+}
+
+/** Returns the view with the selected fields only. */
+export function narrowView(view: ResourceView, { fields, cacheKey }: FieldSelection): ResourceView {
+  return {
+    ...view,
+    outputFields: fields,
+    // Load listeners receive the whole entity.
+    columns: view.lifecycle.load ? view.columns : [...new Set(fields.flatMap(({ columns }) => columns))],
+    cacheKey: `${view.cacheKey} fields ${cacheKey}`,
+  }
 }

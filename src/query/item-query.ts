@@ -18,7 +18,7 @@ export function itemQuery(
   const hasKey = { type: 'compare', on: { alias: rootAlias, field: view.key }, operator: 'eq', valuesIndex: 0 } as const
   const visible = condition === 'none' ? hasKey : whereVisible(view, hasKey)
   const where = typeof condition === 'string' ? visible : whereWritable(view, condition, visible)
-  return { view, joins: [], where, values: [[key]], select, ordering: [], cursor: undefined }
+  return { view, joins: [], where, values: [[key]], select, ordering: [], included: [], cursor: undefined }
 }
 
 /**

@@ -2,8 +2,10 @@ import type { FieldErrors } from '../errors'
 import type { CursorTokens } from '../request/cursor'
 import type { ListRequest } from '../request/list-request'
 import type { ResourceView } from '../schema/resource-view'
+import { guardedViewsOf, parseInclusion } from './parse-inclusion'
 import type { KeysetCursor, ListQuery, SortColumn } from './query'
 import { type QueryContext, queryShapeOf } from './query-shape'
+import { ValueBudget } from './value-budget'
 import { parseValues } from './values'
 
 /**
@@ -20,14 +22,22 @@ export function parseListQuery(
   const shape = queryShapeOf(view, request, context, errors)
   const { cacheKey, joins, where, ordering, guardedViews } = shape
   const cursor = cursorOf(view, request, ordering, context, errors)
+  const budget = new ValueBudget(context.limits)
+  const values = parseValues(shape, request, context.limits, errors, budget)
+  const inclusion =
+    request.includes.length === 0
+      ? undefined
+      : parseInclusion(shape.inclusion, request.includes, context.limits, budget, errors)
   return {
     view,
     joins,
     where,
-    values: parseValues(shape, request, context.limits, errors),
+    values,
     select: 'columns',
     cacheKey,
-    guardedViews,
+    guardedViews: inclusion === undefined ? guardedViews : [...guardedViews, ...guardedViewsOf(inclusion)],
+    included: shape.includedRecords,
+    inclusion,
     ordering: cursor?.direction === 'before' ? ordering.map(reversed) : ordering,
     cursor,
     limit: request.limit + 1,

@@ -15,6 +15,8 @@ export type JoinLimits = Pick<Limits, 'joinDepth' | 'joins'>
 export interface Step {
   readonly relation: RelationMetadata
   readonly target: FilterNames
+  /** Whether to join the table of the relation although {@link isToMany} is true: it leads to one record. */
+  readonly isSingle?: boolean
 }
 
 /** Parsed name of a filter: relations to follow, a field and an operator. */

@@ -25,7 +25,8 @@ import {
   rootAlias,
   type VisibilityCondition,
 } from './query'
-import type { QueryShape, QueryShapeCache } from './query-shape'
+import type { QueryShapeCache } from './query-shape'
+import type { QueryShape } from './shape'
 
 /** Condition of a row scope or of `may` for one principal. */
 export interface ResolvedPolicy {

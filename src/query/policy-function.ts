@@ -6,7 +6,7 @@ import { ConditionBuilder } from './condition-builder'
 import { type ObjectFilter, type ParsedFilterObject, parseFilterObject } from './filter-object'
 import { parseObjectOperand } from './operand'
 import { type Query, rootAlias } from './query'
-import type { QueryShape } from './query-shape'
+import { noInclusion, type QueryShape } from './shape'
 
 /** What `scope` or `may` permits for a principal: the records that match a filter, all (true) or none (false). */
 export type PolicyFilter = ParsedFilterObject | boolean
@@ -125,7 +125,7 @@ export function buildShape(
   requireNoErrors(errors, title)
   const { comparisons } = builder
   const shape = { cacheKey, view: names, joins: [], where: condition, ordering: [], guardedViews: [] }
-  return { ...shape, filters: comparisons, search: [] }
+  return { ...shape, ...noInclusion, filters: comparisons, search: [] }
 }
 
 /** Parses the values of a filter object. @throws {TypeError} for a value that its field cannot have, or too many values */

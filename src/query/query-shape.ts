@@ -3,29 +3,10 @@ import type { FieldErrors } from '../errors'
 import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
 import type { FilterNames, ResourceView } from '../schema/resource-view'
+import { InclusionBuilder } from './build-inclusion'
 import { ConditionBuilder } from './condition-builder'
-import { type Comparison, type JoinedCondition, type SortColumn, whereVisible } from './query'
-
-/**
- * Part of a list query that depends only on the names in the request. It is cached for all requests with the same
- * names.
- */
-export interface QueryShape extends JoinedCondition {
-  /** Identifies the shape: two shapes of a mount with the same key are equal. */
-  readonly cacheKey: string
-  /** Names of the resource that the shape was built from. It refers to their fields. */
-  readonly view: FilterNames
-  readonly ordering: readonly SortColumn[]
-  /**
-   * Comparison of each filter of the request, by its index. Filters with the same name can share one. Undefined for a
-   * filter with an error.
-   */
-  readonly filters: readonly (Comparison | undefined)[]
-  /** Comparisons of each word of the search with each field. */
-  readonly search: readonly (readonly Comparison[])[]
-  /** Related resources whose access rules must permit reading them. */
-  readonly guardedViews: readonly FilterNames[]
-}
+import { whereVisible } from './query'
+import type { QueryShape } from './shape'
 
 /** Query shapes of one mount by their cache keys. The least recently used ones are evicted first. */
 export type QueryShapeCache = LRUCache<string, QueryShape>
@@ -40,8 +21,9 @@ export function newQueryShapeCache(): QueryShapeCache {
 }
 
 /** Estimated size in bytes. As measured, a filter takes up to 500 bytes and a sort column 100 bytes. */
-function sizeOf({ filters, search, ordering }: QueryShape, key: string): number {
-  return key.length + (filters.length + search.flat().length) * 500 + ordering.length * 100
+function sizeOf({ filters, search, ordering, inclusion, includedRecords }: QueryShape, key: string): number {
+  const includedFields = [...includedRecords, ...inclusion.lists].flatMap(({ view }) => view.outputFields)
+  return key.length + (filters.length + search.flat().length + includedFields.length) * 500 + ordering.length * 100
 }
 
 /**
@@ -59,21 +41,29 @@ export interface QueryContext {
   readonly queryShapes: QueryShapeCache
 }
 
+/** The names of a request. */
+type ShapeRequest = Pick<ListRequest, 'filters' | 'where' | 'search' | 'ordering' | 'includes' | 'cacheKey'>
+
 /**
  * Returns the query shape of a request, from the cache if it is there.
  * @param errors receives every name that cannot be resolved; then the shape is not cached
  */
 export function queryShapeOf(
   view: ResourceView,
-  { filters, where, search, ordering, cacheKey: requestKey }: ListRequest,
-  { limits, queryShapes }: QueryContext,
+  { filters, where, search, ordering, includes, cacheKey: requestKey }: ShapeRequest,
+  context: QueryContext,
   errors: FieldErrors,
 ): QueryShape {
+  const { limits, queryShapes } = context
   const cacheKey = `${view.cacheKey} ${requestKey}`
   const cached = queryShapes.get(cacheKey)
   if (cached !== undefined) return cached
   const names = filters.map(({ name }) => ({ name: copyOf(name) }))
   const builder = new ConditionBuilder(view, names, limits, errors)
+  const inclusions = new InclusionBuilder(builder, (related, request, inner) =>
+    queryShapeOf(related, request, context, inner),
+  )
+  const inclusion = inclusions.build(view, includes, errors)
   const { joins, where: condition } = builder.build(where, view.searchFields(), search.length)
   const shape: QueryShape = {
     cacheKey: copyOf(cacheKey),
@@ -84,6 +74,8 @@ export function queryShapeOf(
     filters: builder.comparisons,
     search: builder.wordComparisons,
     guardedViews: [...builder.guardedViews],
+    inclusion,
+    includedRecords: inclusions.records,
   }
   if (errors.isEmpty) queryShapes.set(shape.cacheKey, shape)
   return shape

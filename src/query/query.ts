@@ -119,6 +119,47 @@ export interface SortColumn {
   readonly isShown: boolean
 }
 
+/** Joined table of a related record whose columns are read. */
+export interface IncludedTable {
+  readonly alias: string
+  /** The view of the related record, with the selected fields only. */
+  readonly view: ResourceView
+}
+
+/** The related records that the records of a query include. */
+export interface Inclusion {
+  readonly records: readonly IncludedRecord[]
+  readonly lists: readonly IncludedList[]
+}
+
+/** A related record, which the statement of the query joins. */
+export interface IncludedRecord extends IncludedTable {
+  /** Path in the record: `['assignee']`. */
+  readonly path: readonly string[]
+  readonly inclusion: Inclusion
+}
+
+/** A list of related records of each record, which a statement of its own reads. */
+export interface IncludedList {
+  readonly path: readonly string[]
+  readonly relation: RelationMetadata
+  /** The view of the related records, with the selected fields only. */
+  readonly view: ResourceView
+  /**
+   * Integer in the related records that is equal to the key of their parent; undefined if the statement has to join the
+   * table of the parents. Texts may differ from the key that they refer to, such as in case.
+   */
+  readonly foreignKey: Field | undefined
+  /** Query for the lists of all records. Its `limit` is that of one list, plus one record that the list does not show. */
+  readonly query: ListQuery
+  /** Maximum number of records of one list. */
+  readonly limit: number
+  /** Whether the related records are counted. */
+  readonly isCounted: boolean
+  /** The parameters of the include, as a query string. */
+  readonly repeated: string
+}
+
 /** Everything that one SELECT needs. Text of the request occurs only in `values` and `cursor`, which are bound. */
 export interface Query extends JoinedCondition {
   readonly view: ResourceView
@@ -131,6 +172,8 @@ export interface Query extends JoinedCondition {
   /** Columns of the resource that are read: `ResourceView.columns`, `ResourceView.entityColumns` or those of the key. */
   readonly select: 'columns' | 'entityColumns' | 'key'
   readonly ordering: readonly SortColumn[]
+  /** Related records that are read too. Their tables are in `joins`. */
+  readonly included: readonly IncludedTable[]
   /**
    * Position before the first row in keyset paging; the statement then also reads the exact values of the sort columns.
    * Undefined for paging by page number.
@@ -146,8 +189,13 @@ export interface KeysetCursor extends Cursor {
 
 /** Query for a page of a list. */
 export interface ListQuery extends Query {
-  /** Related resources whose access rules must permit reading them. */
+  /**
+   * Related resources whose access rules must permit reading them: those that filters and orderings lead to, also in
+   * includes.
+   */
   readonly guardedViews: readonly FilterNames[]
+  /** The related records that the records include; undefined without `include`. */
+  readonly inclusion: Inclusion | undefined
   /**
    * Key of cached SQL. Queries with the same key have the same joins, comparisons and sort columns; the sort direction
    * may be reversed.

@@ -4,8 +4,8 @@ import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
 import { isPattern, parseOperand } from './operand'
 import type { Comparison, Query } from './query'
-import type { QueryShape } from './query-shape'
 import { parseSearch } from './search-patterns'
+import type { QueryShape } from './shape'
 import { suggestForValue } from './suggestions'
 import { ValueBudget } from './value-budget'
 
@@ -13,15 +13,16 @@ import { ValueBudget } from './value-budget'
  * Parses the values of a list request: those of its filters, and the words of its search. Values of one comparison are
  * collected at its `valuesIndex` (specification: Repeated parameters).
  * @param errors receives every value that is invalid or exceeds a limit
+ * @param budget what the values of the request may cost
  */
 export function parseValues(
-  shape: QueryShape,
+  shape: Pick<QueryShape, 'filters' | 'search'>,
   { filters, search }: Pick<ListRequest, 'filters' | 'search'>,
   limits: Limits,
   errors: FieldErrors,
+  budget = new ValueBudget(limits),
 ): Query['values'] {
   const values: (readonly unknown[])[] = []
-  const budget = new ValueBudget(limits)
   filters.forEach((filter, index) => {
     const comparison = shape.filters[index]
     if (comparison === undefined) return

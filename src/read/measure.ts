@@ -7,7 +7,7 @@ import { columnSql, mayBeNull, selection } from './row'
 import type { SelectedColumns, Store } from './store'
 
 /** The parts of a query that determine which values its statement reads. */
-type ReadQuery = Pick<Query, 'select' | 'cursor' | 'ordering'>
+export type ReadQuery = Pick<Query, 'select' | 'cursor' | 'ordering' | 'included'>
 
 /**
  * Maximum size of a value that a statement reads, in bytes; undefined to read all values. A statement with a limit
@@ -33,9 +33,10 @@ export function valueLimitFor(
   maxBytes: number,
 ): ValueLimit {
   const { all, long, maxRowBytes } = selected[query.select]
-  const cursorSizes = cursorColumnsOf(query, all).flatMap((column) => longBytes(column, dataSource) ?? [])
-  const valueCount = long.size + cursorSizes.length
-  const rowBytes = cursorSizes.reduce((sum, bytes) => sum + bytes, maxRowBytes)
+  const otherColumns = [...cursorColumnsOf(query, all), ...query.included.flatMap(({ view }) => view.columns)]
+  const otherSizes = otherColumns.flatMap((column) => longBytes(column, dataSource) ?? [])
+  const valueCount = long.size + otherSizes.length
+  const rowBytes = otherSizes.reduce((sum, bytes) => sum + bytes, maxRowBytes)
   if (rowBytes * rowCount <= maxBytes || valueCount === 0) return undefined
   const valueLimit = Math.floor(maxBytes / rowCount / valueCount)
   return valueLimit === 0 ? 0 : 1 << (31 - Math.clz32(valueLimit))
@@ -58,6 +59,7 @@ export function measuredSelection(store: Store, query: Query, valueLimit: ValueL
   const selected = [
     ...selection(dataSource, store.selected[query.select].all, rootAlias),
     ...cursorSelection(store, query),
+    ...includedSelection(store, query),
   ]
   if (valueLimit === undefined) return selected
   const { sizeSql } = dialect
@@ -72,6 +74,26 @@ export function measuredSelection(store: Store, query: Query, valueLimit: ValueL
     return [terms.join(' + ') || '0', String(readValues.length + index)]
   })
   return [...limited, ...sizes]
+}
+
+/** Columns of included records. */
+function includedSelection(store: Store, query: Query): readonly [string, string][] {
+  const { dataSource } = store
+  const start = includedPosition(store, query)
+  return query.included
+    .flatMap(({ alias, view }) => selection(dataSource, view.columns, alias))
+    .map(([expression], index) => [expression, String(start + index)])
+}
+
+/** Position of the first column of the included records in a row. */
+export function includedPosition({ selected }: Store, { select, cursor, ordering }: ReadQuery): number {
+  return selected[select].all.length + (cursor === undefined ? 0 : ordering.length)
+}
+
+/** Number of values that the statement of a query selects. */
+export function widthOf(store: Store, query: ReadQuery, valueLimit: ValueLimit): number {
+  const readValues = readValuesOf(store, query)
+  return readValues.length + (valueLimit === undefined ? 0 : measuredGroupsOf(readValues).length)
 }
 
 /** Groups of values whose total sizes are measured: all long values and, if some of them are hidden, the shown ones. */
@@ -91,10 +113,13 @@ interface ReadValue {
   readonly isShown: boolean
 }
 
-/** Values that a statement selects: its columns and, in keyset paging, the sort columns again, for cursors. */
+/**
+ * Values that a statement selects: its columns, in keyset paging the sort columns again, for cursors, and the columns of
+ * included records.
+ */
 function readValuesOf(
   { view, dataSource, selected }: Store,
-  { select, cursor, ordering }: ReadQuery,
+  { select, cursor, ordering, included }: ReadQuery,
 ): readonly ReadValue[] {
   const { all, long } = selected[select]
   const shownColumns = new Set<ReadColumn>(view.outputFields.flatMap((field) => field.columns))
@@ -105,8 +130,7 @@ function readValuesOf(
     isLong: long.has(column),
     isShown: shownColumns.has(column),
   }))
-  if (cursor === undefined) return columnValues
-  const cursorValues = ordering.map(({ column, alias }) => ({
+  const cursorValues = (cursor === undefined ? [] : ordering).map(({ column, alias }) => ({
     sql: columnSql(dataSource, column, alias),
     column,
     isNullable: alias !== rootAlias || mayBeNull(column),
@@ -114,7 +138,17 @@ function readValuesOf(
     // Only shown fields can be sorted by.
     isShown: true,
   }))
-  return [...columnValues, ...cursorValues]
+  const includedValues = included.flatMap(({ alias, view: related }) => {
+    const shown = new Set<ReadColumn>(related.outputFields.flatMap((field) => field.columns))
+    return related.columns.map((column) => ({
+      sql: columnSql(dataSource, column, alias),
+      column,
+      isNullable: true,
+      isLong: longBytes(column, dataSource) !== undefined,
+      isShown: shown.has(column),
+    }))
+  })
+  return [...columnValues, ...cursorValues, ...includedValues]
 }
 
 /** Columns that keyset paging reads only for cursors: those of joined tables, and fields that are not selected. */
@@ -159,9 +193,11 @@ function rowSizeSql({ dialect }: Store, column: ReadColumn, sql: string, isNulla
  * Whether each row has at most `maxBytes` bytes in its long columns, so that no value was left out by a value limit of
  * `maxBytes` or more. It compares only one number of each row: most lists need no other check.
  */
-export function areShort({ selected }: Store, query: ReadQuery, rows: readonly RawRow[], maxBytes: number): boolean {
-  const cursorLength = query.cursor === undefined ? 0 : query.ordering.length
-  const sizePosition = selected[query.select].all.length + cursorLength
+export function areShort(store: Store, query: ReadQuery, rows: readonly RawRow[], maxBytes: number): boolean {
+  const sizePosition = query.included.reduce(
+    (sum, { view }) => sum + view.columns.length,
+    includedPosition(store, query),
+  )
   for (const raw of rows) if (Number(raw[sizePosition]) > maxBytes) return false
   return true
 }

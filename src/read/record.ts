@@ -9,7 +9,7 @@ import { fieldValue, positionsOf, type Row, valueAtPositions } from './row'
 
 /** JSON object of one record. Embedded entities are nested objects (specification: Record representation). */
 export interface JsonRecord {
-  [name: string]: Json | JsonRecord
+  [name: string]: Json | JsonRecord | readonly JsonRecord[]
 }
 
 /** Renders the records of a view. */

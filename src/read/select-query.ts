@@ -53,6 +53,7 @@ export function deepOffsetQuery(
     .select([])
     .from<ObjectLiteral>(`(${keyQuery.getQuery()}${limitClause})`, pageAlias)
   builder.leftJoin(view.metadata.target, rootAlias, keysAreEqual.join(' AND '), keyQuery.getParameters())
+  addIncludedJoins(store, builder, query, condition)
   addColumns(store, builder, query, valueLimit)
   addOrdering(store, builder, query)
   return builder
@@ -65,10 +66,25 @@ function orderedQuery(store: Store, query: Query, condition: ConditionSql): Buil
   return builder
 }
 
-/** Builds the joins and the condition of a query, without columns and ORDER BY. */
-export function matchingQuery(store: Store, query: Query, { sql, parameters, joinVisibility }: ConditionSql): Builder {
-  const { view, dataSource } = store
-  const builder = selectFrom(dataSource, view.metadata.target, rootAlias)
+/** Joins the tables of included records to a query whose subquery has the other joins. */
+export function addIncludedJoins(store: Store, builder: Builder, query: Query, condition: ConditionSql): void {
+  const aliases = new Set(query.included.map(({ alias }) => alias))
+  for (const join of query.joins.filter(({ alias }) => aliases.has(alias))) {
+    addJoin(store.dataSource, builder, join, condition.joinVisibility.get(join))
+  }
+}
+
+/**
+ * Builds the joins and the condition of a query, without columns and ORDER BY.
+ * @param builder starts the SELECT with the table of the query's resource, as `rootAlias`
+ */
+export function matchingQuery(
+  store: Store,
+  query: Query,
+  { sql, parameters, joinVisibility }: ConditionSql,
+  builder = selectFrom(store.dataSource, store.view.metadata.target, rootAlias),
+): Builder {
+  const { dataSource } = store
   for (const join of query.joins) addJoin(dataSource, builder, join, joinVisibility.get(join))
   if (sql !== '') builder.andWhere(sql)
   // The conditions of the joins have parameters too.
@@ -90,19 +106,36 @@ export function countQuery(store: Store, query: Query, condition: ConditionSql, 
     .setParameters(rows.getParameters())
 }
 
-function addColumns(store: Store, builder: Builder, query: Query, valueLimit: ValueLimit): void {
+export function addColumns(store: Store, builder: Builder, query: Query, valueLimit: ValueLimit): void {
   for (const [expression, name] of measuredSelection(store, query, valueLimit)) builder.addSelect(expression, name)
 }
 
-function addOrdering(store: Store, builder: Builder, { ordering, cursor }: Query): void {
+export function addOrdering(store: Store, builder: Builder, query: Query): void {
+  for (const { sql, direction, placement } of orderingSql(store, query)) builder.addOrderBy(sql, direction, placement)
+}
+
+/** Member of ORDER BY. */
+interface SortedBy {
+  readonly sql: string
+  readonly direction: 'ASC' | 'DESC'
+  readonly placement: 'NULLS FIRST' | 'NULLS LAST' | undefined
+}
+
+export function orderingSql(store: Store, { ordering, cursor }: Query): readonly SortedBy[] {
   const { areNullsLeast, supportsNullsOrder } = store.dialect
-  for (const sortColumn of ordering) {
+  return ordering.flatMap((sortColumn): readonly SortedBy[] => {
     const { alias, column, descending, nulls } = sortColumn
     const sql =
       cursor === undefined ? comparisonColumnSql(store.dataSource, column, alias) : sortedSql(store, sortColumn)
+    const direction = descending ? 'DESC' : 'ASC'
     const mustPlaceNulls = mayHaveNull(sortColumn) && !(areNullsLeast && descending === (nulls === 'last'))
-    if (mustPlaceNulls && !supportsNullsOrder) builder.addOrderBy(`(${sql} IS NULL)`, nulls === 'last' ? 'ASC' : 'DESC')
-    const placement = nulls === 'last' ? 'NULLS LAST' : 'NULLS FIRST'
-    builder.addOrderBy(sql, descending ? 'DESC' : 'ASC', mustPlaceNulls && supportsNullsOrder ? placement : undefined)
-  }
+    if (!mustPlaceNulls) return [{ sql, direction, placement: undefined }]
+    if (supportsNullsOrder) return [{ sql, direction, placement: nulls === 'last' ? 'NULLS LAST' : 'NULLS FIRST' }]
+    const nullsFirst = {
+      sql: `(${sql} IS NULL)`,
+      direction: nulls === 'last' ? 'ASC' : 'DESC',
+      placement: undefined,
+    } as const
+    return [nullsFirst, { sql, direction, placement: undefined }]
+  })
 }

@@ -18,7 +18,14 @@ export async function isCausedByQueryValue(
   const { view, dataSource } = store
   const { metadata } = view
   if (violationOf(error, dataSource, metadata) === undefined) return false
-  const emptyPage: ListQuery = { ...query, cacheKey: cacheKeyOf(query), guardedViews: [], limit: 0, offset: 0 }
+  const emptyPage: ListQuery = {
+    ...query,
+    cacheKey: cacheKeyOf(query),
+    guardedViews: [],
+    inclusion: undefined,
+    limit: 0,
+    offset: 0,
+  }
   try {
     await readRaw(session, store, emptyPage)
     return false

@@ -17,7 +17,16 @@ export function selectVisible<Entity extends ObjectLiteral>(store: Store, alias:
   const builder = dataSource.createQueryBuilder<Entity>(view.metadata.target, alias)
   if (view.rowScope === undefined) return builder
   const where = { type: 'visible', alias, view, isFollowed: false } as const
-  const query: Query = { view, joins: [], where, values: [], select: 'columns', ordering: [], cursor: undefined }
+  const query: Query = {
+    view,
+    joins: [],
+    where,
+    values: [],
+    select: 'columns',
+    ordering: [],
+    included: [],
+    cursor: undefined,
+  }
   const { values, bind } = collectValues()
   bindConditionValues(store, query, bind)
   const condition = conditionSql(store, query, alias)

@@ -43,6 +43,10 @@ export interface RequestLimits {
   readonly depth: number
   /** Maximum number of records that `count=capped` counts. Default: 10,000. */
   readonly count: number
+  /** Number of relations in `include`, at all depths. Default: 8. */
+  readonly includes: number
+  /** Number of records in all included lists of a response. Default: 10,000. */
+  readonly included: number
   /** Number of functions in `aggregate`. Default: 8. */
   readonly aggregates: number
   /** Number of fields in `by`. Default: 4. */
@@ -111,6 +115,8 @@ export const defaultLimits: RequestLimits = {
   joins: 8,
   depth: 1_000_000,
   count: 10_000,
+  includes: 8,
+  included: 10_000,
   aggregates: 8,
   groupFields: 4,
   streams: 4,

@@ -4,6 +4,7 @@ import { type OptionalName, reservedNames } from '../schema/list-parameters'
 import { type Aggregation, isHavingName, parseAggregation } from './aggregation'
 import { type FormatChoice, onlyJson, parseFormat } from './formats'
 import { type Filter, type FilterNode, groupKey, isGroupName, parseGroup } from './groups'
+import { type IncludeRequest, includesKey, parseIncludes } from './include'
 import type { Limits } from './limits'
 import { type Pair, parsePairs } from './pairs'
 
@@ -32,6 +33,8 @@ export interface ListRequest {
   readonly search: readonly string[]
   /** Names in `fields`; undefined if the records have all fields. */
   readonly fields: readonly string[] | undefined
+  /** The related records that the records include. */
+  readonly includes: readonly IncludeRequest[]
   /** Groups to return instead of records; undefined without `aggregate`. */
   readonly aggregation: Aggregation | undefined
   /** Format in which all matching records are streamed; undefined for a page of JSON. */
@@ -88,11 +91,10 @@ export function parseListRequest(
     else if (!isOptional || name === 'after') continue
     repeated += `&${raw}`
   }
-  const filterCount = filters.length + having.length
-  if (filterCount > limits.filters) {
-    throw new ApiError('bad-query', `at most ${limits.filters} filters are allowed, this request has ${filterCount}`)
-  }
   if (aggregation !== undefined) refuseForGroups(pairs, optional, errors)
+  const includes = optional.has('include') ? readIncludes(single('include'), limits, errors) : []
+  if (includes.length > 0) cacheKey += `&include=${includesKey(includes)}`
+  requireFilterCount(filters.length + having.length + countFilters(includes), limits)
   const count = optional.has('count') ? readCounting(single('count'), errors) : undefined
   const words = optional.has('search') ? wordsOf(single('search')) : []
   // Each word costs at least 1. Comparisons are not built for more words than any search may have.
@@ -121,6 +123,7 @@ export function parseListRequest(
     count,
     search,
     fields: optional.has('fields') ? single('fields')?.split(',') : undefined,
+    includes,
     aggregation: aggregation && { ...aggregation, having },
     format,
     cacheKey,
@@ -134,20 +137,37 @@ export const maxInteger = 999_999_999
 /** Number of records of a streamed list: all of them, unless the request has a limit. */
 const streamSizes = { default: Number.MAX_SAFE_INTEGER, max: maxInteger }
 
+/** What a request on an item selects: fields and related records. */
+export type ItemRequest = Pick<ListRequest, 'fields' | 'includes' | 'cacheKey'>
+
+/** Item request without parameters. */
+const wholeItem: ItemRequest = { fields: undefined, includes: [], cacheKey: '' }
+
 /**
- * Parses the query string of a GET of an item, of which only `fields` is read.
- * @returns the names in `fields`; undefined if the record has all fields
+ * Parses the query string of a request on an item. Parameters other than `fields` and `include` are ignored.
  * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
  */
-export function parseItemFields(
+export function parseItemRequest(
   querystring: string,
   optional: ReadonlySet<OptionalName>,
   limits: Limits,
   errors: FieldErrors,
-): readonly string[] | undefined {
-  // Other parameters of items are ignored, whatever they are.
-  if (!querystring.includes('fields') || !optional.has('fields')) return undefined
-  return readSingle(readPairs(querystring, limits), 'fields', errors)?.split(',')
+): ItemRequest {
+  if (!/fields|include|%/.test(querystring)) return wholeItem
+  const pairs = readPairs(querystring, limits)
+  const readOptional = (name: 'fields' | 'include'): string | undefined =>
+    optional.has(name) ? readSingle(pairs, name, errors) : undefined
+  const fields = readOptional('fields')?.split(',')
+  const includes = readIncludes(readOptional('include'), limits, errors)
+  requireFilterCount(countFilters(includes), limits)
+  return { fields, includes, cacheKey: `item&include=${includesKey(includes)}` }
+}
+
+/** @throws {ApiError} `bad-query` */
+function requireFilterCount(count: number, { filters }: Limits): void {
+  if (count > filters) {
+    throw new ApiError('bad-query', `at most ${filters} filters are allowed, this request has ${count}`)
+  }
 }
 
 function readPairs(querystring: string, limits: Limits): readonly Pair[] {
@@ -175,7 +195,7 @@ function readPairs(querystring: string, limits: Limits): readonly Pair[] {
 
 /** Adds an error for each parameter of lists that a list of groups does not have. */
 function refuseForGroups(pairs: readonly Pair[], optional: ReadonlySet<OptionalName>, errors: FieldErrors): void {
-  for (const name of ['after', 'count', 'fields'] as const) {
+  for (const name of ['after', 'count', 'fields', 'include'] as const) {
     if (optional.has(name) && pairs.some((pair) => pair.name === name)) {
       const advice = name === 'count' ? '; to filter groups by their number of records, use count__gte' : ''
       errors.add(name, `cannot be combined with aggregate${advice}`)
@@ -185,7 +205,7 @@ function refuseForGroups(pairs: readonly Pair[], optional: ReadonlySet<OptionalN
 
 /** Adds an error for each parameter of pages that a streamed list does not have. */
 function refuseForStream(pairs: readonly Pair[], optional: ReadonlySet<OptionalName>, errors: FieldErrors): void {
-  for (const name of ['page', 'after', 'count', 'aggregate', 'by'] as const) {
+  for (const name of ['page', 'after', 'count', 'include', 'aggregate', 'by'] as const) {
     const isParameter = name === 'page' || optional.has(name)
     if (isParameter && pairs.some((pair) => pair.name === name)) {
       errors.add(name, 'cannot be combined with a format other than json: such a list has all records')
@@ -200,6 +220,14 @@ function readSingle(pairs: readonly Pair[], name: string, errors: FieldErrors): 
   // The first and the last pair of this name differ only if there are at least two.
   if (first !== pairs.findLast(hasName)) errors.add(name, 'is given twice')
   return first?.value
+}
+
+function readIncludes(text: string | undefined, limits: Limits, errors: FieldErrors): readonly IncludeRequest[] {
+  return text === undefined ? [] : parseIncludes(text, limits, errors)
+}
+
+function countFilters(includes: readonly IncludeRequest[]): number {
+  return includes.reduce((sum, { filters, includes: nested }) => sum + filters.length + countFilters(nested), 0)
 }
 
 /** The different words of a text, which white space separates. */

@@ -5,6 +5,7 @@ import { buildApiKeyFields, checkApiKeyResource } from './api-key-fields'
 import { buildAggregate, isAggregateName } from './build-aggregate'
 import { buildFields, buildOutputFields } from './build-fields'
 import { buildFormats } from './build-formats'
+import { buildIncludes } from './build-includes'
 import { buildMay, buildPreset } from './build-permissions'
 import { buildRowScope } from './build-row-scope'
 import { buildRule } from './build-rule'
@@ -94,6 +95,7 @@ export function buildResource(
       links.rowScope !== undefined ||
       options.may !== undefined ||
       options.fields !== undefined,
+    includes: buildIncludes(registration, report),
     aggregate: buildAggregate(registration, names.fields, lifecycle, context, report),
     formats: buildFormats(options, report),
     ...buildPaging(options, names.fields, lifecycle, report),

@@ -43,6 +43,7 @@ export const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, tr
   paging: true,
   aggregate: true,
   formats: true,
+  includes: true,
   scope: true,
   may: true,
   preset: true,
@@ -52,7 +53,16 @@ export const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, tr
  * Options that restrict what requests may read or write. With a circular import the value of one may still be undefined.
  * The resource must not be served without the restriction then. `auth` and `fields` are checked where they are read.
  */
-const restrictions = ['exclude', 'readOnly', 'ownerField', 'requireIfMatch', 'scope', 'may', 'preset'] as const
+const restrictions = [
+  'exclude',
+  'readOnly',
+  'ownerField',
+  'requireIfMatch',
+  'includes',
+  'scope',
+  'may',
+  'preset',
+] as const
 
 /** Names of the options of the user entity. `account-source.ts` checks their values. */
 export const accountOptionNames: Readonly<Record<keyof UserRegistration, true>> = {

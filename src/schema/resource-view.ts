@@ -39,6 +39,8 @@ export interface Resource {
   readonly aggregate: 'all' | readonly string[]
   /** Formats in which lists stream all matching records; empty if lists are pages of JSON only. */
   readonly formats: readonly ListFormat[]
+  /** The properties of the relations that `include` may name. */
+  readonly includes: 'all' | readonly string[]
   /**
    * Validates an entity, as it would be stored, by its `class-validator` decorators; undefined if it has no decorators.
    */

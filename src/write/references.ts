@@ -144,7 +144,7 @@ async function referencedExists(
 /** Query for the visible records of the resource that a foreign key refers to. */
 function visibleQuery(view: ResourceView): Query {
   const where = { type: 'visible', alias: rootAlias, view, isFollowed: true } as const
-  return { view, joins: [], where, values: [], select: 'columns', ordering: [], cursor: undefined }
+  return { view, joins: [], where, values: [], select: 'columns', ordering: [], included: [], cursor: undefined }
 }
 
 /**

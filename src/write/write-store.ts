@@ -23,7 +23,7 @@ export interface WriteStore extends Store {
  * took an eighth of the time of a GET of an item.
  */
 export function withPolicies(store: WriteStore, policies: Policies): WriteStore {
-  const { view, dataSource, dialect, selected, rowRenderer, rawRenderer, renderKey } = store
+  const { view, dataSource, dialect, selected, rowRenderer, rawRenderer, renderKey, readKey, storeOf } = store
   const { writer, uncheckedReferences, fieldsWithoutRead } = store
   return {
     view,
@@ -33,6 +33,8 @@ export function withPolicies(store: WriteStore, policies: Policies): WriteStore 
     rowRenderer,
     rawRenderer,
     renderKey,
+    readKey,
+    storeOf,
     policies,
     writer,
     uncheckedReferences,

@@ -109,6 +109,32 @@ function filterOn(resource: string): fc.Arbitrary<readonly [string, string]> {
   })
 }
 
+/** Value of the parameter `include`: relations of a resource with their parameters. */
+function includesOf(resource: string, depth: number): fc.Arbitrary<string> {
+  const relations = Object.entries(model[resource]?.relations ?? {})
+  return fc
+    .subarray(relations, { minLength: 1, maxLength: Math.min(2, relations.length) })
+    .chain((chosen) => fc.tuple(...chosen.map(([name, target]) => includeOf(name, target, depth))))
+    .map((all) => all.join())
+}
+
+function includeOf(name: string, target: string, depth: number): fc.Arbitrary<string> {
+  const nested = depth === 0 ? fc.constant([]) : includesOf(target, depth - 1).map((text) => [`include:(${text})`])
+  const isToMany = name.endsWith('s')
+  const filter = filterOn(target).map(([path, value]) => [`${path}:${encodeURIComponent(value)}`])
+  const ordering = pathFrom(target, 1).map((path) => [`ordering:-${path}`])
+  const forLists = isToMany ? [filter, ordering, fc.subarray(['limit:1', 'count:exact'])] : []
+  const parts = [fc.subarray(['fields:id']), nested, ...forLists].map((part) => fc.oneof(part, fc.constant([])))
+  return fc.tuple(...parts).map((all) => (all.flat().length === 0 ? name : `${name}(${all.flat().join()})`))
+}
+
+/** No parameter or `include`. */
+const including = (resource: string): fc.Arbitrary<readonly string[]> =>
+  fc.oneof(
+    includesOf(resource, 1).map((text) => [`include=${text}`]),
+    fc.constant([]),
+  )
+
 function listOf(resource: string): fc.Arbitrary<string> {
   const filters = fc
     .array(filterOn(resource), { maxLength: 2 })
@@ -127,6 +153,7 @@ function listOf(resource: string): fc.Arbitrary<string> {
     filters,
     fc.oneof(groups, fc.constant([])),
     fc.oneof(ordering, fc.constant([])),
+    including(resource),
     others,
   )
   return parts.map((all) => `GET /api/${resource}/?${all.flat().join('&')}`)
@@ -159,8 +186,8 @@ const reads = fc
       {
         weight: 1,
         arbitrary: fc
-          .tuple(fc.constantFrom('GET', 'HEAD'), ids)
-          .map(([method, id]) => `${method} /api/${resource}/${id}/`),
+          .tuple(fc.constantFrom('GET', 'HEAD'), ids, including(resource))
+          .map(([method, id, query]) => `${method} /api/${resource}/${id}/?${query.join()}`),
       },
     ),
   )
@@ -171,8 +198,8 @@ const writes = fc.constantFrom(...Object.keys(bodies)).chain((resource) => {
     .tuple(fc.integer({ min: 100, max: 130 }), body)
     .map(([id, values]) => ({ line: `POST /api/${resource}/`, body: { id, ...values } }))
   const put = fc
-    .tuple(fc.constantFrom('PUT', 'PATCH'), ids, body)
-    .map(([method, id, values]) => ({ line: `${method} /api/${resource}/${id}/`, body: values }))
+    .tuple(fc.constantFrom('PUT', 'PATCH'), ids, body, including(resource))
+    .map(([method, id, values, query]) => ({ line: `${method} /api/${resource}/${id}/?${query.join()}`, body: values }))
   const remove = ids.map((id) => ({ line: `DELETE /api/${resource}/${id}/` }))
   return fc
     .oneof({ weight: 4, arbitrary: post }, { weight: 4, arbitrary: put }, { weight: 1, arbitrary: remove })

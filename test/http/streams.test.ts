@@ -252,6 +252,7 @@ test.each([
   ['page=2', 'page'],
   ['after=', 'after'],
   ['count=exact', 'count'],
+  ['include=maker', 'include'],
   ['aggregate=count', 'aggregate'],
   ['limit=0', 'limit'],
   ['secret=hidden', 'secret'],

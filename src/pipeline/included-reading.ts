@@ -1,0 +1,66 @@
+import { ApiError } from '../errors'
+import type { IncludedList } from '../query/query'
+import { type IncludedRow, type ParentKeys, readIncluded } from '../read/included'
+import { areShort, measureOf, valueLimitFor, valueLimitOf } from '../read/measure'
+import type { Store } from '../read/store'
+import { changedDuringRead, readAttempts } from './limited-read'
+import type { PageReading } from './page-reading'
+
+/** What reading included lists needs. */
+export interface IncludeReading extends PageReading {
+  /** Number of rows that the lists of the response may still have. */
+  readonly left: { rows: number }
+}
+
+/**
+ * Reads the related records of several parents, within the size limits. Like those of a page, long values are left out at
+ * first, and a second statement reads them only if all rows together are small enough.
+ * @throws {ApiError} `bad-query`, `unavailable`
+ */
+export async function readLists(
+  { session, limits, responseMemory, left }: IncludeReading,
+  store: Store,
+  list: IncludedList,
+  parent: Store,
+  keys: ParentKeys,
+): Promise<readonly IncludedRow[]> {
+  const { query } = list
+  // Each list may have one row more than it shows.
+  const maxUsed = left.rows + keys.size
+  const maxRows = Math.min(keys.size * query.limit, maxUsed + 1)
+  let valueLimit = valueLimitFor(store, query, maxRows, limits.pageBytes)
+  for (let attempt = 0; attempt < readAttempts; attempt++) {
+    const included = await readIncluded(session, store, list, parent, keys, maxRows, valueLimit)
+    if (included.length > maxUsed) throw tooManyIncluded(limits.included)
+    const rows = included.map(({ raw }) => raw)
+    if (valueLimit === undefined || areShort(store, query, rows, valueLimit)) return used(included, left)
+    const { isWhole, sizeOf, shownSizeOf } = measureOf(store, query, valueLimit)
+    requireSize(
+      rows.reduce((sum, raw) => sum + shownSizeOf(raw), 0),
+      list,
+      limits.pageBytes,
+    )
+    if (rows.every(isWhole)) return used(included, left)
+    responseMemory().reserve(rows.reduce((sum, raw) => sum + sizeOf(raw), 0))
+    valueLimit = valueLimitOf(Math.max(...rows.map(sizeOf)))
+  }
+  throw changedDuringRead()
+}
+
+/** @throws {ApiError} `bad-query` */
+function requireSize(bytes: number, { path }: IncludedList, max: number): void {
+  if (bytes <= max) return
+  throw new ApiError(
+    'bad-query',
+    `the records in ${path.join('.')} have ${bytes} bytes; at most ${max} are allowed: lower its limit, or select fields`,
+  )
+}
+
+function used(rows: readonly IncludedRow[], left: IncludeReading['left']): readonly IncludedRow[] {
+  left.rows -= rows.length
+  return rows
+}
+
+export function tooManyIncluded(max: number): ApiError {
+  return new ApiError('bad-query', `the response would include more than ${max} records in lists; lower their limits`)
+}

@@ -1,0 +1,68 @@
+import { readFromReplica } from '../connection/replica'
+import { FieldErrors } from '../errors'
+import { parseFieldSelection } from '../query/field-selection'
+import { afterLoad } from '../read/after-load'
+import { renderStored } from '../read/entity-tag'
+import { bytesOf } from '../read/measure'
+import { narrowStore } from '../read/store'
+import type { Limits } from '../request/limits'
+import { parseItemRequest } from '../request/list-request'
+import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
+import { minCountedLength } from '../response/held-bytes'
+import { type HttpResponse, jsonResponse, notModifiedResponse } from '../response/http-response'
+import { listResponse } from '../response/list-response'
+import { parseIncludedItem } from './included-item'
+import { notFound, preconditionFailed } from './item'
+import { readItem } from './limited-read'
+import type { Action, PermittedRequest, ReadRequest } from './service'
+
+export const read: Action = async (service, request) => {
+  const { limits } = service
+  const { store, querystring, headers } = request
+  const { view } = store
+  const errors = new FieldErrors()
+  const itemRequest = parseItemRequest(querystring, view.optionalParameters, limits, errors)
+  const selection = parseFieldSelection(view, itemRequest.fields, errors)
+  const shownStore = narrowStore(store, selection)
+  if (itemRequest.includes.length === 0) {
+    errors.raise('bad-query')
+    // The request is not copied without a selection: a spread took a sixth of the time of a GET of an item.
+    if (selection === undefined) return readStored(request, limits, true)
+    await requireMatch(request, limits)
+    return readStored({ ...request, store: shownStore }, limits, false)
+  }
+  const readIncluded = await parseIncludedItem(service, request, itemRequest, shownStore, errors)
+  await requireMatch(request, limits)
+  const text = await readIncluded()
+  if (text === undefined) throw notFound(request)
+  return listResponse(text, headers['if-none-match'])
+}
+
+/** @param isWhole whether the record has all its fields, so that its ETag is the one that `If-Match` refers to */
+async function readStored(request: ReadRequest, limits: Limits, isWhole: boolean): Promise<HttpResponse> {
+  const { store, session, headers, responseMemory } = request
+  const { view, selected, rawRenderer, rowRenderer } = store
+  const raw = await readFromReplica(session, (readSession) => readItem(readSession, request, limits))
+  const { json, tag } = renderStored(rawRenderer, raw)
+  if (isWhole && !holdsIfMatch(headers['if-match'], tag)) throw preconditionFailed(view)
+  if (!holdsIfNoneMatch(headers['if-none-match'], tag)) return notModifiedResponse(tag)
+  if (!view.lifecycle.load) return jsonResponse(200, json, { ETag: tag })
+  // Listeners may be slow: the memory of a long row is counted while they run.
+  const bytes = bytesOf(raw)
+  if (bytes >= minCountedLength) responseMemory().reserve(bytes)
+  const row = selected.columns.readRow(raw)
+  const [loaded = row] = await afterLoad(session, view, [row])
+  return jsonResponse(200, JSON.stringify(rowRenderer.toRecord(loaded)), { ETag: tag })
+}
+
+/**
+ * Compares `If-Match` with the ETag of the record with all its fields: other ETags do not identify a state of the record.
+ * @throws {ApiError} `precondition-failed`, `not-found`, `record-too-large`, `unavailable`
+ */
+async function requireMatch(request: PermittedRequest, limits: Limits): Promise<void> {
+  const { store, session, headers } = request
+  const { 'if-match': ifMatch } = headers
+  if (ifMatch === undefined) return
+  const raw = await readFromReplica(session, (readSession) => readItem(readSession, request, limits))
+  if (!holdsIfMatch(ifMatch, renderStored(store.rawRenderer, raw).tag)) throw preconditionFailed(store.view)
+}
