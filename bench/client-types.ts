@@ -46,6 +46,16 @@ export async function use${index}(): Promise<void> {
     { ordering: ['-created', 'second'], limit: 5 },
   )
   for await (const { second_id } of api.thing${index}.all({ created__lt: new Date() })) console.log(second_id)
+  const groups = await api.thing${index}.aggregate(
+    { open: true },
+    {
+      functions: ['count', 'amount${index}__sum', 'first__rank__avg'],
+      by: ['kind', 'second__kind', 'created__week'],
+      having: { count__gte: 2 },
+      ordering: '-count',
+    },
+  )
+  console.log(groups.objects.map(({ count, created__week }) => [count, created__week]))
   const made = await api.thing${index}.create({ name${index}: 'x', first_id: 5, created: new Date() })
   await api.thing${index}.update(made.id, { open: objects.length > 0, second_id: null })
 }`

@@ -2,6 +2,10 @@ import type { PasswordHashing } from './access/passwords/password'
 import type { Principal, Rule } from './access/rule'
 import type { BeforeAndAfter, FilterOf, FilterScalar, NoSuchFilter, ScopeResult, UnknownFilter } from './filter-types'
 
+/** Formats in which lists stream all matching records: JSON objects in lines, and comma-separated values. */
+export const listFormats = ['ndjson', 'csv'] as const
+export type ListFormat = (typeof listFormats)[number]
+
 /** A property path: a property, or a property of the embedded entity that it contains. */
 type PathOf<Property extends string> = Property | `${Property}.${string}`
 
@@ -81,6 +85,11 @@ export interface ResourceOptions<
    * of properties restricts them to these. Default: false.
    */
   readonly aggregate?: boolean | readonly PathOf<Property>[]
+  /**
+   * Formats in which lists stream all matching records, besides pages of JSON: `['csv']`. A client asks for one with the
+   * parameter `format` or the header `Accept`. True for all of them. Default: false.
+   */
+  readonly formats?: boolean | readonly ListFormat[]
   /**
    * Relations whose records the parameter `include` may add to responses: `['assignee', 'comments']`. Default: all
    * relations between resources.

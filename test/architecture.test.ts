@@ -82,6 +82,7 @@ test('no file imports koa as a value, and only site/ and the access rules import
   expect(importers('koa', true)).toEqual([])
   expect(importers('koa', false).toSorted()).toEqual([
     'access/rule.ts',
+    'site/abort.ts',
     'site/held-bytes.ts',
     'site/koa.ts',
     'site/mount.ts',

@@ -54,6 +54,8 @@ function queryOf(query: URLSearchParams | string = ''): string {
 /** Navigates to a link and adds an entry to the browser's history. */
 export function go(link: string): void {
   location.hash = link
+  // The browser dispatches the event later. A second click in the meantime would use the query of before the first one.
+  dispatchEvent(new Event('hashchange'))
 }
 
 export function useRoute(): Route {

@@ -46,18 +46,24 @@ export type Loaded =
   | { readonly state: 'failed'; readonly error: Refused }
   | { readonly state: 'done'; readonly reply: Reply }
 
+const loading: Loaded = { state: 'loading' }
+
 /** Fetches a path, and again when the user changes. @param isNoted whether the page shows this request */
 export function useRead(path: string, isNoted = true): Loaded {
   const { user, note } = useSession()
-  const [loaded, setLoaded] = useState<Loaded>({ state: 'loading' })
+  const [last, setLast] = useState<{
+    readonly path: string
+    readonly user: User | undefined
+    readonly loaded: Loaded
+  }>()
   useEffect(() => {
     let isCurrent = true
     const request = { method: 'GET', path }
     const show = (next: Loaded): void => {
-      if (isCurrent) setLoaded(next)
+      if (isCurrent) setLast({ path, user, loaded: next })
     }
     if (isNoted) note(request)
-    show({ state: 'loading' })
+    show(loading)
     send(request, user).then(
       (reply) => show({ state: 'done', reply }),
       (error: Refused) => show({ state: 'failed', error }),
@@ -66,5 +72,6 @@ export function useRead(path: string, isNoted = true): Loaded {
       isCurrent = false
     }
   }, [path, isNoted, user, note])
-  return loaded
+  // The effect runs only after painting: until then, the state is that of another path or user.
+  return last?.path === path && last.user === user ? last.loaded : loading
 }

@@ -14,6 +14,7 @@ const ofPerson = (me: Principal) => ({ person: me.id })
   preset: ofPerson,
   scope: (me) => ({ task__project__company__memberships__person: me.id }),
   may: { update: ofPerson, delete: ofPerson },
+  aggregate: true,
 })
 export class Entry {
   @PrimaryGeneratedColumn() id!: number

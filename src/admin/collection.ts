@@ -12,8 +12,11 @@ export interface ListRequest {
   readonly after?: string | undefined
   readonly count?: 'exact' | 'capped' | undefined
   readonly search?: string | undefined
+  readonly fields?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
 }
+/** Options of reads that are not restricted to lists. */
+export type Selection = Pick<ListRequest, 'fields' | 'signal'>
 interface WriteRequest {
   readonly ifMatch?: string | undefined
 }
@@ -44,7 +47,7 @@ export interface Collection {
     readonly objects: readonly Item[]
   }>
   readonly all: (filters: Values, request: ListRequest) => AsyncIterable<Item>
-  readonly get: (id: Identifier, request: Pick<ListRequest, 'signal'>) => Promise<Item>
+  readonly get: (id: Identifier, request: Selection) => Promise<Item>
   readonly create: (values: Values) => Promise<Item>
   readonly update: (id: Identifier, values: Values, request?: WriteRequest) => Promise<Item>
   readonly delete: (id: Identifier, request?: WriteRequest) => Promise<void>
@@ -90,10 +93,10 @@ export async function fetchPage(collection: Collection, filters: Values, request
 export async function fetchMany(
   collection: Collection,
   ids: readonly Identifier[],
-  signal: AbortSignal | undefined,
+  selection: Selection,
 ): Promise<readonly Item[]> {
   const pages = await Promise.all(
-    chunksOf(ids).map((chunk) => fetchPage(collection, { id__in: chunk }, { limit: chunk.length, signal })),
+    chunksOf(ids).map((chunk) => fetchPage(collection, { id__in: chunk }, { ...selection, limit: chunk.length })),
   )
   return pages.flatMap(({ objects }) => objects)
 }

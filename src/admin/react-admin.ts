@@ -90,7 +90,7 @@ function buildReads(
       return { data: readRecords.remember(resource, item) as never }
     },
     getMany: async (resource, { ids, signal }) => {
-      const items = await translated(fetchMany(collectionOf(resource), ids, signal))
+      const items = await translated(fetchMany(collectionOf(resource), ids, { signal }))
       return { data: items as never[] }
     },
   }

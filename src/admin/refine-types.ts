@@ -9,6 +9,10 @@ interface RefineRecord {
 }
 /** Metadata that Refine's hooks pass to every method. The signal aborts the request. */
 export interface Meta {
+  /** Names of the fields that records have, besides `id`. Refine's own type permits objects, which the service refuses. */
+  readonly fields?: readonly unknown[] | undefined
+  /** Words that the records of a list must contain. */
+  readonly search?: string | undefined
   readonly queryContext?: { readonly signal?: AbortSignal | undefined } | undefined
 }
 interface ResourceParams {

@@ -5,13 +5,15 @@ import {
   fetchAll,
   fetchMany,
   fetchPage,
+  fieldNameOf,
   type Identifier,
   orderingOf,
   type ProviderOptions,
+  type Selection,
   type Values,
 } from './collection.ts'
 import { filtersOf } from './refine-filters.ts'
-import type { DataProvider, ListParams } from './refine-types.ts'
+import type { DataProvider, ListParams, Meta } from './refine-types.ts'
 import { fieldErrorsOf, messageOf, translateTo } from './refusal.ts'
 
 export { type AccessControl, type AccessControlOptions, createAccessControl } from './access-control.ts'
@@ -49,11 +51,10 @@ export function createDataProvider(
   return {
     getList: (params) => translated(list(collectionOf(params.resource), params, count || undefined)),
     getMany: async ({ resource, ids, meta }) => {
-      const items = await translated(fetchMany(collectionOf(resource), ids, meta?.queryContext?.signal))
+      const items = await translated(fetchMany(collectionOf(resource), ids, selectionOf(meta)))
       return { data: items as never[] }
     },
-    getOne: ({ resource, id, meta }) =>
-      toResult(collectionOf(resource).get(id, { signal: meta?.queryContext?.signal })),
+    getOne: ({ resource, id, meta }) => toResult(collectionOf(resource).get(id, selectionOf(meta))),
     create: ({ resource, variables }) => toResult(collectionOf(resource).create(variables as Values)),
     update: ({ resource, id, variables }) => toResult(collectionOf(resource).update(id, variables as Values)),
     deleteOne: ({ resource, id }) => toResult(remove(collectionOf(resource), id)),
@@ -69,7 +70,7 @@ async function list(
   const { pagination = {}, sorters = [], filters = [], meta } = params
   const { mode = 'server', currentPage: page = 1, pageSize: limit = 10 } = pagination
   const serviceFilters = filtersOf(filters)
-  const request = { ordering: orderingOf(sorters), signal: meta?.queryContext?.signal }
+  const request = { ...selectionOf(meta), ordering: orderingOf(sorters), search: meta?.search }
   if (mode !== 'server') {
     const items = await fetchAll(collection, serviceFilters, request)
     return { data: items as never[], total: items.length }
@@ -77,6 +78,13 @@ async function list(
   const { objects, hasNext, total } = await fetchPage(collection, serviceFilters, { ...request, limit, page, count })
   const knownRecords = (page - 1) * limit + objects.length
   return { data: objects as never[], total: total ?? (hasNext ? knownRecords + 1 : knownRecords) }
+}
+
+function selectionOf(meta: Meta | undefined): Selection {
+  return {
+    fields: meta?.fields?.map((name) => fieldNameOf(String(name))),
+    signal: meta?.queryContext?.signal,
+  }
 }
 
 async function remove(collection: Collection, id: Identifier): Promise<{ readonly id: Identifier }> {

@@ -1,8 +1,17 @@
 import { ResourceError } from './error.ts'
 import { queryOf } from './query.ts'
 import { buildSend, type Send } from './send.ts'
-import type { Client, ClientOptions, ListOptions, Page, ResourceClient } from './types.ts'
+import type {
+  AggregateOptions,
+  Client,
+  ClientOptions,
+  ListOptions,
+  Page,
+  RequestOptions,
+  ResourceClient,
+} from './types.ts'
 
+export type { Group } from './aggregates.ts'
 export type { Excluding } from './entity.ts'
 export { type FieldError, type Problem, ResourceError } from './error.ts'
 export type { FiltersOf, NoSuchFilter } from './filters.ts'
@@ -10,6 +19,7 @@ export type { OrderingOf } from './ordering.ts'
 export type { RecordOf, ValuesOf } from './records.ts'
 export { etagOf } from './send.ts'
 export type {
+  AggregateOptions,
   Client,
   ClientCredentials,
   ClientOptions,
@@ -42,7 +52,7 @@ export function createClient<Resources>(baseUrl: string, options: ClientOptions 
 
 /** Client of one resource. It is not typed here: {@link Client} has the types. */
 function resourceClient(collection: string, send: Send): ResourceClient<unknown> {
-  const list = (query: string, options: ListOptions): Promise<Page<never>> =>
+  const list = (query: string, options: RequestOptions): Promise<Page<never>> =>
     send('GET', collection + query, undefined, options)
   const itemUrl = (id: string | number): string => `${collection}${segmentOf(String(id))}/`
   return {
@@ -56,6 +66,8 @@ function resourceClient(collection: string, send: Send): ResourceClient<unknown>
         query = meta.next.slice(meta.next.indexOf('?'))
       }
     },
+    aggregate: async (filters: object, options: AggregateOptions<string, string, object>) =>
+      list(queryOf(filters, options), options),
     get: async (id, options: ListOptions = {}) => send('GET', itemUrl(id) + queryOf({}, options), undefined, options),
     create: (values, options) => send('POST', collection, values, options),
     update: async (id, values, options) => send('PUT', itemUrl(id), values, options),

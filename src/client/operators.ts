@@ -45,5 +45,5 @@ type OperandsOfText<Value extends string | number> =
  * Whether a type is a union of literals. Then `{ [Member in Value]: 1 }` has required properties, which
  * `Record<never, 1>` lacks.
  */
-type IsEnumeration<Value extends string | number> =
+export type IsEnumeration<Value extends string | number> =
   Record<never, 1> extends { readonly [Member in Value]: 1 } ? false : true

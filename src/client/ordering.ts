@@ -10,7 +10,8 @@ import type { Operands } from './operators.ts'
 export type OrderingOf<Resource, Resources = { readonly resource: Resource }> = WithDirection<
   WithNullsPlacement<SortName<EntityOf<Resource>, Resources, 2>>
 >
-type WithDirection<Name extends string> = Name | `-${Name}`
+/** A name, or with a leading hyphen for descending order. */
+export type WithDirection<Name extends string> = Name | `-${Name}`
 type WithNullsPlacement<Name extends string> = Name | `${Name}__nullsfirst` | `${Name}__nullslast`
 
 /** Number of relations that a name may still follow. */

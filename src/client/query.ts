@@ -1,7 +1,14 @@
-import type { ListOptions } from './types.ts'
+import type { AggregateOptions, ListOptions } from './types.ts'
 
-/** Query string of a list or, without filters, of an item, with its question mark, or empty. Undefined values are left out. */
-export function queryOf(filters: object, { ordering, limit, page, after, count, search, fields }: ListOptions): string {
+/** Options of all kinds of reads. */
+type QueryOptions = ListOptions & Partial<AggregateOptions<string, string, object>>
+
+/**
+ * Query string of a list, of groups or, without filters, of an item, with its question mark, or empty. Undefined values
+ * are left out.
+ */
+export function queryOf(filters: object, options: QueryOptions): string {
+  const { ordering, limit, page, after, count, search, fields, functions: aggregate, by, having = {} } = options
   const query = new URLSearchParams()
   const add = (name: string, value: unknown): void => {
     if (value !== undefined) query.append(name, textOf(value))
@@ -15,7 +22,8 @@ export function queryOf(filters: object, { ordering, limit, page, after, count, 
         Array.isArray(value) ? value.map(memberOf).join() : value,
       )
   }
-  for (const [name, value] of Object.entries({ ordering, limit, page, after, count, search, fields })) add(name, value)
+  const parameters = { ordering, limit, page, after, count, search, fields, aggregate, by, ...having }
+  for (const [name, value] of Object.entries(parameters)) add(name, value)
   const text = String(query)
   return text === '' ? '' : `?${text}`
 }

@@ -1,6 +1,7 @@
+import type { CheckedAggregate, CheckedGroupKey, Group, HavingOf } from './aggregates.ts'
 import type { EntityOf } from './entity.ts'
 import type { AllFilters, Checked } from './filters.ts'
-import type { OrderingOf } from './ordering.ts'
+import type { OrderingOf, WithDirection } from './ordering.ts'
 import type { RecordOf, ValuesOf } from './records.ts'
 
 /**
@@ -84,13 +85,32 @@ export interface ListOptions<Ordering extends string = string, Name = string> ex
   readonly search?: string
 }
 
+/** Options of `aggregate`. `having` and `ordering` have names of `functions` and `by`. */
+export interface AggregateOptions<Name extends string, Key extends string, Having extends object>
+  extends RequestOptions {
+  /** Functions to compute for each group: `count`, `minutes__sum`. */
+  readonly functions: readonly Name[]
+  /** Fields and date parts whose values identify a group. Default: one group of all records. */
+  readonly by?: readonly Key[]
+  /** Filters on groups, such as `minutes__sum__gte`. */
+  readonly having?: Having
+  /** Functions, fields and date parts to sort by, in order of priority. Default: `by`. */
+  readonly ordering?: NoInfer<WithDirection<Name | Key>> | readonly NoInfer<WithDirection<Name | Key>>[]
+  /** Number of groups on a page. Default: that of the service, usually 20. */
+  readonly limit?: number
+  /** Number of the page, starting at 1. */
+  readonly page?: number
+  /** Words that records must contain. Only if the resource can be searched. */
+  readonly search?: string
+}
+
 /** Options of a write. */
 export interface WriteOptions extends RequestOptions {
   /** Writes only if the record still has this ETag (see `etagOf`). Otherwise the response is 412. */
   readonly ifMatch?: string | undefined
 }
 
-/** One page of a list (specification: Collection envelope). */
+/** One page of a list or of groups (specification: Collection envelope). */
 export interface Page<Item> {
   readonly meta: {
     readonly model: string
@@ -128,6 +148,19 @@ export interface ResourceClient<Resource, Resources = { readonly resource: Resou
     filters?: Checked<Resource, Resources, Filters>,
     options?: ListOptions<OrderingOf<Resource, Resources>, Name>,
   ) => AsyncGenerator<Selected<RecordOf<Resource, Resources>, Name>, void, undefined>
+  /** Reads groups of the records that match the filters, instead of the records. */
+  readonly aggregate: <
+    Name extends string,
+    Key extends string = never,
+    Filters extends object = AllFilters<EntityOf<Resource>, Resources>,
+  >(
+    filters: Checked<Resource, Resources, Filters>,
+    options: AggregateOptions<
+      Name & CheckedAggregate<Resource, Resources, Name>,
+      Key & CheckedGroupKey<Resource, Resources, Key>,
+      HavingOf<Resource, Resources, NoInfer<Name>>
+    >,
+  ) => Promise<Page<Group<Resource, Resources, Name, Key>>>
   readonly get: <Name extends keyof RecordOf<Resource, Resources> = never>(
     id: string | number,
     options?: RequestOptions & Selection<Name>,

@@ -35,10 +35,10 @@ export function execute(
 }
 
 /**
- * Runs a statement, and lets the database cancel it when the client closes its connection.
+ * Runs statements, and lets the database cancel them when the client closes its connection.
  * @throws {ApiError} `unavailable` if the client has closed its connection
  */
-async function runForClient<T>(
+export async function runForClient<T>(
   { dataSource, client }: DbSession,
   runner: QueryRunner,
   runQuery: (runner: QueryRunner) => Promise<T>,
@@ -82,6 +82,9 @@ function clientGone(): ApiError {
   return unavailable('the client has closed its connection')
 }
 
+/** Isolation level of a transaction. */
+type Isolation = 'READ COMMITTED' | 'REPEATABLE READ'
+
 /**
  * Runs `work` in the transaction of the session, or else in a new one, which is rolled back if `work` throws. In a new
  * one, listeners and subscribers find the principal in `queryRunner.data`.
@@ -90,7 +93,7 @@ function clientGone(): ApiError {
 export function runInTransaction<T>(
   session: DbSession,
   work: (session: DbTransaction) => Promise<T>,
-  isolation?: 'READ COMMITTED',
+  isolation?: Isolation,
 ): Promise<T> {
   return withQueryRunner(session, async (runner) => {
     const transaction = { ...session, runner }
@@ -102,7 +105,7 @@ export function runInTransaction<T>(
 async function commitOrRollBack<T>(
   transaction: DbTransaction,
   work: (session: DbTransaction) => Promise<T>,
-  isolation: 'READ COMMITTED' | undefined,
+  isolation: Isolation | undefined,
 ): Promise<T> {
   const { runner } = transaction
   try {

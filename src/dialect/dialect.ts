@@ -3,6 +3,7 @@ import type { CursorValue } from '../request/cursor'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import type { AggregateSql } from './aggregate-sql'
+import type { OpenCursor } from './row-cursor'
 
 /** Constraint violation that made a statement fail. */
 export type ConstraintViolation =
@@ -252,6 +253,13 @@ export interface ConnectionControl {
    * resolves as soon as the request can no longer cancel a later statement of the same connection.
    */
   readonly cancel: ((driver: Driver, connection: unknown) => Promise<void>) | undefined
+  /**
+   * Opens a cursor for a SELECT in the transaction of a query runner; undefined if all requests share one connection,
+   * which a cursor would keep from all others until a slow client has received the last record.
+   */
+  readonly openCursor: OpenCursor | undefined
+  /** Whether a batch of the cursor ends when its rows have reached a size. */
+  readonly limitsCursorBytes: boolean
   /** Undefined if the database has no settings for one transaction. */
   readonly settings: SettingsSupport | undefined
   /** Closes a connection that must not be used again. */

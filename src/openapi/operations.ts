@@ -1,4 +1,5 @@
 import type { Rule } from '../access/rule'
+import { mediaTypes } from '../request/formats'
 import type { Limits } from '../request/limits'
 import type { ResourceView } from '../schema/resource-view'
 import type { JsonSchema } from '../value/value-type'
@@ -72,7 +73,13 @@ function listOperation(view: ResourceView, limits: Limits): JsonSchema {
 }
 
 /** The response to a list request. With the parameter `aggregate`, its objects are groups. */
-function pageResponse({ name, optionalParameters }: ResourceView): JsonSchema {
+function pageResponse(view: ResourceView): JsonSchema {
+  const response = jsonPageResponse(view)
+  const streamed = view.formats.map((format) => [mediaTypes[format], { schema: { type: 'string' } }])
+  return { ...response, content: { ...Object(response['content']), ...Object.fromEntries(streamed) } }
+}
+
+function jsonPageResponse({ name, optionalParameters }: ResourceView): JsonSchema {
   if (!optionalParameters.has('aggregate')) return json('A page of records', listOf(name))
   const groups = {
     type: 'object',

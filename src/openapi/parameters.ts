@@ -49,6 +49,7 @@ export function listParameters(view: ResourceView, limits: Limits): readonly Par
     ...fieldsParameters(view),
     ...includeParameters(view, limits),
     ...(view.optionalParameters.has('aggregate') ? aggregateParameters(limits) : []),
+    ...(view.optionalParameters.has('format') ? [formatParameter(view)] : []),
   ]
 }
 
@@ -82,6 +83,12 @@ function limitParameter({ optionalParameters }: ResourceView, { page }: Limits):
       schema: { type: 'integer', minimum: counts ? 0 : 1, maximum: page.max, default: page.default },
     },
   )
+}
+
+function formatParameter({ formats }: ResourceView): Parameter {
+  const description =
+    'Format of the response. In another one than json, the list has all records, or as many as `limit`, which may exceed its maximum'
+  return query('format', description, { schema: { type: 'string', enum: ['json', ...formats], default: 'json' } })
 }
 
 function countParameter({ count }: Limits): Parameter {

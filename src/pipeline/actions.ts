@@ -13,10 +13,11 @@ import { areCursorValues } from '../read/keyset'
 import { narrowStore } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { type Body, parseBody } from '../request/body'
+import { acceptedFormat } from '../request/formats'
 import { parseListRequest } from '../request/list-request'
 import { renderEnvelope } from '../response/envelope'
 import { minCountedLength } from '../response/held-bytes'
-import { emptyResponse, type HttpResponse, jsonResponse } from '../response/http-response'
+import { emptyResponse, type HttpResponse, jsonResponse, varyingByAccept } from '../response/http-response'
 import { listResponse } from '../response/list-response'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
@@ -31,17 +32,20 @@ import { requireIncludable } from './include-permission'
 import { parseWriteIncludes } from './included-item'
 import { siblingPathOf } from './included-links'
 import { notFound, requireWriteTarget } from './item'
+import { respondStream } from './list-stream'
 import { readListPage } from './page'
 import type { Action, PermittedRequest, ResourceRequest, Service } from './service'
 import { readAndUpdate, updateInOneStatement } from './update'
 
 export const list: Action = async (service, permitted) => {
-  const { store: fullStore, session, querystring, headers, collection, responseMemory } = permitted
+  const { store: fullStore, session, querystring, headers, collection, responseMemory, context } = permitted
   const { view } = fullStore
   const { limits, cursorTokens } = service
   const errors = new FieldErrors()
-  const request = parseListRequest(querystring, listParametersOf(view), limits, errors)
-  const { aggregation } = request
+  const { formats: offered } = view
+  const accepted = acceptedFormat(headers.accept, offered, (...types) => context.accepts(types))
+  const request = parseListRequest(querystring, listParametersOf(view), limits, errors, { offered, accepted })
+  const { aggregation, format } = request
   if (aggregation !== undefined) return respondGroups(service, permitted, request, aggregation, errors)
   const query = parseListQuery(view, request, service, errors)
   const store = narrowStore(fullStore, parseFieldSelection(view, request.fields, errors))
@@ -52,10 +56,14 @@ export const list: Action = async (service, permitted) => {
   if (query.inclusion !== undefined) await requireIncludable(permitted, query.inclusion)
   const pathOf = siblingPathOf(collection)
   try {
+    if (format !== undefined) {
+      return await respondStream(service, permitted, store, { ...query, limit: request.limit }, format)
+    }
     const page = await readFromReplica(session, (readSession) =>
       readListPage({ session: readSession, store, limits, cursorTokens, responseMemory, pathOf }, query, request),
     )
-    return listResponse(renderEnvelope(view, request, page, collection), headers['if-none-match'])
+    const response = listResponse(renderEnvelope(view, request, page, collection), headers['if-none-match'])
+    return offered.length === 0 ? response : varyingByAccept(response)
   } catch (error) {
     if (!(await isCausedByQueryValue(error, session, store, query))) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter, or of "after"')

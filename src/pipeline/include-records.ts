@@ -93,7 +93,10 @@ async function renderPart(reading: IncludeReading, part: Part): Promise<readonly
       includedCount += member.includedCount
       bytes += member.bytes
       listBytes += member.listBytes
-      for (const [path, value] of member.values) setPath(record, path, value)
+      for (const [path, value] of member.values) {
+        if (path.includes('.')) setPath(record, path, value)
+        else record[path] = value
+      }
     }
     return { record, includedCount, bytes, listBytes }
   })
@@ -121,7 +124,7 @@ async function recordMembers(
   const store = relatedStore(parent, view)
   const position = positions.get(alias) ?? 0
   const { length } = view.columns
-  const slices = wholeRows.map((raw) => Array.from({ length }, (_, index) => raw[position + index] ?? null))
+  const slices = wholeRows.map((raw) => sliceOf(raw, position, length))
   const keyPositions = keyPositionsOf(store)
   // Transformers are not called for missing records: they need not handle null.
   const isPresent = slices.map((slice) => keyPositions.every((index) => slice[index] !== null))
@@ -134,6 +137,13 @@ async function recordMembers(
     const { includedCount = 0, bytes = 0, listBytes = 0 } = one ?? {}
     return { includedCount, bytes, listBytes, values: [[name, one?.record ?? null]] }
   })
+}
+
+/** The columns of an included record. */
+function sliceOf(raw: RawRow, position: number, length: number): RawRow {
+  const slice: unknown[] = []
+  for (let index = 0; index < length; index++) slice.push(raw[position + index] ?? null)
+  return slice
 }
 
 /** Maximum number of bind parameters for the keys of parents. SQLite accepts 32,766 in a statement. */

@@ -73,6 +73,7 @@ const oneRecord = {
   count: undefined,
   search: [],
   aggregation: undefined,
+  format: undefined,
   repeated: '',
 }
 

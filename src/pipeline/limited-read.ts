@@ -130,7 +130,7 @@ export async function readItem(session: DbSession, request: ReadRequest, limits:
  * Size of a row's shown long columns, in bytes. It is Infinity if the hidden columns exceed `maxRecordBytes`, because
  * such a row cannot be read. Apart from this, the size of hidden columns does not affect responses.
  */
-function responseSizeOf({ sizeOf, shownSizeOf }: RowMeasure, raw: RawRow): number {
+export function responseSizeOf({ sizeOf, shownSizeOf }: RowMeasure, raw: RawRow): number {
   const shownSize = shownSizeOf(raw)
   return sizeOf(raw) - shownSize > maxRecordBytes ? Number.POSITIVE_INFINITY : shownSize
 }
@@ -141,8 +141,13 @@ function responseSizeOf({ sizeOf, shownSizeOf }: RowMeasure, raw: RawRow): numbe
  * @param raw undefined for a page without rows
  * @throws {ApiError} `record-too-large`
  */
-function requireRecordSize({ view, renderKey }: Store, raw: RawRow | undefined, size = 0, { itemBytes }: Limits): void {
-  if (raw === undefined || size <= itemBytes) return
+export function requireRecordSize(
+  { view, renderKey }: Store,
+  raw: RawRow | undefined,
+  size: number | undefined,
+  { itemBytes }: Limits,
+): void {
+  if (raw === undefined || size === undefined || size <= itemBytes) return
   const key = view.lifecycle.load ? undefined : renderKey(raw)
   const record = key === undefined ? `a ${view.name}` : `the ${view.name} with id ${String(key)}`
   const problem = Number.isFinite(size)

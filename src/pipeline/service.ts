@@ -27,6 +27,8 @@ export interface Service {
   readonly profiles: Profiles
   readonly limits: Limits
   readonly allowedOrigins: readonly string[]
+  /** Whether texts in CSV cannot be formulas of a spreadsheet. */
+  readonly escapeFormulas: boolean
   /** Status for a user with correct credentials whom an access rule refuses. */
   readonly forbidden: 401 | 403
   readonly verifyCredentials: VerifyCredentials<DbSession>

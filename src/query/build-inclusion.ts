@@ -1,9 +1,11 @@
 import { type FieldErrors, ValueError } from '../errors'
 import type { IncludeRequest } from '../request/include'
+import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
 import { isToMany } from '../schema/relations'
 import type { ResourceView } from '../schema/resource-view'
 import { listParametersOf } from '../schema/search-fields'
+import type { StoredColumn } from '../schema/stored-column'
 import type { ConditionBuilder } from './condition-builder'
 import { narrowView, parseFieldSelection } from './field-selection'
 import type { Step } from './path'
@@ -50,7 +52,7 @@ export class InclusionBuilder {
         } else {
           requireFreeNames(view, request)
           const shape = this.shapeOf(target, request, inner)
-          lists.push({ path, relation, view: shown, shape, index })
+          lists.push({ path, relation, view: shown, shape, foreignKey: foreignKeyTo(view, target, relation), index })
         }
       })
     }
@@ -62,6 +64,18 @@ export class InclusionBuilder {
 export function leadsToOne(relation: RelationMetadata): boolean {
   return !isToMany(relation) || relation.isOneToOne
 }
+
+function foreignKeyTo({ key }: ResourceView, target: ResourceView, relation: RelationMetadata): Field | undefined {
+  const { inverseRelation, isOneToMany } = relation
+  if (inverseRelation === undefined || !isOneToMany) return undefined
+  const field = [...target.fields.values()].find((one) => one.relation?.propertyPath === inverseRelation.propertyPath)
+  const columns = [...key.columns, ...(field?.columns ?? [])]
+  const areIntegers = columns.length === 2 && columns.every((column) => isPlainInteger(column))
+  return areIntegers && inverseRelation.joinColumns[0]?.referencedColumn === key.columns[0]?.column ? field : undefined
+}
+
+const isPlainInteger = ({ valueType, valueColumn }: StoredColumn): boolean =>
+  valueType.name === 'integer' && valueColumn.transformer === undefined
 
 /** A relation that can be included. */
 interface FoundRelation {

@@ -1,6 +1,6 @@
 import type { RelationMetadata } from '../schema/metadata'
 import type { FilterNames, ResourceView } from '../schema/resource-view'
-import type { Comparison, IncludedTable, JoinedCondition, SortColumn } from './query'
+import type { Comparison, IncludedList, IncludedTable, JoinedCondition, SortColumn } from './query'
 
 /**
  * Part of a list query that depends only on the names in the request. It is cached for all requests with the same
@@ -49,6 +49,7 @@ export interface ListShape {
   /** The view of the related records, with the selected fields only. */
   readonly view: ResourceView
   readonly shape: QueryShape
+  readonly foreignKey: IncludedList['foreignKey']
   readonly index: number
 }
 

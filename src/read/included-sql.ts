@@ -1,7 +1,7 @@
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { selectFrom } from '../connection/compile'
 import { type IncludedList, type Query, rootAlias, tableAlias } from '../query/query'
-import type { ReadColumn } from '../schema/stored-column'
+import type { StoredColumn } from '../schema/stored-column'
 import { addJoin } from './join-sql'
 import type { ValueLimit } from './measure'
 import { keyName } from './related-sql'
@@ -19,7 +19,7 @@ import type { Store } from './store'
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
 /** Alias of the table that has the relation of an included list. */
-export const parentAlias = tableAlias('parent')
+const parentAlias = tableAlias('parent')
 /** Alias of the numbered keys of the related records in {@link includedQuery}. */
 const numberedAlias = tableAlias('numbered')
 /** Name of the position of a related record in its list, from 1. */
@@ -27,9 +27,10 @@ const positionName = tableAlias('position')
 
 /** Query of an included list, for certain parents. */
 export interface IncludedQuery {
-  readonly list: Pick<IncludedList, 'relation'>
+  readonly list: IncludedList
   readonly query: Query
-  readonly parentKey: readonly ReadColumn[]
+  /** The key of the parent: its own columns, or those of the foreign key in the related records. */
+  readonly parentKey: readonly StoredColumn[]
   /** Position of the first column of the parent's key in the rows. */
   readonly keyPosition: number
 }
@@ -45,7 +46,7 @@ export function singleListQuery(
   const builder = relatedQuery(store, included, condition)
   addOrdering(store, builder, query)
   addColumns(store, builder, query, valueLimit)
-  addParentKey(store, builder, included, (column) => columnSql(store.dataSource, column, parentAlias))
+  addParentKey(store, builder, included, (column) => columnSql(store.dataSource, column, keyAlias(included.list)))
   return builder
 }
 
@@ -64,9 +65,9 @@ export function includedQuery(
 ): Builder {
   const { view, dataSource } = store
   const { driver } = dataSource
-  const { query, parentKey } = included
+  const { list, query, parentKey } = included
   const inner = relatedQuery(store, included, condition)
-  const parentKeys = parentKey.map((column) => columnSql(dataSource, column, parentAlias))
+  const parentKeys = parentKey.map((column) => columnSql(dataSource, column, keyAlias(list)))
   const keys = view.key.columns.map((column) => columnSql(dataSource, column, rootAlias))
   const order = orderingSql(store, query).map(
     ({ sql, direction, placement = '' }) => `${sql} ${direction} ${placement}`,
@@ -94,15 +95,20 @@ export function includedQuery(
 /** Builds the SELECT that counts the related records of each parent. The key of the parent precedes the number. */
 export function includedCountQuery(store: Store, included: IncludedQuery, condition: ConditionSql): Builder {
   const builder = relatedQuery(store, included, condition)
-  addParentKey(store, builder, included, (column) => columnSql(store.dataSource, column, parentAlias))
-  for (const column of included.parentKey) builder.addGroupBy(columnSql(store.dataSource, column, parentAlias))
+  addParentKey(store, builder, included, (column) => columnSql(store.dataSource, column, keyAlias(included.list)))
+  for (const column of included.parentKey)
+    builder.addGroupBy(columnSql(store.dataSource, column, keyAlias(included.list)))
   return builder.addSelect('COUNT(*)', String(included.keyPosition + included.parentKey.length))
 }
+
+/** Alias of the table that has the key of the parents. */
+export const keyAlias = ({ foreignKey }: IncludedList): string => (foreignKey === undefined ? parentAlias : rootAlias)
 
 /** Builds the joins and the condition: from the table that has the relation, to the related records. */
 function relatedQuery(store: Store, { list, query }: IncludedQuery, condition: ConditionSql): Builder {
   const { dataSource } = store
-  const { relation } = list
+  const { relation, foreignKey } = list
+  if (foreignKey !== undefined) return matchingQuery(store, query, condition)
   const builder = selectFrom(dataSource, relation.entityMetadata.target, parentAlias)
   const join = { alias: rootAlias, from: parentAlias, relation, visible: undefined }
   addJoin(dataSource, builder, join, '', 'innerJoin')
@@ -113,7 +119,7 @@ function addParentKey(
   store: Store,
   builder: Builder,
   { parentKey, keyPosition }: IncludedQuery,
-  sqlOf: (column: ReadColumn, index: number) => string,
+  sqlOf: (column: StoredColumn, index: number) => string,
 ): void {
   for (const [index, column] of parentKey.entries()) {
     builder.addSelect(store.dialect.selectSql(column, sqlOf(column, index)), String(keyPosition + index))

@@ -3,7 +3,7 @@ import type { DbSession } from '../connection/db-session'
 import { execute, type RawRow } from '../connection/statement'
 import type { IncludedList, Query } from '../query/query'
 import { bindConditionValues, conditionSql } from './condition-sql'
-import { type IncludedQuery, includedCountQuery, includedQuery, parentAlias, singleListQuery } from './included-sql'
+import { type IncludedQuery, includedCountQuery, includedQuery, keyAlias, singleListQuery } from './included-sql'
 import { type ValueLimit, widthOf } from './measure'
 import type { Store } from './store'
 
@@ -12,6 +12,7 @@ export type ParentKeys = ReadonlyMap<string, unknown>
 
 /** Text that identifies a key among the rows of one data source. @param position of the first column of the key */
 export function keyText(raw: RawRow, position: number, length: number): string {
+  if (length === 1) return textOf(raw[position])
   const texts: string[] = []
   for (let index = position; index < position + length; index++) {
     const value = raw[index]
@@ -21,6 +22,11 @@ export function keyText(raw: RawRow, position: number, length: number): string {
     texts.push(`${text.length} ${text}`)
   }
   return texts.join()
+}
+
+function textOf(value: unknown): string {
+  if (Buffer.isBuffer(value)) return value.toString('hex')
+  return String(value instanceof Date ? value.getTime() : value)
 }
 
 /** Related record of a parent. */
@@ -91,9 +97,10 @@ const parentOf = ({ view }: Store, { relation }: IncludedList): string => `${vie
 /** Adds the condition that the parent is one of those whose lists are read. */
 function includedQueryOf(list: IncludedList, { view }: Store, keys: ParentKeys, keyPosition: number): IncludedQuery {
   const { where, values } = list.query
+  const key = list.foreignKey ?? view.key
   const hasParent = {
     type: 'compare',
-    on: { alias: parentAlias, field: view.key },
+    on: { alias: keyAlias(list), field: key },
     operator: 'in',
     valuesIndex: values.length,
   } as const
@@ -102,5 +109,5 @@ function includedQueryOf(list: IncludedList, { view }: Store, keys: ParentKeys, 
     where: { type: 'and', conditions: [hasParent, where] },
     values: [...values, [...keys.values()]],
   }
-  return { list, query, parentKey: view.key.columns, keyPosition }
+  return { list, query, parentKey: key.columns, keyPosition }
 }

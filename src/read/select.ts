@@ -1,6 +1,7 @@
 import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import { execute, type RawRow } from '../connection/statement'
+import type { Statement } from '../connection/statement-cache'
 import { type ItemCondition, itemQuery } from '../query/item-query'
 import { type ListQuery, type Query, rootAlias } from '../query/query'
 import type { ResourceView, WriteAction } from '../schema/resource-view'
@@ -16,6 +17,17 @@ export async function readRaw(
   query: ListQuery,
   valueLimit?: ValueLimit,
 ): Promise<readonly RawRow[]> {
+  const { statement, values } = listStatement(session, store, query, valueLimit)
+  return (await execute(session, statement, values)).records
+}
+
+/** The statement of a list query, with its bound values. */
+export function listStatement(
+  session: DbSession,
+  store: Store,
+  query: ListQuery,
+  valueLimit: ValueLimit,
+): { readonly statement: Statement; readonly values: readonly unknown[] } {
   const { values, bind } = collectValues()
   // With sort columns of other tables, the subquery and the outer query would both have to join these tables.
   const isDeep = query.offset >= deepOffset && query.ordering.every(({ alias }) => alias === rootAlias)
@@ -28,7 +40,7 @@ export async function readRaw(
       ? compile(store.dataSource, deepOffsetQuery(store, query, condition, limitClause, valueLimit), values.length)
       : compile(store.dataSource, selectQuery(store, query, condition, valueLimit), values.length, limitClause)
   })
-  return (await execute(session, statement, values)).records
+  return { statement, values }
 }
 
 /** OFFSET from which a page is read with {@link deepOffsetQuery}. */

@@ -102,11 +102,14 @@ class IncludeParser extends GroupParser {
     }
     this.takeColon(name)
     if (draft.texts.has(name)) throw this.error(`gives ${name} twice`, start)
+    if (name !== 'include') {
+      draft.texts.set(name, this.parseValue().value)
+      return
+    }
     const valueStart = this.position
-    if (name === 'include') draft.includes.push(...this.#parseNested(depth + 1))
-    else draft.texts.set(name, this.parseValue().value)
-    if (name === 'include')
-      draft.texts.set(name, this.text.slice(valueStart, this.position).replace(/^\((.*)\)$/s, '$1'))
+    draft.includes.push(...this.#parseNested(depth + 1))
+    // In a query string, the includes have no parentheses around them.
+    draft.texts.set(name, this.text.slice(valueStart, this.position).replace(/^\((.*)\)$/s, '$1'))
   }
 
   #parseNested(depth: number): readonly IncludeRequest[] {

@@ -51,6 +51,15 @@ export interface RequestLimits {
   readonly aggregates: number
   /** Number of fields in `by`. Default: 4. */
   readonly groupFields: number
+  /** Number of lists that a mount streams at the same time; further ones are refused with 503. Default: 4. */
+  readonly streams: number
+  /** Time that a streamed list may take, in milliseconds; then its connection is closed. Default: 600,000. */
+  readonly streamTime: number
+  /**
+   * Time that the client of a streamed list may take to receive 64 KiB, in milliseconds; then its connection is closed.
+   * Default: 30,000.
+   */
+  readonly streamStall: number
   /** Size of a body, in bytes. Default: 1,048,576. */
   readonly body: number
   /** Number of values in all arrays and objects of a body, at all levels. Default: 20,000. */
@@ -110,6 +119,9 @@ export const defaultLimits: RequestLimits = {
   included: 10_000,
   aggregates: 8,
   groupFields: 4,
+  streams: 4,
+  streamTime: 600_000,
+  streamStall: 30_000,
   body: 1_048_576,
   bodyValues: 20_000,
   concurrentPasswords: 2,

@@ -1,6 +1,8 @@
 import { ApiError, type FieldErrors } from '../errors'
+import type { ListFormat } from '../resource'
 import { type OptionalName, reservedNames } from '../schema/list-parameters'
 import { type Aggregation, isHavingName, parseAggregation } from './aggregation'
+import { type FormatChoice, onlyJson, parseFormat } from './formats'
 import { type Filter, type FilterNode, groupKey, isGroupName, parseGroup } from './groups'
 import { type IncludeRequest, includesKey, parseIncludes } from './include'
 import type { Limits } from './limits'
@@ -35,6 +37,8 @@ export interface ListRequest {
   readonly includes: readonly IncludeRequest[]
   /** Groups to return instead of records; undefined without `aggregate`. */
   readonly aggregation: Aggregation | undefined
+  /** Format in which all matching records are streamed; undefined for a page of JSON. */
+  readonly format: ListFormat | undefined
   /** Parameters that the links to other pages repeat, as they were sent: `published=true&ordering=id`. */
   readonly repeated: string
 }
@@ -48,6 +52,7 @@ export const countings = ['exact', 'capped'] as const
  * (specification: Names of filters, Repeated parameters, Unknown parameters, Groups, Counts, Search, Selected fields).
  * @param optional the optional parameters of this list
  * @param errors receives the errors of single parameters
+ * @param formats the formats besides JSON. Default: none
  * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
  */
 export function parseListRequest(
@@ -55,6 +60,7 @@ export function parseListRequest(
   optional: ReadonlySet<OptionalName>,
   limits: Limits,
   errors: FieldErrors,
+  formats: FormatChoice = onlyJson,
 ): ListRequest {
   const pairs = readPairs(querystring, limits)
   const single = (name: string): string | undefined => readSingle(pairs, name, errors)
@@ -98,11 +104,14 @@ export function parseListRequest(
   // Not the words: they are values, and a key may not contain them. No name of a parameter contains "=".
   if (search.length > 0) cacheKey += `&search=${search.length}`
   const minLimit = count === undefined ? 1 : 0
-  const limit = readInteger('limit', single('limit'), minLimit, limits.page.max, errors) ?? limits.page.default
+  const format = parseFormat(optional.has('format') ? single('format') : undefined, formats, errors)
+  if (format !== undefined) refuseForStream(pairs, optional, errors)
+  const sizes = format === undefined ? limits.page : streamSizes
+  const limit = readInteger('limit', single('limit'), minLimit, sizes.max, errors) ?? sizes.default
   const hint = ` (pages end at record ${limits.depth}; to read more, add filters, or page by keyset with "after=")`
   const after = optional.has('after') ? single('after') : undefined
   // With a token or with `limit=0`, `page` does not become an OFFSET, so `limits.depth` does not limit it.
-  const maxPage = after || limit === 0 ? maxInteger : Math.floor(limits.depth / limit)
+  const maxPage = after || limit === 0 || format !== undefined ? maxInteger : Math.floor(limits.depth / limit)
   const page = readInteger('page', single('page'), 1, maxPage, errors, hint) ?? 1
   return {
     filters,
@@ -116,6 +125,7 @@ export function parseListRequest(
     fields: optional.has('fields') ? single('fields')?.split(',') : undefined,
     includes,
     aggregation: aggregation && { ...aggregation, having },
+    format,
     cacheKey,
     repeated: repeated.slice(1),
   }
@@ -123,6 +133,9 @@ export function parseListRequest(
 
 /** Maximum integer in a parameter: nine digits, see `readInteger`. */
 export const maxInteger = 999_999_999
+
+/** Number of records of a streamed list: all of them, unless the request has a limit. */
+const streamSizes = { default: Number.MAX_SAFE_INTEGER, max: maxInteger }
 
 /** What a request on an item selects: fields and related records. */
 export type ItemRequest = Pick<ListRequest, 'fields' | 'includes' | 'cacheKey'>
@@ -186,6 +199,16 @@ function refuseForGroups(pairs: readonly Pair[], optional: ReadonlySet<OptionalN
     if (optional.has(name) && pairs.some((pair) => pair.name === name)) {
       const advice = name === 'count' ? '; to filter groups by their number of records, use count__gte' : ''
       errors.add(name, `cannot be combined with aggregate${advice}`)
+    }
+  }
+}
+
+/** Adds an error for each parameter of pages that a streamed list does not have. */
+function refuseForStream(pairs: readonly Pair[], optional: ReadonlySet<OptionalName>, errors: FieldErrors): void {
+  for (const name of ['page', 'after', 'count', 'include', 'aggregate', 'by'] as const) {
+    const isParameter = name === 'page' || optional.has(name)
+    if (isParameter && pairs.some((pair) => pair.name === name)) {
+      errors.add(name, 'cannot be combined with a format other than json: such a list has all records')
     }
   }
 }

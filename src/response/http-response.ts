@@ -1,6 +1,14 @@
+import type { Readable } from 'node:stream'
 import { schemeOf } from '../access/authenticator'
 import { type ApiError, type FieldError, type RefusalCode, refusals, retryAfterSeconds } from '../errors'
 import { type ThrownProblem, titleOf } from '../problem'
+
+/** Body that is sent while it is read. */
+export interface StreamedBody {
+  readonly readable: Readable
+  /** Rejects with an error that occurs after the first byte. The rest of the body is then missing. */
+  readonly done: Promise<void>
+}
 
 /** Response to a request, before Koa sends it. */
 export interface HttpResponse {
@@ -11,6 +19,8 @@ export interface HttpResponse {
   readonly cacheControl: string | undefined
   /** Empty for a response without a body: Koa then removes `Content-Type`, and turns the status 200 into 204. */
   readonly body: string
+  /** A body that is sent while it is read from the database; undefined if `body` is all of it. */
+  readonly stream?: StreamedBody | undefined
 }
 
 const jsonType = 'application/json; charset=utf-8'
@@ -28,6 +38,11 @@ export function jsonResponse(status: number, body: string, headers: HttpResponse
  */
 export function textResponse(type: string, body: string, headers: HttpResponse['headers']): HttpResponse {
   return { status: 200, headers: { 'Content-Type': type, ...headers }, cacheControl: 'no-cache', body }
+}
+
+/** Adds that the response depends on the header `Accept`. */
+export function varyingByAccept(response: HttpResponse): HttpResponse {
+  return { ...response, headers: { ...response.headers, Vary: 'Accept' } }
 }
 
 export function emptyResponse(headers: HttpResponse['headers'] = {}): HttpResponse {

@@ -4,6 +4,7 @@ import type { ResourceOptions } from '../resource'
 import { buildApiKeyFields, checkApiKeyResource } from './api-key-fields'
 import { buildAggregate, isAggregateName } from './build-aggregate'
 import { buildFields, buildOutputFields } from './build-fields'
+import { buildFormats } from './build-formats'
 import { buildIncludes } from './build-includes'
 import { buildMay, buildPreset } from './build-permissions'
 import { buildRowScope } from './build-row-scope'
@@ -96,6 +97,7 @@ export function buildResource(
       options.fields !== undefined,
     includes: buildIncludes(registration, report),
     aggregate: buildAggregate(registration, names.fields, lifecycle, context, report),
+    formats: buildFormats(options, report),
     ...buildPaging(options, names.fields, lifecycle, report),
     validate,
     lifecycle,
@@ -129,7 +131,7 @@ export function linkView(
 }
 
 function buildPaging(
-  { paging = 'pages', aggregate = false }: ResourceOptions,
+  { paging = 'pages', aggregate = false, formats = false }: ResourceOptions,
   fields: ResourceView['fields'],
   lifecycle: Lifecycle,
   report: Report,
@@ -138,7 +140,12 @@ function buildPaging(
     report(`"paging" must be "pages" or "keyset", not ${JSON.stringify(paging)}`)
   }
   const optionalParameters = new Set(
-    optionalNames.filter((name) => !fields.has(name) && (aggregate !== false || !isAggregateName(name))),
+    optionalNames.filter(
+      (name) =>
+        !fields.has(name) &&
+        (aggregate !== false || !isAggregateName(name)) &&
+        (formats !== false || name !== 'format'),
+    ),
   )
   if (paging === 'keyset' && !optionalParameters.has('after')) {
     report('"paging" is "keyset", but a field has the name of its parameter "after": set another name with "rename"')

@@ -8,6 +8,6 @@ export type GroupName = (typeof groupNames)[number]
 export const reservedNames: ReadonlySet<string> = new Set(['ordering', 'limit', 'page', ...groupNames])
 
 /** Names of parameters that a list has only if no field has the same name. */
-export const optionalNames = ['after', 'count', 'fields', 'include', 'aggregate', 'by'] as const
+export const optionalNames = ['after', 'count', 'fields', 'include', 'aggregate', 'by', 'format'] as const
 /** `search` is a parameter only of lists of resources with the option `search`. */
 export type OptionalName = (typeof optionalNames)[number] | 'search'

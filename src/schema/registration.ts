@@ -42,6 +42,7 @@ export const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, tr
   requireIfMatch: true,
   paging: true,
   aggregate: true,
+  formats: true,
   includes: true,
   scope: true,
   may: true,

@@ -1,5 +1,6 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Principal, Rule } from '../access/rule'
+import type { ListFormat } from '../resource'
 import type { AccountSource } from './account-source'
 import type { ApiKeySource } from './api-key-source'
 import type { Field } from './field'
@@ -36,6 +37,8 @@ export interface Resource {
   readonly paging: 'pages' | 'keyset'
   /** The properties that `aggregate` and `by` may name; empty if lists do not have these parameters. */
   readonly aggregate: 'all' | readonly string[]
+  /** Formats in which lists stream all matching records; empty if lists are pages of JSON only. */
+  readonly formats: readonly ListFormat[]
   /** The properties of the relations that `include` may name. */
   readonly includes: 'all' | readonly string[]
   /**

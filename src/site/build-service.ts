@@ -45,6 +45,7 @@ export function buildService(session: DbSession, settings: MountSettings, mistak
     profiles,
     limits,
     allowedOrigins,
+    escapeFormulas: settings.escapeFormulas,
     forbidden,
     verifyCredentials: prepareAuthenticators(authenticators, {
       passwords,

@@ -31,6 +31,7 @@ const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
     (value) => value === 0 || (isCount(value) && Number(value) <= maxTimerMs),
   ],
   sqliteLock: flag,
+  escapeFormulas: flag,
   health: flag,
   openapi: ['true, false or a rule such as userRule()', (value) => ['boolean', 'function'].includes(typeof value)],
   info: [

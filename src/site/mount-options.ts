@@ -29,6 +29,10 @@ export interface MountOptions {
   readonly passwordChange?: boolean
   /** Page sizes of lists. Default: `{ default: 20, max: 1000 }`. */
   readonly limit?: Partial<PageLimits>
+  /**
+   * Whether lists in CSV have an apostrophe in front of texts that spreadsheets would run as formulas. Default: true.
+   */
+  readonly escapeFormulas?: boolean
   /** Limits on the size and cost of requests. Defaults: see {@link RequestLimits}. */
   readonly limits?: Partial<RequestLimits>
   /**
@@ -135,6 +139,7 @@ export function withDefaults(options: MountOptions): MountSettings {
     waitLimit = 5000,
     statementTimeout = 10_000,
     sqliteLock = true,
+    escapeFormulas = true,
     requireScope = false,
     strictRelations = false,
     forbidden = 401,
@@ -164,6 +169,7 @@ export function withDefaults(options: MountOptions): MountSettings {
     waitLimit,
     timeLimit: statementTimeout === 0 ? Number.POSITIVE_INFINITY : statementTimeout,
     sqliteLock,
+    escapeFormulas,
     requireScope,
     strictRelations,
     forbidden,

@@ -15,6 +15,7 @@ import {
   thrownProblemResponse,
   unauthorizedResponse,
 } from '../response/http-response'
+import { abortOnError } from './abort'
 import type { PageHandler, PageRequest } from './page'
 
 /**
@@ -31,14 +32,18 @@ export async function respond(
   const { context, session, responseMemory } = request
   const { trace } = session
   const start = trace === undefined ? 0 : performance.now()
+  const failed: FailedRequest = { context, session, resource: request.resource.name, challenges }
   let response: HttpResponse
   try {
     response = await handle(service, request)
     countBody(responseMemory, isReadMethod(request.method), response.body)
   } catch (error) {
-    response = errorResponse({ context, session, resource: request.resource.name, challenges }, error)
+    response = errorResponse(failed, error)
   }
   sendResponse(context, response)
+  if (response.stream !== undefined) {
+    abortOnError(response.stream, context, (error) => errorResponse(failed, error))
+  }
   noteSent(responseMemory, response)
   if (trace === undefined) return
   const milliseconds = performance.now() - start
@@ -141,14 +146,23 @@ const timeoutDetail =
   'the database cancelled a statement that exceeded its time limit: use fewer or other filters, or try again'
 
 /** Sets the response on Koa's context. Koa sends it, without the body for HEAD. */
-export function sendResponse({ response, res }: Context, { status, headers, cacheControl, body }: HttpResponse): void {
+export function sendResponse(
+  { response, res }: Context,
+  { status, headers, cacheControl, body, stream }: HttpResponse,
+): void {
   response.status = status
-  if (body === '') response.body = null
-  for (const name of Object.keys(headers)) response.set(name, (headers[name] ?? '') as string | string[])
+  if (body === '' && stream === undefined) response.body = null
+  for (const name of Object.keys(headers)) {
+    const value = (headers[name] ?? '') as string | string[]
+    // Middleware of the application may have set it too.
+    if (name === 'Vary') response.vary(value)
+    else response.set(name, value)
+  }
   if (cacheControl !== undefined) response.set('Cache-Control', cacheControl)
   response.set('X-Content-Type-Options', 'nosniff')
   if (res.hasHeader('Vary')) response.vary('Authorization')
   else response.set('Vary', 'Authorization')
   // The body is set after `Content-Type`: otherwise Koa would inspect it to find its type.
-  if (body !== '') response.body = body
+  if (stream !== undefined) response.body = stream.readable
+  else if (body !== '') response.body = body
 }

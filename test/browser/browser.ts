@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { findProgram } from '../programs'
@@ -56,6 +57,18 @@ export class Visitor {
 
   leave(): Promise<void> {
     return this.browser.close()
+  }
+}
+
+/** Runs an assertion again until it holds, for what a page shows only some time after an action. */
+export async function eventually(check: () => Promise<void>): Promise<void> {
+  for (const deadline = Date.now() + maxWaitMs; ; ) {
+    try {
+      return await check()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+    }
+    await setTimeout(50)
   }
 }
 

@@ -1,5 +1,13 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
-import { Column, Entity, PrimaryColumn } from 'typeorm'
+import {
+  Column,
+  type DataSource,
+  Entity,
+  ManyToOne,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+} from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import {
   type Client,
@@ -14,7 +22,7 @@ import { permitAllAsUser1 } from '../support/access'
 import { listen } from '../support/listen'
 import { rejection } from '../support/rejection'
 import { keysOfTwo } from '../tables/keys'
-import { entities, type Language, type LanguageWord, type Message, type Note, type User } from '../world/entities'
+import { entities, type Language, type LanguageWord, type Message, type Note, User } from '../world/entities'
 import { openWorld, seedWorld, type World } from '../world/world'
 
 @Entity()
@@ -25,6 +33,16 @@ class Ware {
   @Column({ default: 0 }) amount!: number
 }
 
+@Entity()
+@Resource({ auth: permitAllAsUser1, aggregate: true })
+class Sale {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() pieces!: number
+  @Column({ type: 'decimal', precision: 10, scale: 2, nullable: true }) price!: string | null
+  @Column({ type: 'date' }) day!: string
+  @ManyToOne(() => User, { nullable: true }) buyer!: Relation<User> | null
+}
+
 interface Resources {
   user: Excluding<User, 'password' | 'email'>
   note: Excluding<Note, 'secret' | 'vault'>
@@ -32,16 +50,27 @@ interface Resources {
   language: Language
   word: LanguageWord
   ware: Ware
+  sale: Sale
 }
 
 let world: World
 let api: Client<Resources>
 const clientOf = (options?: ClientOptions): Client<Resources> => createClient<Resources>(`${world.url}/api/`, options)
 beforeAll(async () => {
-  world = await openWorld({ entities: [...entities, Ware], seed: seedWorld })
+  world = await openWorld({ entities: [...entities, Ware, Sale], seed: seedSales })
   api = clientOf({ username: 'bob', password: 'bob' })
 })
 afterAll(() => world.close())
+
+async function seedSales(dataSource: DataSource): Promise<void> {
+  await seedWorld(dataSource)
+  await dataSource.getRepository(Sale).insert([
+    { pieces: 2, price: '0.10', day: '2025-01-01', buyer: { id: 1 } },
+    { pieces: 3, price: '0.20', day: '2025-01-05', buyer: { id: 1 } },
+    { pieces: 10, price: null, day: '2025-01-06', buyer: { id: 2 } },
+    { pieces: 1, price: '7.00', day: '2025-01-06', buyer: null },
+  ])
+}
 
 const refusalOf = (work: Promise<unknown>): Promise<ResourceError> => rejection(work, ResourceError)
 
@@ -150,6 +179,38 @@ describe('list', () => {
     const { score } = await api.note.get(1)
     expect(read).toEqual({ id: 1, score })
     for await (const note of api.note.all({}, { fields: ['id'], limit: 3 })) expect(Object.keys(note)).toEqual(['id'])
+  })
+
+  test('Aggregates: groups, with filters on records and on groups, orderings and pages', async () => {
+    const { objects, meta } = await api.sale.aggregate(
+      { pieces__lte: 10 },
+      {
+        functions: ['count', 'pieces__sum', 'price__sum', 'pieces__avg', 'day__max', 'price__count_distinct'],
+        by: ['buyer__username', 'day__week'],
+        having: { count__gte: 1, pieces__sum__lt: 10, day__max__lte: '2025-01-05' },
+        ordering: '-pieces__sum',
+        limit: 1,
+      },
+    )
+    expect(objects).toEqual([
+      {
+        ...{ buyer__username: 'ann', day__week: '2024-12-30', count: 2, pieces__sum: 5, price__sum: '0.30' },
+        ...{ pieces__avg: 2.5, day__max: '2025-01-05', price__count_distinct: 2 },
+      },
+    ])
+    expect(meta.next).toBe('')
+    const byBuyer = { functions: ['count', 'price__sum'], by: ['buyer'], limit: 1 } as const
+    const { meta: first } = await api.sale.aggregate({ not: { pieces: 99 } }, byBuyer)
+    expect(first.next).toContain('page=2')
+    const { objects: last } = await api.sale.aggregate({}, { ...byBuyer, page: 3 })
+    expect(last).toEqual([{ buyer: 2, count: 1, price__sum: null }])
+    const { objects: total } = await api.sale.aggregate({ pieces__gt: 99 }, { functions: ['count', 'pieces__sum'] })
+    expect(total).toEqual([{ count: 0, pieces__sum: null }])
+  })
+
+  test('Aggregates: a resource without the option refuses them', async () => {
+    const { status } = await refusalOf(api.ware.aggregate({}, { functions: ['count'] }))
+    expect(status).toBe(400)
   })
 
   test.each<readonly [name: string, filters: FiltersOf<Resources['note'], Resources>]>([

@@ -192,6 +192,20 @@ test.each<readonly [name: string, work: () => Promise<unknown>, status: number, 
   expect(error.message).not.toBe('')
 })
 
+test('meta.fields selects the fields of records, and meta.search their words', async () => {
+  const meta = { fields: ['title', 'author_id'] }
+  const names = ['author_id', 'id', 'title']
+  const { data: list } = await provider.getList<Item>({ resource: 'note', meta, pagination: { pageSize: 1 } })
+  const { data: all } = await provider.getList<Item>({ resource: 'note', meta, pagination: { mode: 'off' } })
+  const { data: many } = await provider.getMany<Item>({ resource: 'note', meta, ids: [1, 2] })
+  const { data: one } = await provider.getOne<Item>({ resource: 'note', meta, id: 1 })
+  for (const record of [...list, ...all, ...many, one]) expect(Object.keys(record).toSorted()).toEqual(names)
+  requests.splice(0)
+  // The resource has no search: only the request is of interest.
+  await refusalOf(provider.getList({ resource: 'note', meta: { search: 'two words' } }))
+  expect(requests).toEqual(['GET /note/?limit=10&page=1&count=capped&search=two+words'])
+})
+
 test('a request can be aborted by the signal of its query', async () => {
   const meta = { queryContext: { signal: AbortSignal.abort() } }
   await expect(provider.getList({ resource: 'note', meta })).rejects.toMatchObject({ name: 'AbortError' })

@@ -65,6 +65,29 @@ test.each(cells)('counts, pages and HEAD of %s for %s show visible records only'
   expect([status, headers['content-length'], text]).toEqual([200, ofGet['content-length'], ''])
 })
 
+interface EntrySum {
+  readonly task: number
+  readonly count: number
+  readonly minutes__sum: number
+}
+
+test.each(people)('groups of entries for %s have the visible records only', async (who) => {
+  const objectsOf = async (query: string): Promise<readonly unknown[]> =>
+    ((await tracker.as(who, `GET entry/?${query}`)).json() as { readonly objects: readonly unknown[] }).objects
+  const entries = (await objectsOf('')) as readonly { readonly task_id: number; readonly minutes: number }[]
+  const sums = new Map<number, EntrySum>()
+  for (const { task_id: task, minutes } of entries) {
+    const { count, minutes__sum } = sums.get(task) ?? { count: 0, minutes__sum: 0 }
+    sums.set(task, { task, count: count + 1, minutes__sum: minutes__sum + minutes })
+  }
+  const expected = [...sums.values()].toSorted((one, other) => one.task - other.task)
+  expect(await objectsOf('aggregate=count,minutes__sum&by=task')).toEqual(expected)
+  const minutes = entries.map((entry) => entry.minutes)
+  expect(await objectsOf('aggregate=count,minutes__max')).toEqual([
+    { count: entries.length, minutes__max: minutes.length === 0 ? null : Math.max(...minutes) },
+  ])
+})
+
 /** A person who sees a record. */
 const readerOf = (resource: string, id: number): Who => people.find((who) => visibleIds(resource, who).includes(id))
 

@@ -1,5 +1,6 @@
-import { groupParameterOf, type ListQuery, matches, parameterOf, recordOf, sortKeyOf } from './model'
-import type { Rows, Value } from './rows'
+import { type Include, includeParameterOf, includingRecordOf } from './includes'
+import { groupParameterOf, type ListQuery, matches, parameterOf, sortKeyOf } from './model'
+import type { Rows } from './rows'
 
 /** A request for a list, by page number or by keyset. */
 export interface ListCase extends ListQuery {
@@ -8,11 +9,12 @@ export interface ListCase extends ListQuery {
   /** Undefined: by keyset. */
   readonly page: number | undefined
   readonly count: 'exact' | 'capped' | undefined
+  readonly includes: readonly Include[]
   /** Number of positions by which the parameters of the query string are rotated. */
   readonly turn: number
 }
 
-export type JsonRecord = Readonly<Record<string, Value>>
+export type JsonRecord = Readonly<Record<string, unknown>>
 
 /** The body of a response to a list. */
 export interface Envelope {
@@ -32,13 +34,15 @@ const defaultLimit = 20
 export const countLimit = 4
 
 /** The parameters except `limit`, `page` and `after`, in the order in which links repeat them. */
-function othersOf({ filters, groups, ordering, count, turn }: ListCase): readonly string[] {
+function othersOf({ filters, groups, ordering, count, includes, turn }: ListCase): readonly string[] {
   const names = ordering.map(sortKeyOf)
+  const include = includeParameterOf(includes)
   const all = [
     ...filters.map(parameterOf),
     ...groups.map(groupParameterOf),
     ...(count === undefined ? [] : [`count=${count}`]),
     ...(names.length === 0 ? [] : [`ordering=${names.join()}`]),
+    ...(include === undefined ? [] : [include]),
   ]
   const by = all.length === 0 ? 0 : turn % all.length
   return [...all.slice(by), ...all.slice(0, by)]
@@ -73,7 +77,8 @@ export function totalsOf(rows: Rows, request: ListCase): Pick<Envelope['meta'], 
 
 /** The pages of a list, of which there is at least one. */
 export function pagesOf(rows: Rows, request: ListCase): readonly (readonly JsonRecord[])[] {
-  const found = matches(rows, request).map((row) => recordOf(request.resource, row))
+  const { resource, includes } = request
+  const found = matches(rows, request).map((row) => includingRecordOf(rows, resource, row, includes))
   const limit = request.limit ?? defaultLimit
   if (limit === 0) return [[]]
   const count = Math.max(1, Math.ceil(found.length / limit))

@@ -30,7 +30,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: clients * 2 })
 afterAll(() => agent.destroy())
 
 /** Number of requests of each kind, with which a test checks that the generated requests cover all kinds. */
-const counts = { someOfAll: 0, pages: 0, noPage: 0, changed: 0, unchanged: 0, refused: 0 }
+const counts = { someOfAll: 0, pages: 0, noPage: 0, included: 0, cutLists: 0, changed: 0, unchanged: 0, refused: 0 }
 
 async function checkList(model: ModelWorld, request: ListCase): Promise<void> {
   const { world, rows } = model
@@ -38,6 +38,11 @@ async function checkList(model: ModelWorld, request: ListCase): Promise<void> {
   const found = pages.flat().length
   if (found > 0 && found < rows[request.resource].length) counts.someOfAll++
   if (pages.length > 1) counts.pages++
+  const included = pages
+    .flat()
+    .flatMap((record) => request.includes.map(({ name }) => [record[name], record[`${name}_next`]]))
+  if (included.some(([value]) => (Array.isArray(value) ? value.length > 0 : value !== null))) counts.included++
+  if (included.some(([, next]) => next !== undefined && next !== '')) counts.cutLists++
   if (request.page !== undefined && request.page > pages.length) counts.noPage++
   if (request.page === undefined) await checkWalk(model, request, pages)
   else expect(await fetchEnvelope(world.url, pathOf(request))).toEqual(envelopeOf(rows, request))
@@ -188,7 +193,16 @@ describe.each(Array.from({ length: databases }, (_, index) => seed * 1000 + inde
 )
 
 test('the generated requests cover all kinds', () => {
-  const least = { someOfAll: 0.2, pages: 0.2, noPage: 0.05, changed: 0.03, unchanged: 0.005, refused: 0.01 }
+  const least = {
+    someOfAll: 0.2,
+    pages: 0.2,
+    noPage: 0.05,
+    included: 0.1,
+    cutLists: 0.01,
+    changed: 0.03,
+    unchanged: 0.005,
+    refused: 0.01,
+  }
   const few = Object.entries(counts).filter(([name, count]) => count < total * least[name as keyof typeof least])
   expect(few).toEqual([])
 })

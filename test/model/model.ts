@@ -273,11 +273,15 @@ export function groupParameterOf({ type, members }: Group): string {
   return `${type}=${encodeURIComponent(membersOf(members))}`
 }
 
+/** A group inside of parentheses. */
+export const groupMemberOf = ({ type, members }: Group): string => `${type}${membersOf(members)}`
+
 function membersOf(members: Group['members']): string {
-  return `(${members.map((member) => (isGroup(member) ? `${member.type}${membersOf(member.members)}` : memberOf(member))).join()})`
+  return `(${members.map((member) => (isGroup(member) ? groupMemberOf(member) : memberOf(member))).join()})`
 }
 
-function memberOf(filter: Filter): string {
+/** A filter inside of parentheses. */
+export function memberOf(filter: Filter): string {
   const { operator, values } = filter
   if (operator === 'in' && values.length > 1) return `${nameOf(filter)}:(${values.map(quoted).join()})`
   const text = operator === 'in' ? values.map(quoted).join() : String(values[0])

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { Include } from './includes'
 import type { ListCase } from './lists'
 import { type Filter, type Group, isGroup, type Order } from './model'
 import { idsOf, keyParts, poolOf, type Value } from './rows'
@@ -75,8 +76,8 @@ const length = fc.oneof(
 )
 
 /** One filter, or two with the same name. */
-const filtersOf = (from: ResourceName): fc.Arbitrary<readonly Filter[]> =>
-  length
+const filtersOf = (from: ResourceName, pathLength = length): fc.Arbitrary<readonly Filter[]> =>
+  pathLength
     .chain((count) => chain(from, count))
     .chain((through) => {
       const at = targetOf(from, through)
@@ -146,6 +147,48 @@ const groupOf = (from: ResourceName, depth: number): fc.Arbitrary<Group> =>
       .map((all) => all.flat()),
   })
 
+/** Includes of a resource, with few filters, so that a request stays within the limits. */
+const includesOf = (from: ResourceName, depth: number): fc.Arbitrary<readonly Include[]> =>
+  fc
+    .subarray(Object.keys(relations[from]), { maxLength: 2 })
+    .chain((names) => fc.tuple(...names.map((name) => includeOf(from, name, depth))))
+
+function includeOf(from: ResourceName, name: string, depth: number): fc.Arbitrary<Include> {
+  const { target, many } = relations[from][name] ?? { target: from, many: false }
+  const none = fc.constant([])
+  const filters = filtersOf(target, fc.constantFrom(0, 0, 1))
+  return fc
+    .record({
+      name: fc.constant(name),
+      filters: many ? fc.oneof(none, filters) : none,
+      groups: many
+        ? fc.oneof(
+            { weight: 3, arbitrary: none },
+            filters.map((members) => [{ type: 'not' as const, members }]),
+          )
+        : none,
+      ordering: many ? ordersOf(target).map((all) => all.slice(0, 1)) : none,
+      limit: many ? fc.constantFrom(undefined, 1, 2, 0) : fc.constant(undefined),
+      isCounted: many ? fc.boolean() : fc.constant(false),
+      includes:
+        depth === 0
+          ? none
+          : fc.oneof(
+              none,
+              includesOf(target, depth - 1).map((all) => all.slice(0, 1)),
+            ),
+    })
+    .map((include) => (include.limit === 0 ? { ...include, isCounted: true } : include))
+}
+
+/** Number of tables that includes join to the statement of their list: those of relations to one. */
+function includedJoinsOf(from: ResourceName, includes: readonly Include[]): number {
+  return includes.reduce((sum, { name, includes: nested }) => {
+    const relation = relations[from][name]
+    return relation === undefined || relation.many ? sum : sum + 1 + includedJoinsOf(relation.target, nested)
+  }, 0)
+}
+
 /**
  * Number of tables that the filters join; those at the end of a to-many relation count twice. A path of to-one relations is joined once,
  * any other path once for each group.
@@ -198,10 +241,11 @@ export const listCases: fc.Arbitrary<ListCase> = resource.chain((name) =>
       limit: fc.constantFrom(undefined, 1000, 1, 2, 3, 1, 2, 3, 4, 5, 0),
       page: fc.oneof({ withCrossShrink: true }, fc.integer({ min: 1, max: 4 }), fc.constant(undefined)),
       count: fc.constantFrom(undefined, undefined, 'exact', 'capped'),
+      includes: fc.oneof(fc.constant([]), includesOf(name, 1)),
       turn: fc.nat({ max: 9 }),
     })
     .map((request) => (request.limit === 0 && request.count === undefined ? { ...request, limit: undefined } : request))
-    .filter((request) => joinsOf(request) <= 8),
+    .filter((request) => joinsOf(request) + includedJoinsOf(name, request.includes) <= 8),
 )
 
 /** Generates PUT requests. */

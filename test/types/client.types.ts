@@ -174,6 +174,84 @@ export async function groups(region: string, isLarge: boolean): Promise<void> {
   await api.city.list({}, { count: 'all' })
 }
 
+export async function aggregates(): Promise<void> {
+  const { objects, meta } = await api.city.aggregate(
+    { country__region: 'Europe' },
+    {
+      functions: ['count', 'population__sum', 'population__avg', 'name__count_distinct'],
+      by: ['country__name', 'country_id'],
+      having: { count__gte: 2, population__sum__lt: 5n, population__avg__gt: 1.5 },
+      ordering: ['-population__sum', 'country__name'],
+      limit: 5,
+      page: 2,
+    },
+  )
+  holds<Same<typeof meta.next, string>>()
+  const group = objects[0] as (typeof objects)[number]
+  holds<Same<(typeof group)['count'], number>>()
+  holds<Same<(typeof group)['population__sum'], number | null>>()
+  holds<Same<(typeof group)['population__avg'], number | null>>()
+  holds<Same<(typeof group)['name__count_distinct'], number>>()
+  holds<Same<(typeof group)['country__name'], string | null>>()
+  holds<Same<(typeof group)['country_id'], number>>()
+  // @ts-expect-error: a name that is not in the request
+  group.name
+
+  const visits = await api.visit.aggregate(
+    {},
+    { functions: ['visited__max', 'rating__min'], by: ['visited__week'], having: { visited__max__gte: new Date() } },
+  )
+  holds<Same<(typeof visits.objects)[number]['visited__max'], string | null>>()
+  holds<Same<(typeof visits.objects)[number]['visited__week'], string>>()
+  const shelves = await api.shelf.aggregate({}, { functions: ['weight__sum'], by: ['kind', 'place__room', 'sealed'] })
+  holds<Same<(typeof shelves.objects)[number]['kind'], 'oak' | 'pine'>>()
+  holds<Same<(typeof shelves.objects)[number]['place__room'], string>>()
+  const crates = await api.crate.aggregate(
+    {},
+    { functions: ['serial__sum'], by: ['maker', 'maker__code', 'packed__day'] },
+  )
+  holds<Same<(typeof crates.objects)[number]['serial__sum'], number | string | null>>()
+  holds<Same<(typeof crates.objects)[number]['maker'], number | string | null>>()
+  holds<Same<(typeof crates.objects)[number]['maker__code'], string | null>>()
+  holds<Same<(typeof crates.objects)[number]['packed__day'], string | null>>()
+  const total = await api.city.aggregate({}, { functions: ['count'] })
+  holds<Same<keyof (typeof total.objects)[number], 'count'>>()
+
+  // @ts-expect-error: a misspelt field
+  await api.city.aggregate({}, { functions: ['populaton__sum'] })
+  const related = await api.visit.aggregate(
+    {},
+    { functions: ['city__country__area__sum'], by: ['city__country__name'] },
+  )
+  holds<Same<(typeof related.objects)[number]['city__country__area__sum'], number | null>>()
+  // @ts-expect-error: a misspelt field of a related record
+  await api.visit.aggregate({}, { functions: ['city__country__aera__sum'] })
+  // @ts-expect-error: no function of booleans
+  await api.country.aggregate({}, { functions: ['landlocked__sum'] })
+  // @ts-expect-error: a field without a function
+  await api.city.aggregate({}, { functions: ['population'] })
+  // @ts-expect-error: not a date
+  await api.city.aggregate({}, { functions: ['count'], by: ['population__week'] })
+  // @ts-expect-error: a date-time needs a date part
+  await api.visit.aggregate({}, { functions: ['count'], by: ['visited'] })
+  // @ts-expect-error: a hidden field
+  await api.visit.aggregate({}, { functions: ['count'], by: ['user__password'] })
+  // @ts-expect-error: a relation to many
+  await api.country.aggregate({}, { functions: ['count'], by: ['languages__name'] })
+  // @ts-expect-error: a function that is not in the request
+  await api.city.aggregate({}, { functions: ['count'], having: { population__sum__gte: 5 } })
+  // @ts-expect-error: a value of another type
+  await api.city.aggregate({}, { functions: ['count'], having: { count__gte: 'many' } })
+  // @ts-expect-error: a text is not compared with a date-time
+  await api.shelf.aggregate({}, { functions: ['code__max'], having: { code__max__lt: new Date() } })
+  // @ts-expect-error: an unknown operator
+  await api.city.aggregate({}, { functions: ['count'], having: { count__in: 5 } })
+  // @ts-expect-error: sorted by a field that is not in the request
+  await api.city.aggregate({}, { functions: ['count'], by: ['country'], ordering: 'name' })
+  // @ts-expect-error: a misspelt filter
+  await api.city.aggregate({ populaton: 5 }, { functions: ['count'] })
+}
+
 export async function wrong(): Promise<void> {
   // @ts-expect-error: a misspelt field
   await api.city.list({ populaton: 5 })

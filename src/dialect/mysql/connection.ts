@@ -120,7 +120,7 @@ function prepareConnection(connection: MysqlConnection, timeLimit: number): Runn
  * Adds a time limit to a statement. MariaDB executes the content of the `/*M!` comment; MySQL reads the optimizer hint,
  * which works for SELECT only. Each ignores the comment of the other.
  */
-function limitTime(sql: string, timeLimit: number): string {
+export function limitTime(sql: string, timeLimit: number): string {
   if (timeLimit === Number.POSITIVE_INFINITY) return sql
   const hinted = sql.replace(/^SELECT /, `SELECT /*+ MAX_EXECUTION_TIME(${timeLimit}) */ `)
   const seconds = timeLimit / 1000

@@ -11,6 +11,7 @@ import { objectParameter, toBuffer } from '../object-parameter'
 import { mysqlAggregates } from './aggregate-sql'
 import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
 import { mysqlCursor, mysqlOperand } from './cursor'
+import { openMysqlCursor } from './cursor-rows'
 
 /** True for all texts: most collations treat different texts as equal, and the server may choose the collation. */
 const hasLooseCollation: Dialect['hasLooseCollation'] = ({ valueType }) => valueType.name === 'text'
@@ -146,6 +147,8 @@ export const mysql: Dialect = {
   prepareConnections: () => undefined,
   timeLimitSql: () => undefined,
   cancel: cancelStatement,
+  openCursor: openMysqlCursor,
+  limitsCursorBytes: true,
   prepareRunner,
   settings: undefined,
   discard: (connection) => (connection as RunnerConnection).destroy(),

@@ -7,6 +7,7 @@ import { inList, inRows } from '../in-list'
 import { postgresAggregates } from './aggregate-sql'
 import { cancelStatement } from './cancel'
 import { isPreparedStatementError, type PoolClient, type PostgresDriver } from './connection'
+import { openPostgresCursor } from './cursor-rows'
 import { isHstoreObject, readHstore } from './hstore'
 import { buildDateTimeReader, isInstantColumn } from './instants'
 import { preparePools } from './pools'
@@ -140,6 +141,8 @@ export const postgres: Dialect = {
   prepareConnections: (driver, timeLimit) => preparePools(driver as PostgresDriver, timeLimit),
   timeLimitSql: () => undefined,
   cancel: (_, connection) => cancelStatement(connection as PoolClient),
+  openCursor: openPostgresCursor,
+  limitsCursorBytes: false,
   prepareRunner: () => undefined,
   settings: {
     isSupported: supportsSettings,

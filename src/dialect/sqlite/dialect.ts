@@ -124,6 +124,8 @@ export const sqlite: Dialect = {
   prepareConnections: addTimeLimit,
   timeLimitSql: ({ options }, column) => (options.type === 'better-sqlite3' ? timeLimitSql(column) : undefined),
   cancel: undefined,
+  openCursor: undefined,
+  limitsCursorBytes: false,
   prepareRunner: () => undefined,
   settings: undefined,
   discard: () => undefined,

@@ -1,0 +1,81 @@
+import type { DbSession } from '../connection/db-session'
+import type { RawRow } from '../connection/statement'
+import { afterLoad } from '../read/after-load'
+import { buildValueReader } from '../read/json-value'
+import { areShort, measureOf, valueLimitOf } from '../read/measure'
+import type { JsonRecord } from '../read/record'
+import { readRawItem } from '../read/select'
+import type { Store } from '../read/store'
+import type { WalkedRows } from '../read/walk'
+import type { Limits } from '../request/limits'
+import { changedDuringRead, readAttempts, requireRecordSize, responseSizeOf } from './limited-read'
+import type { PermittedRequest } from './service'
+
+/**
+ * Renders the rows of a walk. Records whose long values the statement has left out are read one by one, so that only one
+ * of them is in memory at the same time.
+ * @throws {ApiError} `record-too-large`, `unavailable`
+ */
+export async function* recordsOf(
+  request: PermittedRequest,
+  limits: Limits,
+  session: DbSession,
+  store: Store,
+  { query, valueLimit, rows }: WalkedRows,
+): AsyncGenerator<readonly JsonRecord[]> {
+  if (valueLimit === undefined || areShort(store, query, rows, Math.min(valueLimit, limits.itemBytes))) {
+    yield await render(request, store, rows)
+    return
+  }
+  const measure = measureOf(store, query, valueLimit)
+  let whole: RawRow[] = []
+  for (const raw of rows) {
+    requireRecordSize(store, raw, responseSizeOf(measure, raw), limits)
+    if (measure.isWhole(raw)) {
+      whole.push(raw)
+      continue
+    }
+    if (whole.length > 0) yield await render(request, store, whole)
+    whole = []
+    const long = await readLongRow(request, limits, session, store, raw, measure.sizeOf(raw))
+    if (long !== undefined) yield await render(request, store, [long])
+  }
+  if (whole.length > 0) yield await render(request, store, whole)
+}
+
+async function render(
+  { session }: PermittedRequest,
+  { view, selected, rawRenderer, rowRenderer }: Store,
+  rows: readonly RawRow[],
+): Promise<readonly JsonRecord[]> {
+  if (!view.lifecycle.load) return rows.map(rawRenderer.toRecord)
+  return (await afterLoad(session, view, rows.map(selected.columns.readRow))).map(rowRenderer.toRecord)
+}
+
+/**
+ * Reads a row again, with its long values.
+ * @returns undefined if the record has gone, or is no longer visible
+ */
+async function readLongRow(
+  { responseMemory }: PermittedRequest,
+  limits: Limits,
+  session: DbSession,
+  store: Store,
+  raw: RawRow,
+  size: number,
+): Promise<RawRow | undefined> {
+  const key = buildValueReader(store.view.key, store.view, store.dataSource)(raw)
+  const query = { select: 'columns', cursor: undefined, ordering: [], included: [] } as const
+  let bytes = size
+  for (let attempt = 0; attempt < readAttempts; attempt++) {
+    responseMemory().reserve(bytes)
+    const valueLimit = valueLimitOf(bytes)
+    const row = await readRawItem(session, store, key, 'columns', { valueLimit })
+    if (row === undefined) return undefined
+    const measure = measureOf(store, query, valueLimit)
+    requireRecordSize(store, row, responseSizeOf(measure, row), limits)
+    if (measure.isWhole(row)) return row
+    bytes = measure.sizeOf(row)
+  }
+  throw changedDuringRead()
+}

@@ -1,0 +1,23 @@
+import type { Context } from 'koa'
+import type { StreamedBody } from '../response/http-response'
+
+/**
+ * Closes the connection of a client if its streamed body fails, and reports the error. The body must not end normally: the
+ * client could take the part that it has received for all of it.
+ * @param report publishes and logs the error
+ */
+export function abortOnError({ done }: StreamedBody, { req, res }: Context, report: (error: unknown) => void): void {
+  const abort = (error: unknown): void => {
+    // The client has disconnected, or middleware of the application has sent another body.
+    if (res.destroyed || res.writableEnded) return
+    const { socket } = req
+    // With HTTP/2 one socket carries many responses, so only the stream is closed. Without chunks, as in HTTP/1.0, the end
+    // of the connection is the end of the body: only a reset shows that it is incomplete.
+    if (req.httpVersionMajor >= 2) res.destroy()
+    else if ('encrypted' in socket) socket.destroy()
+    else socket.resetAndDestroy()
+    report(error)
+  }
+  // An error of `context.throw(…)` is not reported: Koa cannot render it any more.
+  done.catch(abort).catch(() => undefined)
+}
