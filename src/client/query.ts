@@ -1,7 +1,14 @@
+import { groupOf, isGroup, memberOf, textOf } from './group-text.ts'
+import { includesText } from './include-text.ts'
 import type { ListOptions } from './types.ts'
 
+/** Options of all requests that have a query. */
+export type QueryOptions = ListOptions & { readonly include?: object | undefined }
+
 /** Query string of a list or, without filters, of an item, with its question mark, or empty. Undefined values are left out. */
-export function queryOf(filters: object, { ordering, limit, page, after, count, search, fields }: ListOptions): string {
+export function queryOf(filters: object, options: QueryOptions): string {
+  const { ordering, limit, page, after, count, search, fields } = options
+  const include = includesText(options.include)
   const query = new URLSearchParams()
   const add = (name: string, value: unknown): void => {
     if (value !== undefined) query.append(name, textOf(value))
@@ -15,47 +22,8 @@ export function queryOf(filters: object, { ordering, limit, page, after, count, 
         Array.isArray(value) ? value.map(memberOf).join() : value,
       )
   }
-  for (const [name, value] of Object.entries({ ordering, limit, page, after, count, search, fields })) add(name, value)
+  for (const [name, value] of Object.entries({ ordering, limit, page, after, count, search, fields, include }))
+    add(name, value)
   const text = String(query)
   return text === '' ? '' : `?${text}`
-}
-
-/**
- * Whether an entry is a group of filters. A field may also be called `or`, `and` or `not`: its value is not an object.
- */
-function isGroup(name: string, value: unknown): value is object | undefined {
-  return /^(or|and|not)$/.test(name) && (value === undefined || typeof value === 'object')
-}
-
-/** Value of a parameter `or`, `and` or `not`. An object with several filters becomes a nested `and`. */
-function groupOf(group: object): string {
-  const members = Array.isArray(group) ? group.map((filters) => conjunction(membersOf(filters))) : membersOf(group)
-  return `(${members.join()})`
-}
-
-function conjunction(members: readonly string[]): string {
-  return members.length === 1 ? String(members[0]) : `and(${members.join()})`
-}
-
-function membersOf(filters: object): readonly string[] {
-  return Object.entries(filters)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => {
-      if (isGroup(name, value)) return name + groupOf(value ?? {})
-      return `${name}:${Array.isArray(value) ? `(${value.map(memberOf).join()})` : quoted(textOf(value))}`
-    })
-}
-
-function textOf(value: unknown): string {
-  return value instanceof Date ? value.toISOString() : String(value)
-}
-
-/** Puts a value in double quotes if it contains syntax of groups or lists (specification: Operators, Groups). */
-function quoted(text: string): string {
-  return /[",()]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-/** Member of a comma-separated list. The empty string is `""`. */
-export function memberOf(value: unknown): string {
-  return quoted(textOf(value)) || '""'
 }
