@@ -12,6 +12,8 @@ export interface ListRequest {
   readonly after?: string | undefined
   readonly count?: 'exact' | 'capped' | undefined
   readonly search?: string | undefined
+  /** Related records of the records, as the option of the client. */
+  readonly include?: object | undefined
   readonly signal?: AbortSignal | undefined
 }
 interface WriteRequest {
@@ -44,7 +46,7 @@ export interface Collection {
     readonly objects: readonly Item[]
   }>
   readonly all: (filters: Values, request: ListRequest) => AsyncIterable<Item>
-  readonly get: (id: Identifier, request: Pick<ListRequest, 'signal'>) => Promise<Item>
+  readonly get: (id: Identifier, request: Pick<ListRequest, 'include' | 'signal'>) => Promise<Item>
   readonly create: (values: Values) => Promise<Item>
   readonly update: (id: Identifier, values: Values, request?: WriteRequest) => Promise<Item>
   readonly delete: (id: Identifier, request?: WriteRequest) => Promise<void>

@@ -9,6 +9,8 @@ interface RefineRecord {
 }
 /** Metadata that Refine's hooks pass to every method. The signal aborts the request. */
 export interface Meta {
+  /** Related records of the records, such as `{ country: true }`. For lists and single records. */
+  readonly include?: object | undefined
   readonly queryContext?: { readonly signal?: AbortSignal | undefined } | undefined
 }
 interface ResourceParams {

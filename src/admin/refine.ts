@@ -53,7 +53,7 @@ export function createDataProvider(
       return { data: items as never[] }
     },
     getOne: ({ resource, id, meta }) =>
-      toResult(collectionOf(resource).get(id, { signal: meta?.queryContext?.signal })),
+      toResult(collectionOf(resource).get(id, { include: meta?.include, signal: meta?.queryContext?.signal })),
     create: ({ resource, variables }) => toResult(collectionOf(resource).create(variables as Values)),
     update: ({ resource, id, variables }) => toResult(collectionOf(resource).update(id, variables as Values)),
     deleteOne: ({ resource, id }) => toResult(remove(collectionOf(resource), id)),
@@ -69,7 +69,7 @@ async function list(
   const { pagination = {}, sorters = [], filters = [], meta } = params
   const { mode = 'server', currentPage: page = 1, pageSize: limit = 10 } = pagination
   const serviceFilters = filtersOf(filters)
-  const request = { ordering: orderingOf(sorters), signal: meta?.queryContext?.signal }
+  const request = { ordering: orderingOf(sorters), include: meta?.include, signal: meta?.queryContext?.signal }
   if (mode !== 'server') {
     const items = await fetchAll(collection, serviceFilters, request)
     return { data: items as never[], total: items.length }
