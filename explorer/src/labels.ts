@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { memberOf } from '../../src/client/query'
+import { memberOf } from '../../src/client/group-text'
 import { send } from './api'
 import { type Field, labelField, valueAt } from './model'
 import { useSession } from './session'

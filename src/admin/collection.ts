@@ -13,10 +13,12 @@ export interface ListRequest {
   readonly count?: 'exact' | 'capped' | undefined
   readonly search?: string | undefined
   readonly fields?: readonly string[] | undefined
+  /** Related records of the records, as the option of the client. */
+  readonly include?: object | undefined
   readonly signal?: AbortSignal | undefined
 }
 /** Options of reads that are not restricted to lists. */
-export type Selection = Pick<ListRequest, 'fields' | 'signal'>
+export type Selection = Pick<ListRequest, 'fields' | 'include' | 'signal'>
 interface WriteRequest {
   readonly ifMatch?: string | undefined
 }

@@ -22,6 +22,8 @@ export interface ListParams extends ReadParams {
   readonly sort?: { readonly field: string; readonly order: 'ASC' | 'DESC' } | undefined
   /** Such as `{ population__gte: 1000000, country: { region: 'Europe' } }`. */
   readonly filter?: Values | undefined
+  /** Such as `{ include: { country: true } }`, which adds related records. */
+  readonly meta?: { readonly include?: object | undefined } | undefined
 }
 /** Parameters for a list of the records that refer to the record `id`. */
 export interface ReferenceParams extends ListParams {

@@ -41,7 +41,8 @@ const translated = translateTo(HttpError)
 /**
  * Creates a data provider for react-admin 5. Filters have the names of the service (`population__gte`). An array means
  * `in`, null means `is=null`, a nested object is a path, and `or`, `and` and `not` combine filters. `name__contains` is
- * an addition of this provider, and `q` is the parameter `search`. Lists have `pageInfo`, and `total` if all records were counted. An update sends only
+ * an addition of this provider, and `q` is the parameter `search`. `meta.include` adds related records to
+ * lists. Lists have `pageInfo`, and `total` if all records were counted. An update sends only
  * the changed fields, with `If-Match` if the edited record is the one that `getOne`, `create` or `update` returned last.
  * @param baseUrl URL of the mount, such as `/api`
  * @throws {HttpError} from every method, for a response whose status is not 2xx
@@ -69,11 +70,19 @@ function buildReads(
   count: 'exact' | 'capped' | undefined,
 ): Pick<DataProvider, Reads> {
   const list = async (resource: string, params: ListParams, extraFilters: Values = {}): Promise<ListResult<never>> => {
-    const { pagination, sort, filter: { q, ...filter } = {}, signal } = params
+    const { pagination, sort, filter: { q, ...filter } = {}, signal, meta } = params
     // The name of the text search in examples of react-admin.
     const search = q === undefined || q === null ? undefined : String(q)
     const ordering = orderingOf(sort ? [sort] : [])
-    const request = { ordering, limit: pagination?.perPage, page: pagination?.page, count, search, signal }
+    const request = {
+      ordering,
+      limit: pagination?.perPage,
+      page: pagination?.page,
+      count,
+      search,
+      include: meta?.include,
+      signal,
+    }
     const filters = { ...filtersOf(filter), ...extraFilters }
     const { objects, hasNext, total } = await translated(fetchPage(collectionOf(resource), filters, request))
     const { page = 1, perPage = 0 } = pagination ?? {}

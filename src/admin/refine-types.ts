@@ -13,6 +13,8 @@ export interface Meta {
   readonly fields?: readonly unknown[] | undefined
   /** Words that the records of a list must contain. */
   readonly search?: string | undefined
+  /** Related records of the records, such as `{ country: true }`. For lists and single records. */
+  readonly include?: object | undefined
   readonly queryContext?: { readonly signal?: AbortSignal | undefined } | undefined
 }
 interface ResourceParams {

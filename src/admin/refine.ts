@@ -83,6 +83,7 @@ async function list(
 function selectionOf(meta: Meta | undefined): Selection {
   return {
     fields: meta?.fields?.map((name) => fieldNameOf(String(name))),
+    include: meta?.include,
     signal: meta?.queryContext?.signal,
   }
 }

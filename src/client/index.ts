@@ -1,22 +1,15 @@
 import { ResourceError } from './error.ts'
-import { queryOf } from './query.ts'
+import { type QueryOptions, queryOf } from './query.ts'
 import { buildSend, type Send } from './send.ts'
-import type {
-  AggregateOptions,
-  Client,
-  ClientOptions,
-  ListOptions,
-  Page,
-  RequestOptions,
-  ResourceClient,
-} from './types.ts'
+import type { AggregateOptions, Client, ClientOptions, Page, RequestOptions, ResourceClient } from './types.ts'
 
 export type { Group } from './aggregates.ts'
 export type { Excluding } from './entity.ts'
 export { type FieldError, type Problem, ResourceError } from './error.ts'
 export type { FiltersOf, NoSuchFilter } from './filters.ts'
+export type { IncludesOf, NoSuchName } from './includes.ts'
 export type { OrderingOf } from './ordering.ts'
-export type { RecordOf, ValuesOf } from './records.ts'
+export type { RecordOf, Selected, ValuesOf } from './records.ts'
 export { etagOf } from './send.ts'
 export type {
   AggregateOptions,
@@ -24,11 +17,11 @@ export type {
   ClientCredentials,
   ClientOptions,
   ClientSettings,
+  IncludingOptions,
   ListOptions,
   Page,
   RequestOptions,
   ResourceClient,
-  Selected,
   Selection,
   Token,
   WriteOptions,
@@ -55,9 +48,10 @@ function resourceClient(collection: string, send: Send): ResourceClient<unknown>
   const list = (query: string, options: RequestOptions): Promise<Page<never>> =>
     send('GET', collection + query, undefined, options)
   const itemUrl = (id: string | number): string => `${collection}${segmentOf(String(id))}/`
+  const includeQuery = ({ include }: QueryOptions): string => queryOf({}, { include })
   return {
-    list: async (filters: object = {}, options: ListOptions = {}) => list(queryOf(filters, options), options),
-    async *all(filters: object = {}, options: ListOptions = {}) {
+    list: async (filters: object = {}, options: QueryOptions = {}) => list(queryOf(filters, options), options),
+    async *all(filters: object = {}, options: QueryOptions = {}) {
       for (let query = queryOf(filters, options); ; ) {
         const { meta, objects } = await list(query, options)
         yield* objects
@@ -68,9 +62,9 @@ function resourceClient(collection: string, send: Send): ResourceClient<unknown>
     },
     aggregate: async (filters: object, options: AggregateOptions<string, string, object>) =>
       list(queryOf(filters, options), options),
-    get: async (id, options: ListOptions = {}) => send('GET', itemUrl(id) + queryOf({}, options), undefined, options),
-    create: (values, options) => send('POST', collection, values, options),
-    update: async (id, values, options) => send('PUT', itemUrl(id), values, options),
+    get: async (id, options: QueryOptions = {}) => send('GET', itemUrl(id) + queryOf({}, options), undefined, options),
+    create: async (values, options = {}) => send('POST', collection + includeQuery(options), values, options),
+    update: async (id, values, options = {}) => send('PUT', itemUrl(id) + includeQuery(options), values, options),
     delete: async (id, options) => send('DELETE', itemUrl(id), undefined, options),
   }
 }

@@ -1,7 +1,10 @@
+import { groupOf, isGroup, memberOf, textOf } from './group-text.ts'
+import { includesText } from './include-text.ts'
 import type { AggregateOptions, ListOptions } from './types.ts'
 
-/** Options of all kinds of reads. */
-type QueryOptions = ListOptions & Partial<AggregateOptions<string, string, object>>
+/** Options of all requests that have a query. */
+export type QueryOptions = ListOptions &
+  Partial<AggregateOptions<string, string, object>> & { readonly include?: object | undefined }
 
 /**
  * Query string of a list, of groups or, without filters, of an item, with its question mark, or empty. Undefined values
@@ -9,6 +12,7 @@ type QueryOptions = ListOptions & Partial<AggregateOptions<string, string, objec
  */
 export function queryOf(filters: object, options: QueryOptions): string {
   const { ordering, limit, page, after, count, search, fields, functions: aggregate, by, having = {} } = options
+  const include = includesText(options.include)
   const query = new URLSearchParams()
   const add = (name: string, value: unknown): void => {
     if (value !== undefined) query.append(name, textOf(value))
@@ -22,48 +26,8 @@ export function queryOf(filters: object, options: QueryOptions): string {
         Array.isArray(value) ? value.map(memberOf).join() : value,
       )
   }
-  const parameters = { ordering, limit, page, after, count, search, fields, aggregate, by, ...having }
+  const parameters = { ordering, limit, page, after, count, search, fields, include, aggregate, by, ...having }
   for (const [name, value] of Object.entries(parameters)) add(name, value)
   const text = String(query)
   return text === '' ? '' : `?${text}`
-}
-
-/**
- * Whether an entry is a group of filters. A field may also be called `or`, `and` or `not`: its value is not an object.
- */
-function isGroup(name: string, value: unknown): value is object | undefined {
-  return /^(or|and|not)$/.test(name) && (value === undefined || typeof value === 'object')
-}
-
-/** Value of a parameter `or`, `and` or `not`. An object with several filters becomes a nested `and`. */
-function groupOf(group: object): string {
-  const members = Array.isArray(group) ? group.map((filters) => conjunction(membersOf(filters))) : membersOf(group)
-  return `(${members.join()})`
-}
-
-function conjunction(members: readonly string[]): string {
-  return members.length === 1 ? String(members[0]) : `and(${members.join()})`
-}
-
-function membersOf(filters: object): readonly string[] {
-  return Object.entries(filters)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => {
-      if (isGroup(name, value)) return name + groupOf(value ?? {})
-      return `${name}:${Array.isArray(value) ? `(${value.map(memberOf).join()})` : quoted(textOf(value))}`
-    })
-}
-
-function textOf(value: unknown): string {
-  return value instanceof Date ? value.toISOString() : String(value)
-}
-
-/** Puts a value in double quotes if it contains syntax of groups or lists (specification: Operators, Groups). */
-function quoted(text: string): string {
-  return /[",()]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-/** Member of a comma-separated list. The empty string is `""`. */
-export function memberOf(value: unknown): string {
-  return quoted(textOf(value)) || '""'
 }

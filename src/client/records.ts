@@ -66,3 +66,6 @@ type ValuesIn<Entity, Resources> = {
 
 /** Name of a property in JSON by its `RoleAt`. `never` leaves the property out. */
 type JsonName<Name extends string, Role> = Role extends 'field' ? Name : Role extends 'one' ? `${Name}_id` : never
+
+/** A record with the selected fields; with all fields if `Name` is never. */
+export type Selected<Item, Name> = [Name] extends [never] ? Item : Pick<Item, Extract<keyof Item, Name | 'id'>>

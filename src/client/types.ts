@@ -1,8 +1,9 @@
 import type { CheckedAggregate, CheckedGroupKey, Group, HavingOf } from './aggregates.ts'
 import type { EntityOf } from './entity.ts'
 import type { AllFilters, Checked } from './filters.ts'
+import type { CheckedIncludes, IncludesOf, WithIncludes } from './includes.ts'
 import type { OrderingOf, WithDirection } from './ordering.ts'
-import type { RecordOf, ValuesOf } from './records.ts'
+import type { RecordOf, Selected, ValuesOf } from './records.ts'
 
 /**
  * A token, or a function that returns it. The function is called before each request; null or undefined sends no token.
@@ -63,8 +64,11 @@ export interface Selection<Name = string> {
   readonly fields?: readonly Name[]
 }
 
-/** A record with the selected fields; with all fields if `Name` is never. */
-export type Selected<Item, Name> = [Name] extends [never] ? Item : Pick<Item, Extract<keyof Item, Name | 'id'>>
+/** Related records that records contain. */
+export interface IncludingOptions<Includes> {
+  /** Relations whose records are added: `{ author: true, comments: { limit: 5, ordering: '-created' } }`. */
+  readonly include?: Includes
+}
 
 /** Options of a list. */
 export interface ListOptions<Ordering extends string = string, Name = string> extends RequestOptions, Selection<Name> {
@@ -136,18 +140,26 @@ export interface ResourceClient<Resource, Resources = { readonly resource: Resou
   readonly list: <
     Filters extends object = AllFilters<EntityOf<Resource>, Resources>,
     Name extends keyof RecordOf<Resource, Resources> = never,
+    Includes extends IncludesOf<Resource, Resources> = never,
   >(
     filters?: Checked<Resource, Resources, Filters>,
-    options?: ListOptions<OrderingOf<Resource, Resources>, Name>,
-  ) => Promise<Page<Selected<RecordOf<Resource, Resources>, Name>>>
+    options?: ListOptions<OrderingOf<Resource, Resources>, Name> &
+      IncludingOptions<CheckedIncludes<Resource, Resources, Includes>>,
+  ) => Promise<Page<WithIncludes<Selected<RecordOf<Resource, Resources>, Name>, Resource, Resources, Includes>>>
   /** Iterates over all records of a list. It requests one page at a time. */
   readonly all: <
     Filters extends object = AllFilters<EntityOf<Resource>, Resources>,
     Name extends keyof RecordOf<Resource, Resources> = never,
+    Includes extends IncludesOf<Resource, Resources> = never,
   >(
     filters?: Checked<Resource, Resources, Filters>,
-    options?: ListOptions<OrderingOf<Resource, Resources>, Name>,
-  ) => AsyncGenerator<Selected<RecordOf<Resource, Resources>, Name>, void, undefined>
+    options?: ListOptions<OrderingOf<Resource, Resources>, Name> &
+      IncludingOptions<CheckedIncludes<Resource, Resources, Includes>>,
+  ) => AsyncGenerator<
+    WithIncludes<Selected<RecordOf<Resource, Resources>, Name>, Resource, Resources, Includes>,
+    void,
+    undefined
+  >
   /** Reads groups of the records that match the filters, instead of the records. */
   readonly aggregate: <
     Name extends string,
@@ -161,20 +173,23 @@ export interface ResourceClient<Resource, Resources = { readonly resource: Resou
       HavingOf<Resource, Resources, NoInfer<Name>>
     >,
   ) => Promise<Page<Group<Resource, Resources, Name, Key>>>
-  readonly get: <Name extends keyof RecordOf<Resource, Resources> = never>(
+  readonly get: <
+    Name extends keyof RecordOf<Resource, Resources> = never,
+    Includes extends IncludesOf<Resource, Resources> = never,
+  >(
     id: string | number,
-    options?: RequestOptions & Selection<Name>,
-  ) => Promise<Selected<RecordOf<Resource, Resources>, Name>>
-  readonly create: (
+    options?: RequestOptions & Selection<Name> & IncludingOptions<CheckedIncludes<Resource, Resources, Includes>>,
+  ) => Promise<WithIncludes<Selected<RecordOf<Resource, Resources>, Name>, Resource, Resources, Includes>>
+  readonly create: <Includes extends IncludesOf<Resource, Resources> = never>(
     values: ValuesOf<Resource, Resources>,
-    options?: RequestOptions,
-  ) => Promise<RecordOf<Resource, Resources>>
+    options?: RequestOptions & IncludingOptions<CheckedIncludes<Resource, Resources, Includes>>,
+  ) => Promise<WithIncludes<RecordOf<Resource, Resources>, Resource, Resources, Includes>>
   /** Changes the fields in `values` and no others. */
-  readonly update: (
+  readonly update: <Includes extends IncludesOf<Resource, Resources> = never>(
     id: string | number,
     values: ValuesOf<Resource, Resources>,
-    options?: WriteOptions,
-  ) => Promise<RecordOf<Resource, Resources>>
+    options?: WriteOptions & IncludingOptions<CheckedIncludes<Resource, Resources, Includes>>,
+  ) => Promise<WithIncludes<RecordOf<Resource, Resources>, Resource, Resources, Includes>>
   readonly delete: (id: string | number, options?: WriteOptions) => Promise<void>
 }
 

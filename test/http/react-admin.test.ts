@@ -51,6 +51,18 @@ test.each([
   expect(ids(data)).toEqual(expected)
 })
 
+test('meta.include adds related records to lists', async () => {
+  const meta = { include: { parent: { fields: ['title'] } } }
+  const { data } = await provider.getList<Item>('note', { filter: { id: 3 }, meta })
+  expect(data).toMatchObject([{ id: 3, parent: { id: 2, title: 'Beta' } }])
+  const target = { target: 'parent_id', id: 2, meta }
+  expect((await provider.getManyReference<Item>('note', target)).data).toMatchObject([{ parent: { title: 'Beta' } }])
+  expect(requests).toEqual([
+    'GET /note/?id=3&count=capped&include=parent(fields:(title))',
+    'GET /note/?parent_id=2&count=capped&include=parent(fields:(title))',
+  ])
+})
+
 test('the filter q is the parameter search', async () => {
   expect(ids((await provider.getList<Item>('note', { filter: { q: undefined, score: 5 } })).data)).not.toEqual([])
   await expect(provider.getList('note', { filter: { q: 'a' } })).rejects.toThrow('search is not a field of note')

@@ -58,6 +58,16 @@ test.each<readonly [operator: string, field: string, value: unknown, expected: r
   expect([ids(data), total]).toEqual([expected, expected.length])
 })
 
+test('meta.include adds related records to lists and single records', async () => {
+  const meta = { include: { parent: { fields: ['title'] } } }
+  const expected = { id: 3, parent: { id: 2, title: 'Beta' } }
+  const filters = [{ field: 'id', operator: 'eq', value: 3 }]
+  expect((await provider.getList<Item>({ resource: 'note', filters, meta })).data).toMatchObject([expected])
+  const pagination = { mode: 'off' } as const
+  expect((await provider.getList<Item>({ resource: 'note', filters, pagination, meta })).data).toMatchObject([expected])
+  expect((await provider.getOne<Item>({ resource: 'note', id: 3, meta })).data).toMatchObject(expected)
+})
+
 test('filters must all hold, including those of `and`; filters without a value are ignored', async () => {
   const inner = { operator: 'and', value: [{ field: 'published', operator: 'eq', value: true }] }
   const filters = [

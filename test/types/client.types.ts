@@ -1,6 +1,6 @@
 /** Type tests of the client: code that must compile, and code that must not. Only the compiler reads this file. */
 
-import { createClient, type Excluding, type FiltersOf, type RecordOf } from 'typeorm-resources/client'
+import { createClient, type Excluding, type FiltersOf, type IncludesOf, type RecordOf } from 'typeorm-resources/client'
 import type { City, Country, User, Visit } from '../../sample/entities'
 
 interface Shelf {
@@ -250,6 +250,107 @@ export async function aggregates(): Promise<void> {
   await api.city.aggregate({}, { functions: ['count'], by: ['country'], ordering: 'name' })
   // @ts-expect-error: a misspelt filter
   await api.city.aggregate({ populaton: 5 }, { functions: ['count'] })
+}
+
+export async function includes(region: string): Promise<void> {
+  const { objects } = await api.city.list({ name: 'Lima' }, { include: { country: true } })
+  type CityWithCountry = (typeof objects)[number]
+  holds<Same<CityWithCountry['country'], RecordOf<Country> | null>>()
+  holds<Same<CityWithCountry['country_id'], number>>()
+  holds<Same<keyof CityWithCountry, keyof RecordOf<City> | 'country'>>()
+
+  const { languages, languages_next, borders_total, borders } = await api.country.get(1, {
+    include: {
+      languages: true,
+      borders: {
+        limit: 5,
+        ordering: ['-name', 'id'],
+        count: 'exact',
+        search: 'land',
+        where: { region, area__gte: 5, or: [{ name: 'Spain' }, { languages__code__in: ['por'], not: { id: 1 } }] },
+        fields: ['id', 'name'],
+        include: { languages: { fields: ['code'] } },
+      },
+    },
+  })
+  holds<Same<typeof languages_next, string | null>>()
+  holds<Same<typeof borders_total, number>>()
+  holds<Same<keyof (typeof borders)[number], 'id' | 'name' | 'languages' | 'languages_next'>>()
+  holds<Same<keyof (typeof borders)[number]['languages'][number], 'id' | 'code'>>()
+  holds<Same<(typeof languages)[number]['name'], string>>()
+
+  for await (const crate of api.crate.all(
+    {},
+    { fields: ['level'], include: { shelf: true, owner: true, maker: {} } },
+  )) {
+    holds<Same<typeof crate.level, Level>>()
+    holds<Same<NonNullable<typeof crate.shelf>['weight'], number | null>>()
+    // @ts-expect-error: the field is hidden
+    crate.owner?.password
+    // @ts-expect-error: a row scope or soft deletion may hide the record
+    crate.owner.username
+  }
+  const made = await api.visit.create({ city_id: 1 }, { include: { city: { fields: ['name'] } } })
+  holds<Same<NonNullable<typeof made.city>, { readonly id: number; readonly name: string }>>()
+  const { city } = await api.visit.update(1, { rating: 5 }, { include: { city: true }, ifMatch: '"x"' })
+  holds<Same<typeof city, RecordOf<City> | null>>()
+
+  // Built before it is used.
+  const prepared = { borders: { fields: ['name'], where: { area__gt: 5 } } } satisfies IncludesOf<Country>
+  const { borders: names } = await api.country.get(1, { include: prepared })
+  holds<Same<keyof (typeof names)[number], 'id' | 'name'>>()
+  const { languages: none } = await api.country
+    .get(1, { include: {} })
+    .then((country) => ({ languages: [], ...country }))
+  holds<Same<typeof none, never[]>>()
+}
+
+export async function wrongIncludes(): Promise<void> {
+  // @ts-expect-error: not a relation
+  await api.city.list({}, { include: { contry: true } })
+  // @ts-expect-error: not a relation, next to one
+  await api.city.list({}, { include: { country: true, name: true } })
+  // @ts-expect-error: the name of the relation, not of the foreign key
+  await api.city.get(1, { include: { country_id: true } })
+  // @ts-expect-error: not a parameter
+  await api.country.list({}, { include: { borders: { page: 2 } } })
+  // @ts-expect-error: not a parameter, next to one
+  await api.country.list({}, { include: { borders: { limit: 2, page: 2 } } })
+  // @ts-expect-error: a relation to one record is not a list
+  await api.city.list({}, { include: { country: { limit: 5 } } })
+  // @ts-expect-error: nor filtered
+  await api.city.list({}, { include: { country: { fields: ['name'], where: { name: 'Peru' } } } })
+  // @ts-expect-error: not a field
+  await api.city.list({}, { include: { country: { fields: ['nam'] } } })
+  // @ts-expect-error: not a field that is shown
+  await api.visit.list({}, { include: { user: { fields: ['id', 'password'] } } })
+  // @ts-expect-error: not a field to sort by
+  await api.country.list({}, { include: { borders: { ordering: 'size' } } })
+  // @ts-expect-error: not a way to count
+  await api.country.list({}, { include: { borders: { count: 'capped' } } })
+  // @ts-expect-error: not a filter
+  await api.country.list({}, { include: { borders: { where: { nam: 'Peru' } } } })
+  // @ts-expect-error: not a filter, next to one
+  await api.country.list({}, { include: { borders: { where: { name: 'Peru', nam: 'Peru' } } } })
+  // @ts-expect-error: a value of another type
+  await api.country.list({}, { include: { borders: { where: { area__gt: 'many' } } } })
+  // @ts-expect-error: not a filter, in a group
+  await api.country.list({}, { include: { borders: { where: { or: [{ name: 'Peru' }, { id: 5, nam: 'Peru' }] } } } })
+  // @ts-expect-error: not a relation of the related record
+  await api.country.list({}, { include: { borders: { include: { languages: true, cities: true } } } })
+  // @ts-expect-error: a relation is included or not named
+  await api.city.list({}, { include: { country: false } })
+  // @ts-expect-error: included relations have names
+  await api.city.list({}, { include: ['country'] })
+  // @ts-expect-error: not a relation
+  await api.visit.create({}, { include: { town: true } })
+  // @ts-expect-error: not a relation
+  await api.visit.update(1, {}, { include: { city: { include: { town: true } } } })
+  const record = await api.country.get(1, { include: { borders: { limit: 5 } } })
+  // @ts-expect-error: not counted
+  record.borders_total
+  // @ts-expect-error: not included
+  record.languages
 }
 
 export async function wrong(): Promise<void> {
