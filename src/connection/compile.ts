@@ -8,10 +8,13 @@ import type { Source, Statement } from './statement-cache'
 /** Adds a value to the bound values of a statement. @returns the placeholder of the value in the SQL */
 export type Bind = (value: unknown) => string
 
-/** Collects the values of a statement in the order in which they are bound. */
-export function collectValues(): { readonly values: readonly unknown[]; readonly bind: Bind } {
+/**
+ * Collects the values of a statement in the order in which they are bound.
+ * @param count number of values that are bound already
+ */
+export function collectValues(count = 0): { readonly values: readonly unknown[]; readonly bind: Bind } {
   const values: unknown[] = []
-  return { values, bind: (value) => placeholderOf(values.push(value) - 1) }
+  return { values, bind: (value) => placeholderOf(count + values.push(value) - 1) }
 }
 
 /**

@@ -201,6 +201,12 @@ export interface DatabaseFeatures {
    */
   readonly mergesSubqueries: 'none' | 'chained' | 'all'
   /**
+   * How a statement reads the first related records of each of several parents: `lateral` joins a subquery with LIMIT for
+   * each parent, `in` selects the keys that such a subquery returns, and `window` numbers the related records of all
+   * parents. The first two read only as many index entries as the lists need, where an index has the order of the list.
+   */
+  readonly listsPerParent: 'lateral' | 'in' | 'window'
+  /**
    * Isolation level for writes that are checked before the commit, against row scopes and permissions: the check must see
    * what others have committed since the transaction began. Undefined for the default of the database.
    */

@@ -1,6 +1,7 @@
 import { ApiError } from '../errors'
 import type { IncludedList } from '../query/query'
-import { countIncluded, type IncludedRow, type ParentKeys, readIncluded } from '../read/included'
+import { countIncluded, type IncludedRow, readIncluded } from '../read/included'
+import type { ParentKeys } from '../read/included-statements'
 import { areShort, measureOf, valueLimitFor, valueLimitOf } from '../read/measure'
 import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'

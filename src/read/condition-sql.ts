@@ -108,9 +108,14 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
 
 /**
  * Builds the SQL of a query's condition and cursor. It binds the same values as {@link bindConditionValues}.
- * @param root alias of the table of the query's resource
+ * @param options.root alias of the table of the query's resource
+ * @param options.otherValues number of values that the statement binds for other conditions
  */
-export function conditionSql(store: Store, query: Query, root = rootAlias): ConditionSql {
+export function conditionSql(
+  store: Store,
+  query: Query,
+  { root = rootAlias, otherValues = 0 }: { readonly root?: string; readonly otherValues?: number } = {},
+): ConditionSql {
   const { values: boundValues, bind } = collectValues()
   const parameters: ObjectLiteral = {}
   const visitor: ConditionVisitor = {
@@ -140,7 +145,7 @@ export function conditionSql(store: Store, query: Query, root = rootAlias): Cond
   const joinVisibility = visitJoins(query.joins, visitor)
   const sql = visitCondition(query.where, query.values, visitor)
   const keysetPredicate = keysetSql(store, query, bind)
-  const hasManyValues = boundValues.length > maxUncheckedValues
+  const hasManyValues = boundValues.length + otherValues > maxUncheckedValues
   const timeLimitSql = hasManyValues ? timeLimitAt(store, root, query.view.key.columns) : undefined
   // The time limits are the first conditions, so that they are evaluated for every row: SQLite stops at the first
   // condition of an AND that is false.

@@ -1,24 +1,17 @@
-import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute, type RawRow } from '../connection/statement'
-import type { IncludedList, Query } from '../query/query'
-import { bindConditionValues, conditionSql } from './condition-sql'
-import { type IncludedQuery, includedCountQuery, includedQuery, keyAlias, singleListQuery } from './included-sql'
+import type { IncludedList } from '../query/query'
+import type { IncludedQuery } from './included-sql'
+import { countStatement, listsStatement, type ParentKeys, singleListStatement } from './included-statements'
 import { type ValueLimit, widthOf } from './measure'
 import type { Store } from './store'
-
-/** The records whose lists are read: the values of their keys by texts that identify them. */
-export type ParentKeys = ReadonlyMap<string, unknown>
 
 /** Text that identifies a key among the rows of one data source. @param position of the first column of the key */
 export function keyText(raw: RawRow, position: number, length: number): string {
   if (length === 1) return textOf(raw[position])
   const texts: string[] = []
   for (let index = position; index < position + length; index++) {
-    const value = raw[index]
-    const text = Buffer.isBuffer(value)
-      ? value.toString('hex')
-      : String(value instanceof Date ? value.getTime() : value)
+    const text = textOf(raw[index])
     texts.push(`${text.length} ${text}`)
   }
   return texts.join()
@@ -51,23 +44,20 @@ export async function readIncluded(
   maxRows: number,
   valueLimit: ValueLimit,
 ): Promise<readonly IncludedRow[]> {
-  const included = includedQueryOf(list, parent, keys, widthOf(store, list.query, valueLimit))
-  const { query, keyPosition, parentKey } = included
-  const { values, bind } = collectValues()
-  const isSingle = keys.size === 1
-  const condition = bindConditionValues(store, query, bind)
-  const maxPosition = bind(list.query.limit)
-  const tail = ` LIMIT ${isSingle ? maxPosition : bind(maxRows)}`
-  const key = `include ${isSingle} ${parentOf(parent, list)} ${store.view.cacheKey} ${list.query.cacheKey} ${valueLimit} ${condition}`
-  const statement = cachedStatement(session, key, () => {
-    const conditions = conditionSql(store, query)
-    const builder = isSingle
-      ? singleListQuery(store, included, conditions, valueLimit)
-      : includedQuery(store, included, conditions, valueLimit, maxPosition)
-    return compile(store.dataSource, builder, values.length, tail)
-  })
+  const included = includedQueryOf(list, parent, widthOf(store, list.query, valueLimit))
+  const { values, statement } =
+    keys.size === 1
+      ? singleListStatement(session, store, included, keys, valueLimit)
+      : listsStatement(session, store, included, keys, maxRows, valueLimit)
   const { records } = await execute(session, statement, values)
-  return records.map((raw) => ({ parent: keyText(raw, keyPosition, parentKey.length), raw }))
+  const { keyPosition, parentKey } = included
+  return records.filter(hasKey(store)).map((raw) => ({ parent: keyText(raw, keyPosition, parentKey.length), raw }))
+}
+
+/** Returns a function that finds out whether a row has a record: its key is not null. */
+function hasKey({ view }: Store): (raw: RawRow) => boolean {
+  const [position = 0] = view.key.columns.map((column) => view.columns.indexOf(column))
+  return (raw) => raw[position] !== null
 }
 
 /** Counts the related records of several parents with one statement. @returns the numbers by {@link keyText} */
@@ -78,36 +68,13 @@ export async function countIncluded(
   parent: Store,
   keys: ParentKeys,
 ): Promise<ReadonlyMap<string, number>> {
-  const included = includedQueryOf(list, parent, keys, 0)
-  const query: Query = { ...included.query, ordering: [], included: [] }
-  const { values, bind } = collectValues()
-  const condition = bindConditionValues(store, query, bind)
-  const key = `include count ${parentOf(parent, list)} ${list.query.cacheKey} ${condition}`
-  const statement = cachedStatement(session, key, () => {
-    const builder = includedCountQuery(store, { ...included, query }, conditionSql(store, query))
-    return compile(store.dataSource, builder, values.length)
-  })
+  const included = includedQueryOf(list, parent, 0)
+  const { statement, values } = countStatement(session, store, included, keys)
   const { records } = await execute(session, statement, values)
   const { length } = included.parentKey
   return new Map(records.map((raw) => [keyText(raw, 0, length), Number(raw[length])]))
 }
 
-const parentOf = ({ view }: Store, { relation }: IncludedList): string => `${view.name}.${relation.propertyPath}`
-
-/** Adds the condition that the parent is one of those whose lists are read. */
-function includedQueryOf(list: IncludedList, { view }: Store, keys: ParentKeys, keyPosition: number): IncludedQuery {
-  const { where, values } = list.query
-  const key = list.foreignKey ?? view.key
-  const hasParent = {
-    type: 'compare',
-    on: { alias: keyAlias(list), field: key },
-    operator: 'in',
-    valuesIndex: values.length,
-  } as const
-  const query: Query = {
-    ...list.query,
-    where: { type: 'and', conditions: [hasParent, where] },
-    values: [...values, [...keys.values()]],
-  }
-  return { list, query, parentKey: key.columns, keyPosition }
+function includedQueryOf(list: IncludedList, parent: Store, keyPosition: number): IncludedQuery {
+  return { list, parent, query: list.query, parentKey: (list.foreignKey ?? parent.view.key).columns, keyPosition }
 }

@@ -102,7 +102,7 @@ const discriminatorValues = 'discriminatorColumnValues'
  * values of the outer statement would replace those of the subquery.
  * @param parameters receives the parameters of the subquery
  */
-function renameDiscriminator(sql: string, builder: Builder, alias: string, parameters: ObjectLiteral): string {
+export function renameDiscriminator(sql: string, builder: Builder, alias: string, parameters: ObjectLiteral): string {
   const { [discriminatorValues]: types, ...others } = builder.getParameters()
   Object.assign(parameters, others)
   if (types === undefined) return sql

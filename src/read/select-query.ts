@@ -1,6 +1,6 @@
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { selectFrom } from '../connection/compile'
-import { type Query, rootAlias, tableAlias } from '../query/query'
+import { type Join, type Query, rootAlias, tableAlias } from '../query/query'
 import { addJoin, type JoinVisibility } from './join-sql'
 import { mayHaveNull, sortedSql } from './keyset'
 import { measuredSelection, type ValueLimit } from './measure'
@@ -53,7 +53,7 @@ export function deepOffsetQuery(
     .select([])
     .from<ObjectLiteral>(`(${keyQuery.getQuery()}${limitClause})`, pageAlias)
   builder.leftJoin(view.metadata.target, rootAlias, keysAreEqual.join(' AND '), keyQuery.getParameters())
-  addIncludedJoins(store, builder, query, condition)
+  addJoins(store, builder, includedJoinsOf(query), condition)
   addColumns(store, builder, query, valueLimit)
   addOrdering(store, builder, query)
   return builder
@@ -66,12 +66,14 @@ function orderedQuery(store: Store, query: Query, condition: ConditionSql): Buil
   return builder
 }
 
-/** Joins the tables of included records to a query whose subquery has the other joins. */
-export function addIncludedJoins(store: Store, builder: Builder, query: Query, condition: ConditionSql): void {
-  const aliases = new Set(query.included.map(({ alias }) => alias))
-  for (const join of query.joins.filter(({ alias }) => aliases.has(alias))) {
-    addJoin(store.dataSource, builder, join, condition.joinVisibility.get(join))
-  }
+/** The joins of included records: those that a query needs whose subquery has the other joins. */
+export function includedJoinsOf({ included, joins }: Query): readonly Join[] {
+  const aliases = new Set(included.map(({ alias }) => alias))
+  return joins.filter(({ alias }) => aliases.has(alias))
+}
+
+export function addJoins(store: Store, builder: Builder, joins: readonly Join[], condition: ConditionSql): void {
+  for (const join of joins) addJoin(store.dataSource, builder, join, condition.joinVisibility.get(join))
 }
 
 /**
@@ -81,11 +83,11 @@ export function addIncludedJoins(store: Store, builder: Builder, query: Query, c
 export function matchingQuery(
   store: Store,
   query: Query,
-  { sql, parameters, joinVisibility }: ConditionSql,
+  condition: ConditionSql,
   builder = selectFrom(store.dataSource, store.view.metadata.target, rootAlias),
 ): Builder {
-  const { dataSource } = store
-  for (const join of query.joins) addJoin(dataSource, builder, join, joinVisibility.get(join))
+  const { sql, parameters } = condition
+  addJoins(store, builder, query.joins, condition)
   if (sql !== '') builder.andWhere(sql)
   // The conditions of the joins have parameters too.
   return builder.setParameters(parameters)

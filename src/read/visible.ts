@@ -29,7 +29,7 @@ export function selectVisible<Entity extends ObjectLiteral>(store: Store, alias:
   }
   const { values, bind } = collectValues()
   bindConditionValues(store, query, bind)
-  const condition = conditionSql(store, query, alias)
+  const condition = conditionSql(store, query, { root: alias })
   const parameters = { ...condition.parameters, ...namedParameters(values.map(dialect.toQueryParameter)) }
   // The application may combine several of these queries in one, so their parameters must have different names.
   const prefix = `${parameterPrefix}${++queryCount}_`

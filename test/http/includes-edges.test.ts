@@ -13,6 +13,7 @@ import { apiOf, send } from '../client'
 import { permitAll, permitAllAsUser1 } from '../support/access'
 import { insertRows } from '../support/insert-rows'
 import { KiB, longText } from '../support/texts'
+import { VariedIndex } from '../world/vary'
 import { openWorld, type World } from '../world/world'
 
 /** The parameter `include` with unusual keys, names and sizes. */
@@ -41,6 +42,7 @@ class Book {
   @PrimaryGeneratedColumn() id!: number
   @Column('int') page!: number
   @Column({ type: 'int', name: 'or_column' }) or!: number
+  @VariedIndex()
   @ManyToOne(
     () => Shelf,
     (shelf) => shelf.books,
@@ -56,6 +58,7 @@ class Card {
   @PrimaryGeneratedColumn() id!: number
   @Column(longText) pin!: string
   @Column({ length: 20 }) title!: string
+  @VariedIndex()
   @ManyToOne(
     () => Card,
     (card) => card.copies,
@@ -77,6 +80,7 @@ class Card {
 class Text {
   @PrimaryGeneratedColumn() id!: number
   @Column(longText) body!: string
+  @VariedIndex()
   @ManyToOne(
     () => Text,
     (text) => text.parts,
@@ -107,6 +111,7 @@ class Street {
 class House {
   @PrimaryColumn({ length: 10 }) block!: string
   @PrimaryColumn('int') number!: number
+  @VariedIndex()
   @ManyToOne(
     () => Street,
     (street) => street.houses,
@@ -134,12 +139,14 @@ class House {
 class Flat {
   @PrimaryGeneratedColumn() id!: number
   @Column('int') street_next!: number
+  @VariedIndex()
   @ManyToOne(
     () => House,
     (house) => house.flats,
     { nullable: true },
   )
   house!: Relation<House> | null
+  @VariedIndex()
   @ManyToOne(
     () => House,
     (house) => house.others,

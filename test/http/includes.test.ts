@@ -20,6 +20,7 @@ import { apiOf, send } from '../client'
 import { permitAll } from '../support/access'
 import { insertRows } from '../support/insert-rows'
 import { KiB, longText } from '../support/texts'
+import { VariedIndex } from '../world/vary'
 import { openWorld, type World } from '../world/world'
 
 /** The parameter `include`, which adds related records to those of a response. */
@@ -74,6 +75,7 @@ class Place {
 class Task {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 40 }) title!: string
+  @VariedIndex()
   @ManyToOne(
     () => Project,
     (project) => project.tasks,
@@ -84,6 +86,7 @@ class Task {
   @ManyToOne(() => Person, { nullable: true })
   @JoinColumn({ referencedColumnName: 'email' })
   reporter!: Relation<Person> | null
+  @VariedIndex()
   @ManyToOne(
     () => Task,
     (task) => task.subtasks,
@@ -120,6 +123,7 @@ class Comment {
   @Column() rank!: number
   @Column(longText) text!: string
   @ManyToOne(() => Person, { nullable: true }) author!: Relation<Person> | null
+  @VariedIndex()
   @ManyToOne(
     () => Task,
     (task) => task.comments,
@@ -158,6 +162,7 @@ class Bed {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 10 }) size!: string
   @DeleteDateColumn() gone!: Date | null
+  @VariedIndex()
   @ManyToOne(
     () => Room,
     (room) => room.beds,
@@ -179,6 +184,7 @@ class Animal {
 @Resource({ auth: permitAll })
 class Dog extends Animal {
   @Column({ nullable: true }) barks!: boolean
+  @VariedIndex()
   @ManyToOne(
     () => Owner,
     (owner) => owner.dogs,

@@ -13,6 +13,7 @@ import {
 import { Resource } from 'typeorm-resources'
 import { permitAll } from '../support/access'
 import { isMariadb, types } from '../world/leg'
+import { VariedIndex } from '../world/vary'
 
 const open = { auth: permitAll }
 
@@ -61,6 +62,7 @@ export class Team extends Valued {
 export class Person extends Valued {
   @PrimaryGeneratedColumn() id!: number
   @ManyToOne(() => Person) boss!: Relation<Person> | null
+  @VariedIndex()
   @ManyToOne(
     () => Team,
     (team) => team.members,
@@ -79,11 +81,13 @@ export class Person extends Valued {
 export class Task extends Valued {
   @PrimaryColumn({ length: 10 }) board!: string
   @PrimaryColumn({ type: 'int' }) number!: number
+  @VariedIndex()
   @ManyToOne(
     () => Person,
     (person) => person.tasks,
   )
   assignee!: Relation<Person> | null
+  @VariedIndex()
   @ManyToOne(
     () => Team,
     (team) => team.tasks,

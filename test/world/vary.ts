@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Column, DefaultNamingStrategy, getMetadataArgsStorage, type NamingStrategyInterface } from 'typeorm'
+import { Column, DefaultNamingStrategy, getMetadataArgsStorage, Index, type NamingStrategyInterface } from 'typeorm'
 import { isMariadb, isSqlite, leg } from './leg'
 import { canaries } from './seed'
 
@@ -46,6 +46,14 @@ export function addHiddenColumns(entities: readonly EntityClass[]): void {
     Column({ type: 'varchar', length: 20, default: canaries[0], select: false })(prototype, 'hiddenText')
     Column({ type: 'boolean', default: true, select: false })(prototype, 'hiddenFlag')
     Column({ type: 'int', default: 4711, select: false })(prototype, 'hiddenNumber')
+  }
+}
+
+/** Declares an index on the foreign key of a relation, or not: the service reads included lists with different SQL. */
+export function VariedIndex(): PropertyDecorator {
+  return (target, property) => {
+    const name = `${target.constructor.name}.${String(property)}`
+    if (pick([true, false], variedSeed, name)) Index()(target, property)
   }
 }
 

@@ -115,6 +115,8 @@ export const mysql: Dialect = {
   supportsNullsOrder: false,
   correlatesSubqueries: false,
   mergesSubqueries: 'all',
+  // MariaDB supports neither LATERAL nor LIMIT in subqueries of IN.
+  listsPerParent: 'window',
   checkedWriteIsolation: 'READ COMMITTED',
   sharesConnection: false,
   // LOCK TABLES would end the transaction. This statement locks all rows and returns a single one.

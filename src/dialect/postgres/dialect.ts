@@ -112,6 +112,7 @@ export const postgres: Dialect = {
   // row, without an index, if its result may exceed work_mem.
   correlatesSubqueries: true,
   mergesSubqueries: 'chained',
+  listsPerParent: 'lateral',
   checkedWriteIsolation: undefined,
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,

@@ -101,6 +101,7 @@ export const sqlite: Dialect = {
   supportsNullsOrder: true,
   correlatesSubqueries: false,
   mergesSubqueries: 'none',
+  listsPerParent: 'in',
   checkedWriteIsolation: undefined,
   sharesConnection: true,
   lockTable: undefined,

@@ -1,0 +1,44 @@
+import type { DataSource, EntityMetadata } from 'typeorm'
+import { dialectOf } from '../dialect/dialect-of'
+import type { ColumnMetadata, RelationMetadata } from '../schema/metadata'
+import { listsColumn } from '../schema/property'
+
+/**
+ * Returns a function that finds out whether the foreign key of a relation has an index, as far as the metadata of TypeORM
+ * says: an index that only the database knows is not found.
+ * @param metadata entity whose table has the foreign key
+ */
+export function foreignKeyIndexes(
+  metadata: EntityMetadata,
+  dataSource: DataSource,
+): (relation: RelationMetadata) => boolean {
+  const { indexesReferences } = dialectOf(dataSource)
+  const indexed = indexedColumns(metadata, dataSource)
+  return ({ foreignKeys, joinColumns }) =>
+    (indexesReferences && foreignKeys.length > 0) ||
+    // For a foreign key of several columns, an index on one of them is enough: `@Index()` on the relation takes the first.
+    joinColumns.some(({ databaseName }) => indexed.has(databaseName))
+}
+
+/** First column of each index and key of the table. Under single-table inheritance each class may declare indexes. */
+function indexedColumns(
+  { tablePath }: EntityMetadata,
+  { entityMetadatas }: DataSource,
+): ReadonlySet<string | undefined> {
+  const family = entityMetadatas.filter((metadata) => metadata.tablePath === tablePath)
+  const indexes = family.flatMap((metadata) => [
+    metadata.primaryColumns,
+    ...metadata.uniques.map(({ columns }) => columns),
+    ...metadata.indices.map((index) => (index.synchronize ? index.columns : namedColumns(metadata, index))),
+  ])
+  return new Set(indexes.map(([first]) => first?.databaseName))
+}
+
+/** Columns of an index with `synchronize: false`, for which TypeORM does not resolve them. */
+function namedColumns(
+  { columns }: EntityMetadata,
+  { givenColumnNames: indexColumns }: EntityMetadata['indices'][number],
+): readonly ColumnMetadata[] {
+  const names = Array.isArray(indexColumns) ? indexColumns : []
+  return names.flatMap((name) => columns.filter((column) => listsColumn(column, [name])))
+}

@@ -1,0 +1,172 @@
+import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import { selectFrom } from '../connection/compile'
+import type { Dialect } from '../dialect/dialect'
+import { type FieldRef, type IncludedList, rootAlias, tableAlias } from '../query/query'
+import { foreignKeyIndexes } from './foreign-key-index'
+import { addParentKey, type IncludedQuery, keyAlias, parentKeySql, relatedQuery } from './included-sql'
+import type { ValueLimit } from './measure'
+import { keyName, renameDiscriminator } from './related-sql'
+import { columnSql } from './row'
+import { addColumns, addJoins, addOrdering, type ConditionSql, includedJoinsOf, orderingSql } from './select-query'
+import type { Store } from './store'
+
+type Builder = SelectQueryBuilder<ObjectLiteral>
+
+/** Alias of the table of the parents in the subquery of their keys. */
+const parentsAlias = tableAlias('parents')
+/** Alias of the subquery of the parents' keys, within that of all lists. */
+const ofAlias = tableAlias('of')
+/** Alias of the subquery of one list. */
+const listAlias = tableAlias('list')
+/** Alias of the subquery of all lists: the keys of the parents and, if they are numbered, of the related records. */
+const listsAlias = tableAlias('lists')
+/** Name of the position of a related record in its list, from 1. */
+const positionName = tableAlias('position')
+
+/** Name of a column of the parent's key. */
+const parentKeyName = (index: number): string => tableAlias(`parent_key${index}`)
+
+/** SQL of the statement that reads the lists of several parents. */
+export interface ListsSql {
+  readonly form: ListsForm
+  /** Condition on the related records. */
+  readonly condition: ConditionSql
+  /** Predicate that the field of {@link parentFieldOf} has one of the keys of the parents. */
+  readonly hasParent: string
+  /** Placeholder for the number of rows of one list. */
+  readonly maxLength: string
+}
+
+/** How a statement reads the lists: see `Dialect.listsPerParent`. */
+type ListsForm = Dialect['listsPerParent']
+
+/** A subquery for each parent needs an index on the foreign key: without one, each would read the whole table. */
+export function listsFormOf({ dialect, dataSource }: Store, { relation }: IncludedList): ListsForm {
+  const foreignKey = relation.isManyToMany ? undefined : relation.inverseRelation
+  if (foreignKey === undefined) return dialect.listsPerParent
+  return foreignKeyIndexes(foreignKey.entityMetadata, dataSource)(foreignKey) ? dialect.listsPerParent : 'window'
+}
+
+/** The field by which the statement selects the parents. */
+export function parentFieldOf(form: ListsForm, { list, parent }: IncludedQuery): FieldRef {
+  if (form !== 'window') return { alias: parentsAlias, field: parent.view.key }
+  return { alias: keyAlias(list), field: list.foreignKey ?? parent.view.key }
+}
+
+/** Builds the SELECT of the lists of several parents, each in its order, without LIMIT. */
+export function listsQuery(store: Store, included: IncludedQuery, sql: ListsSql, valueLimit: ValueLimit): Builder {
+  const builder = sql.form === 'in' ? selectedLists(store, included, sql) : numberedLists(store, included, sql)
+  addColumns(store, builder, included.query, valueLimit)
+  const parentKey = included.parentKey.map((_, index) => escapeName(store, listsAlias, parentKeyName(index)))
+  addParentKey(store, builder, included, parentKey)
+  return builder
+}
+
+/**
+ * Builds the SELECT of lists whose keys are numbered by a subquery. The outer query reads the rows: the database then sorts
+ * only keys, not whole rows.
+ */
+function numberedLists(store: Store, included: IncludedQuery, sql: ListsSql): Builder {
+  const isWindow = sql.form === 'window'
+  const [source, parameters] = isWindow ? windowSource(store, included, sql) : lateralSource(store, included, sql)
+  const keysAreEqual = keysOf(store).map((key, index) => `${escapeName(store, listsAlias, keyName(index))} = ${key}`)
+  const builder = selectFromLists(store, source, keysAreEqual.join(' AND '), parameters)
+  const position = escapeName(store, listsAlias, positionName)
+  if (isWindow) builder.where(`${position} <= ${sql.maxLength}`)
+  addJoins(store, builder, includedJoinsOf(included.query), sql.condition)
+  return builder.orderBy(position)
+}
+
+/** Numbers the related records of all parents. */
+function windowSource(store: Store, included: IncludedQuery, { condition, hasParent }: ListsSql): Source {
+  const parentKeys = parentKeySql(store, included)
+  const query = relatedQuery(store, included, condition).andWhere(hasParent)
+  addKeys(store, query)
+  for (const [index, key] of parentKeys.entries()) query.addSelect(key, parentKeyName(index))
+  query.addSelect(
+    `ROW_NUMBER() OVER (PARTITION BY ${parentKeys.join(', ')} ORDER BY ${orderOf(store, included)})`,
+    positionName,
+  )
+  return [query.getQuery(), query.getParameters()]
+}
+
+/** Numbers the first related records of each parent, in a subquery for each. */
+function lateralSource(store: Store, included: IncludedQuery, sql: ListsSql): Source {
+  const list = listOf(store, included, sql, ofAlias)
+  list.addSelect(`ROW_NUMBER() OVER (ORDER BY ${orderOf(store, included)})`, positionName)
+  const parameters = list.getParameters()
+  const parents = parentsOf(store, included, sql, parameters)
+  const { driver } = store.dataSource
+  const first = `${list.getQuery()} LIMIT ${sql.maxLength}`
+  return [
+    `SELECT * FROM (${parents}) ${driver.escape(ofAlias)} CROSS JOIN LATERAL (${first}) ${driver.escape(listAlias)}`,
+    parameters,
+  ]
+}
+
+/** Builds the SELECT of lists whose keys are selected by a subquery for each parent. */
+function selectedLists(store: Store, included: IncludedQuery, sql: ListsSql): Builder {
+  const list = listOf(store, included, sql, listsAlias)
+  const parameters = list.getParameters()
+  const parents = parentsOf(store, included, sql, parameters)
+  const isInList = `(${keysOf(store).join(', ')}) IN (${list.getQuery()} LIMIT ${sql.maxLength})`
+  const builder = selectFromLists(store, parents, isInList, parameters)
+  const { query } = included
+  const includedAliases = new Set([rootAlias, ...query.included.map(({ alias }) => alias)])
+  const needsAllJoins = query.ordering.some(({ alias }) => !includedAliases.has(alias))
+  addJoins(store, builder, needsAllJoins ? query.joins : includedJoinsOf(query), sql.condition)
+  addOrdering(store, builder, query)
+  return builder
+}
+
+/** SQL of a subquery, with its constant parameters. */
+type Source = readonly [sql: string, parameters: ObjectLiteral]
+
+/**
+ * Joins the table of the related records to the subquery of the lists. An outer join makes the database start from the
+ * subquery: for an inner join, SQLite may scan all related records. A parent without related records then has a row of
+ * nulls.
+ */
+function selectFromLists({ dataSource, view }: Store, source: string, on: string, parameters: ObjectLiteral): Builder {
+  const builder = dataSource.createQueryBuilder().select([]).from<ObjectLiteral>(`(${source})`, listsAlias)
+  return builder.leftJoin(view.metadata.target, rootAlias, on, parameters)
+}
+
+/** Builds the SELECT of the keys of one list, in its order. @param ofParent alias of the subquery of the parents' keys */
+function listOf(store: Store, included: IncludedQuery, { condition }: ListsSql, ofParent: string): Builder {
+  const list = relatedQuery(store, included, condition)
+  addKeys(store, list)
+  addOrdering(store, list, included.query)
+  for (const [index, key] of parentKeySql(store, included).entries()) {
+    list.andWhere(`${key} = ${escapeName(store, ofParent, parentKeyName(index))}`)
+  }
+  return list
+}
+
+/** SELECT of the parents' keys. @param parameters receives its constant parameters */
+function parentsOf({ dataSource }: Store, included: IncludedQuery, sql: ListsSql, parameters: ObjectLiteral): string {
+  const { list, parent } = included
+  const parents = selectFrom(dataSource, list.relation.entityMetadata.target, parentsAlias).where(sql.hasParent)
+  for (const [index, column] of parent.view.key.columns.entries()) {
+    parents.addSelect(columnSql(dataSource, column, parentsAlias), parentKeyName(index))
+  }
+  return renameDiscriminator(parents.getQuery(), parents, parentsAlias, parameters)
+}
+
+function addKeys(store: Store, builder: Builder): void {
+  for (const [index, key] of keysOf(store).entries()) builder.addSelect(key, keyName(index))
+}
+
+/** Key columns of the related records. */
+function keysOf({ view, dataSource }: Store): readonly string[] {
+  return view.key.columns.map((column) => columnSql(dataSource, column, rootAlias))
+}
+
+function orderOf(store: Store, { query }: IncludedQuery): string {
+  const members = orderingSql(store, query)
+  return members.map(({ sql, direction, placement = '' }) => `${sql} ${direction} ${placement}`).join(', ')
+}
+
+function escapeName({ dataSource: { driver } }: Store, alias: string, name: string): string {
+  return `${driver.escape(alias)}.${driver.escape(name)}`
+}

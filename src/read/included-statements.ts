@@ -1,0 +1,113 @@
+import { cachedStatement, collectValues, compile } from '../connection/compile'
+import type { DbSession } from '../connection/db-session'
+import type { Statement } from '../connection/statement-cache'
+import type { Dialect } from '../dialect/dialect'
+import type { Query } from '../query/query'
+import { bindComparisonValues, comparisonSql } from './comparison-sql'
+import { bindConditionValues, conditionSql } from './condition-sql'
+import { listsFormOf, listsQuery, parentFieldOf } from './included-lists-sql'
+import { type IncludedQuery, includedCountQuery, keyAlias, singleListQuery } from './included-sql'
+import type { ValueLimit } from './measure'
+import type { Store } from './store'
+
+/** The records whose lists are read: the values of their keys by texts that identify them. */
+export type ParentKeys = ReadonlyMap<string, unknown>
+
+/** Statement with its bound values. */
+export interface BoundStatement {
+  readonly statement: Statement
+  readonly values: readonly unknown[]
+}
+
+/** The statement for the list of a single parent. */
+export function singleListStatement(
+  session: DbSession,
+  store: Store,
+  included: IncludedQuery,
+  keys: ParentKeys,
+  valueLimit: ValueLimit,
+): BoundStatement {
+  const { list } = included
+  const query = withParentKeys(included, keys)
+  const { values, bind } = collectValues()
+  const key = `include ${keyOf(store, included)} ${valueLimit} ${bindConditionValues(store, query, bind)}`
+  const limitClause = ` LIMIT ${bind(list.query.limit)}`
+  const statement = cachedStatement(session, key, () => {
+    const builder = singleListQuery(store, { ...included, query }, conditionSql(store, query), valueLimit)
+    return compile(store.dataSource, builder, values.length, limitClause)
+  })
+  return { statement, values }
+}
+
+/** The statement for the lists of several parents. */
+export function listsStatement(
+  session: DbSession,
+  store: Store,
+  included: IncludedQuery,
+  keys: ParentKeys,
+  maxRows: number,
+  valueLimit: ValueLimit,
+): BoundStatement {
+  const { dataSource } = store
+  const { list, query } = included
+  const hasParent = (form: Dialect['listsPerParent']) =>
+    ({ type: 'compare', on: parentFieldOf(form, included), operator: 'in', valuesIndex: 0 }) as const
+  const parentKeys = [...keys.values()]
+  const { values, bind } = collectValues()
+  const condition = bindConditionValues(store, query, bind)
+  const conditionCount = values.length
+  const parents = bindComparisonValues(hasParent(store.dialect.listsPerParent), parentKeys, dataSource, bind)
+  const maxLength = bind(list.query.limit)
+  // Only if needed: with LIMIT, SQLite sorts in a temporary table, which takes longer.
+  const limitClause = keys.size * list.query.limit > maxRows ? ` LIMIT ${bind(maxRows)}` : ''
+  const key = `includes ${keyOf(store, included)} ${valueLimit} ${limitClause} ${condition} ${parents}`
+  const statement = cachedStatement(session, key, () => {
+    const form = listsFormOf(store, list)
+    const sql = {
+      form,
+      condition: conditionSql(store, query, { otherValues: values.length - conditionCount }),
+      hasParent: comparisonSql(hasParent(form), parentKeys, dataSource, collectValues(conditionCount).bind),
+      maxLength,
+    }
+    return compile(dataSource, listsQuery(store, included, sql, valueLimit), values.length, limitClause)
+  })
+  return { statement, values }
+}
+
+/** The statement that counts the related records of several parents. */
+export function countStatement(
+  session: DbSession,
+  store: Store,
+  included: IncludedQuery,
+  keys: ParentKeys,
+): BoundStatement {
+  const query: Query = { ...withParentKeys(included, keys), ordering: [], included: [] }
+  const { values, bind } = collectValues()
+  const key = `include count ${keyOf(store, included)} ${bindConditionValues(store, query, bind)}`
+  const statement = cachedStatement(session, key, () => {
+    const builder = includedCountQuery(store, { ...included, query }, conditionSql(store, query))
+    return compile(store.dataSource, builder, values.length)
+  })
+  return { statement, values }
+}
+
+/** The part of the cache key of a list's statements that depends on the relation and the names of the request. */
+function keyOf({ view }: Store, { list, parent }: IncludedQuery): string {
+  return `${parent.view.name}.${list.relation.propertyPath} ${view.cacheKey} ${list.query.cacheKey}`
+}
+
+/** Adds the condition that the parent is one of those whose lists are read. */
+function withParentKeys({ list, parent }: IncludedQuery, keys: ParentKeys): Query {
+  const { where, values } = list.query
+  const hasParent = {
+    type: 'compare',
+    on: { alias: keyAlias(list), field: list.foreignKey ?? parent.view.key },
+    operator: 'in',
+    valuesIndex: values.length,
+  } as const
+  return {
+    ...list.query,
+    where: { type: 'and', conditions: [hasParent, where] },
+    values: [...values, [...keys.values()]],
+  }
+}
