@@ -10,6 +10,7 @@ import type { ReadColumn } from '../schema/stored-column'
 import type { Json } from '../value/value-type'
 import { buildJsonRenderer, buildValueReader } from './json-value'
 import { findLongColumns, type LongColumns } from './long-columns'
+import { shownBytesOf } from './measure'
 import { buildRawRenderer, buildRowRenderer, type RecordRenderer } from './record'
 import { buildRowReader, type Row, type RowReader } from './row'
 
@@ -31,6 +32,8 @@ export interface Store {
   readonly renderKey: (raw: RawRow) => Json
   /** Returns the value of the key of a raw row. */
   readonly readKey: (raw: RawRow) => unknown
+  /** Returns the approximate size of the shown columns in a raw row, in bytes: see {@link shownBytesOf}. */
+  readonly shownBytes: (raw: RawRow) => number
   /** Returns the store of a related view of the same principal, without policies. */
   readonly storeOf: (view: ResourceView) => Store
   /** The policies for the principal of a request; undefined if `Service.hasPolicies` is false. */
@@ -63,12 +66,13 @@ export function buildStore(view: ResourceView, dataSource: DataSource, storeOf: 
 function buildRenderers(
   view: ResourceView,
   dataSource: DataSource,
-): Pick<Store, 'rowRenderer' | 'rawRenderer' | 'renderKey' | 'readKey'> {
+): Pick<Store, 'rowRenderer' | 'rawRenderer' | 'renderKey' | 'readKey' | 'shownBytes'> {
   return {
     rowRenderer: buildRowRenderer(view),
     rawRenderer: buildRawRenderer(view, dataSource),
     renderKey: buildJsonRenderer(view.key, view, dataSource),
     readKey: buildValueReader(view.key, view, dataSource),
+    shownBytes: shownBytesOf(view),
   }
 }
 

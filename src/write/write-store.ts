@@ -23,7 +23,8 @@ export interface WriteStore extends Store {
  * took an eighth of the time of a GET of an item.
  */
 export function withPolicies(store: WriteStore, policies: Policies): WriteStore {
-  const { view, dataSource, dialect, selected, rowRenderer, rawRenderer, renderKey, readKey, storeOf } = store
+  const { view, dataSource, dialect, selected, rowRenderer, rawRenderer, renderKey, readKey, shownBytes, storeOf } =
+    store
   const { writer, uncheckedReferences, fieldsWithoutRead } = store
   return {
     view,
@@ -34,6 +35,7 @@ export function withPolicies(store: WriteStore, policies: Policies): WriteStore 
     rawRenderer,
     renderKey,
     readKey,
+    shownBytes,
     storeOf,
     policies,
     writer,

@@ -1,0 +1,55 @@
+import type { RawRow } from '../connection/statement'
+import { setPath } from '../read/entity'
+import { type IncludedRow, keyText } from '../read/included'
+import type { JsonRecord } from '../read/record'
+import type { Store } from '../read/store'
+
+/** Returns a function that sets the member of an include: its path in the record, with a suffix such as `_next`. */
+export function memberSetter(
+  path: readonly string[],
+): (record: JsonRecord, suffix: string, value: JsonRecord[string]) => void {
+  const name = path.join('.')
+  if (path.length > 1) return (record, suffix, value) => setPath(record, `${name}${suffix}`, value)
+  return (record, suffix, value) => {
+    record[`${name}${suffix}`] = value
+  }
+}
+
+/** The columns of an included record. */
+export function sliceOf(raw: RawRow, position: number, length: number): RawRow {
+  const slice: unknown[] = []
+  for (let index = 0; index < length; index++) slice.push(raw[position + index] ?? null)
+  return slice
+}
+
+export function groupByParent(rows: readonly IncludedRow[]): ReadonlyMap<string, readonly IncludedRow[]> {
+  const byParent = new Map<string, IncludedRow[]>()
+  for (const row of rows) {
+    const ofParent = byParent.get(row.parent)
+    if (ofParent === undefined) byParent.set(row.parent, [row])
+    else ofParent.push(row)
+  }
+  return byParent
+}
+
+/** Positions of the columns of the key in the rows of a view. */
+export function keyPositionsOf({ view }: Store): readonly number[] {
+  return view.key.columns.map((column) => view.columns.indexOf(column))
+}
+
+/** Returns a function for the text of a row's key. */
+export function parentText(store: Store): (raw: RawRow) => string {
+  const positions = keyPositionsOf(store)
+  return (raw) =>
+    keyText(
+      positions.map((position) => raw[position]),
+      0,
+      positions.length,
+    )
+}
+
+/** The store of a related view, with the policies of the principal. */
+export function relatedStore(parent: Store, view: Store['view']): Store {
+  const store = parent.storeOf(view)
+  return parent.policies === undefined ? store : { ...store, policies: parent.policies }
+}
