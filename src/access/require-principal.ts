@@ -15,19 +15,19 @@ export interface Protected {
 
 /**
  * Calls the access rule and returns its principal. It runs before the body or a record is read.
- * @param forbidden status for a user with correct credentials whom the rule refuses
+ * @param refusalStatus status for a user with correct credentials whom the rule refuses
  * @throws {ApiError} `unauthorized`, `forbidden`
  * @throws {TypeError} if the rule returns anything but a principal, null or undefined: a mistake of the application
  */
 export async function requirePrincipal<Session>(
   { rule, name, owner, ownerOf }: Protected,
   authentication: RequestAuthentication<Session>,
-  forbidden: 401 | 403,
+  refusalStatus: 401 | 403,
 ): Promise<Principal> {
   const request = authentication.accessRequest(name)
   const principal = await rule(request)
   if (!principal) {
-    if (forbidden === 403 && (await authentication.principal()) !== undefined) {
+    if (refusalStatus === 403 && (await authentication.principal()) !== undefined) {
       throw new ApiError('forbidden', 'you may not send this request')
     }
     throw unauthorized(rule, request.reads, authentication)
@@ -41,7 +41,7 @@ export async function requirePrincipal<Session>(
     throw new ApiError('unauthorized', 'writes need a user, because the resource has the option "ownerField"')
   }
   if (ownerOf !== undefined && !request.reads && ownerOf(principal) === undefined) {
-    if (forbidden === 403) throw new ApiError('forbidden', 'you cannot own records of this resource')
+    if (refusalStatus === 403) throw new ApiError('forbidden', 'you cannot own records of this resource')
     throw new ApiError('unauthorized', 'the option "ownerField" returns no owner for this user')
   }
   return principal

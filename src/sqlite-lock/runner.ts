@@ -105,9 +105,9 @@ export function lockRunner(
     }
   }
   runner.query = (async (sql: string, ...parameters: never[]) => {
-    const isOwn = isServiceStatement(sql)
+    const isServiceSql = isServiceStatement(sql)
     const run = (): Promise<unknown> =>
-      isOwn
+      isServiceSql
         ? interruptAfter(driver.databaseConnection, lock.timeLimit, () => query(sql, ...parameters))
         : query(sql, ...parameters)
     if (releaseHeldLock !== undefined) {
@@ -119,7 +119,7 @@ export function lockRunner(
       return run()
     }
     // Statements of this service never begin or end transactions.
-    if (!isOwn) {
+    if (!isServiceSql) {
       if (beginPattern.test(sql)) return runBegin(sql, run)
       // It would end the transaction of another query runner.
       if (endPattern.test(sql))
@@ -128,7 +128,7 @@ export function lockRunner(
             'use dataSource.transaction',
         )
     }
-    const isExclusive = isOwn && lock.listsAreExclusive && listPattern.test(sql)
+    const isExclusive = isServiceSql && lock.listsAreExclusive && listPattern.test(sql)
     const releaseStatement = isExclusive
       ? await acquire(lock, 'exclusive')
       : (tryAcquireOne(lock) ?? (await acquire(lock, 'shared')))

@@ -91,12 +91,12 @@ function prepareConnection(connection: MysqlConnection, timeLimit: number): Runn
   const statements = statementsOf(connection)
   const query: MysqlConnection['query'] = (payload, values, done) => {
     const { sql, ...options } = typeof payload === 'string' ? { sql: payload } : payload
-    const isOwn = isServiceStatement(sql)
-    if (!hasValues(values) || !(isOwn || values.every(isBindable))) {
-      return connection.query({ ...options, sql: isOwn ? limitTime(sql, timeLimit) : sql }, values, done)
+    const isServiceSql = isServiceStatement(sql)
+    if (!hasValues(values) || !(isServiceSql || values.every(isBindable))) {
+      return connection.query({ ...options, sql: isServiceSql ? limitTime(sql, timeLimit) : sql }, values, done)
     }
     const cached = statements.get(sql)
-    const statement = cached ?? { sent: isOwn ? limitTime(sql, timeLimit) : sql }
+    const statement = cached ?? { sent: isServiceSql ? limitTime(sql, timeLimit) : sql }
     if (cached === undefined) statements.set(sql, statement)
     const isCached = cached !== undefined || statements.has(sql)
     const { sent } = statement

@@ -135,9 +135,9 @@ export function usePreparedStatements(client: PoolClient, state: PoolState): voi
   client.query = (text, ...parameters) => {
     const [values, callback] = parameters
     // The statements of this service run through TypeORM, which passes no callback.
-    const isOwn = typeof text === 'string' && callback === undefined && isServiceStatement(text)
-    const limited = setTimeLimit(text, isOwn)
-    if (!isOwn) return query(text, ...parameters)
+    const isServiceSql = typeof text === 'string' && callback === undefined && isServiceStatement(text)
+    const limited = setTimeLimit(text, isServiceSql)
+    if (!isServiceSql) return query(text, ...parameters)
     if (limited !== undefined) return limited.then(() => runOwn(text, values))
     return runOwn(text, values)
   }

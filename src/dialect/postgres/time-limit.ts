@@ -22,7 +22,7 @@ const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h
 export function timeLimiter(
   query: Query,
   timeLimit: number,
-): (text: unknown, isOwn: boolean) => Promise<unknown> | undefined {
+): (text: unknown, isServiceSql: boolean) => Promise<unknown> | undefined {
   if (timeLimit === Number.POSITIVE_INFINITY) return () => undefined
   /** Whether the time limit is set; undefined if this is unknown. */
   let isLimited: boolean | undefined = false
@@ -47,15 +47,15 @@ export function timeLimiter(
     // Unless a statement of the application was sent meanwhile.
     if (isLimited) await send(setLimit)
   }
-  return (text, isOwn) => {
+  return (text, isServiceSql) => {
     const sql = sqlOf(text)
     if (transactionPattern.test(sql)) {
       if (endPattern.test(sql)) isLimited = undefined
       return undefined
     }
-    if (isLimited === isOwn) return undefined
-    isLimited = isOwn
-    if (isOwn) return setLimit === undefined ? learnLimit() : send(setLimit)
+    if (isLimited === isServiceSql) return undefined
+    isLimited = isServiceSql
+    if (isServiceSql) return setLimit === undefined ? learnLimit() : send(setLimit)
     query('RESET statement_timeout', forgetOnError)
     return undefined
   }
