@@ -71,3 +71,13 @@ export function typesOf({ type }: Schema): readonly string[] {
 export function isNullable(schema: Schema): boolean {
   return typesOf(schema).includes('null') || schema.enum?.includes(null) === true
 }
+
+/** Length of texts that fit a line. Fields that may be longer get a textarea. */
+export const lineLength = 200
+
+/** Whether a schema is text of at most a line, and not a date, a decimal, a key or one of some values. */
+export function isShortText(schema: Schema): boolean {
+  const { maxLength = Number.POSITIVE_INFINITY, format, pattern, enum: members } = schema
+  const isPlain = format === undefined && pattern === undefined && members === undefined
+  return isPlain && maxLength <= lineLength && typesOf(schema).includes('string') && schema['x-resource'] === undefined
+}

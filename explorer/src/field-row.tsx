@@ -1,5 +1,5 @@
 import { useId } from 'preact/hooks'
-import { isNullable, type Schema, typesOf } from './document'
+import { isNullable, lineLength, type Schema, typesOf } from './document'
 import { textOf } from './input'
 import { type Field, title } from './model'
 
@@ -65,9 +65,6 @@ interface InputProps {
   readonly isWrong: boolean
   readonly onChange: (text: string) => void
 }
-
-/** Fields that may have more characters than this get a textarea. */
-const lineLength = 200
 
 function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps) {
   const types = typesOf(schema)

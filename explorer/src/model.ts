@@ -1,4 +1,4 @@
-import { needsUser, type OpenApi, type Schema, typesOf } from './document'
+import { isShortText, needsUser, type OpenApi, type Parameter, type Schema, typesOf } from './document'
 import { type FilterField, filtersIn } from './filter-field'
 import { type Scheme, schemesOf } from './scheme'
 
@@ -14,6 +14,8 @@ export interface Resource {
   readonly description: string
   /** Fields of a record. Fields of embedded entities are in the same list, with their paths. */
   readonly fields: readonly Field[]
+  /** Relations to one record that lists can include. */
+  readonly relations: readonly Relation[]
   readonly filters: readonly FilterField[]
   /** Names of fields by which a list can be sorted. */
   readonly orderings: ReadonlySet<string>
@@ -24,6 +26,10 @@ export interface Resource {
   /** Fields in the body of a PUT; undefined if there is no PUT. */
   readonly updates: readonly Field[] | undefined
   readonly deletes: boolean
+  /** Whether reads require a user. */
+  readonly readsNeedUser: boolean
+  /** Whether reads require an administrator. */
+  readonly readsNeedAdmin: boolean
   /** Whether writes require a user. */
   readonly writesNeedUser: boolean
   /** Whether writes require an administrator. */
@@ -37,6 +43,17 @@ export interface Resource {
   readonly counts: boolean
   /** Whether lists have the parameter `search`. */
   readonly searches: boolean
+}
+
+/** A relation to one record. */
+export interface Relation {
+  /** As in the parameter `include`, such as `country`. */
+  readonly name: string
+  /** Path of the related record in a record. */
+  readonly path: readonly string[]
+  readonly foreignKey: Field
+  /** Name of the related resource. */
+  readonly target: string
 }
 
 /** A foreign key. */
@@ -65,10 +82,12 @@ export function readModel({ info, tags, paths, components: { schemas, securitySc
     const writes = [collection?.post, item?.put, item?.delete]
     const fields = fieldsOf(name) ?? []
     const filters = filtersIn(parameters)
+    const reads = collection?.get
     const resource: Resource = {
       name,
       description,
       fields,
+      relations: relationsIn(fields, parameters),
       filters,
       relatedOrderings: fields.flatMap((field) => {
         const related = fieldsOf(field.schema['x-resource'] ?? '') ?? []
@@ -79,6 +98,8 @@ export function readModel({ info, tags, paths, components: { schemas, securitySc
       creates: collection?.post === undefined ? undefined : fieldsOf(`${name}.create`),
       updates: item?.put === undefined ? undefined : fieldsOf(`${name}.update`),
       deletes: item?.delete !== undefined,
+      readsNeedUser: needsUser(reads),
+      readsNeedAdmin: reads?.['x-needs'] === 'admins',
       writesNeedUser: writes.some(needsUser),
       writesNeedAdmin: writes.some((write) => write?.['x-needs'] === 'admins'),
       owner: schemas[name]?.['x-owner'],
@@ -106,6 +127,18 @@ function fieldsIn({ properties = {}, required = [] }: Schema, path: readonly str
   })
 }
 
+function relationsIn(fields: readonly Field[], parameters: readonly Parameter[]): readonly Relation[] {
+  const { pattern } = parameters.find(({ name }) => name === 'include')?.schema ?? {}
+  if (pattern === undefined) return []
+  const isIncludable = new RegExp(pattern)
+  return fields.flatMap((foreignKey) => {
+    const target = foreignKey.schema['x-resource']
+    const name = foreignKey.name.replace(/_id$/, '')
+    if (target === undefined || name === foreignKey.name || !isIncludable.test(name)) return []
+    return [{ name, path: name.split('__'), foreignKey, target }]
+  })
+}
+
 /** Display name of a field: `country__region` becomes `country › region`. */
 export function title(name: string): string {
   return name.split('__').join(' › ')
@@ -115,9 +148,11 @@ export function valueAt(record: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, name) => (Object(value) as Record<string, unknown>)[name], record)
 }
 
-/** Field that serves as the label of a record. */
+const labelNames = ['name', 'title', 'username', 'label', 'code', 'subject']
+
+/** Field that serves as the label of a record: one with a usual name, otherwise the first short text. */
 export function labelField({ fields }: Resource): Field | undefined {
-  const isText = ({ schema }: Field): boolean => typesOf(schema).includes('string')
-  const known = ['name', 'title', 'username', 'label', 'code', 'subject']
-  return known.flatMap((name) => fields.find((field) => field.name === name && isText(field)) ?? [])[0]
+  const texts = fields.filter(({ name, schema }) => name !== 'id' && typesOf(schema).includes('string'))
+  const usual = labelNames.flatMap((name) => texts.find((field) => field.name === name) ?? [])
+  return usual[0] ?? texts.find(({ schema }) => isShortText(schema))
 }

@@ -19,7 +19,13 @@ interface PagerProps {
 /** Links to the next and previous page, the number of records, and a select box for the page size. */
 export function Pager({ resource, query, meta }: PagerProps) {
   const { name, limits, counts } = resource
-  const lead = (path: string): string => links.list(name, path.slice(path.indexOf('?') + 1))
+  const lead = (path: string): string => {
+    const next = new URLSearchParams(path.slice(path.indexOf('?') + 1))
+    // The page has added names of related records to the request.
+    next.delete('include')
+    for (const include of query.getAll('include')) next.append('include', include)
+    return links.list(name, next)
+  }
   const limit = query.get('limit') ?? String(limits.default)
   const sizes = [...new Set([5, 10, 20, 50, 100, limits.default, Number(limit)])].filter((size) => size <= limits.max)
   const resize = (event: Event): void => {
