@@ -1,6 +1,6 @@
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import type { World } from '../world/world'
-import { Visitor } from './browser'
+import { barriers, eventually, Visitor } from './browser'
 import { explorerPage } from './explorer-page'
 import { openLibrarySite } from './library-site'
 
@@ -20,7 +20,7 @@ afterAll(async () => {
   await world.close()
 })
 
-const { link, button, heading, expectColumn, signIn } = explorerPage(() => page)
+const { link, button, heading, request, expectColumn, expectNone, expectInput, signIn } = explorerPage(() => page)
 
 /** Opens the explorer. @returns the requests for records that it sends from then on */
 async function open(fragment: string, options?: BrowserContextOptions): Promise<readonly string[]> {
@@ -78,4 +78,92 @@ test('administrators see the names that other users may not read', async () => {
   await open('#/book?limit=1')
   await signIn('ann')
   await expectColumn('shelf_id', ['Top shelf 1'])
+})
+
+const choose = (name: string): Locator => page.getByRole('combobox', { name })
+const options = (): Locator => page.getByRole('option')
+const expectOptions = (texts: readonly string[]): Promise<void> =>
+  eventually(async () => expect(await options().allInnerTexts()).toEqual(texts))
+
+/** A search, its resource, the text that is typed, and the records that are offered. */
+test.each([
+  ['the search of the resource', 'writer_id', '7 peru', []],
+  ['the search of the resource', 'writer_id', '7 chile', ['Writer 07 8', 'Writer 17 18', 'Writer 27 28']],
+  ['a pattern, whose characters are escaped', 'genre_id', '0% T', ['100% true 1']],
+  ['a pattern, whose characters are escaped', 'genre_id', '_', []],
+])('a foreign key is found by %s: %s "%s"', async (_, name, text, offered) => {
+  await open('#/book/+')
+  await choose(name).fill(text)
+  await expectOptions(offered)
+  if (offered.length === 0) await page.getByText('has this name').waitFor()
+})
+
+test('a foreign key is chosen with the keyboard, and shows the name and the key', async () => {
+  await open('#/book/+')
+  await choose('writer_id').focus()
+  await page.keyboard.press('ArrowDown')
+  await expectOptions(Array.from({ length: 10 }, (_, index) => `Writer 0${index} ${index + 1}`))
+  await page.keyboard.type('er 2')
+  await eventually(async () => expect((await options().allInnerTexts())[0]).toBe('Writer 02 3'))
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowUp')
+  await page.keyboard.press('ArrowUp')
+  await page.keyboard.press('ArrowDown')
+  await page.getByRole('option', { selected: true, name: 'Writer 02 3' }).waitFor()
+  await page.keyboard.press('Enter')
+  await expectNone(options())
+  await expectInput(choose('writer_id'), 'Writer 02')
+  await page.getByText('Key 3', { exact: true }).waitFor()
+  await request().getByText('"writer_id":3').waitFor()
+  await page.keyboard.press('ArrowDown')
+  await options().first().waitFor()
+  await page.keyboard.press('Escape')
+  await expectNone(options())
+  await expectInput(choose('writer_id'), 'Writer 02')
+})
+
+test('a foreign key is chosen with the mouse, by its whole name, or typed as a key', async () => {
+  await open('#/book/1/edit')
+  await expectInput(choose('writer_id'), 'Writer 00')
+  await choose('writer_id').click()
+  await page.getByRole('option', { name: 'Writer 02 3' }).click()
+  await request().getByText('"writer_id":3').waitFor()
+  await choose('writer_id').fill('writer 04')
+  await expectOptions(['Writer 04 5'])
+  await page.keyboard.press('Tab')
+  await request().getByText('"writer_id":5').waitFor()
+  await choose('writer_id').fill('7')
+  await page.keyboard.press('Tab')
+  await expectInput(choose('writer_id'), 'Writer 06')
+  await button('Save').click()
+  await link('writer_id Writer 06 7').waitFor()
+})
+
+test('the key of a record that the user may not read is typed', async () => {
+  await open('#/book/+')
+  await page.getByRole('textbox', { name: 'shelf_id' }).fill('1')
+  await request().getByText('"shelf_id":1').waitFor()
+  await page.route(/\/writer\//, (route) => route.fulfill({ status: 403, json: { title: 'No', detail: 'not these' } }))
+  await choose('writer_id').click()
+  await page.getByRole('textbox', { name: 'writer_id' }).fill('2')
+  await request().getByText('"writer_id":2').waitFor()
+})
+
+const looks: readonly BrowserContextOptions[] = [
+  { colorScheme: 'light' },
+  { colorScheme: 'dark', viewport: { width: 320, height: 700 } },
+]
+
+test.each(looks)('axe finds no accessibility problem, and nothing is too wide: $colorScheme', async (look) => {
+  const found: string[] = []
+  await open('#/book/1/edit', look)
+  await expectInput(choose('writer_id'), 'Writer 06')
+  found.push(...(await barriers(page)))
+  await choose('writer_id').click()
+  await options().first().waitFor()
+  await page.keyboard.press('ArrowDown')
+  found.push(...(await barriers(page)))
+  expect(found).toEqual([])
+  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 })
