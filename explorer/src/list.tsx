@@ -1,3 +1,4 @@
+import { Columns } from './columns'
 import { parameterIn } from './filter-field'
 import { Filters } from './filters'
 import { includeFor } from './include'
@@ -36,7 +37,10 @@ export function List({ resource, query }: ListProps) {
       </div>
       <p class="quiet">{description}</p>
       <Filters resource={resource} query={query} />
-      {resource.relatedOrderings.length > 0 && <Ordering resource={resource} query={query} />}
+      <div class="tools">
+        {resource.relatedOrderings.length > 0 && <Ordering resource={resource} query={query} />}
+        <Columns resource={resource} query={query} />
+      </div>
       {loaded.state === 'failed' ? (
         <Problem error={loaded.error} />
       ) : (

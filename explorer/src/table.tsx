@@ -1,7 +1,9 @@
+import { columnsOf } from './column'
 import { typesOf } from './document'
 import { useLabels } from './labels'
 import { type Field, type Resource, title, valueAt } from './model'
 import { fromStart, go, links } from './route'
+import { useSession } from './session'
 import { Value } from './value'
 
 interface TableProps {
@@ -11,9 +13,11 @@ interface TableProps {
   readonly isBusy: boolean
 }
 
-/** Table of records, with a column for each field. */
+/** Table of records, with a column for each field and for the chosen fields of related records. */
 export function Table({ resource, query, records, isBusy }: TableProps) {
-  const { fields, name } = resource
+  const { model } = useSession()
+  const { name } = resource
+  const columns = columnsOf(model, resource, query)
   const labelOf = useLabels(resource, records)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be focusable for keyboard users
@@ -21,22 +25,34 @@ export function Table({ resource, query, records, isBusy }: TableProps) {
       <table>
         <thead>
           <tr>
-            {fields.map((field) => (
-              <SortableHeader key={field.name} field={field} resource={resource} query={query} />
+            {columns.map((column) => (
+              <SortableHeader
+                key={column.name}
+                name={column.name}
+                description={column.field.schema.description}
+                isSortable={column.isSortable}
+                isNumber={isNumber(column.field)}
+                resource={resource}
+                query={query}
+              />
             ))}
           </tr>
         </thead>
         <tbody>
           {records.map((record) => (
             <tr key={String(record.id)}>
-              {fields.map((field) => (
-                <td key={field.name} class={isNumber(field) ? 'number' : undefined}>
-                  {field.name === 'id' ? (
+              {columns.map((column) => (
+                <td key={column.name} class={isNumber(column.field) ? 'number' : undefined}>
+                  {column.name === 'id' ? (
                     <a href={links.record(name, record.id)} aria-label={`${name} ${String(record.id)}`}>
                       {String(record.id)}
                     </a>
                   ) : (
-                    <Value field={field} value={valueAt(record, field.path)} label={labelOf(field, record)} />
+                    <Value
+                      field={column.field}
+                      value={valueAt(record, column.path)}
+                      label={column.path === column.field.path ? labelOf(column.field, record) : undefined}
+                    />
                   )}
                 </td>
               ))}
@@ -54,17 +70,29 @@ function isNumber({ schema }: Field): boolean {
   return !isKey && typesOf(schema).some((type) => type === 'integer' || type === 'number')
 }
 
-interface HeaderProps extends Pick<TableProps, 'resource' | 'query'> {
-  readonly field: Field
+interface HeaderProps {
+  /** As in the parameter `ordering`. */
+  readonly name: string
+  readonly label?: string
+  readonly description?: string | undefined
+  readonly isSortable: boolean
+  readonly isNumber: boolean
+  readonly resource: Resource
+  readonly query: URLSearchParams
 }
 
 /** Column header. Clicks switch between ascending, descending and the default ordering. */
-function SortableHeader({ field, resource, query }: HeaderProps) {
-  const { name } = field
+export function SortableHeader({ name, label = title(name), description = '', ...props }: HeaderProps) {
+  const { isSortable, resource, query } = props
+  const className = props.isNumber ? 'number' : undefined
   const ordering = query.get('ordering')
   const direction = ordering === name ? 'ascending' : ordering === `-${name}` ? 'descending' : undefined
-  const label = title(name)
-  if (!resource.orderings.has(name)) return <th scope="col">{label}</th>
+  if (!isSortable)
+    return (
+      <th scope="col" class={className}>
+        {label}
+      </th>
+    )
   const sort = (): void => {
     const next = fromStart(query)
     if (direction === 'descending') next.delete('ordering')
@@ -72,8 +100,8 @@ function SortableHeader({ field, resource, query }: HeaderProps) {
     go(links.list(resource.name, next))
   }
   return (
-    <th scope="col" aria-sort={direction ?? 'none'} class={isNumber(field) ? 'number' : undefined}>
-      <button type="button" onClick={sort} title={field.schema.description ?? ''}>
+    <th scope="col" aria-sort={direction ?? 'none'} class={className}>
+      <button type="button" onClick={sort} title={description}>
         {label}
         <span aria-hidden="true">{direction === 'ascending' ? ' ▲' : direction === 'descending' ? ' ▼' : ''}</span>
       </button>

@@ -124,7 +124,7 @@ test('a foreign key is chosen with the keyboard, and shows the name and the key'
 })
 
 test('a foreign key is chosen with the mouse, by its whole name, or typed as a key', async () => {
-  await open('#/book/1/edit')
+  await open('#/book/31/edit')
   await expectInput(choose('writer_id'), 'Writer 00')
   await choose('writer_id').click()
   await page.getByRole('option', { name: 'Writer 02 3' }).click()
@@ -158,12 +158,66 @@ const looks: readonly BrowserContextOptions[] = [
 test.each(looks)('axe finds no accessibility problem, and nothing is too wide: $colorScheme', async (look) => {
   const found: string[] = []
   await open('#/book/1/edit', look)
-  await expectInput(choose('writer_id'), 'Writer 06')
+  await expectInput(choose('writer_id'), 'Writer 00')
   found.push(...(await barriers(page)))
   await choose('writer_id').click()
   await options().first().waitFor()
   await page.keyboard.press('ArrowDown')
   found.push(...(await barriers(page)))
+  await page.goto(`${world.url}/api/#/book?include=writer(fields:(name,country))`)
+  await button('Columns').click()
+  await expectColumn('writer › country', ['Peru', 'Chile'])
+  found.push(...(await barriers(page)))
   expect(found).toEqual([])
   expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+})
+
+test('columns of related records can be shown and sorted, are in the URL, and stay on the next page', async () => {
+  const paths = await open('#/book?limit=2')
+  await button('Columns').click()
+  await page.getByRole('group', { name: 'writer' }).getByRole('checkbox', { name: 'country' }).check()
+  await page.getByRole('group', { name: 'writer' }).getByRole('checkbox', { name: 'name' }).check()
+  await page.getByRole('group', { name: 'genre' }).getByRole('checkbox', { name: 'meaning' }).check()
+  await expectColumn('writer › country', ['Peru', 'Chile'])
+  await expectColumn('writer › name', ['Writer 00', 'Writer 01'])
+  await expectColumn('genre › meaning', ['null', '100% true'])
+  await expectColumn('writer_id', ['Writer 00 1', 'Writer 01 2'])
+  await expectNone(page.getByRole('group', { name: 'shelf' }))
+  const include = 'include=writer(fields:(country,name)),genre(fields:(meaning))'
+  expect(paths.at(-1)).toBe(`/api/book/?limit=2&${include}`)
+  const header = page.getByRole('columnheader', { name: 'writer › country' })
+  await header.getByRole('button').click()
+  await header.and(page.locator('[aria-sort=ascending]')).waitFor()
+  await expectColumn('writer › country', ['Chile', 'Chile'])
+  await link('Next').click()
+  await page.getByText('Page 2').waitFor()
+  await expectColumn('writer › country', ['Chile', 'Chile'])
+  await page.reload()
+  await expectColumn('writer › country', ['Chile', 'Chile'])
+  expect(decodeURIComponent(new URL(page.url()).hash)).toContain(`&${include}`)
+  await button('Columns').click()
+  await page.getByRole('group', { name: 'writer' }).getByRole('checkbox', { name: 'country' }).uncheck()
+  await expectNone(header)
+})
+
+/** Values of `include` in a URL, and the headers of the columns that they show. */
+test.each([
+  ['include=writer', ['writer › id', 'writer › name', 'writer › country', 'writer › born']],
+  ['include=writer(fields:born)', ['writer › born']],
+  ['include=writer(fields:(born),include:(books))', []],
+  ['fields=title&include=genre(fields:meaning)', ['genre › meaning']],
+])('?%s in the URL shows the columns of related records %j', async (query, columns) => {
+  await open(`#/book?${query}`)
+  await page.locator('[aria-busy=false]').or(page.getByRole('alert')).first().waitFor()
+  const related = page.getByRole('columnheader').filter({ hasText: '›' })
+  await eventually(async () => expect(await related.allInnerTexts()).toEqual(columns))
+  await expectNone(page.getByRole('list', { name: 'Filters' }))
+})
+
+test('the fields that the URL selects are the only columns', async () => {
+  await open('#/book?fields=title,writer_id')
+  await expectColumn('writer_id', ['Writer 00 1'])
+  await eventually(async () =>
+    expect(await page.getByRole('columnheader').allInnerTexts()).toEqual(['id', 'title', 'writer_id']),
+  )
 })
