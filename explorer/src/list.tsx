@@ -1,4 +1,5 @@
 import { Columns } from './columns'
+import { Download } from './download'
 import { parameterIn } from './filter-field'
 import { Filters } from './filters'
 import { includeFor } from './include'
@@ -40,6 +41,7 @@ export function List({ resource, query }: ListProps) {
       <div class="tools">
         {resource.relatedOrderings.length > 0 && <Ordering resource={resource} query={query} />}
         <Columns resource={resource} query={query} />
+        {page && <Download resource={resource} query={query} />}
       </div>
       {loaded.state === 'failed' ? (
         <Problem error={loaded.error} />

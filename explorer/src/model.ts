@@ -41,6 +41,8 @@ export interface Resource {
   readonly limits: { readonly max: number; readonly default: number }
   /** Whether lists have the parameter `count`. */
   readonly counts: boolean
+  /** Whether lists are available as CSV. */
+  readonly hasCsv: boolean
   /** Whether lists have the parameter `search`. */
   readonly searches: boolean
 }
@@ -111,6 +113,7 @@ export function readModel({ info, tags, paths, components: { schemas, securitySc
       limits: { max: limit.maximum ?? 1000, default: Number(limit.default ?? 20) },
       // Lists that can be counted allow `limit=0`.
       counts: limit.minimum === 0,
+      hasCsv: find('format').enum?.includes('csv') === true && !filters.some((filter) => filter.name === 'format'),
       searches: parameters.some((one) => one.name === 'search') && !filters.some((filter) => filter.name === 'search'),
     }
     return [name, resource]

@@ -39,9 +39,9 @@ export function useSession(): Session {
 }
 
 /** State of the error of a request. It applies to the user who sent the request only: for another user it is undefined. */
-export function useError(): [error: Refused | undefined, setError: (error: Refused) => void] {
+export function useError(): [error: Refused | undefined, setError: (error: Refused | undefined) => void] {
   const { user } = useSession()
-  const [last, setLast] = useState<{ readonly error: Refused; readonly user: User | undefined }>()
+  const [last, setLast] = useState<{ readonly error: Refused | undefined; readonly user: User | undefined }>()
   return [last?.user === user ? last?.error : undefined, (error) => setLast({ error, user })]
 }
 
