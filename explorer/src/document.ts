@@ -15,6 +15,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[]
   readonly minimum?: number
   readonly maximum?: number
+  readonly maxItems?: number
   readonly 'x-resource'?: string
   readonly 'x-owner'?: string
 }
@@ -80,4 +81,9 @@ export function isShortText(schema: Schema): boolean {
   const { maxLength = Number.POSITIVE_INFINITY, format, pattern, enum: members } = schema
   const isPlain = format === undefined && pattern === undefined && members === undefined
   return isPlain && maxLength <= lineLength && typesOf(schema).includes('string') && schema['x-resource'] === undefined
+}
+
+/** Whether the values of a schema are date-times: only they match its pattern. */
+export function isDateTime({ format, pattern }: Schema): boolean {
+  return format === 'date-time' || (pattern !== undefined && new RegExp(pattern).test('2024-02-29 10:20:30'))
 }

@@ -2,13 +2,14 @@ import { Columns } from './columns'
 import { Download } from './download'
 import { parameterIn } from './filter-field'
 import { Filters } from './filters'
+import { Groups, otherView } from './groups'
 import { includeFor } from './include'
 import type { Resource } from './model'
 import { NewLink } from './new-link'
 import { Ordering } from './ordering'
 import { type PageMeta, Pager } from './pager'
 import { Problem } from './problem'
-import { pathOf } from './route'
+import { links, pathOf } from './route'
 import { useRead, useSession } from './session'
 import { Table } from './table'
 
@@ -24,8 +25,14 @@ interface Page {
 
 const none: Page['objects'] = []
 
-/** A page of records. Filters, ordering, paging and columns of related records are in the URL. */
+/** A list of records, or of groups if the URL has the parameter `aggregate`. */
 export function List({ resource, query }: ListProps) {
+  const hasGroups = resource.aggregates !== undefined && parameterIn(resource.filters, query, 'aggregate') !== undefined
+  return hasGroups ? <Groups resource={resource} query={query} /> : <Records resource={resource} query={query} />
+}
+
+/** A page of records. Filters, ordering, paging and columns of related records are in the URL. */
+function Records({ resource, query }: ListProps) {
   const { name, description } = resource
   const loaded = useRead(useListPath(resource, query), true, pathOf(`/${name}/`, query))
   const page = loaded.state === 'done' ? (loaded.reply.json as Page) : undefined
@@ -40,15 +47,20 @@ export function List({ resource, query }: ListProps) {
       <Filters resource={resource} query={query} />
       <div class="tools">
         {resource.relatedOrderings.length > 0 && <Ordering resource={resource} query={query} />}
-        <Columns resource={resource} query={query} />
+        {resource.aggregates && (
+          <a class="button" href={links.list(name, otherView(resource, query, 'count'))}>
+            Group the records
+          </a>
+        )}
         {page && <Download resource={resource} query={query} />}
+        <Columns resource={resource} query={query} />
       </div>
       {loaded.state === 'failed' ? (
         <Problem error={loaded.error} />
       ) : (
         <Table resource={resource} query={query} records={records} isBusy={loaded.state === 'loading'} />
       )}
-      {page && <Pager resource={resource} query={query} meta={page.meta} />}
+      {page && <Pager resource={resource} query={query} meta={page.meta} unit="Records" />}
     </>
   )
 }

@@ -1,3 +1,4 @@
+import type { Aggregates } from './aggregate'
 import { isShortText, needsUser, type OpenApi, type Parameter, type Schema, typesOf } from './document'
 import { type FilterField, filtersIn } from './filter-field'
 import { type Scheme, schemesOf } from './scheme'
@@ -41,6 +42,8 @@ export interface Resource {
   readonly limits: { readonly max: number; readonly default: number }
   /** Whether lists have the parameter `count`. */
   readonly counts: boolean
+  /** Undefined if lists cannot have groups instead of records. */
+  readonly aggregates: Aggregates | undefined
   /** Whether lists are available as CSV. */
   readonly hasCsv: boolean
   /** Whether lists have the parameter `search`. */
@@ -113,12 +116,24 @@ export function readModel({ info, tags, paths, components: { schemas, securitySc
       limits: { max: limit.maximum ?? 1000, default: Number(limit.default ?? 20) },
       // Lists that can be counted allow `limit=0`.
       counts: limit.minimum === 0,
+      aggregates: aggregatesOf(find('aggregate'), find('by')),
       hasCsv: find('format').enum?.includes('csv') === true && !filters.some((filter) => filter.name === 'format'),
       searches: parameters.some((one) => one.name === 'search') && !filters.some((filter) => filter.name === 'search'),
     }
     return [name, resource]
   })
   return { title: info.title, resources: new Map(resources), schemes: schemesOf(securitySchemes) }
+}
+
+/** @returns undefined if a list has not both parameters, or if they are filters */
+function aggregatesOf(functions: Schema, keys: Schema): Aggregates | undefined {
+  if (functions.maxItems === undefined || keys.maxItems === undefined) return undefined
+  return {
+    functions: functions.items ?? {},
+    keys: keys.items ?? {},
+    maxFunctions: functions.maxItems,
+    maxKeys: keys.maxItems,
+  }
 }
 
 function fieldsIn({ properties = {}, required = [] }: Schema, path: readonly string[] = []): readonly Field[] {
