@@ -1,15 +1,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Reply, type Request, send } from './api'
-import { type Resource, valueAt } from './model'
+import { Refused, type Reply, type Request, send } from './api'
+import { type Field, type Resource, valueAt } from './model'
 import { Problem } from './problem'
 import { go, links } from './route'
-import { useError, useSession } from './session'
+import { type User, useError, useSession } from './session'
 
 interface ActionsProps {
   readonly resource: Resource
   readonly id: string
-  /** The record as it was read, with its ETag. */
-  readonly before: Reply
+  /** The record as it was read. */
+  readonly before: unknown
 }
 
 /** Buttons for the actions on a record that the access rule and the owner permit. */
@@ -26,7 +26,7 @@ export function Actions({ resource, id, before }: ActionsProps) {
     )
   }
   if (user && writesNeedAdmin && !user.admin) return <p class="quiet">Only administrators may change it.</p>
-  if (user && owner !== undefined && String(valueAt(before.json, owner.split('__'))) !== String(user.id)) {
+  if (user && owner !== undefined && String(valueAt(before, owner.split('__'))) !== String(user.id)) {
     return <p class="quiet">Only its owner may change it.</p>
   }
   return (
@@ -36,45 +36,69 @@ export function Actions({ resource, id, before }: ActionsProps) {
           Edit
         </a>
       )}
-      {deletes && <Delete name={name} path={`/${name}/${encodeURIComponent(id)}/`} tag={before.tag} />}
+      {deletes && <Delete resource={resource} path={`/${name}/${encodeURIComponent(id)}/`} before={before} />}
     </div>
   )
 }
 
 interface DeleteProps {
-  readonly name: string
+  readonly resource: Resource
   readonly path: string
-  readonly tag: string | null
+  readonly before: unknown
 }
 
 /** Delete button. It asks for confirmation, because a deletion cannot be undone. */
-function Delete({ name, path, tag }: DeleteProps) {
+function Delete({ resource, path, before }: DeleteProps) {
   const { user, note } = useSession()
-  const [isAsking, setAsking] = useState(false)
+  /** The ETag of the record; undefined until the button is pressed. */
+  const [asked, setAsked] = useState<Pick<Reply, 'tag'>>()
   const [error, setError] = useError()
   const sure = useRef<HTMLButtonElement>(null)
-  const request: Request = { method: 'DELETE', path, tag }
+  const request: Request = { method: 'DELETE', path, tag: asked?.tag ?? null }
   useEffect(() => {
-    note(isAsking ? request : { method: 'GET', path })
-    if (isAsking) sure.current?.focus()
-  }, [isAsking])
-  const remove = (): Promise<void> => send(request, user).then(() => go(links.list(name)), setError)
-  if (!isAsking) {
-    return (
-      <button type="button" onClick={() => setAsking(true)}>
-        Delete
-      </button>
-    )
+    if (asked === undefined) return
+    note(request)
+    sure.current?.focus()
+  }, [asked])
+  const ask = (): Promise<void> => readUnchanged(path, resource.fields, before, user).then(setAsked, setError)
+  const keep = (): void => {
+    setAsked(undefined)
+    note({ method: 'GET', path })
   }
+  const remove = (): Promise<void> => send(request, user).then(() => go(links.list(resource.name)), setError)
   return (
     <>
-      <button type="button" class="danger" onClick={remove} ref={sure}>
-        Delete for good
-      </button>
-      <button type="button" onClick={() => setAsking(false)}>
-        Keep
-      </button>
+      {asked === undefined ? (
+        <button type="button" onClick={ask}>
+          Delete
+        </button>
+      ) : (
+        <>
+          <button type="button" class="danger" onClick={remove} ref={sure}>
+            Delete for good
+          </button>
+          <button type="button" onClick={keep}>
+            Keep
+          </button>
+        </>
+      )}
       {error && <Problem error={error} />}
     </>
   )
+}
+
+/**
+ * Reads the ETag that a deletion needs: that of a record without related ones.
+ * @throws {Refused} if the record differs from the one that the page shows
+ */
+async function readUnchanged(
+  path: string,
+  fields: readonly Field[],
+  before: unknown,
+  user: User | undefined,
+): Promise<Reply> {
+  const reply = await send({ method: 'GET', path }, user)
+  const textOf = (record: unknown): string => JSON.stringify(fields.map((field) => valueAt(record, field.path)))
+  if (textOf(reply.json) === textOf(before)) return reply
+  throw new Refused(412, 'The record has been changed since it was loaded. Reload the page to see it.', [])
 }

@@ -38,9 +38,36 @@ export interface Reply {
 }
 
 /** Sends a request. @throws {Refused} */
-export async function send({ method, path, body, tag }: Request, credentials: Credentials | undefined): Promise<Reply> {
+export async function send(request: Request, credentials: Credentials | undefined): Promise<Reply> {
+  const response = await fetchAccepted(request, credentials, { Accept: 'application/json' })
+  const json = response.status === 204 ? undefined : await jsonOf(response)
+  return { json, tag: response.headers.get('ETag') }
+}
+
+/**
+ * Fetches a file.
+ * @throws {Refused} also if the connection ends before the end of the file
+ */
+export async function fetchFile(
+  path: string,
+  credentials: Credentials | undefined,
+  signal: AbortSignal,
+): Promise<Blob> {
+  const response = await fetchAccepted({ method: 'GET', path }, credentials, {}, signal)
+  return response.blob().catch(() => {
+    throw new Refused(0, 'The connection ended before the end of the file. Nothing has been saved.', [])
+  })
+}
+
+/** @throws {Refused} for a status that is not 2xx */
+async function fetchAccepted(
+  { method, path, body, tag }: Request,
+  credentials: Credentials | undefined,
+  accept: { readonly Accept?: string },
+  signal: AbortSignal | null = null,
+): Promise<Response> {
   const headers = {
-    Accept: 'application/json',
+    ...accept,
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
     ...(credentials && { Authorization: credentials.authorization }),
     ...(tag && { 'If-Match': tag }),
@@ -49,6 +76,7 @@ export async function send({ method, path, body, tag }: Request, credentials: Cr
   const options = {
     method,
     headers,
+    signal,
     credentials: 'omit',
     ...(body !== undefined && { body: JSON.stringify(body) }),
   } as const
@@ -56,8 +84,7 @@ export async function send({ method, path, body, tag }: Request, credentials: Cr
     throw new Refused(0, 'The service cannot be reached.', [])
   })
   if (!response.ok) throw await refusalOf(response)
-  const json = response.status === 204 ? undefined : await jsonOf(response)
-  return { json, tag: response.headers.get('ETag') }
+  return response
 }
 
 /** Parses the JSON of a response. @throws {Refused} if it is not JSON, such as an HTML page of a proxy */

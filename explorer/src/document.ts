@@ -15,6 +15,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[]
   readonly minimum?: number
   readonly maximum?: number
+  readonly maxItems?: number
   readonly 'x-resource'?: string
   readonly 'x-owner'?: string
 }
@@ -70,4 +71,19 @@ export function typesOf({ type }: Schema): readonly string[] {
 
 export function isNullable(schema: Schema): boolean {
   return typesOf(schema).includes('null') || schema.enum?.includes(null) === true
+}
+
+/** Length of texts that fit a line. Fields that may be longer get a textarea. */
+export const lineLength = 200
+
+/** Whether a schema is text of at most a line, and not a date, a decimal, a key or one of some values. */
+export function isShortText(schema: Schema): boolean {
+  const { maxLength = Number.POSITIVE_INFINITY, format, pattern, enum: members } = schema
+  const isPlain = format === undefined && pattern === undefined && members === undefined
+  return isPlain && maxLength <= lineLength && typesOf(schema).includes('string') && schema['x-resource'] === undefined
+}
+
+/** Whether the values of a schema are date-times: only they match its pattern. */
+export function isDateTime({ format, pattern }: Schema): boolean {
+  return format === 'date-time' || (pattern !== undefined && new RegExp(pattern).test('2024-02-29 10:20:30'))
 }

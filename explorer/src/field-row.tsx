@@ -1,7 +1,9 @@
 import { useId } from 'preact/hooks'
-import { isNullable, type Schema, typesOf } from './document'
+import { isNullable, lineLength, type Schema, typesOf } from './document'
 import { textOf } from './input'
-import { type Field, title } from './model'
+import { type Field, labelField, type Resource, title } from './model'
+import { ReferenceInput } from './reference-input'
+import { mayRead, useSession } from './session'
 
 interface FieldRowProps {
   readonly field: Field
@@ -66,10 +68,8 @@ interface InputProps {
   readonly onChange: (text: string) => void
 }
 
-/** Fields that may have more characters than this get a textarea. */
-const lineLength = 200
-
 function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps) {
+  const related = useRelated(schema)
   const types = typesOf(schema)
   const choices = types.includes('boolean') ? ['true', 'false'] : schema.enum?.filter((one) => one !== null).map(String)
   const common = {
@@ -79,6 +79,7 @@ function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps)
     'aria-invalid': isWrong,
     'aria-describedby': `${id}-hint${isWrong ? ` ${id}-error` : ''}`,
   }
+  if (related) return <ReferenceInput {...related} value={value} onChange={onChange} common={common} />
   if (choices) {
     return (
       <select {...common} onChange={(event) => onChange(event.currentTarget.value)}>
@@ -108,6 +109,14 @@ function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps)
       placeholder={String(schema.examples?.[0] ?? '')}
     />
   )
+}
+
+/** The resource of a foreign key and the label of its records, if the user may read them. */
+function useRelated(schema: Schema): { readonly target: Resource; readonly label: Field } | undefined {
+  const { model, user } = useSession()
+  const target = model.resources.get(schema['x-resource'] ?? '')
+  const label = target && mayRead(target, user) ? labelField(target) : undefined
+  return target && label && { target, label }
 }
 
 /** Whether a schema is text of any length. Dates and decimals have a format or pattern. */

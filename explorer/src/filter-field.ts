@@ -24,7 +24,16 @@ export const operators: Readonly<Record<string, string>> = {
 /** Parameters that are not filters. */
 const reserved: readonly string[] = ['ordering', 'limit', 'page', 'or', 'and', 'not']
 /** Parameters that are not filters, unless a field has this name. Then there is also a parameter `<name>__is`. */
-const optional: readonly string[] = ['after', 'count', 'search', 'fields', 'include', 'aggregate', 'by']
+export const optional: readonly string[] = [
+  'after',
+  'count',
+  'search',
+  'fields',
+  'include',
+  'aggregate',
+  'by',
+  'format',
+]
 
 /** Filters of a list, from its parameters in the OpenAPI document. */
 export function filtersIn(parameters: readonly Parameter[]): readonly FilterField[] {
@@ -58,6 +67,11 @@ export function findFilter(
     }
   }
   return undefined
+}
+
+/** Value of a parameter that is not a filter; undefined if a field has its name. */
+export function parameterIn(filters: readonly FilterField[], query: URLSearchParams, name: string): string | undefined {
+  return findFilter(filters, name) === undefined ? (query.get(name) ?? undefined) : undefined
 }
 
 /** Member of a group for a filter. */

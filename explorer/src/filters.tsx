@@ -1,6 +1,14 @@
 import { useId, useState } from 'preact/hooks'
 import type { Schema } from './document'
-import { alternativesIn, type FilterField, filterName, findFilter, operators, withAlternative } from './filter-field'
+import {
+  alternativesIn,
+  type FilterField,
+  filterName,
+  findFilter,
+  operators,
+  optional,
+  withAlternative,
+} from './filter-field'
 import { type Resource, title } from './model'
 import { fromStart, go, links } from './route'
 
@@ -9,8 +17,8 @@ interface FiltersProps {
   readonly query: URLSearchParams
 }
 
-/** Parameters that are not shown as filters. */
-const others: readonly string[] = ['ordering', 'limit', 'page', 'after', 'count', 'search']
+/** Parameters that are not shown as filters. `or`, `and` and `not` are. */
+const others: readonly string[] = ['ordering', 'limit', 'page', ...optional]
 
 /** Text of a filter, such as `population ≥ 5`. Unknown filters are shown too, so that they can be removed. */
 function wordsOf(filters: readonly FilterField[], name: string, value: string): string {

@@ -1,13 +1,14 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { memberOf } from '../../src/client/group-text'
 import { send } from './api'
-import { type Field, labelField, valueAt } from './model'
-import { useSession } from './session'
+import { labelOf } from './include'
+import { type Field, labelField, type Resource, valueAt } from './model'
+import { mayRead, useSession } from './session'
 
-/** Labels of records by {@link labelKey}, such as `country 5`. */
-export type Labels = ReadonlyMap<string, string>
+/** Label of the record that a foreign key of a record refers to; undefined if it is not known. */
+export type LabelOf = (field: Field, record: unknown) => string | undefined
 
-export const labelKey = (resource: string, id: unknown): string => `${resource} ${String(id)}`
+const labelKey = (resource: string, id: unknown): string => `${resource} ${String(id)}`
 
 /** Maximum number of ids in a request: the service limits the length of a parameter, and UUIDs are long. */
 const mostIds = 50
@@ -16,7 +17,7 @@ function parts(ids: readonly string[], size: number): readonly (readonly string[
   return Array.from({ length: Math.ceil(ids.length / size) }, (_, index) => ids.slice(index * size, (index + 1) * size))
 }
 
-/** Ids in the foreign keys of records, by the resource that they refer to. */
+/** Ids in foreign keys, by the resource that they refer to. */
 function idsIn(records: readonly unknown[], fields: readonly Field[]): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>()
   for (const { schema, path } of fields) {
@@ -30,22 +31,22 @@ function idsIn(records: readonly unknown[], fields: readonly Field[]): ReadonlyM
 }
 
 /** Fetches labels for the records that foreign keys refer to, with few requests for each resource. */
-export function useLabels(records: readonly unknown[], fields: readonly Field[]): Labels {
+export function useFetchedLabels(records: readonly unknown[], fields: readonly Field[]): LabelOf {
   const { model, user } = useSession()
-  const [labels, setLabels] = useState<Labels>(new Map())
+  const [labels, setLabels] = useState<ReadonlyMap<string, string | undefined>>(new Map())
   useEffect(() => {
     let isCurrent = true
     const read = async (name: string, label: Field, ids: readonly string[]): Promise<void> => {
       const asked = new URLSearchParams({ id__in: ids.map(memberOf).join(), limit: String(ids.length) })
       const { json } = await send({ method: 'GET', path: `/${name}/?${asked}` }, user)
       const { objects } = json as { readonly objects: readonly { readonly id: unknown }[] }
-      const found = objects.map((one): [string, string] => [labelKey(name, one.id), String(valueAt(one, label.path))])
+      const found = objects.map((one) => [labelKey(name, one.id), textAt(one, label.path)] as const)
       if (isCurrent) setLabels((before) => new Map([...before, ...found]))
     }
     for (const [name, ids] of idsIn(records, fields)) {
       const resource = model.resources.get(name)
-      const label = resource && labelField(resource)
-      if (resource === undefined || label === undefined) continue
+      const label = resource && mayRead(resource, user) && labelField(resource)
+      if (!label) continue
       const some = parts([...ids], Math.min(resource.limits.max, mostIds))
       // If the user may not read the records, the page shows the keys.
       for (const part of some) read(name, label, part).catch(() => undefined)
@@ -54,5 +55,29 @@ export function useLabels(records: readonly unknown[], fields: readonly Field[])
       isCurrent = false
     }
   }, [records, fields, model, user])
-  return labels
+  return ({ schema, path }, record) => labels.get(labelKey(schema['x-resource'] ?? '', valueAt(record, path)))
+}
+
+/** Text of a value; undefined for null and for an empty text, which are no labels. */
+function textAt(record: unknown, path: readonly string[]): string | undefined {
+  return String(valueAt(record, path) ?? '') || undefined
+}
+
+/**
+ * Labels of the records that foreign keys refer to: those that the records include, and fetched ones for foreign keys
+ * whose records cannot be included.
+ */
+export function useLabels(resource: Resource, records: readonly unknown[]): LabelOf {
+  const { model, user } = useSession()
+  const others = useMemo(() => {
+    const isIncluded = (field: Field): boolean =>
+      resource.relations.some(({ foreignKey, path }) => foreignKey === field && valueAt(records[0], path) !== undefined)
+    return resource.fields.filter((field) => field.schema['x-resource'] !== undefined && !isIncluded(field))
+  }, [resource, records])
+  const fetched = useFetchedLabels(records, others)
+  return (field, record) => {
+    const relation = resource.relations.find(({ foreignKey }) => foreignKey === field)
+    const label = relation && labelOf(model, relation, user)
+    return (label && textAt(record, [...relation.path, ...label.path])) ?? fetched(field, record)
+  }
 }

@@ -1,13 +1,17 @@
-import { typesOf } from './document'
+import { Columns } from './columns'
+import { Download } from './download'
+import { parameterIn } from './filter-field'
 import { Filters } from './filters'
-import { labelKey, useLabels } from './labels'
-import { type Field, type Resource, title, valueAt } from './model'
+import { Groups, otherView } from './groups'
+import { includeFor } from './include'
+import type { Resource } from './model'
 import { NewLink } from './new-link'
+import { Ordering } from './ordering'
 import { type PageMeta, Pager } from './pager'
 import { Problem } from './problem'
-import { fromStart, go, links } from './route'
-import { useRead } from './session'
-import { Value } from './value'
+import { links, pathOf } from './route'
+import { useRead, useSession } from './session'
+import { Table } from './table'
 
 interface ListProps {
   readonly resource: Resource
@@ -19,13 +23,18 @@ interface Page {
   readonly objects: readonly { readonly id: unknown }[]
 }
 
-const none: readonly { readonly id: unknown }[] = []
+const none: Page['objects'] = []
 
-/** A page of records. Filters, ordering and paging are in the URL. */
+/** A list of records, or of groups if the URL has the parameter `aggregate`. */
 export function List({ resource, query }: ListProps) {
+  const hasGroups = resource.aggregates !== undefined && parameterIn(resource.filters, query, 'aggregate') !== undefined
+  return hasGroups ? <Groups resource={resource} query={query} /> : <Records resource={resource} query={query} />
+}
+
+/** A page of records. Filters, ordering, paging and columns of related records are in the URL. */
+function Records({ resource, query }: ListProps) {
   const { name, description } = resource
-  const text = String(query)
-  const loaded = useRead(`/${name}/${text === '' ? '' : `?${text}`}`)
+  const loaded = useRead(useListPath(resource, query), true, pathOf(`/${name}/`, query))
   const page = loaded.state === 'done' ? (loaded.reply.json as Page) : undefined
   const records = page?.objects ?? none
   return (
@@ -36,126 +45,33 @@ export function List({ resource, query }: ListProps) {
       </div>
       <p class="quiet">{description}</p>
       <Filters resource={resource} query={query} />
-      {resource.relatedOrderings.length > 0 && <Ordering resource={resource} query={query} />}
+      <div class="tools">
+        {resource.relatedOrderings.length > 0 && <Ordering resource={resource} query={query} />}
+        {resource.aggregates && (
+          <a class="button" href={links.list(name, otherView(resource, query, 'count'))}>
+            Group the records
+          </a>
+        )}
+        {page && <Download resource={resource} query={query} />}
+        <Columns resource={resource} query={query} />
+      </div>
       {loaded.state === 'failed' ? (
         <Problem error={loaded.error} />
       ) : (
         <Table resource={resource} query={query} records={records} isBusy={loaded.state === 'loading'} />
       )}
-      {page && <Pager resource={resource} query={query} meta={page.meta} />}
+      {page && <Pager resource={resource} query={query} meta={page.meta} unit="Records" />}
     </>
   )
 }
 
-/** Select box for the ordering, by a field of the records or of related ones. */
-function Ordering({ resource, query }: ListProps) {
-  const [, hyphen = '', name = ''] = /^(-?)(.*)$/.exec(query.get('ordering') ?? '') ?? []
-  const sort = (ordering: string): void => {
-    const next = fromStart(query)
-    if (ordering === '') next.delete('ordering')
-    else next.set('ordering', ordering)
-    go(links.list(resource.name, next))
-  }
-  const own = resource.fields.map((field) => field.name).filter((one) => resource.orderings.has(one))
-  const names = ['', ...own.filter((one) => one !== 'id'), ...resource.relatedOrderings]
-  return (
-    <div class="ordering">
-      <label class="inline">
-        Order by
-        <select value={name} onChange={({ currentTarget: { value } }) => sort(value === '' ? '' : hyphen + value)}>
-          {/* The ordering in the URL may not be one of the options. */}
-          {[...new Set([...names, name])].map((one) => (
-            <option key={one} value={one}>
-              {one === '' ? 'id' : title(one)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="inline">
-        <input
-          type="checkbox"
-          checked={hyphen !== ''}
-          disabled={name === ''}
-          onChange={(event) => sort((event.currentTarget.checked ? '-' : '') + name)}
-        />
-        Descending
-      </label>
-    </div>
-  )
-}
-
-interface TableProps extends ListProps {
-  readonly records: readonly { readonly id: unknown }[]
-  readonly isBusy: boolean
-}
-
-function Table({ resource, query, records, isBusy }: TableProps) {
-  const { fields, name } = resource
-  const labels = useLabels(records, fields)
-  const labelOf = ({ schema, path }: Field, record: unknown): string | undefined =>
-    labels.get(labelKey(schema['x-resource'] ?? '', valueAt(record, path)))
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be focusable for keyboard users
-    <section class="table" tabIndex={0} aria-label={`Records of ${name}`} aria-busy={isBusy}>
-      <table>
-        <thead>
-          <tr>
-            {fields.map((field) => (
-              <SortableHeader key={field.name} field={field} resource={resource} query={query} />
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {records.map((record) => (
-            <tr key={String(record.id)}>
-              {fields.map((field) => (
-                <td key={field.name} class={isNumber(field) ? 'number' : undefined}>
-                  {field.name === 'id' ? (
-                    <a href={links.record(name, record.id)} aria-label={`${name} ${String(record.id)}`}>
-                      {String(record.id)}
-                    </a>
-                  ) : (
-                    <Value field={field} value={valueAt(record, field.path)} label={labelOf(field, record)} />
-                  )}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {!isBusy && records.length === 0 && <p class="empty">No records.</p>}
-    </section>
-  )
-}
-
-function isNumber({ schema }: Field): boolean {
-  const isKey = schema['x-resource'] !== undefined
-  return !isKey && typesOf(schema).some((type) => type === 'integer' || type === 'number')
-}
-
-interface HeaderProps extends ListProps {
-  readonly field: Field
-}
-
-/** Column header. Clicks switch between ascending, descending and the default ordering. */
-function SortableHeader({ field, resource, query }: HeaderProps) {
-  const { name } = field
-  const ordering = query.get('ordering')
-  const direction = ordering === name ? 'ascending' : ordering === `-${name}` ? 'descending' : undefined
-  const label = title(name)
-  if (!resource.orderings.has(name)) return <th scope="col">{label}</th>
-  const sort = (): void => {
-    const next = fromStart(query)
-    if (direction === 'descending') next.delete('ordering')
-    else next.set('ordering', direction === undefined ? name : `-${name}`)
-    go(links.list(resource.name, next))
-  }
-  return (
-    <th scope="col" aria-sort={direction ?? 'none'} class={isNumber(field) ? 'number' : undefined}>
-      <button type="button" onClick={sort} title={field.schema.description ?? ''}>
-        {label}
-        <span aria-hidden="true">{direction === 'ascending' ? ' ▲' : direction === 'descending' ? ' ▼' : ''}</span>
-      </button>
-    </th>
-  )
+/** Path of the request for a list: its query, with the names of the records that foreign keys refer to. */
+function useListPath(resource: Resource, query: URLSearchParams): string {
+  const { model, user } = useSession()
+  const { filters } = resource
+  const shown = parameterIn(filters, query, 'fields')?.split(',')
+  const include = includeFor(model, resource, user, parameterIn(filters, query, 'include'), shown)
+  const asked = new URLSearchParams(query)
+  if (include !== undefined) asked.set('include', include)
+  return pathOf(`/${resource.name}/`, asked)
 }

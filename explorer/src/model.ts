@@ -1,4 +1,5 @@
-import { needsUser, type OpenApi, type Schema, typesOf } from './document'
+import type { Aggregates } from './aggregate'
+import { isShortText, needsUser, type OpenApi, type Parameter, type Schema, typesOf } from './document'
 import { type FilterField, filtersIn } from './filter-field'
 import { type Scheme, schemesOf } from './scheme'
 
@@ -14,6 +15,8 @@ export interface Resource {
   readonly description: string
   /** Fields of a record. Fields of embedded entities are in the same list, with their paths. */
   readonly fields: readonly Field[]
+  /** Relations to one record that lists can include. */
+  readonly relations: readonly Relation[]
   readonly filters: readonly FilterField[]
   /** Names of fields by which a list can be sorted. */
   readonly orderings: ReadonlySet<string>
@@ -24,6 +27,10 @@ export interface Resource {
   /** Fields in the body of a PUT; undefined if there is no PUT. */
   readonly updates: readonly Field[] | undefined
   readonly deletes: boolean
+  /** Whether reads require a user. */
+  readonly readsNeedUser: boolean
+  /** Whether reads require an administrator. */
+  readonly readsNeedAdmin: boolean
   /** Whether writes require a user. */
   readonly writesNeedUser: boolean
   /** Whether writes require an administrator. */
@@ -35,8 +42,23 @@ export interface Resource {
   readonly limits: { readonly max: number; readonly default: number }
   /** Whether lists have the parameter `count`. */
   readonly counts: boolean
+  /** Undefined if lists cannot have groups instead of records. */
+  readonly aggregates: Aggregates | undefined
+  /** Whether lists are available as CSV. */
+  readonly hasCsv: boolean
   /** Whether lists have the parameter `search`. */
   readonly searches: boolean
+}
+
+/** A relation to one record. */
+export interface Relation {
+  /** As in the parameter `include`, such as `country`. */
+  readonly name: string
+  /** Path of the related record in a record. */
+  readonly path: readonly string[]
+  readonly foreignKey: Field
+  /** Name of the related resource. */
+  readonly target: string
 }
 
 /** A foreign key. */
@@ -65,10 +87,12 @@ export function readModel({ info, tags, paths, components: { schemas, securitySc
     const writes = [collection?.post, item?.put, item?.delete]
     const fields = fieldsOf(name) ?? []
     const filters = filtersIn(parameters)
+    const reads = collection?.get
     const resource: Resource = {
       name,
       description,
       fields,
+      relations: relationsIn(fields, parameters),
       filters,
       relatedOrderings: fields.flatMap((field) => {
         const related = fieldsOf(field.schema['x-resource'] ?? '') ?? []
@@ -79,6 +103,8 @@ export function readModel({ info, tags, paths, components: { schemas, securitySc
       creates: collection?.post === undefined ? undefined : fieldsOf(`${name}.create`),
       updates: item?.put === undefined ? undefined : fieldsOf(`${name}.update`),
       deletes: item?.delete !== undefined,
+      readsNeedUser: needsUser(reads),
+      readsNeedAdmin: reads?.['x-needs'] === 'admins',
       writesNeedUser: writes.some(needsUser),
       writesNeedAdmin: writes.some((write) => write?.['x-needs'] === 'admins'),
       owner: schemas[name]?.['x-owner'],
@@ -90,11 +116,24 @@ export function readModel({ info, tags, paths, components: { schemas, securitySc
       limits: { max: limit.maximum ?? 1000, default: Number(limit.default ?? 20) },
       // Lists that can be counted allow `limit=0`.
       counts: limit.minimum === 0,
+      aggregates: aggregatesOf(find('aggregate'), find('by')),
+      hasCsv: find('format').enum?.includes('csv') === true && !filters.some((filter) => filter.name === 'format'),
       searches: parameters.some((one) => one.name === 'search') && !filters.some((filter) => filter.name === 'search'),
     }
     return [name, resource]
   })
   return { title: info.title, resources: new Map(resources), schemes: schemesOf(securitySchemes) }
+}
+
+/** @returns undefined if a list has not both parameters, or if they are filters */
+function aggregatesOf(functions: Schema, keys: Schema): Aggregates | undefined {
+  if (functions.maxItems === undefined || keys.maxItems === undefined) return undefined
+  return {
+    functions: functions.items ?? {},
+    keys: keys.items ?? {},
+    maxFunctions: functions.maxItems,
+    maxKeys: keys.maxItems,
+  }
 }
 
 function fieldsIn({ properties = {}, required = [] }: Schema, path: readonly string[] = []): readonly Field[] {
@@ -103,6 +142,18 @@ function fieldsIn({ properties = {}, required = [] }: Schema, path: readonly str
     // Only embedded entities have `properties`; JSON and maps are one value.
     if (schema.properties !== undefined) return fieldsIn(schema, own)
     return [{ name: own.join('__'), path: own, schema, required: required.includes(name) }]
+  })
+}
+
+function relationsIn(fields: readonly Field[], parameters: readonly Parameter[]): readonly Relation[] {
+  const { pattern } = parameters.find(({ name }) => name === 'include')?.schema ?? {}
+  if (pattern === undefined) return []
+  const isIncludable = new RegExp(pattern)
+  return fields.flatMap((foreignKey) => {
+    const target = foreignKey.schema['x-resource']
+    const name = foreignKey.name.replace(/_id$/, '')
+    if (target === undefined || name === foreignKey.name || !isIncludable.test(name)) return []
+    return [{ name, path: name.split('__'), foreignKey, target }]
   })
 }
 
@@ -115,9 +166,11 @@ export function valueAt(record: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, name) => (Object(value) as Record<string, unknown>)[name], record)
 }
 
-/** Field that serves as the label of a record. */
+const labelNames = ['name', 'title', 'username', 'label', 'code', 'subject']
+
+/** Field that serves as the label of a record: one with a usual name, otherwise the first short text. */
 export function labelField({ fields }: Resource): Field | undefined {
-  const isText = ({ schema }: Field): boolean => typesOf(schema).includes('string')
-  const known = ['name', 'title', 'username', 'label', 'code', 'subject']
-  return known.flatMap((name) => fields.find((field) => field.name === name && isText(field)) ?? [])[0]
+  const texts = fields.filter(({ name, schema }) => name !== 'id' && typesOf(schema).includes('string'))
+  const usual = labelNames.flatMap((name) => texts.find((field) => field.name === name) ?? [])
+  return usual[0] ?? texts.find(({ schema }) => isShortText(schema))
 }

@@ -14,12 +14,20 @@ interface PagerProps {
   readonly resource: Resource
   readonly query: URLSearchParams
   readonly meta: PageMeta
+  /** What the pages have. Only records can be counted. */
+  readonly unit: 'Records' | 'Groups'
 }
 
 /** Links to the next and previous page, the number of records, and a select box for the page size. */
-export function Pager({ resource, query, meta }: PagerProps) {
+export function Pager({ resource, query, meta, unit }: PagerProps) {
   const { name, limits, counts } = resource
-  const lead = (path: string): string => links.list(name, path.slice(path.indexOf('?') + 1))
+  const lead = (path: string): string => {
+    const next = new URLSearchParams(path.slice(path.indexOf('?') + 1))
+    // The page has added names of related records to the request.
+    next.delete('include')
+    for (const include of query.getAll('include')) next.append('include', include)
+    return links.list(name, next)
+  }
   const limit = query.get('limit') ?? String(limits.default)
   const sizes = [...new Set([5, 10, 20, 50, 100, limits.default, Number(limit)])].filter((size) => size <= limits.max)
   const resize = (event: Event): void => {
@@ -38,7 +46,8 @@ export function Pager({ resource, query, meta }: PagerProps) {
       <span>Page {meta.page}</span>
       {meta.next === '' ? <span class="quiet">Next</span> : <a href={lead(meta.next)}>Next</a>}
       {meta.total === undefined ? (
-        counts && (
+        counts &&
+        unit === 'Records' && (
           <button type="button" onClick={count}>
             Count
           </button>
@@ -47,7 +56,7 @@ export function Pager({ resource, query, meta }: PagerProps) {
         <span role="status">{meta.total === 1 ? '1 record' : `${meta.total.toLocaleString('en')} records`}</span>
       )}
       <label class="inline">
-        Records per page
+        {unit} per page
         <select value={limit} onChange={resize}>
           {sizes
             .toSorted((one, other) => one - other)

@@ -1,10 +1,11 @@
 import { useMemo } from 'preact/hooks'
 import { Actions } from './actions'
-import { labelKey, useLabels } from './labels'
+import { includeFor } from './include'
+import { useLabels } from './labels'
 import { labelField, type Resource, title, valueAt } from './model'
 import { NewLink } from './new-link'
 import { Problem } from './problem'
-import { links } from './route'
+import { links, pathOf } from './route'
 import { useRead, useSession } from './session'
 import { Value } from './value'
 
@@ -15,20 +16,23 @@ interface RecordProps {
 
 /** One record with its fields, links to the records it refers to, and links to lists of records that refer to it. */
 export function RecordView({ resource, id }: RecordProps) {
+  const { model, user } = useSession()
   const { name, fields } = resource
-  const loaded = useRead(`/${name}/${encodeURIComponent(id)}/`)
+  const plain = `/${name}/${encodeURIComponent(id)}/`
+  const include = includeFor(model, resource, user, undefined, undefined)
+  const loaded = useRead(pathOf(plain, include === undefined ? {} : { include }), true, plain)
   const record = loaded.state === 'done' ? loaded.reply.json : undefined
   const records = useMemo(() => (record === undefined ? [] : [record]), [record])
-  const labels = useLabels(records, fields)
+  const labelOf = useLabels(resource, records)
   const label = labelField(resource)
-  const own = record !== undefined && label ? String(valueAt(record, label.path)) : ''
+  const own = record !== undefined && label ? String(valueAt(record, label.path) ?? '') : ''
   return (
     <>
       <div class="heading">
         <h1 tabIndex={-1}>
           {name} {id} <span class="quiet">{own.slice(0, 80)}</span>
         </h1>
-        {loaded.state === 'done' && <Actions resource={resource} id={id} before={loaded.reply} />}
+        {record !== undefined && <Actions resource={resource} id={id} before={record} />}
       </div>
       <p>
         <a href={links.list(name)}>All {name} records</a>
@@ -36,18 +40,14 @@ export function RecordView({ resource, id }: RecordProps) {
       {loaded.state === 'failed' && <Problem error={loaded.error} />}
       {record !== undefined && (
         <dl>
-          {fields.map((field) => {
-            const value = valueAt(record, field.path)
-            const called = labels.get(labelKey(field.schema['x-resource'] ?? '', value))
-            return (
-              <div key={field.name}>
-                <dt title={field.schema.description ?? ''}>{title(field.name)}</dt>
-                <dd>
-                  <Value field={field} value={value} label={called} whole />
-                </dd>
-              </div>
-            )
-          })}
+          {fields.map((field) => (
+            <div key={field.name}>
+              <dt title={field.schema.description ?? ''}>{title(field.name)}</dt>
+              <dd>
+                <Value field={field} value={valueAt(record, field.path)} label={labelOf(field, record)} whole />
+              </dd>
+            </div>
+          ))}
         </dl>
       )}
       {record !== undefined && <Referrers resource={resource} id={id} />}

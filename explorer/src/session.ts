@@ -1,7 +1,7 @@
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import { type Refused, type Reply, type Request, send } from './api'
-import type { Model } from './model'
+import type { Model, Resource } from './model'
 import type { Credentials } from './scheme'
 
 /** The signed-in user. */
@@ -13,6 +13,11 @@ export interface User extends Credentials {
 /** Name of a user for display. */
 export function nameOf({ username, id }: User): string {
   return username ?? `User ${id}`
+}
+
+/** Whether a user may read records of a resource, as far as the OpenAPI document says. */
+export function mayRead({ readsNeedUser, readsNeedAdmin }: Resource, user: User | undefined): boolean {
+  return (user !== undefined || !readsNeedUser) && (!readsNeedAdmin || user?.admin === true)
 }
 
 /** Context of all components. */
@@ -34,9 +39,9 @@ export function useSession(): Session {
 }
 
 /** State of the error of a request. It applies to the user who sent the request only: for another user it is undefined. */
-export function useError(): [error: Refused | undefined, setError: (error: Refused) => void] {
+export function useError(): [error: Refused | undefined, setError: (error: Refused | undefined) => void] {
   const { user } = useSession()
-  const [last, setLast] = useState<{ readonly error: Refused; readonly user: User | undefined }>()
+  const [last, setLast] = useState<{ readonly error: Refused | undefined; readonly user: User | undefined }>()
   return [last?.user === user ? last?.error : undefined, (error) => setLast({ error, user })]
 }
 
@@ -48,8 +53,12 @@ export type Loaded =
 
 const loading: Loaded = { state: 'loading' }
 
-/** Fetches a path, and again when the user changes. @param isNoted whether the page shows this request */
-export function useRead(path: string, isNoted = true): Loaded {
+/**
+ * Fetches a path, and again when the user changes.
+ * @param isNoted whether the page shows this request
+ * @param fallback path without the records that the page has added to the request, for a service that refuses them
+ */
+export function useRead(path: string, isNoted = true, fallback = path): Loaded {
   const { user, note } = useSession()
   const [last, setLast] = useState<{
     readonly path: string
@@ -58,20 +67,28 @@ export function useRead(path: string, isNoted = true): Loaded {
   }>()
   useEffect(() => {
     let isCurrent = true
-    const request = { method: 'GET', path }
     const show = (next: Loaded): void => {
       if (isCurrent) setLast({ path, user, loaded: next })
     }
-    if (isNoted) note(request)
+    const fetchPath = (from: string): Promise<Reply> => {
+      const request = { method: 'GET', path: from }
+      if (isNoted && isCurrent) note(request)
+      return send(request, user)
+    }
     show(loading)
-    send(request, user).then(
-      (reply) => show({ state: 'done', reply }),
-      (error: Refused) => show({ state: 'failed', error }),
-    )
+    fetchPath(path)
+      .catch((error: Refused) => {
+        if (fallback === path || ![400, 401, 403].includes(error.status)) throw error
+        return fetchPath(fallback)
+      })
+      .then(
+        (reply) => show({ state: 'done', reply }),
+        (error: Refused) => show({ state: 'failed', error }),
+      )
     return () => {
       isCurrent = false
     }
-  }, [path, isNoted, user, note])
+  }, [path, fallback, isNoted, user, note])
   // The effect runs only after painting: until then, the state is that of another path or user.
   return last?.path === path && last.user === user ? last.loaded : loading
 }

@@ -17,15 +17,17 @@ interface ValueProps {
 /** A value of a record. A foreign key is a link to its record. */
 export function Value({ field, value, label, whole = false }: ValueProps) {
   const { model } = useSession()
+  // The first text of a record may be its key.
+  const name = label === String(value) ? undefined : label
   const target = field.schema['x-resource']
   if (value === null || value === undefined) return <span class="quiet">null</span>
   if (target !== undefined && model.resources.has(target)) {
     return (
       <a
         href={links.record(target, value)}
-        aria-label={[title(field.name), label, String(value)].filter(Boolean).join(' ')}
+        aria-label={[title(field.name), name, String(value)].filter(Boolean).join(' ')}
       >
-        {label === undefined ? String(value) : <Label id={value} text={label} />}
+        {name === undefined ? String(value) : <Label id={value} text={name} />}
       </a>
     )
   }
