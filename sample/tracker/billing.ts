@@ -15,6 +15,7 @@ const ofPerson = (me: Principal) => ({ person: me.id })
   scope: (me) => ({ task__project__company__memberships__person: me.id }),
   may: { update: ofPerson, delete: ofPerson },
   aggregate: true,
+  formats: ['csv'],
 })
 export class Entry {
   @PrimaryGeneratedColumn() id!: number
