@@ -20,7 +20,10 @@ const ofPerson = (me: Principal) => ({ person: me.id })
 export class Entry {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'int' }) minutes!: number
-  @Column({ type: 'date' }) day!: string
+  /** The CSV file of the page is sorted by it. */
+  @Index()
+  @Column({ type: 'date' })
+  day!: string
   @Index()
   @ManyToOne(
     () => Task,
