@@ -1,21 +1,23 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
+import { join } from 'node:path'
 import Koa from 'koa'
 import type { DataSource } from 'typeorm'
 import { closeGracefully, type Mounted, mountResources } from 'typeorm-resources'
-import { adminPage } from './admin-page'
 import { openDatabase } from './database'
 import { accounts } from './import'
+import { staticFiles } from './static-files'
 import { tour } from './tour'
 import { UserError } from './user-error'
 
 const port = Number(process.env['PORT'] || 3000)
 const url = `http://127.0.0.1:${port}`
 const options = ['--reset', '--admin']
+const adminFolder = join(__dirname, '..', 'admin', 'dist')
 
 async function main(): Promise<void> {
   const [option] = process.argv.slice(2).filter((argument) => !options.includes(argument))
   if (option !== undefined) throw new UserError(`${option} is no option; options: ${options.join(', ')}`)
-  const admin = process.argv.includes('--admin') ? adminPage() : undefined
+  const admin = process.argv.includes('--admin') ? staticFiles('/admin/', adminFolder, 'sample:admin') : undefined
   // The port first: nobody's running sample loses its database to another's --reset.
   let answer: RequestListener = (_request, response) => response.writeHead(503, { 'Retry-After': '5' }).end()
   const server = createServer((request, response) => answer(request, response))

@@ -70,13 +70,14 @@ test.each(ways)(
   },
 )
 
-test('the tracker prints its URLs, responds to its curl commands, and stops', async () => {
+test('the tracker prints its URLs, responds to its curl commands, serves its page, and stops', async () => {
   const sample = await start({ script: 'sample:tracker', env: {} }, await freePort())
   for (const name of ['company', 'project', 'task', 'invoice', 'rate']) {
     expect(sample.printed).toContain(`${sample.url}/api/${name}/`)
   }
   const lines = sample.printed.split('\n').filter((line) => line.startsWith('  curl'))
   expect(lines.map(statusOf)).toEqual(['200', '200', '200', '403', '200', '200'])
+  expect((await send(sample.url, 'GET /')).text).toContain('<title>Project tracker</title>')
   expect(await sample.stop()).toBe(0)
 })
 

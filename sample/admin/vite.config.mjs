@@ -3,7 +3,7 @@ import { defineConfig } from 'vite'
 
 const source = resolve(import.meta.dirname, '../../src/admin')
 
-/** Pages for `/admin/` of the sample (sample/admin-page.ts): react-admin, and a list by Refine. */
+/** Pages for `/admin/` of the sample (sample/main.ts): react-admin, and a list by Refine. */
 export default defineConfig({
   root: import.meta.dirname,
   base: '/admin/',

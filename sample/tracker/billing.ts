@@ -15,11 +15,15 @@ const ofPerson = (me: Principal) => ({ person: me.id })
   scope: (me) => ({ task__project__company__memberships__person: me.id }),
   may: { update: ofPerson, delete: ofPerson },
   aggregate: true,
+  formats: ['csv'],
 })
 export class Entry {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'int' }) minutes!: number
-  @Column({ type: 'date' }) day!: string
+  /** The CSV file of the page is sorted by it. */
+  @Index()
+  @Column({ type: 'date' })
+  day!: string
   @Index()
   @ManyToOne(
     () => Task,

@@ -1,8 +1,10 @@
 import 'reflect-metadata'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 import Koa from 'koa'
 import { DataSource } from 'typeorm'
 import { closeGracefully, mountResources } from 'typeorm-resources'
+import { staticFiles } from '../static-files'
 import { login } from './login'
 import { trackerOptions } from './options'
 import { people, seedTracker, trackerEntities } from './seed'
@@ -20,13 +22,14 @@ async function main(): Promise<void> {
   await dataSource.initialize()
   const key = await seedTracker(dataSource)
   const app = new Koa()
+  app.use(staticFiles('/', join(__dirname, 'page'), 'sample:tracker'))
   app.use(login(dataSource))
   const { resources } = mountResources(app, dataSource, trackerOptions)
   const server = createServer(app.callback())
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void closeGracefully(server, dataSource))
-  console.log(`A project tracker: ${url}/api/`)
+  console.log(`A project tracker: ${url}/, its resources: ${url}/api/`)
   console.log(`Users, whose passwords are their names: ${people.join(', ')}`)
   console.log(`A key of bob, which reads projects, and reads and creates entries: ${key}`)
   console.log(`Tokens: POST ${url}/login with a name and a password`)

@@ -88,7 +88,8 @@ export class Guest {
 export class Task {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', length: 40 }) title!: string
-  @Column({ type: 'simple-enum', enum: ['open', 'done'], default: 'open' }) state!: 'open' | 'done'
+  @Column({ type: 'simple-enum', enum: ['open', 'doing', 'done'], default: 'open' })
+  state!: 'open' | 'doing' | 'done'
   @Index()
   @ManyToOne(
     () => Project,

@@ -63,8 +63,8 @@ const rows: readonly (readonly [EntityTarget<ObjectLiteral>, readonly ObjectLite
     Task,
     [
       { id: 1, title: 'Draw', project: atlas, assignee: bob },
-      { id: 2, title: 'Build', project: apollo, assignee: cleo },
-      { id: 3, title: 'Hide', project: saturn, assignee: cleo },
+      { id: 2, title: 'Build', project: apollo, assignee: cleo, state: 'doing' },
+      { id: 3, title: 'Hide', project: saturn, assignee: cleo, state: 'done' },
       { id: 4, title: 'Pack', project: gemini, assignee: dan },
       { id: 5, title: 'Forget', project: atlas, assignee: ann, deleted: new Date('2026-03-01T12:00:00Z') },
     ],

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
-import { adminPage } from '../../sample/admin-page'
+import { staticFiles } from '../../sample/static-files'
 import type { World } from '../world/world'
 import { eventually, Visitor } from './browser'
 import { openSampleSite } from './sample-site'
@@ -17,7 +17,8 @@ let page: Page
 beforeAll(async () => {
   const env = { ...process.env, NODE_ENV: 'production' }
   execFileSync('npm', ['run', '--silent', 'admin:build'], { cwd: root, stdio: 'inherit', env })
-  world = await openSampleSite({ before: (app) => void app.use(adminPage(resolve(root, 'sample/admin/dist'))) })
+  const files = staticFiles('/admin/', resolve(root, 'sample/admin/dist'), 'sample:admin')
+  world = await openSampleSite({ before: (app) => void app.use(files) })
   visitor = await Visitor.arrive()
 }, 300_000)
 afterEach(async () => expect(await visitor?.finish()).toEqual([]))

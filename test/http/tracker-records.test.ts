@@ -88,6 +88,43 @@ test.each(people)('groups of entries for %s have the visible records only', asyn
   ])
 })
 
+interface Identified {
+  readonly id: number
+}
+interface BoardTask extends Identified {
+  readonly assignee_id: number | null
+  readonly project: Identified
+  readonly assignee: Identified | null
+  readonly tags: readonly Identified[]
+  readonly comments: readonly (Identified & { readonly author_id: number; readonly author: Identified | null })[]
+  readonly comments_total: number
+}
+const idsIn = (records: readonly Identified[]): readonly number[] => records.map(({ id }) => id)
+
+test.each(people)('tasks with related records for %s have the visible ones, and count these', async (who) => {
+  const query = 'include=project,assignee,tags,comments(count:exact,include:author)'
+  const { objects } = (await tracker.as(who, `GET task/?${query}`)).json() as { readonly objects: readonly BoardTask[] }
+  expect(idsIn(objects)).toEqual(visibleIds('task', who))
+  const persons = visibleIds('person', who)
+  const visiblePerson = (id: number | null) => (id !== null && persons.includes(id) ? id : undefined)
+  for (const { id, project, assignee_id, assignee, tags, comments, comments_total } of objects) {
+    expect(visibleIds('project', who)).toContain(project.id)
+    expect(assignee?.id).toBe(visiblePerson(assignee_id))
+    expect(idsIn(tags)).toEqual(await tracker.idsOf(who, `tag/?tasks__id=${id}`))
+    expect(idsIn(comments)).toEqual(await tracker.idsOf(who, `comment/?task=${id}`))
+    expect(comments_total).toBe(comments.length)
+    for (const { author_id, author } of comments) expect(author?.id).toBe(visiblePerson(author_id))
+  }
+})
+
+test.each(people)('the CSV file of entries for %s has the visible records only', async (who) => {
+  const { status, text } = await tracker.as(who, 'GET entry/?format=csv&fields=minutes')
+  const rows = recordsOf('entry', who)
+    .filter(({ may }) => may.includes('r'))
+    .map(({ id, field }) => [id, ...Object.values(field)].join())
+  expect([status, text]).toEqual([200, ['id,minutes', ...rows, ''].join('\r\n')])
+})
+
 /** A person who sees a record. */
 const readerOf = (resource: string, id: number): Who => people.find((who) => visibleIds(resource, who).includes(id))
 
