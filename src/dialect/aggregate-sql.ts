@@ -24,7 +24,7 @@ export interface SumSql {
 export interface AggregateSql {
   /** Groups by the values of a column. Texts are compared character by character. */
   readonly groupSql: (stored: StoredColumn, column: string) => GroupSql
-  /** Groups by periods: the text `YYYY-MM-DD` of the first day in UTC. */
+  /** Groups by periods; reads the text `YYYY-MM-DD` of the first day in UTC. */
   readonly periodSql: (stored: StoredColumn, column: string, part: PeriodName) => GroupSql
   /** Exact sum of integers or decimals; undefined if the database cannot compute it. */
   readonly exactSumSql: (stored: StoredColumn, column: string) => SumSql | undefined

@@ -3,7 +3,7 @@ import { violationOf } from '../dialect/dialect-of'
 import { ApiError, type FieldErrors } from '../errors'
 import { parseAggregateQuery } from '../query/aggregate-query'
 import { readGroups } from '../read/aggregate'
-import { checkAggregates } from '../read/aggregate-sql'
+import { checkAggregates, sumOutOfRange } from '../read/aggregate-sql'
 import type { Aggregation } from '../request/aggregation'
 import type { ListRequest } from '../request/list-request'
 import { renderEnvelope } from '../response/envelope'
@@ -47,9 +47,6 @@ export async function respondGroups(
     return listResponse(text, headers['if-none-match'])
   } catch (error) {
     if (violationOf(error, dataSource, view.metadata) === undefined) throw error
-    throw new ApiError(
-      'bad-query',
-      'a sum is outside the range of the database, or it cannot read the value of a filter',
-    )
+    throw new ApiError('bad-query', sumOutOfRange)
   }
 }

@@ -131,10 +131,14 @@ const functionsOf = (name: string): string => fieldFunctions.map((suffix) => `${
 
 /** Whether a function can be computed of values of a type. */
 function acceptsFunction(name: FieldAggregate['function'], valueType: ValueType): boolean {
-  // Not date-times: those that records show alike may differ by a fraction of a second.
-  if (name === 'count_distinct') return valueType.operators.includes('eq') && valueType.upperBound === undefined
+  if (name === 'count_distinct') return hasDistinctValues(valueType)
   if (name === 'sum' || name === 'avg') return isNumeric(valueType)
   return isNumeric(valueType) || ['date', 'date-time', 'time'].includes(valueType.name)
+}
+
+/** Whether values that differ are shown differently. Date-times and times have fractions of seconds that are not shown. */
+function hasDistinctValues({ name, operators, upperBound }: ValueType): boolean {
+  return operators.includes('eq') && (upperBound === undefined || name === 'date')
 }
 
 /** @throws {ValueError} */
@@ -154,7 +158,7 @@ function parseGroupKey(builder: ConditionBuilder, name: string): GroupKey {
 
 /** Whether groups can be identified by whole values. Date-times have fractions of seconds that are not shown. */
 function isGroupable(valueType: ValueType): boolean {
-  return ['text', 'boolean', 'integer', 'decimal', 'date'].includes(valueType.name) || valueType === uuidType
+  return ['text', 'enum', 'boolean', 'integer', 'decimal', 'date'].includes(valueType.name) || valueType === uuidType
 }
 
 /** @throws {ValueError} for a field of which no values can be computed, and for one that the option does not permit */
@@ -181,6 +185,12 @@ const toName = ({ name }: { readonly name: string }): string => name
 const sumType = decimalType({ whole: 30, fraction: 20, significant: 45 })
 const comparisonOperators: readonly OperatorName[] = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte']
 
+/** Whether the result is an integer. */
+export function isInteger(aggregate: Aggregate): boolean {
+  if (aggregate.function === 'sum') return aggregate.on.field.valueType.name === 'integer'
+  return aggregate.function === 'count' || aggregate.function === 'count_distinct'
+}
+
 /** Whether the result is a number of double precision. */
 export function isFloat(aggregate: Aggregate): boolean {
   if (aggregate.function === 'avg') return true
@@ -196,7 +206,7 @@ function parseHaving(
   const aggregate = aggregates.find((requested) => name === requested.name || name.startsWith(`${requested.name}__`))
   if (aggregate === undefined) return undefined
   return errors.try(name, () => {
-    const suffix = name.slice(aggregate.name.length + 2) || 'eq'
+    const suffix = name === aggregate.name ? 'eq' : name.slice(aggregate.name.length + 2)
     const operator = comparisonOperators.find((known) => known === suffix)
     if (operator === undefined) {
       throw new ValueError(`has the unknown operator "${suffix}"; operators: ${comparisonOperators.join(', ')}`)

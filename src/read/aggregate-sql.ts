@@ -1,19 +1,17 @@
-import type { Bind } from '../connection/compile'
 import type { RawRow } from '../connection/statement'
-import type { FieldErrors } from '../errors'
+import { ApiError, type FieldErrors } from '../errors'
 import {
   type Aggregate,
   type AggregateQuery,
   type FieldAggregate,
   type GroupKey,
-  type HavingComparison,
   isFloat,
+  isInteger,
 } from '../query/aggregate-query'
 import { type FieldRef, rootAlias } from '../query/query'
 import type { StoredColumn } from '../schema/stored-column'
 import { floatType, integerRange, integerType } from '../value/number'
-import { isNumeric, type Json } from '../value/value-type'
-import { compareColumn } from './column-predicate'
+import type { Json } from '../value/value-type'
 import { conditionSql, timeLimitAt } from './condition-sql'
 import { columnRenderer } from './json-value'
 import { columnSql } from './row'
@@ -49,10 +47,19 @@ function keyMember(store: Store, { name, on, part }: GroupKey): Member {
 }
 
 const toCount = (raw: unknown): Json => integerType(integerRange(64)).toJson(raw)
-const toFloat = (raw: unknown): Json => (raw === null ? null : floatType.toJson(raw))
+
+/** @throws {ApiError} `bad-query` for infinity, the result of SQLite if a sum exceeds a double */
+function toFloat(raw: unknown): Json {
+  if (raw === null) return null
+  if (!Number.isFinite(Number(raw))) throw new ApiError('bad-query', sumOutOfRange)
+  return floatType.toJson(raw)
+}
+
+/** Message for sums that a database cannot represent. */
+export const sumOutOfRange = 'a sum is outside the range of the database, or it cannot read the value of a filter'
 
 /** The member of an aggregate. */
-function aggregateMember(store: Store, aggregate: Aggregate): Member {
+export function aggregateMember(store: Store, aggregate: Aggregate): Member {
   const { dialect, dataSource } = store
   if (aggregate.function === 'count') return { name: 'count', sql: 'COUNT(*)', read: 'COUNT(*)', toJson: toCount }
   const { name, on } = aggregate
@@ -70,10 +77,9 @@ function aggregateMember(store: Store, aggregate: Aggregate): Member {
     return { name, sql, read: sql, toJson: toFloat }
   }
   const { sum, shift } = dialect.exactSumSql(stored, column) ?? noSum
-  const isInteger = stored.valueType.name === 'integer'
   const toJson = (raw: unknown): Json => {
     if (raw === null) return null
-    return isInteger ? toCount(raw) : insertPoint(String(raw), shift)
+    return isInteger(aggregate) ? toCount(raw) : insertPoint(String(raw), shift)
   }
   return { name, sql: sum, read: dialect.numberTextSql(sum), toJson }
 }
@@ -84,13 +90,15 @@ const noSum = { sum: 'NULL', shift: 0 } as const
 function floatSql({ dialect }: Store, aggregate: FieldAggregate, stored: StoredColumn, column: string): string {
   const { sum, shift } =
     stored.valueType.name === 'float'
-      ? { sum: `SUM(${dialect.doubleSql(column)})`, shift: 0 }
+      ? // The conversion of the sum fails on MySQL and MariaDB if it exceeds a double.
+        { sum: dialect.doubleSql(`SUM(${dialect.doubleSql(column)})`), shift: 0 }
       : (dialect.exactSumSql(stored, column) ?? noSum)
   if (aggregate.function === 'sum') return sum
   return `${dialect.doubleSql(sum)} / ${shift === 0 ? '' : `1e${shift} / `}COUNT(${column})`
 }
 
-function storedColumn({ dataSource }: Store, { alias, field }: FieldRef): readonly [StoredColumn, string] {
+/** The column of a field, and the SQL that reads it. */
+export function storedColumn({ dataSource }: Store, { alias, field }: FieldRef): readonly [StoredColumn, string] {
   const [stored] = field.columns
   if (stored === undefined) throw new TypeError('a field must have at least one column')
   return [stored, columnSql(dataSource, stored, alias)]
@@ -101,36 +109,6 @@ function insertPoint(text: string, places: number): string {
   if (places === 0) return text
   const digits = text.replace('-', '').padStart(places + 1, '0')
   return `${text.startsWith('-') ? '-' : ''}${digits.slice(0, -places)}.${digits.slice(-places)}`
-}
-
-/** Moves the decimal point of a number to the right. */
-function movePoint(text: string, places: number): string {
-  const [whole = '', fraction = ''] = text.split('.')
-  const digits = fraction.padEnd(places, '0')
-  const rest = digits.slice(places)
-  return `${whole}${digits.slice(0, places)}${rest === '' ? '' : `.${rest}`}`
-}
-
-const symbols: Readonly<Record<string, string>> = { eq: '=', ne: '<>', lt: '<', lte: '<=', gt: '>', gte: '>=' }
-
-/** Writes a comparison of an aggregate as SQL. The values are bound. */
-export function havingSql(store: Store, { aggregate, operator, values }: HavingComparison, bind: Bind): string {
-  const { dialect, dataSource } = store
-  const { sql } = aggregateMember(store, aggregate)
-  if (aggregate.function === 'min' || aggregate.function === 'max') {
-    const [stored] = storedColumn(store, aggregate.on)
-    const isNumber = isNumeric(stored.valueType)
-    const bindOperand: Bind = (value) => (isNumber ? dialect.numberOperandSql(bind(value)) : bind(value))
-    return compareColumn({ column: sql, stored, dataSource, bind: bindOperand }, operator, values)
-  }
-  const [value] = values
-  if (isFloat(aggregate)) return `${sql} ${symbols[operator]} ${bind(value)}`
-  return `${sql} ${symbols[operator]} ${dialect.exactOperandSql(bind(movePoint(String(value), shiftOf(store, aggregate))))}`
-}
-
-function shiftOf(store: Store, aggregate: Aggregate): number {
-  if (aggregate.function !== 'sum') return 0
-  return store.dialect.exactSumSql(...storedColumn(store, aggregate.on))?.shift ?? 0
 }
 
 /**
@@ -187,9 +165,4 @@ export function aggregateQuery(store: Store, query: AggregateQuery, having: read
     builder.addOrderBy(sql, descending ? 'DESC' : 'ASC', store.dialect.areNullsLeast ? undefined : placement)
   }
   return builder
-}
-
-/** Collects the SQL and the values of filters on groups. */
-export function havingOf(store: Store, { having }: AggregateQuery, bind: Bind): readonly string[] {
-  return having.map((comparison) => havingSql(store, comparison, bind))
 }

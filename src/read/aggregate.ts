@@ -3,8 +3,9 @@ import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
 import type { AggregateQuery } from '../query/aggregate-query'
 import type { Json } from '../value/value-type'
-import { aggregateQuery, groupRenderer, havingOf } from './aggregate-sql'
+import { aggregateQuery, groupRenderer } from './aggregate-sql'
 import { bindConditionValues } from './condition-sql'
+import { havingOf } from './having-sql'
 import type { Store } from './store'
 
 /** Reads a page of groups with one statement, and renders each as a JSON object. */

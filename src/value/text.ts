@@ -60,7 +60,7 @@ export function enumType(members: readonly (string | number)[]): ValueType {
   const description = `one of ${members.map((member) => JSON.stringify(member)).join(', ')}`
   const byText = new Map(members.map((member) => [String(member), member]))
   return {
-    name: 'other',
+    name: 'enum',
     description,
     schema: enumSchema(members),
     operators: equalityOperators,

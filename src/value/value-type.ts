@@ -31,6 +31,7 @@ export type ValueTypeName =
   | 'date-time'
   | 'date'
   | 'time'
+  | 'enum'
   | 'array'
   | 'json'
   | 'other'

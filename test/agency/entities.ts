@@ -162,10 +162,13 @@ const permissions: readonly (readonly [ResourceRegistration['entity'], Readonly<
 
 const scope = { scope: (me: Principal) => me.id === 1 || { person: me.id } }
 
+/** Options of every resource. */
+const lists = { aggregate: true, formats: true } as const
+
 /** The resources with the option `fields`. */
 export const withFields: readonly ResourceRegistration[] = agencyEntities.map((entity) => {
   const fields = permissions.find(([owner]) => owner === entity)?.[1]
-  return { entity, ...(entity === Diary && scope), ...(fields && { fields }) }
+  return { ...lists, entity, ...(entity === Diary && scope), ...(fields && { fields }) }
 })
 
 /** The same resources as one person may see them, with the options `exclude` and `readOnly` instead of `fields`. */
@@ -177,6 +180,6 @@ export function withoutFields(person: number | undefined): readonly ResourceRegi
     const entries = Object.entries(permissions.find(([owner]) => owner === entity)?.[1] ?? {})
     const exclude = entries.filter(([, { read }]) => !isPermitted(read)).map(([property]) => property)
     const readOnly = entries.filter(([, { read, write = read }]) => !isPermitted(write)).map(([property]) => property)
-    return { entity, ...(entity === Diary && scope), exclude, readOnly }
+    return { ...lists, entity, ...(entity === Diary && scope), exclude, readOnly }
   })
 }

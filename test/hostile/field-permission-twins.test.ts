@@ -1,9 +1,10 @@
 import { Agent } from 'node:http'
 import fc from 'fast-check'
-import { agencyEntities, byHeader, withFields } from '../agency/entities'
+import { agencyEntities, byHeader, Job, Worker, withFields } from '../agency/entities'
 import { type Differing, seedAgency } from '../agency/seed'
 import { send, textWithoutDate } from '../client'
 import { openWorld, type World } from '../world/world'
+import { aggregateParameters, answeredParameters, formatParameters } from './aggregate-requests'
 import { caseCount, timeFor } from './cases'
 
 /**
@@ -31,10 +32,16 @@ afterAll(async () => {
   expect(worlds.flat().flatMap(({ faults }) => faults)).toEqual([])
 })
 
+/** The resources with a search in fields of which some are restricted. */
+const searchable = withFields.map((registration) => {
+  if (registration.entity === Worker) return { ...registration, search: ['name', 'pin', 'bank.iban', 'mentor.name'] }
+  return registration.entity === Job ? { ...registration, search: ['worker.pin', 'worker.bank.holder'] } : registration
+})
+
 function openTwin(differs: Differing): Promise<World> {
   return openWorld({
     entities: agencyEntities,
-    mount: { defaultAuth: byHeader, openapi: byHeader, resources: withFields },
+    mount: { defaultAuth: byHeader, openapi: byHeader, resources: searchable },
     seed: (dataSource) => seedAgency(dataSource, differs),
   })
 }
@@ -90,12 +97,24 @@ function listOf(resource: string): fc.Arbitrary<string> {
     .tuple(fc.constantFrom('or', 'and', 'not'), fc.array(filterOn(resource), { minLength: 1, maxLength: 2 }))
     .map(([type, some]) => [`${type}=(${some.map(([name, value]) => `${name}:${encodeURIComponent(value)}`).join()})`])
   const ordering = pathFrom(resource, 1).map((path) => [`ordering=${path}`])
-  const others = fc.subarray(['count=exact', 'limit=2', 'after=', 'page=2'])
-  const parts = fc.tuple(
+  const pages = fc.subarray(['count=exact', 'limit=2', 'after=', 'page=2'])
+  const include = fc.constantFrom(...Object.keys(model[resource]?.relations ?? {}), 'worker(include:(mentor))')
+  const added = fc.oneof(
+    include.map((name) => [`include=${name}`]),
+    pathFrom(resource, 0).map((name) => [`fields=${name}`]),
+  )
+  const search = fc.constantFrom(...texts, 'worker', 'pin', 'iban').map((word) => [`search=${word.replace(' ', '+')}`])
+  const conditions = [
     filters,
     fc.oneof(groups, fc.constant([]), fc.constant([])),
-    fc.oneof(ordering, fc.constant([])),
-    others,
+    ['worker', 'job'].includes(resource) ? fc.oneof(search, fc.constant([])) : fc.constant([]),
+  ] as const
+  const sorted = fc.oneof(ordering, fc.constant([]))
+  const parts = fc.oneof(
+    { weight: 3, arbitrary: fc.tuple(...conditions, sorted, fc.oneof(added, fc.constant([])), pages) },
+    { weight: 1, arbitrary: fc.tuple(...conditions, aggregateParameters(pathFrom(resource, 1))) },
+    { weight: 1, arbitrary: fc.tuple(aggregateParameters(pathFrom(resource, 0))) },
+    { weight: 1, arbitrary: fc.tuple(...conditions, sorted, formatParameters) },
   )
   return parts.map((all) => `GET /api/${resource}/?${all.flat().join('&')}`)
 }
@@ -148,6 +167,8 @@ const writes: fc.Arbitrary<Request> = fc.constantFrom(...Object.keys(bodies)).ch
 })
 
 const statuses = new Set<number>()
+/** Parameters of requests that returned records or groups. */
+const answered = new Set<string>()
 
 test.each(
   pairs.map(({ people }, pair) => [people.map((person) => person ?? 'undefined').join(' and '), people, pair] as const),
@@ -165,6 +186,7 @@ test.each(
       if (one === undefined || other === undefined) throw new Error('two databases are needed')
       for (const world of twins) world.statements()
       statuses.add(one.status)
+      for (const name of answeredParameters(line, one)) answered.add(name)
       expect(textWithoutDate(other)).toBe(textWithoutDate(one))
     })
     await fc.assert(property, { seed: 41, numRuns: total, includeErrorInReport: true })
@@ -174,5 +196,6 @@ test.each(
 
 test('the generated requests reach every kind of response', () => {
   const missing = [200, 201, 204, 400, 401, 404, 409].filter((status) => !statuses.has(status))
-  expect({ missing: total < 300 ? [] : missing }).toEqual({ missing: [] })
+  const unanswered = ['aggregate', 'by', 'format', 'search', 'include', 'fields'].filter((name) => !answered.has(name))
+  expect({ missing: total < 300 ? [] : [...missing, ...unanswered] }).toEqual({ missing: [] })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { operatorNames } from '../../src/value/value-type'
+import { aggregateParameters, formatParameters } from './aggregate-requests'
 import { countParameter, encodedValue, type Generated, groupParameter, strangeNames } from './generate'
 
 /** Requests on the entities of `twins.ts`, which name hidden fields as often as shown ones. */
@@ -176,20 +177,46 @@ const ordering = (name: Name): fc.Arbitrary<string> =>
     )
     .map((names) => `ordering=${encodeURIComponent(names.join(','))}`)
 const paging = fc.constantFrom('limit=3', 'limit=1&page=2', 'page=2', 'limit=0', 'limit=5&page=3')
-const list = resourceName.chain((name) =>
-  fc
-    .tuple(
-      fc.array(fc.oneof({ weight: 2, arbitrary: filter(name) }, groupParameter(filter(name)), countParameter), {
-        maxLength: 2,
-      }),
-      fc.option(ordering(name), { nil: undefined, freq: 2 }),
-      fc.option(paging, { nil: undefined, freq: 2 }),
+/** Parameters of a list of records. */
+const listParameters = (name: Name): fc.Arbitrary<readonly (string | undefined)[]> =>
+  fc.tuple(fc.option(ordering(name), { nil: undefined, freq: 2 }), fc.option(paging, { nil: undefined, freq: 2 }))
+/** Fields and related records of a list, and a search. Hidden ones are refused. */
+const selections = (name: Name): fc.Arbitrary<readonly string[]> => {
+  const names = fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...fieldsByResource[name].shown.filter((path) => !path.includes('__'))) },
+    { weight: 1, arbitrary: field(name).map(encodeURIComponent) },
+  )
+  const include = fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom('author', 'parent', 'labels', 'remarks(include:(person))', 'person') },
+    { weight: 1, arbitrary: field(name).map(encodeURIComponent) },
+  )
+  const word = fc.constantFrom('a', 'text', 'hidden', 'hidden0', 'ann', 'serial1', 'alpha', 'safe')
+  return fc
+    .record(
+      { fields: fc.uniqueArray(names, { minLength: 1, maxLength: 3 }), include, search: word },
+      { requiredKeys: [] },
     )
-    .map(([filters, order, page]) => {
-      const query = [...filters, order, page].filter((part) => part !== undefined).join('&')
-      return `/api/${name}/${query === '' ? '' : `?${query}`}`
-    }),
-)
+    .map((parameters) => Object.entries(parameters).map(([parameter, value]) => `${parameter}=${String(value)}`))
+}
+const list = resourceName.chain((name) => {
+  const filters = fc.array(
+    fc.oneof({ weight: 2, arbitrary: filter(name) }, groupParameter(filter(name)), countParameter),
+    { maxLength: 2 },
+  )
+  const parameters = fc.oneof(
+    { weight: 4, arbitrary: fc.tuple(filters, listParameters(name)) },
+    { weight: 2, arbitrary: fc.tuple(filters, aggregateParameters(field(name).map(encodeURIComponent))) },
+    { weight: 1, arbitrary: fc.tuple(filters, formatParameters) },
+    { weight: 1, arbitrary: fc.tuple(selections(name)) },
+  )
+  return parameters.map((parts) => {
+    const query = parts
+      .flat()
+      .filter((part) => part !== undefined)
+      .join('&')
+    return `/api/${name}/${query === '' ? '' : `?${query}`}`
+  })
+})
 
 /** Few keys, so that paths are repeated. */
 const id = fc.oneof(

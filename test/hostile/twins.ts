@@ -20,11 +20,15 @@ import { types } from '../world/leg'
 
 /** Entities with every kind of hidden column, for two databases that differ only in these columns. */
 
+/** Options of every resource. */
+const lists = { aggregate: true, formats: true } as const
+
 const hash = (plain: string): string => `hash of ${plain}`
 
 @Entity()
 @UserAccount({ hash, verify: (plain, stored) => hash(plain) === stored })
 @Resource({
+  ...lists,
   exclude: ['password', 'email', 'phone', 'born', 'boss', 'reviews'],
   auth: adminRule({ read: 'public' }),
 })
@@ -53,7 +57,7 @@ export class Safe {
 }
 
 @Entity()
-@Resource({ exclude: ['colour', 'marked'] })
+@Resource({ ...lists, exclude: ['colour', 'marked'] })
 export class Label {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -72,6 +76,8 @@ class Stats {
 
 @Entity()
 @Resource({
+  ...lists,
+  search: ['title', 'body', 'author.username', 'parent.title'],
   exclude: [
     'secret',
     'grade',
@@ -145,7 +151,7 @@ export class Article {
 }
 
 @Entity()
-@Resource({ exclude: ['mood', 'helper'], ownerField: 'person', auth: userRule({ read: 'public' }) })
+@Resource({ ...lists, exclude: ['mood', 'helper'], ownerField: 'person', auth: userRule({ read: 'public' }) })
 export class Remark {
   @PrimaryGeneratedColumn() id!: number
   @Column() text!: string
@@ -162,7 +168,7 @@ export class Remark {
 
 /** Shows its version and has a listener, with which its hidden columns are written too. */
 @Entity()
-@Resource({ exclude: ['pin', 'memo'], auth: userRule({ read: 'public' }) })
+@Resource({ ...lists, exclude: ['pin', 'memo'], auth: userRule({ read: 'public' }) })
 export class Sheet {
   @PrimaryGeneratedColumn() id!: number
   @Column() title!: string
@@ -175,7 +181,7 @@ export class Sheet {
 /** A tree with the same columns. */
 @Entity()
 @Tree('materialized-path')
-@Resource({ exclude: ['pin', 'memo'], auth: userRule({ read: 'public' }) })
+@Resource({ ...lists, exclude: ['pin', 'memo'], auth: userRule({ read: 'public' }) })
 export class Branch {
   @PrimaryGeneratedColumn() id!: number
   @Column() title!: string

@@ -14,13 +14,16 @@ export interface ModelWorld {
   readonly restore: (resource: ResourceName, row: Row) => Promise<void>
 }
 
-/** Creates a database with the rows of a seed, and opens a service with it. */
-export async function openModelWorld(seed: number): Promise<ModelWorld> {
-  const rows = rowsOf(seed)
+/** Limits that generated requests with a search would exceed. */
+const wideLimits = { joins: 14, patternCost: 200, allPatterns: 2000 }
+
+/** Creates a database with the rows of a seed, and opens a service with it. @param empty a resource without rows */
+export async function openModelWorld(seed: number, empty?: ResourceName): Promise<ModelWorld> {
+  const rows = rowsOf(seed, empty)
   const world = await openWorld({
     entities: Object.values(entities),
     columnOrder: seed,
-    mount: { limits: { count: countLimit } },
+    mount: { limits: { count: countLimit, ...wideLimits } },
     source: { namingStrategy: unusualNames(seed) },
     seed: (dataSource) => insertRows(dataSource, rows),
   })
@@ -36,7 +39,7 @@ export async function openModelWorld(seed: number): Promise<ModelWorld> {
 async function insertRows(dataSource: DataSource, rows: Rows): Promise<void> {
   for (const resource of resourceNames) {
     const plain = rows[resource].map((row) => ({ ...keyParts(resource, row.id), ...storedValues(row) }))
-    await repositoryOf(dataSource, resource).insert(plain)
+    if (plain.length > 0) await repositoryOf(dataSource, resource).insert(plain)
   }
   // Foreign keys are set after all rows are inserted.
   for (const resource of resourceNames) {

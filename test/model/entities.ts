@@ -15,7 +15,7 @@ import { permitAll } from '../support/access'
 import { isMariadb, types } from '../world/leg'
 import { VariedIndex } from '../world/vary'
 
-const open = { auth: permitAll }
+const open = { auth: permitAll, aggregate: true, formats: true } as const
 
 /** On MariaDB a column of time has no fraction by default, and a time zone other than UTC would change it. */
 const optional = (options: ColumnOptions): ColumnOptions => ({ ...options, nullable: true })
@@ -41,7 +41,7 @@ export abstract class Valued {
 }
 
 @Entity()
-@Resource(open)
+@Resource({ ...open, search: ['name', 'label', 'lead.label'] })
 export class Team extends Valued {
   @PrimaryGeneratedColumn('uuid') id!: string
   @ManyToOne(() => Person) lead!: Relation<Person> | null
@@ -58,7 +58,7 @@ export class Team extends Valued {
 }
 
 @Entity()
-@Resource(open)
+@Resource({ ...open, search: ['label', 'boss.name', 'team.label'] })
 export class Person extends Valued {
   @PrimaryGeneratedColumn() id!: number
   @ManyToOne(() => Person) boss!: Relation<Person> | null
@@ -77,7 +77,7 @@ export class Person extends Valued {
 }
 
 @Entity()
-@Resource(open)
+@Resource({ ...open, search: ['board', 'label', 'assignee.team.name'] })
 export class Task extends Valued {
   @PrimaryColumn({ length: 10 }) board!: string
   @PrimaryColumn({ type: 'int' }) number!: number
@@ -108,7 +108,7 @@ export class Task extends Valued {
 }
 
 @Entity()
-@Resource(open)
+@Resource({ ...open, search: ['word', 'broader.label'] })
 export class Tag extends Valued {
   @PrimaryColumn({ length: 10 }) word!: string
   @ManyToOne(() => Tag) broader!: Relation<Tag> | null
@@ -121,7 +121,7 @@ export class Tag extends Valued {
 
 /** Has a key with more digits than a double. */
 @Entity()
-@Resource(open)
+@Resource({ ...open, search: ['name', 'task.label', 'tag.word'] })
 export class Entry extends Valued {
   @PrimaryColumn({ type: 'bigint' }) id!: string
   @ManyToOne(

@@ -1,4 +1,14 @@
-import { type Filter, type Group, groupMemberOf, matches, memberOf, type Order, recordOf, sortKeyOf } from './model'
+import {
+  type Filter,
+  type Group,
+  groupMemberOf,
+  type ListQuery,
+  matches,
+  memberOf,
+  type Order,
+  recordOf,
+  sortKeyOf,
+} from './model'
 import type { Row, Rows } from './rows'
 import { type ResourceName, relations } from './schema'
 
@@ -7,10 +17,13 @@ export interface Include {
   readonly name: string
   readonly filters: readonly Filter[]
   readonly groups: readonly Group[]
+  readonly words: readonly string[]
   readonly ordering: readonly Order[]
   readonly limit: number | undefined
   readonly isCounted: boolean
   readonly includes: readonly Include[]
+  /** Names of fields; undefined for all. */
+  readonly fields: readonly string[] | undefined
 }
 
 /** Relations to many without an inverse relation, so that no link leads to the records that follow. */
@@ -22,36 +35,53 @@ export function includeParameterOf(includes: readonly Include[]): string | undef
   return includes.length === 0 ? undefined : `include=${encodeURIComponent(includes.map(textOf).join())}`
 }
 
-function textOf({ name, filters, groups, ordering, limit, isCounted, includes }: Include): string {
+function textOf({ name, filters, groups, words, ordering, limit, isCounted, includes, fields }: Include): string {
   const parts = [
     ...filters.map(memberOf),
     ...groups.map(groupMemberOf),
+    ...(words.length === 0 ? [] : [`search:"${words.join(' ').replaceAll('"', '""')}"`]),
     ...(ordering.length === 0 ? [] : [`ordering:(${ordering.map(sortKeyOf).join()})`]),
     ...(limit === undefined ? [] : [`limit:${limit}`]),
     ...(isCounted ? ['count:exact'] : []),
     ...(includes.length === 0 ? [] : [`include:(${includes.map(textOf).join()})`]),
+    ...(fields === undefined ? [] : [`fields:(${fields.join()})`]),
   ]
   return parts.length === 0 ? name : `${name}(${parts.join()})`
 }
 
-/** The record of a row as JSON, with the related records. */
-export function includingRecordOf(
+/** The selected fields of a row as JSON, with the related records. */
+function includingRecordOf(
   rows: Rows,
   resource: ResourceName,
   row: Row,
-  includes: readonly Include[],
+  { includes, fields }: Pick<Include, 'includes' | 'fields'>,
 ): Readonly<Record<string, unknown>> {
   return Object.assign(
     {},
-    recordOf(resource, row),
+    selectFields(recordOf(resource, row), fields),
     ...includes.map((include) => membersOf(rows, resource, row, include)),
   )
 }
 
+/** The members of a record that `fields` names, and `id`. A foreign key may be named without `_id`. */
+function selectFields<T>(record: Readonly<Record<string, T>>, fields: Include['fields']): Readonly<Record<string, T>> {
+  const isSelected = (name: string): boolean =>
+    fields === undefined || name === 'id' || fields.includes(name) || fields.includes(name.replace(/_id$/, ''))
+  return Object.fromEntries(Object.entries(record).filter(([name]) => isSelected(name)))
+}
+
+/** All records of a list, without pages. */
+export function selectedRecords(
+  rows: Rows,
+  request: ListQuery & Pick<Include, 'includes' | 'fields'>,
+): readonly Readonly<Record<string, unknown>>[] {
+  return matches(rows, request).map((row) => includingRecordOf(rows, request.resource, row, request))
+}
+
 function membersOf(rows: Rows, resource: ResourceName, row: Row, include: Include): Readonly<Record<string, unknown>> {
-  const { name, limit = defaultLimit, isCounted, includes } = include
+  const { name, limit = defaultLimit, isCounted } = include
   const { target, many } = relations[resource][name] ?? { target: resource, many: false }
-  const toRecord = (one: Row) => includingRecordOf(rows, target, one, includes)
+  const toRecord = (one: Row) => includingRecordOf(rows, target, one, include)
   if (!many) {
     const found = rows[target].find(({ id }) => id === row.values[name])
     return { [name]: found === undefined ? null : toRecord(found) }

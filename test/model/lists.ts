@@ -1,5 +1,5 @@
-import { type Include, includeParameterOf, includingRecordOf } from './includes'
-import { groupParameterOf, type ListQuery, matches, parameterOf, sortKeyOf } from './model'
+import { type Include, includeParameterOf, selectedRecords } from './includes'
+import { groupParameterOf, type ListQuery, matches, parameterOf, rotate, searchParameterOf, sortKeyOf } from './model'
 import type { Rows } from './rows'
 
 /** A request for a list, by page number or by keyset. */
@@ -10,6 +10,8 @@ export interface ListCase extends ListQuery {
   readonly page: number | undefined
   readonly count: 'exact' | 'capped' | undefined
   readonly includes: readonly Include[]
+  /** Names of fields; undefined for all. */
+  readonly fields: readonly string[] | undefined
   /** Number of positions by which the parameters of the query string are rotated. */
   readonly turn: number
 }
@@ -34,18 +36,19 @@ const defaultLimit = 20
 export const countLimit = 4
 
 /** The parameters except `limit`, `page` and `after`, in the order in which links repeat them. */
-function othersOf({ filters, groups, ordering, count, includes, turn }: ListCase): readonly string[] {
+function othersOf({ filters, groups, words, ordering, count, includes, fields, turn }: ListCase): readonly string[] {
   const names = ordering.map(sortKeyOf)
   const include = includeParameterOf(includes)
   const all = [
     ...filters.map(parameterOf),
     ...groups.map(groupParameterOf),
+    ...searchParameterOf(words),
     ...(count === undefined ? [] : [`count=${count}`]),
     ...(names.length === 0 ? [] : [`ordering=${names.join()}`]),
     ...(include === undefined ? [] : [include]),
+    ...(fields === undefined ? [] : [`fields=${fields.join()}`]),
   ]
-  const by = all.length === 0 ? 0 : turn % all.length
-  return [...all.slice(by), ...all.slice(0, by)]
+  return rotate(all, turn)
 }
 
 /** Path and query string of the request. */
@@ -77,8 +80,7 @@ export function totalsOf(rows: Rows, request: ListCase): Pick<Envelope['meta'], 
 
 /** The pages of a list, of which there is at least one. */
 export function pagesOf(rows: Rows, request: ListCase): readonly (readonly JsonRecord[])[] {
-  const { resource, includes } = request
-  const found = matches(rows, request).map((row) => includingRecordOf(rows, resource, row, includes))
+  const found = selectedRecords(rows, request)
   const limit = request.limit ?? defaultLimit
   if (limit === 0) return [[]]
   const count = Math.max(1, Math.ceil(found.length / limit))

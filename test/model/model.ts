@@ -1,5 +1,14 @@
 import { keyParts, type Row, type Rows, type Value } from './rows'
-import { fieldsOf, keys, keyType, type ResourceName, relations, type ValueType, valueFields } from './schema'
+import {
+  fieldsOf,
+  keys,
+  keyType,
+  type ResourceName,
+  relations,
+  searchPaths,
+  type ValueType,
+  valueFields,
+} from './schema'
 
 /**
  * Computes the response to a list from all rows, by the rules in the documentation (docs/reference/queries.md, relations.md), without any
@@ -39,6 +48,8 @@ export interface ListQuery {
   readonly resource: ResourceName
   readonly filters: readonly Filter[]
   readonly groups: readonly Group[]
+  /** Words of the parameter `search`. */
+  readonly words: readonly string[]
   readonly ordering: readonly Order[]
 }
 
@@ -163,7 +174,8 @@ function isState(stored: Value, value: Value): boolean {
   return stored === (value === 'true')
 }
 
-function comparesOne(type: ValueType, operator: string, stored: Value, value: Value): boolean {
+/** Compares a stored value with a value of a filter. */
+export function comparesOne(type: ValueType, operator: string, stored: Value, value: Value): boolean {
   if (operator === 'like' || operator === 'ilike') return patternOf(String(value), operator).test(String(stored))
   // A date-time is compared to the second, as it is shown, unless the value has a fraction.
   const isShort = type === 'instant' && millisecondsOf(value) % second === 0
@@ -197,11 +209,12 @@ function patternOf(pattern: string, operator: 'like' | 'ilike'): RegExp {
 
 /** All records of a list, in its order. Nulls are less than all values, and the key is the last sort key. */
 export function matches(rows: Rows, query: ListQuery): readonly Row[] {
-  const { resource, groups } = query
+  const { resource, groups, words } = query
   const question = conditionOf(resource, sameOf(query.filters))
   const orders: readonly Order[] = [...query.ordering, { path: ['id'], descending: false, nulls: undefined }]
   return rows[resource]
     .filter((row) => holds(rows, row, question) && groups.every((group) => holdsGroup(rows, row, resource, group)))
+    .filter((row) => words.every((word) => containsWord(rows, resource, row, word)))
     .toSorted((one, other) => {
       for (const by of orders) {
         const difference = orderBy(rows, resource, by, one, other)
@@ -209,6 +222,14 @@ export function matches(rows: Rows, query: ListQuery): readonly Row[] {
       }
       return 0
     })
+}
+
+/** Whether a word occurs in any of the texts that a search compares. */
+function containsWord(rows: Rows, resource: ResourceName, row: Row, word: string): boolean {
+  return searchPaths[resource].some((path) => {
+    const { value } = valueAt(rows, resource, path, row)
+    return value !== null && String(value).toLowerCase().includes(word.toLowerCase())
+  })
 }
 
 function orderBy(rows: Rows, resource: ResourceName, { path, descending, nulls }: Order, one: Row, other: Row): number {
@@ -223,7 +244,7 @@ function orderBy(rows: Rows, resource: ResourceName, { path, descending, nulls }
 }
 
 /** The value at the end of to-one relations, and its type. */
-function valueAt(
+export function valueAt(
   rows: Rows,
   resource: ResourceName,
   path: readonly string[],
@@ -286,4 +307,15 @@ export function memberOf(filter: Filter): string {
   if (operator === 'in' && values.length > 1) return `${nameOf(filter)}:(${values.map(quoted).join()})`
   const text = operator === 'in' ? values.map(quoted).join() : String(values[0])
   return `${nameOf(filter)}:${/[,"()]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text}`
+}
+
+/** The parameter `search`, if there are words. */
+export function searchParameterOf(words: readonly string[]): readonly string[] {
+  return words.length === 0 ? [] : [`search=${words.map(encodeURIComponent).join('+')}`]
+}
+
+/** Moves the first items to the end. */
+export function rotate<T>(items: readonly T[], count: number): readonly T[] {
+  const by = items.length === 0 ? 0 : count % items.length
+  return [...items.slice(by), ...items.slice(0, by)]
 }

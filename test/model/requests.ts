@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { FormatCase } from './formats'
 import type { Include } from './includes'
 import type { ListCase } from './lists'
 import { type Filter, type Group, isGroup, type Order } from './model'
@@ -64,7 +65,7 @@ const chain = (from: ResourceName, length: number): fc.Arbitrary<readonly string
     .chain((name) => chain(relations[from][name]?.target ?? from, length - 1).map((rest) => [name, ...rest]))
 }
 
-const targetOf = (from: ResourceName, through: readonly string[]): ResourceName =>
+export const targetOf = (from: ResourceName, through: readonly string[]): ResourceName =>
   through.reduce<ResourceName>((at, name) => relations[at][name]?.target ?? at, from)
 
 const length = fc.oneof(
@@ -76,7 +77,7 @@ const length = fc.oneof(
 )
 
 /** One filter, or two with the same name. */
-const filtersOf = (from: ResourceName, pathLength = length): fc.Arbitrary<readonly Filter[]> =>
+export const filtersOf = (from: ResourceName, pathLength = length): fc.Arbitrary<readonly Filter[]> =>
   pathLength
     .chain((count) => chain(from, count))
     .chain((through) => {
@@ -106,7 +107,7 @@ const filtersOf = (from: ResourceName, pathLength = length): fc.Arbitrary<readon
     })
 
 /** A chain of to-one relations that begins at a resource. */
-const chainOfOne = (from: ResourceName, length: number): fc.Arbitrary<readonly string[]> => {
+export const chainOfOne = (from: ResourceName, length: number): fc.Arbitrary<readonly string[]> => {
   const names = Object.keys(relations[from]).filter((name) => relations[from][name]?.many === false)
   if (length === 0) return fc.constant([])
   return fc
@@ -147,6 +148,33 @@ const groupOf = (from: ResourceName, depth: number): fc.Arbitrary<Group> =>
       .map((all) => all.flat()),
   })
 
+/** Parameters that combine filters, most often none. */
+export const groupsOfFilters = (from: ResourceName): fc.Arbitrary<readonly Group[]> =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 2, arbitrary: fc.array(groupOf(from, 1), { maxLength: 2 }) },
+    { weight: 1, arbitrary: groupOf(from, 2).map((group) => [group]) },
+  )
+
+/** Words of a search, most often none. */
+export const wordsOf: fc.Arbitrary<readonly string[]> = fc.oneof(
+  { weight: 5, arbitrary: fc.constant([]) },
+  fc.array(
+    fc.constantFrom(
+      ...['a', 'b', 'A', 'ab', 'AB', 'c', 'É', 'é', 'ée', '%', '_', '\\', '"', "'", '*', '?', '[', ',', '(', 'null'],
+      ...['本', 'ow', '100%', 'a_b', "o'B", 'zz'],
+    ),
+    { minLength: 1, maxLength: 2 },
+  ),
+)
+
+/** Names in `fields`, most often undefined. */
+const selectionOf = (from: ResourceName): fc.Arbitrary<readonly string[] | undefined> =>
+  fc.oneof(
+    { weight: 4, arbitrary: fc.constant(undefined) },
+    fc.subarray(Object.keys(fieldsOf(from)), { minLength: 1, maxLength: 5 }),
+  )
+
 /** Includes of a resource, with few filters, so that a request stays within the limits. */
 const includesOf = (from: ResourceName, depth: number): fc.Arbitrary<readonly Include[]> =>
   fc
@@ -167,6 +195,8 @@ function includeOf(from: ResourceName, name: string, depth: number): fc.Arbitrar
             filters.map((members) => [{ type: 'not' as const, members }]),
           )
         : none,
+      words: many ? wordsOf : none,
+      fields: selectionOf(target),
       ordering: many ? ordersOf(target).map((all) => all.slice(0, 1)) : none,
       limit: many ? fc.constantFrom(undefined, 1, 2, 0) : fc.constant(undefined),
       isCounted: many ? fc.boolean() : fc.constant(false),
@@ -193,7 +223,12 @@ function includedJoinsOf(from: ResourceName, includes: readonly Include[]): numb
  * Number of tables that the filters join; those at the end of a to-many relation count twice. A path of to-one relations is joined once,
  * any other path once for each group.
  */
-function joinsOf({ resource, filters, groups, ordering }: ListCase): number {
+export function joinsOf({
+  resource,
+  filters,
+  groups,
+  ordering,
+}: Pick<ListCase, 'resource' | 'filters' | 'groups' | 'ordering'>): number {
   const joined = new Map<string, number>()
   let count = 0
   const visit = (members: readonly (Filter | Group)[]): void => {
@@ -232,11 +267,9 @@ export const listCases: fc.Arbitrary<ListCase> = resource.chain((name) =>
       filters: fc
         .oneof(...[1, 1, 2, 4].map((maxLength) => fc.array(filtersOf(name), { maxLength })))
         .map((all) => all.flat()),
-      groups: fc.oneof(
-        { weight: 3, arbitrary: fc.constant([]) },
-        { weight: 2, arbitrary: fc.array(groupOf(name, 1), { maxLength: 2 }) },
-        { weight: 1, arbitrary: groupOf(name, 2).map((group) => [group]) },
-      ),
+      groups: groupsOfFilters(name),
+      words: wordsOf,
+      fields: selectionOf(name),
       ordering: ordersOf(name),
       limit: fc.constantFrom(undefined, 1000, 1, 2, 3, 1, 2, 3, 4, 5, 0),
       page: fc.oneof({ withCrossShrink: true }, fc.integer({ min: 1, max: 4 }), fc.constant(undefined)),
@@ -247,6 +280,18 @@ export const listCases: fc.Arbitrary<ListCase> = resource.chain((name) =>
     .map((request) => (request.limit === 0 && request.count === undefined ? { ...request, limit: undefined } : request))
     .filter((request) => joinsOf(request) + includedJoinsOf(name, request.includes) <= 8),
 )
+
+/** Generates requests for streamed lists. */
+export const formatCases: fc.Arbitrary<FormatCase> = fc
+  .tuple(listCases, fc.constantFrom('csv', 'ndjson'), fc.boolean())
+  .map(([request, format, byHeader]) => ({
+    ...request,
+    format,
+    byHeader,
+    limit: request.limit === 0 ? undefined : request.limit,
+    count: undefined,
+    includes: [],
+  }))
 
 /** Generates PUT requests. */
 export const writeCases: fc.Arbitrary<WriteCase> = resource.chain((name) => {

@@ -50,9 +50,11 @@ export const pools: Readonly<Record<Extract<ValueType, string>, readonly Value[]
   integer: [-2, -1, 0, 1, 2, 3, 7],
   decimal: ['-1.50', '0.00', '0.10', '2.50', '10.00', '999999.99'],
   boolean: [true, false],
-  date: ['1999-12-31', '2024-02-28', '2024-02-29', '2024-03-01'],
+  date: ['1999-12-31', '2021-01-03', '2021-01-04', '2024-02-29', '2024-03-01', '2024-12-30'],
   time: ['00:00:00', '09:30:00', '09:30:01', '23:59:59'],
   instant: [
+    '2023-03-26 01:30:00.000',
+    '2023-10-29 23:30:00.250',
     '2023-12-31 23:59:59.999',
     '2024-01-01 00:00:00.000',
     '2024-01-01 00:00:00.001',
@@ -152,13 +154,32 @@ function withInverse(rows: Rows): Rows {
   ) as unknown as Rows
 }
 
-/** All rows of a database, which depend only on the seed. */
-export function rowsOf(seed: number): Rows {
-  const all = fc.record(
+/** Rows without those of one resource, and without references to it. */
+function withoutRowsOf(rows: Rows, empty: ResourceName): Rows {
+  const withoutReferences = (resource: ResourceName, row: Row): Row => {
+    const removed = Object.entries(relations[resource]).filter(([, { target }]) => target === empty)
+    return {
+      ...row,
+      values: { ...row.values, ...Object.fromEntries(removed.map(([name]) => [name, null])) },
+      many: { ...row.many, ...Object.fromEntries(removed.map(([name]) => [name, []])) },
+    }
+  }
+  return Object.fromEntries(
+    resourceNames.map((resource) => [
+      resource,
+      resource === empty ? [] : rows[resource].map((row) => withoutReferences(resource, row)),
+    ]),
+  ) as unknown as Rows
+}
+
+/** All rows of a database, which depend only on the seed. @param empty a resource without rows */
+export function rowsOf(seed: number, empty?: ResourceName): Rows {
+  const generated = fc.record(
     Object.fromEntries(
       resourceNames.map((resource) => [resource, fc.tuple(...idsOf(resource).map((id) => rowOf(resource, id)))]),
     ),
   )
-  const [rows] = fc.sample(all, { seed, numRuns: 1 })
-  return withInverse(rows as unknown as Rows)
+  const [rows] = fc.sample(generated, { seed, numRuns: 1 })
+  const all = rows as unknown as Rows
+  return withInverse(empty === undefined ? all : withoutRowsOf(all, empty))
 }

@@ -63,6 +63,15 @@ export const ownedRelations: Readonly<Partial<Record<ResourceName, readonly stri
   task: ['tags'],
 }
 
+/** Paths of the texts that the parameter `search` compares: to-one relations, and a field. */
+export const searchPaths: Readonly<Record<ResourceName, readonly (readonly string[])[]>> = {
+  team: [['name'], ['label'], ['lead', 'label']],
+  person: [['label'], ['boss', 'name'], ['team', 'label']],
+  task: [['board'], ['label'], ['assignee', 'team', 'name']],
+  tag: [['word'], ['broader', 'label']],
+  entry: [['name'], ['task', 'label'], ['tag', 'word']],
+}
+
 /** The fields of each key, in order. */
 export const keys: Readonly<Record<ResourceName, Readonly<Record<string, ValueType>>>> = {
   team: { id: 'uuid' },

@@ -10,8 +10,11 @@ export const byHeader: Rule = ({ context }) => ({
 /** Permits one person only. */
 const personTwo: Rule = (request) => (request.context.get('x-person') === '2' ? { id: 2 } : null)
 
+/** Options of every resource. */
+const lists = { aggregate: true, formats: true } as const
+
 @Entity()
-@Resource({ auth: byHeader, scope: (me) => ({ memberships__person: me.id }) })
+@Resource({ ...lists, auth: byHeader, scope: (me) => ({ memberships__person: me.id }) })
 export class Company {
   @PrimaryColumn() id!: number
   @Column({ type: 'varchar', length: 40 }) name!: string
@@ -28,7 +31,7 @@ export class Company {
 }
 
 @Entity()
-@Resource({ auth: byHeader })
+@Resource({ ...lists, auth: byHeader })
 export class Person {
   @PrimaryColumn() id!: number
   @Column({ type: 'varchar', length: 40 }) name!: string
@@ -59,6 +62,7 @@ export class Membership {
 
 @Entity()
 @Resource({
+  ...lists,
   auth: byHeader,
   scope: (me) => ({ company__memberships__person: me.id }),
   search: ['name', 'company.name'],
@@ -87,6 +91,7 @@ export class Project {
 
 @Entity()
 @Resource({
+  ...lists,
   auth: byHeader,
   scope: { through: 'project' },
   search: ['title', 'project.name', 'project.company.name', 'assignee.name'],
@@ -115,6 +120,7 @@ export class Task {
 
 @Entity()
 @Resource({
+  ...lists,
   auth: byHeader,
   exclude: ['shared'],
   scope: (me) => [{ shared: true }, { company__memberships__person: me.id }],
@@ -133,7 +139,7 @@ export class Tag {
 
 /** All comments are visible, also those on tasks that are not. */
 @Entity()
-@Resource({ auth: byHeader, scope: 'all' })
+@Resource({ ...lists, auth: byHeader, scope: 'all' })
 export class Comment {
   @PrimaryColumn() id!: number
   @Column({ type: 'varchar', length: 40 }) text!: string
@@ -147,7 +153,7 @@ export class Comment {
 
 /** Has a scope that permits every record, and a rule that permits one person. */
 @Entity()
-@Resource({ auth: personTwo, scope: () => true })
+@Resource({ ...lists, auth: personTwo, scope: () => true })
 export class Rate {
   @PrimaryColumn() id!: number
   @Column({ type: 'integer' }) hourly!: number

@@ -2,7 +2,7 @@ import { type AggregateSql, type GroupSql, groupedLength, isProcessUtc, type Per
 
 const periods: Readonly<Record<PeriodName, (column: string) => string>> = {
   year: (column) => `DATE_FORMAT(${column}, '%Y-01-01')`,
-  quarter: (column) => `CONCAT(YEAR(${column}), '-', LPAD(QUARTER(${column}) * 3 - 2, 2, '0'), '-01')`,
+  quarter: (column) => `CONCAT(DATE_FORMAT(${column}, '%Y-'), LPAD(QUARTER(${column}) * 3 - 2, 2, '0'), '-01')`,
   month: (column) => `DATE_FORMAT(${column}, '%Y-%m-01')`,
   week: (column) => `DATE_FORMAT(DATE_SUB(${column}, INTERVAL WEEKDAY(${column}) DAY), '%Y-%m-%d')`,
   day: (column) => `DATE_FORMAT(${column}, '%Y-%m-%d')`,

@@ -6,11 +6,14 @@ const isZoned = ({ valueColumn: { type } }: StoredColumn): boolean => zonedTypes
 
 /** Aggregates on PostgreSQL. */
 export const postgresAggregates: AggregateSql = {
+  // Some collations treat different texts as equal.
   groupSql: ({ valueType: { name } }, column) =>
-    plainGroup(name === 'text' ? `left(${column}::text, ${groupedLength})` : column),
+    plainGroup(name === 'text' ? `left(${column}::text, ${groupedLength}) COLLATE "C"` : column),
   periodSql: (stored, column, part) => {
     const utc = isZoned(stored) ? `(${column} AT TIME ZONE 'UTC')` : `${column}::timestamp`
-    return plainGroup(`to_char(date_trunc('${part}', ${utc}), 'YYYY-MM-DD')`)
+    // Not to_char, which returns null for infinity and does not distinguish years before Christ.
+    const key = `date_trunc('${part}', ${utc})::date`
+    return { key, read: `${key}::text` }
   },
   exactSumSql: ({ valueColumn: { type } }, column) => ({
     sum: type === 'money' ? `SUM(${column}::numeric)` : `SUM(${column})`,
