@@ -1,6 +1,5 @@
 import type { Bind } from '../connection/compile'
 import type { RawRow } from '../connection/statement'
-import type { FieldErrors } from '../errors'
 import {
   type Aggregate,
   type AggregateQuery,
@@ -131,27 +130,6 @@ export function havingSql(store: Store, { aggregate, operator, values }: HavingC
 function shiftOf(store: Store, aggregate: Aggregate): number {
   if (aggregate.function !== 'sum') return 0
   return store.dialect.exactSumSql(...storedColumn(store, aggregate.on))?.shift ?? 0
-}
-
-/**
- * Adds an error for each function and date part that the database cannot compute exactly.
- * @param errors receives the errors
- */
-export function checkAggregates(store: Store, { aggregates, groups }: AggregateQuery, errors: FieldErrors): void {
-  const { dialect, dataSource } = store
-  for (const aggregate of aggregates) {
-    if (aggregate.function !== 'sum' && aggregate.function !== 'avg') continue
-    const [stored, column] = storedColumn(store, aggregate.on)
-    if (stored.valueType.name !== 'float' && dialect.exactSumSql(stored, column) === undefined) {
-      errors.add('aggregate', `names "${aggregate.name}", but the database stores ${aggregate.on.field.name} inexactly`)
-    }
-  }
-  for (const { name, on, part } of groups) {
-    const [stored] = storedColumn(store, on)
-    if (part !== undefined && !dialect.computesInUtc(stored, dataSource)) {
-      errors.add('by', `names "${name}", but the database stores ${on.field.name} in local time`)
-    }
-  }
 }
 
 /** Members of the groups of a query, in the order of SELECT: the keys, then the aggregates. */
