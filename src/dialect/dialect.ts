@@ -4,6 +4,7 @@ import type { ColumnMetadata } from '../schema/metadata'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import type { AggregateSql } from './aggregate-sql'
 import type { OpenCursor } from './row-cursor'
+import type { TextSearch } from './text-search'
 
 /** Constraint violation that made a statement fail. */
 export type ConstraintViolation =
@@ -97,7 +98,9 @@ export interface Dialect
     ValueConversions,
     DatabaseFeatures,
     ConnectionControl,
-    ErrorClassification {}
+    ErrorClassification {
+  readonly textSearch: TextSearch
+}
 
 /**
  * SQL expressions. String parameters for columns, tables and values are SQL: escaped names and placeholders. The

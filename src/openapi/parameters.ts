@@ -141,10 +141,14 @@ function searchParameter(view: ResourceView, { parameterValue }: Limits): Parame
     })
     return `\`${[...relations, field.name].join('__')}\``
   })
-  return query('search', `Words that must occur in a record, whatever their case, each in one of ${names.join(', ')}`, {
-    schema: { type: 'string', maxLength: parameterValue, examples: ['two words'] },
-    allowEmptyValue: true,
-  })
+  return query(
+    'search',
+    `${view.searchIndex() === undefined ? 'Words' : 'Beginnings of words'} that must occur in a record, whatever their case, each in one of ${names.join(', ')}`,
+    {
+      schema: { type: 'string', maxLength: parameterValue, examples: ['two words'] },
+      allowEmptyValue: true,
+    },
+  )
 }
 
 function afterParameter({ paging }: ResourceView): Parameter {

@@ -7,7 +7,7 @@ import type { FilterNames, ResourceView } from '../schema/resource-view'
 import { decimalType, floatType } from '../value/number'
 import type { OperatorName } from '../value/value-type'
 import { type DatePart, type FieldFunction, parseFunction, parseKey } from './aggregable'
-import { ConditionBuilder } from './condition-builder'
+import { ConditionBuilder, searchOf } from './condition-builder'
 import { parseOperand } from './operand'
 import { type FieldRef, type Query, whereVisible } from './query'
 import { parseValues } from './values'
@@ -71,15 +71,15 @@ export function parseAggregateQuery(
 ): AggregateQuery {
   const names = request.filters.map(({ name }) => ({ name }))
   const builder = new ConditionBuilder(view, names, limits, errors)
-  const { joins, where } = builder.build(request.where, view.searchFields(), request.search.length)
+  const { joins, where } = builder.build(request.where, searchOf(view), request.search.length)
   const groups = parseEach('by', aggregation.by, errors, (name) => parseGroupKey(builder, name))
   const aggregates = parseEach('aggregate', aggregation.functions, errors, (name) => parseAggregate(builder, name))
-  const { comparisons: filters, wordComparisons: search } = builder
+  const { comparisons: filters, wordComparisons: search, match } = builder
   return {
     view,
     joins,
     where: whereVisible(view, where),
-    values: parseValues({ filters, search }, request, limits, errors),
+    values: parseValues({ filters, search, match }, request, limits, errors),
     select: 'key',
     ordering: [],
     cursor: undefined,
