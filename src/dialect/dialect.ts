@@ -4,6 +4,7 @@ import type { ColumnMetadata } from '../schema/metadata'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import type { AggregateSql } from './aggregate-sql'
 import type { OpenCursor } from './row-cursor'
+import type { RunSql } from './run-sql'
 import type { TextSearch } from './text-search'
 
 /** Constraint violation that made a statement fail. */
@@ -59,9 +60,6 @@ export type TransientError = 'unavailable' | 'retry' | 'timeout'
 
 /** Settings of the database for one transaction: names and values in turn. */
 export type TransactionSettings = readonly string[]
-
-/** Executes a statement and returns its rows. */
-export type RunSql = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
 /** SQL and checks of keyset paging for one sort column. */
 export interface CursorSql {

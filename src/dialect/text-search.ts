@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
 import type { SearchIndex } from '../schema/resource-view'
-import type { RunSql } from './dialect'
+import type { RunSql } from './run-sql'
 
 /** Search with a text search index of the database. */
 export interface TextSearch {
