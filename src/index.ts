@@ -28,6 +28,7 @@ export {
   type ApiKeyOptions,
   ApiKeys,
   type FieldPermission,
+  type IndexedSearch,
   type MayOptions,
   type MayResult,
   type OwnerOptions,

@@ -30,6 +30,19 @@ export interface PresetValues {
   readonly [name: string]: FilterScalar
 }
 
+/** A search by a text search index of the database, instead of patterns. */
+export interface IndexedSearch<Property extends string = string> {
+  /** Text properties of the entity that the index contains, in the same order. */
+  readonly fields: readonly PathOf<Property>[]
+  /**
+   * Name of the index: a GIN index on PostgreSQL, a FULLTEXT index on MySQL and MariaDB, an FTS5 table with external
+   * content on SQLite. A principal who may not read all of the fields searches the others by patterns.
+   */
+  readonly index: string
+  /** Text search configuration of the index, such as `english`, on PostgreSQL. Default: `simple`. */
+  readonly configuration?: string
+}
+
 /** Who has a permission: everybody (true), nobody (false), or the principals for whom the function returns true. */
 export type Permission = boolean | ((principal: Principal) => boolean)
 
@@ -97,9 +110,10 @@ export interface ResourceOptions<
   readonly includes?: readonly PathOf<Property>[]
   /**
    * Text properties in which the list parameter `search` looks for words: `['title', 'project.name']`. Paths may follow
-   * relations to one record. Default: the list has no such parameter.
+   * relations to one record. `{ fields: ['title'], index: 'task_search' }` uses a text search index. Default: the list has
+   * no such parameter.
    */
-  readonly search?: readonly PathOf<Property>[]
+  readonly search?: readonly PathOf<Property>[] | IndexedSearch<Property>
   /** Access rule. Default: the mount's `defaultAuth`; with `ownerField`, `userRule()`. */
   readonly auth?: Rule
   /**

@@ -4,6 +4,8 @@ import type { ColumnMetadata } from '../schema/metadata'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
 import type { AggregateSql } from './aggregate-sql'
 import type { OpenCursor } from './row-cursor'
+import type { RunSql } from './run-sql'
+import type { TextSearch } from './text-search'
 
 /** Constraint violation that made a statement fail. */
 export type ConstraintViolation =
@@ -59,9 +61,6 @@ export type TransientError = 'unavailable' | 'retry' | 'timeout'
 /** Settings of the database for one transaction: names and values in turn. */
 export type TransactionSettings = readonly string[]
 
-/** Executes a statement and returns its rows. */
-export type RunSql = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
-
 /** SQL and checks of keyset paging for one sort column. */
 export interface CursorSql {
   /**
@@ -97,7 +96,9 @@ export interface Dialect
     ValueConversions,
     DatabaseFeatures,
     ConnectionControl,
-    ErrorClassification {}
+    ErrorClassification {
+  readonly textSearch: TextSearch
+}
 
 /**
  * SQL expressions. String parameters for columns, tables and values are SQL: escaped names and placeholders. The

@@ -1,10 +1,12 @@
+import type { DataSource } from 'typeorm'
 import type { Authenticator } from '../access/authenticator'
 import type { Limits } from '../request/limits'
 import type { JsonSchema } from '../value/value-type'
 import type { DescribedResource } from './described-resource'
+import { pageSchemas } from './list-schemas'
 import { resourcePaths, statusesIn } from './operations'
 import { problemSchema, responsesOf } from './responses'
-import { resourceSchemas } from './schemas'
+import { recordSchemas } from './schemas'
 
 /** Members of OpenAPI's Info Object, which describes the whole service. All of them are optional. */
 export interface ApiInfo {
@@ -21,6 +23,8 @@ export interface ApiInfo {
 /** Input of the OpenAPI document. */
 export interface DescribedSite {
   readonly resources: Iterable<DescribedResource>
+  /** Its database decides which functions of groups can be computed. */
+  readonly dataSource: DataSource
   readonly limits: Limits
   readonly info: ApiInfo
   readonly authenticators: readonly Authenticator[]
@@ -36,6 +40,7 @@ export interface DescribedSite {
  */
 export function renderOpenApi({
   resources,
+  dataSource,
   limits,
   info,
   authenticators,
@@ -44,10 +49,14 @@ export function renderOpenApi({
   const all = [...resources]
   const securitySchemes = Object.fromEntries(authenticators.map(({ name, securityScheme }) => [name, securityScheme]))
   const login = { schemes: Object.keys(securitySchemes), isLimited: failedLogins !== undefined }
-  const paths = Object.fromEntries(all.flatMap((resource) => resourcePaths(resource, limits, login)))
+  const paths = Object.fromEntries(all.flatMap((resource) => resourcePaths(resource, dataSource, limits, login)))
+  const schemasOf = (resource: DescribedResource) => [
+    ...recordSchemas(resource),
+    ...pageSchemas(resource.view, dataSource, limits),
+  ]
   const statuses = statusesIn(Object.values(paths))
   const components: JsonSchema = {
-    schemas: { Problem: problemSchema, ...Object.fromEntries(all.flatMap(resourceSchemas)) },
+    schemas: { Problem: problemSchema, ...Object.fromEntries(all.flatMap(schemasOf)) },
     responses: responsesOf(statuses),
     // Operations that need credentials are exactly those that document status 401.
     ...(statuses.has('401') && { securitySchemes }),

@@ -1,13 +1,16 @@
+import type { DataSource } from 'typeorm'
 import type { Rule } from '../access/rule'
 import { mediaTypes } from '../request/formats'
 import type { Limits } from '../request/limits'
+import type { ListFormat } from '../resource'
 import type { ResourceView } from '../schema/resource-view'
 import type { JsonSchema } from '../value/value-type'
 import type { DescribedResource } from './described-resource'
 import { idParameter, ifMatchParameter, ifNoneMatchParameter } from './item-parameters'
+import { listResponseSchema, selectableRecord } from './list-schemas'
 import { fieldsParameters, includeParameters, listParameters } from './parameters'
 import { type ErrorStatus, errorResponses } from './responses'
-import { createOf, listOf, schemaRef, updateOf } from './schemas'
+import { createOf, type SchemaName, schemaRef, updateOf } from './schema-names'
 
 /** How requests prove who sends them. */
 export interface DescribedLogin {
@@ -26,6 +29,7 @@ export type PathItem = JsonSchema
  */
 export function resourcePaths(
   { view, writes }: DescribedResource,
+  dataSource: DataSource,
   limits: Limits,
   login: DescribedLogin,
 ): readonly (readonly [string, PathItem])[] {
@@ -40,7 +44,7 @@ export function resourcePaths(
     ...(writes.has('delete') && { delete: limited({ ...deleteOperation(view), ...changes }) }),
   }
   const collection = {
-    get: limited({ ...listOperation(view, limits), ...reads }),
+    get: limited({ ...listOperation(view, dataSource, limits), ...reads }),
     ...(writes.has('create') && { post: limited({ ...createOperation(view, limits), ...changes }) }),
   }
   return [
@@ -61,9 +65,9 @@ export function statusesIn(items: readonly PathItem[]): ReadonlySet<string> {
   return new Set(operations.flatMap(({ responses }) => Object.keys(Object(responses))))
 }
 
-function listOperation(view: ResourceView, limits: Limits): JsonSchema {
+function listOperation(view: ResourceView, dataSource: DataSource, limits: Limits): JsonSchema {
   return operation(view, 'list', `List ${view.name} records`, {
-    parameters: [...listParameters(view, limits), ifNoneMatchParameter],
+    parameters: [...listParameters(view, dataSource, limits), ifNoneMatchParameter],
     responses: {
       '200': { ...pageResponse(view), headers: listEtag },
       '304': { description: 'The page still has the ETag of If-None-Match' },
@@ -72,22 +76,28 @@ function listOperation(view: ResourceView, limits: Limits): JsonSchema {
   })
 }
 
-/** The response to a list request. With the parameter `aggregate`, its objects are groups. */
+/** The response to a list request: a page, or all records in another format. */
 function pageResponse(view: ResourceView): JsonSchema {
-  const response = jsonPageResponse(view)
-  const streamed = view.formats.map((format) => [mediaTypes[format], { schema: { type: 'string' } }])
-  return { ...response, content: { ...Object(response['content']), ...Object.fromEntries(streamed) } }
+  const streamed = view.formats.map((format) => [mediaTypes[format], streamedContent[format](view)])
+  return {
+    description: view.optionalParameters.has('aggregate') ? 'A page of records, or of groups' : 'A page of records',
+    content: { 'application/json': { schema: listResponseSchema(view) }, ...Object.fromEntries(streamed) },
+  }
 }
 
-function jsonPageResponse({ name, optionalParameters }: ResourceView): JsonSchema {
-  if (!optionalParameters.has('aggregate')) return json('A page of records', listOf(name))
-  const groups = {
-    type: 'object',
-    properties: { meta: { type: 'object' }, objects: { type: 'array', items: { type: 'object' } } },
-    required: ['meta', 'objects'],
-  }
-  const schema = { anyOf: [schemaRef(listOf(name)), groups] }
-  return { description: 'A page of records, or of groups', content: { 'application/json': { schema } } }
+/** Media Type Objects of the formats of all records. */
+const streamedContent: Readonly<Record<ListFormat, (view: ResourceView) => JsonSchema>> = {
+  csv: ({ outputFields }) => ({
+    schema: {
+      type: 'string',
+      description: `RFC 4180. The first row has the names of the fields: ${outputFields.map(({ name }) => name).join(', ')}.`,
+    },
+  }),
+  ndjson: (view) => ({
+    schema: { type: 'string', description: 'A record in each line.' },
+    // OpenAPI 3.2 calls it `itemSchema`.
+    'x-itemSchema': selectableRecord(view),
+  }),
 }
 
 function createOperation(view: ResourceView, limits: Limits): JsonSchema {
@@ -107,7 +117,7 @@ function createdRecord({ name, apiKey }: ResourceView): JsonSchema {
   if (apiKey === undefined) return json('The record that was created', name)
   const key = { type: 'string', description: 'The API key. It is shown once.' }
   const schema = { allOf: [schemaRef(name), { type: 'object', properties: { key }, required: ['key'] }] }
-  return { description: 'The record that was created, and its API key', content: { 'application/json': { schema } } }
+  return jsonContent('The record that was created, and its API key', schema)
 }
 
 function readOperation(view: ResourceView, limits: Limits): JsonSchema {
@@ -115,7 +125,7 @@ function readOperation(view: ResourceView, limits: Limits): JsonSchema {
   return operation(view, 'read', `Read a ${view.name}`, {
     parameters: [...selections, ifNoneMatchParameter, ifMatchParameter(false)],
     responses: {
-      '200': { ...json('The record', view.name), headers: etag },
+      '200': { ...jsonContent('The record', selectableRecord(view)), headers: etag },
       '304': { description: 'The record still has the ETag of If-None-Match' },
       ...errors(view, 'read', [
         ...(selections.length > 0 ? [400 as const] : []),
@@ -192,8 +202,12 @@ function stringHeader(description: string): JsonSchema {
   return { description, schema: { type: 'string' } }
 }
 
-function json(description: string, schema: string): JsonSchema {
-  return { description, content: { 'application/json': { schema: schemaRef(schema) } } }
+function json(description: string, name: SchemaName): JsonSchema {
+  return jsonContent(description, schemaRef(name))
+}
+
+function jsonContent(description: string, schema: JsonSchema): JsonSchema {
+  return { description, content: { 'application/json': { schema } } }
 }
 
 /** Request body: JSON, or a form with the JSON in its field `data` (specification: Bodies). */

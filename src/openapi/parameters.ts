@@ -1,12 +1,13 @@
-import { includableRelations } from '../query/build-inclusion'
+import type { DataSource } from 'typeorm'
 import { isPattern } from '../query/operand'
 import type { Limits } from '../request/limits'
 import { countings } from '../request/list-request'
 import type { Field } from '../schema/field'
 import { groupNames, reservedNames } from '../schema/list-parameters'
-import type { RelationMetadata } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
 import type { Json, JsonSchema, OperatorName } from '../value/value-type'
+import { type GroupMember, ownGroupMembers, relatedPattern } from './group-schema'
+import { escapeRegex, includedRelations, type Reference, references } from './references'
 import { writtenSchema } from './schemas'
 
 /** A Parameter Object of OpenAPI. */
@@ -32,7 +33,7 @@ const orderingDescription =
   '`author__name`. Nulls count as the smallest value, unless `__nullsfirst` or `__nullslast` follows'
 
 /** All query parameters of a list: filters, groups, ordering and paging (specification: Lists). */
-export function listParameters(view: ResourceView, limits: Limits): readonly Parameter[] {
+export function listParameters(view: ResourceView, dataSource: DataSource, limits: Limits): readonly Parameter[] {
   return [
     ...filterParameters(view, limits),
     ...groupParameters,
@@ -48,28 +49,35 @@ export function listParameters(view: ResourceView, limits: Limits): readonly Par
     ...(view.searchFields().length > 0 ? [searchParameter(view, limits)] : []),
     ...fieldsParameters(view),
     ...includeParameters(view, limits),
-    ...(view.optionalParameters.has('aggregate') ? aggregateParameters(limits) : []),
+    ...(view.optionalParameters.has('aggregate') ? aggregateParameters(view, dataSource, limits) : []),
     ...(view.optionalParameters.has('format') ? [formatParameter(view)] : []),
   ]
 }
 
 /** The parameter `fields` of lists and items; empty if a field has its name. */
-export function fieldsParameters({ outputFields, optionalParameters }: ResourceView): readonly Parameter[] {
-  if (!optionalParameters.has('fields')) return []
+export function fieldsParameters(view: ResourceView): readonly Parameter[] {
+  if (!view.optionalParameters.has('fields')) return []
   const description = 'Fields of the records, besides "id", which they always have. The default is all fields'
-  return [query('fields', description, list({ type: 'string', enum: outputFields.map(({ name }) => name) }))]
+  return [query('fields', description, list({ type: 'string', enum: selectableNames(view) }))]
+}
+
+/** Names of fields, of foreign keys without `_id`, and of embedded entities. */
+function selectableNames({ outputFields, fields, embedded }: ResourceView): readonly string[] {
+  const groups = [...embedded].filter((name) => outputFields.some((field) => field.name.startsWith(`${name}__`)))
+  return [...new Set([...outputFields.map(({ name }) => name), ...fields.keys(), ...groups])]
 }
 
 /** The parameter `include`; empty if a field has its name, or if no relation can be included. */
 export function includeParameters(view: ResourceView, { includes }: Limits): readonly Parameter[] {
-  const names = [...includableRelations(view).keys()]
-  if (names.length === 0 || !view.optionalParameters.has('include')) return []
+  const names = [...includedRelations(view).keys()]
+  if (names.length === 0) return []
   const description =
     `Related records to add: ${names.join(', ')}. Parameters may follow in parentheses: "comments(limit:5,ordering:-id,fields:(id,text))". ` +
     `At most ${includes} relations`
+  const name = `(${names.map(escapeRegex).join('|')})([(].*[)])?`
   return [
     query('include', description, {
-      schema: { type: 'string', pattern: `^(${names.join('|')})([,(]|$)`, examples: names.slice(0, 1) },
+      schema: { type: 'string', pattern: `^${name}(,${name})*$`, examples: [names.join(',')] },
     }),
   ]
 }
@@ -88,7 +96,9 @@ function limitParameter({ optionalParameters }: ResourceView, { page }: Limits):
 function formatParameter({ formats }: ResourceView): Parameter {
   const description =
     'Format of the response. In another one than json, the list has all records, or as many as `limit`, which may exceed its maximum'
-  return query('format', description, { schema: { type: 'string', enum: ['json', ...formats], default: 'json' } })
+  return query('format', description, {
+    schema: { type: 'string', enum: ['json', ...formats], default: 'json', examples: formats.slice(0, 1) },
+  })
 }
 
 function countParameter({ count }: Limits): Parameter {
@@ -97,21 +107,28 @@ function countParameter({ count }: Limits): Parameter {
   })
 }
 
-function aggregateParameters({ aggregates, groupFields }: Limits): readonly Parameter[] {
-  const names = (pattern: string, maxItems: number): JsonSchema => {
-    const { schema, ...style } = list({ type: 'string', pattern })
-    return { ...style, schema: { ...Object(schema), minItems: 1, maxItems } }
+function aggregateParameters(view: ResourceView, dataSource: DataSource, limits: Limits): readonly Parameter[] {
+  const { functions, keys } = ownGroupMembers(view, dataSource, limits)
+  const related = relatedPattern(view)
+  const names = (members: readonly GroupMember[], suffix: string, maxItems: number): JsonSchema => {
+    const own = members.map(({ name }) => name)
+    const items: JsonSchema = {
+      type: 'string',
+      anyOf: [{ enum: own }, ...(related === undefined ? [] : [{ pattern: `^${related}${suffix}` }])],
+    }
+    const { schema, ...style } = list(items)
+    return { ...style, schema: { ...Object(schema), minItems: 1, maxItems, examples: [own.slice(0, 1)] } }
   }
   return [
     query(
       'aggregate',
       'Returns groups instead of records, with these functions: `count`, `minutes__sum`. Filters on groups: `count__gte=2`',
-      names('^(count|.+__(sum|avg|min|max|count_distinct))$', aggregates),
+      names(functions, '+__(sum|avg|min|max|count_distinct)$', limits.aggregates),
     ),
     query(
       'by',
       'Fields whose values identify a group, or a date part: `day__week`. Needs "aggregate"',
-      names('^.+$', groupFields),
+      names(keys, '*$', limits.groupFields),
     ),
   ]
 }
@@ -124,10 +141,14 @@ function searchParameter(view: ResourceView, { parameterValue }: Limits): Parame
     })
     return `\`${[...relations, field.name].join('__')}\``
   })
-  return query('search', `Words that must occur in a record, whatever their case, each in one of ${names.join(', ')}`, {
-    schema: { type: 'string', maxLength: parameterValue },
-    allowEmptyValue: true,
-  })
+  return query(
+    'search',
+    `${view.searchIndex() === undefined ? 'Words' : 'Beginnings of words'} that must occur in a record, whatever their case, each in one of ${names.join(', ')}`,
+    {
+      schema: { type: 'string', maxLength: parameterValue, examples: ['two words'] },
+      allowEmptyValue: true,
+    },
+  )
 }
 
 function afterParameter({ paging }: ResourceView): Parameter {
@@ -181,23 +202,8 @@ function filterParameters(view: ResourceView, limits: Limits): readonly Paramete
   return [...ownFilters, ...relations(view).flatMap((relation) => filtersThrough(view, '', relation, depth))]
 }
 
-/** A relation and its name in filters. */
-type Reference = readonly [name: string, relation: RelationMetadata]
-
 function relations(view: ResourceView): readonly Reference[] {
   return [...references(view), ...view.relations]
-}
-
-/**
- * Foreign keys by their name in filters: without `_id`, unless another field has that name
- * (specification: Names of filters).
- */
-function references({ outputFields, fields }: ResourceView): readonly Reference[] {
-  return outputFields.flatMap((field) => {
-    const { name, relation } = field
-    const shortName = name.replace(/_id$/, '')
-    return relation ? [[fields.get(shortName) === field ? shortName : name, relation] as const] : []
-  })
 }
 
 /** Filters by a resource's own fields, with the names that they have after a relation, where no name is reserved. */
@@ -232,8 +238,9 @@ function operand(field: Field, operator: OperatorName, { pattern, members }: Lim
  * Schema of a field in an ordering. Own fields are listed; related fields and null placements match a pattern, because
  * there are many.
  */
-function orderings({ outputFields }: ResourceView): JsonSchema {
-  const names = outputFields.filter(({ valueType }) => valueType.operators.includes('eq')).map(({ name }) => name)
+function orderings({ outputFields, optionalParameters }: ResourceView): JsonSchema {
+  const fields = outputFields.filter(({ valueType }) => valueType.operators.includes('eq')).map(({ name }) => name)
+  const names = [...fields, ...(optionalParameters.has('aggregate') && !fields.includes('count') ? ['count'] : [])]
   const ownFields = { enum: names.flatMap((name) => [name, `-${name}`]) }
   return { type: 'string', anyOf: [ownFields, { pattern: '^-?.+__.+$' }] }
 }

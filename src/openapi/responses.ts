@@ -1,6 +1,6 @@
 import { refusals } from '../errors'
 import type { JsonSchema } from '../value/value-type'
-import { schemaRef } from './schemas'
+import { schemaRef } from './schema-names'
 
 /** Status of a refusal. */
 export type ErrorStatus = (typeof refusals)[keyof typeof refusals]['status']

@@ -6,28 +6,17 @@ import type { Json, JsonSchema, ValueType } from '../value/value-type'
 import { defaultOf } from './default-value'
 import type { DescribedResource } from './described-resource'
 import { exampleOf } from './examples'
+import { includedSchemas } from './list-schemas'
 import { closedObject, type Member, objectSchema } from './object'
+import { includedRelations } from './references'
+import { createOf, includedOf, type SchemaName, schemaRef, selectedOf, updateOf } from './schema-names'
 
-/** Name of a schema in the components. Names with a dot cannot be those of resources. */
-export type SchemaName = string
-
-export const listOf = (name: string): SchemaName => `${name}.list`
-export const createOf = (name: string): SchemaName => `${name}.create`
-export const updateOf = (name: string): SchemaName => `${name}.update`
-
-/** Reference to a schema in the components. */
-export function schemaRef(name: SchemaName): JsonSchema {
-  return { $ref: `#/components/schemas/${name}` }
-}
-
-/** Schemas of one resource: a record, a page, and the bodies of POST and PUT if these are permitted. */
-export function resourceSchemas(resource: DescribedResource): readonly (readonly [SchemaName, JsonSchema])[] {
+/** Schemas of the records of one resource, and of the bodies of POST and PUT if these are permitted. */
+export function recordSchemas(resource: DescribedResource): readonly (readonly [SchemaName, JsonSchema])[] {
   const { view, writes } = resource
-  const { name } = view
-  const schemas: [SchemaName, JsonSchema][] = [
-    [name, recordSchema(resource)],
-    [listOf(name), listSchema(view)],
-  ]
+  const { name, optionalParameters } = view
+  const schemas: (readonly [SchemaName, JsonSchema])[] = [[name, recordSchema(resource)], ...includedSchemas(view)]
+  if (optionalParameters.has('fields')) schemas.push([selectedOf(name), selectedSchema(view)])
   if (writes.has('create')) schemas.push([createOf(name), createSchema(view)])
   if (writes.has('update')) schemas.push([updateOf(name), updateSchema(view)])
   return schemas
@@ -45,41 +34,27 @@ function recordSchema({ view, writes }: DescribedResource): JsonSchema {
   })
   return {
     ...objectSchema(members),
+    ...included(view),
     ...(description !== undefined && { description }),
     // Clients compare it with the id of the user.
     ...(owner !== undefined && ownerOf === undefined && outputFields.includes(owner) && { 'x-owner': owner.name }),
   }
 }
 
-/** Schema of a list's envelope (specification: Collection envelope, Counts). */
-function listSchema({ name, optionalParameters }: ResourceView): JsonSchema {
-  const link = 'Path of that page; empty if there is none.'
-  const meta = {
-    model: { type: 'string', const: name },
-    page: { type: 'integer', minimum: 1 },
-    next: { type: 'string', description: link },
-    previous: { type: 'string', description: link },
-  }
-  const totals = {
-    total: { type: 'integer', minimum: 0, description: 'Number of records on all pages; only with `count`.' },
-    total_capped: {
-      type: 'boolean',
-      description: 'Whether there are more records than `total`; only with `count=capped`.',
-    },
-  }
-  const counts = optionalParameters.has('count')
-  return {
-    type: 'object',
-    properties: {
-      meta: {
-        type: 'object',
-        properties: { ...meta, ...(counts && totals) },
-        required: Object.keys(meta),
-      },
-      objects: { type: 'array', items: schemaRef(name) },
-    },
-    required: ['meta', 'objects'],
-  }
+/** Schema of a record with the fields that the parameter `fields` selects: those of a record, of which only `id` is required. */
+function selectedSchema(view: ResourceView): JsonSchema {
+  const { outputFields, key } = view
+  const members = outputFields.map((field): Member => {
+    const { examples, ...schema } = field.valueType.schema
+    const isNullable = field.columns.some(mayBeNull)
+    return { path: field.path, required: field === key, schema: isNullable ? orNull(schema) : schema }
+  })
+  return { ...objectSchema(members), ...included(view) }
+}
+
+/** Keyword of the schema of a record, to which `include` may add members. */
+function included(view: ResourceView): JsonSchema {
+  return includedRelations(view).size === 0 ? {} : { allOf: [schemaRef(includedOf(view.name))] }
 }
 
 /** Schema of the body of a POST. It includes hidden fields that can be written (specification: Hidden fields). */

@@ -1,8 +1,7 @@
 import type { RawRow } from '../connection/statement'
+import { filterOnParent } from '../query/parent-filter'
 import type { IncludedList } from '../query/query'
 import type { Store } from '../read/store'
-import type { RelationMetadata } from '../schema/metadata'
-import type { ResourceView } from '../schema/resource-view'
 import type { PageReading } from './page-reading'
 
 /**
@@ -24,24 +23,4 @@ export function nextPathOf(
 export function siblingPathOf(collection: string): PageReading['pathOf'] {
   const prefix = collection.slice(0, collection.lastIndexOf('/', collection.length - 2) + 1)
   return (resource) => `${prefix}${resource}/`
-}
-
-/** Name of the filter on related records by the key of their parent. */
-function filterOnParent(view: ResourceView, parent: ResourceView, relation: RelationMetadata): string | undefined {
-  const { inverseRelation } = relation
-  if (inverseRelation === undefined) return undefined
-  const isInverse = (other: RelationMetadata | undefined): boolean =>
-    other?.propertyPath === inverseRelation.propertyPath
-  // `fields` has all fields, also those that the request does not select.
-  const foreignKey = [...view.fields.values()].find((field) => isInverse(field.relation))
-  if (foreignKey?.relation !== undefined) {
-    const refersToKey = foreignKey.relation.joinColumns.every(({ referencedColumn }) =>
-      parent.key.columns.some(({ column }) => column.databaseName === referencedColumn?.databaseName),
-    )
-    if (refersToKey) return foreignKey.name
-    const [name] = [...view.fields].find(([, field]) => field === foreignKey) ?? []
-    return name === undefined ? undefined : `${name}__id`
-  }
-  const [name] = [...view.relations].find(([, one]) => isInverse(one)) ?? []
-  return name === undefined ? undefined : `${name}__id`
 }

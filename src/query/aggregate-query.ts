@@ -3,27 +3,19 @@ import type { Aggregation } from '../request/aggregation'
 import type { Filter } from '../request/groups'
 import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
-import { isNamed } from '../schema/property'
 import type { FilterNames, ResourceView } from '../schema/resource-view'
 import { decimalType, floatType } from '../value/number'
-import { uuidType } from '../value/text'
-import { isNumeric, type OperatorName, type ValueType } from '../value/value-type'
-import { ConditionBuilder } from './condition-builder'
+import type { OperatorName } from '../value/value-type'
+import { type DatePart, type FieldFunction, parseFunction, parseKey } from './aggregable'
+import { ConditionBuilder, searchOf } from './condition-builder'
 import { parseOperand } from './operand'
-import { type ParsedPath, parseSuffixedName } from './path'
 import { type FieldRef, type Query, whereVisible } from './query'
 import { parseValues } from './values'
-
-const fieldFunctions = ['sum', 'avg', 'min', 'max', 'count_distinct'] as const
-const dateParts = ['year', 'quarter', 'month', 'week', 'day'] as const
-
-/** Period to which dates are truncated. Weeks are those of ISO 8601: they begin on Monday. */
-export type DatePart = (typeof dateParts)[number]
 
 /** Function of the values of a field in a group. */
 export interface FieldAggregate {
   readonly name: string
-  readonly function: (typeof fieldFunctions)[number]
+  readonly function: FieldFunction
   readonly on: FieldRef
 }
 
@@ -79,15 +71,15 @@ export function parseAggregateQuery(
 ): AggregateQuery {
   const names = request.filters.map(({ name }) => ({ name }))
   const builder = new ConditionBuilder(view, names, limits, errors)
-  const { joins, where } = builder.build(request.where, view.searchFields(), request.search.length)
+  const { joins, where } = builder.build(request.where, searchOf(view), request.search.length)
   const groups = parseEach('by', aggregation.by, errors, (name) => parseGroupKey(builder, name))
   const aggregates = parseEach('aggregate', aggregation.functions, errors, (name) => parseAggregate(builder, name))
-  const { comparisons: filters, wordComparisons: search } = builder
+  const { comparisons: filters, wordComparisons: search, match } = builder
   return {
     view,
     joins,
     where: whereVisible(view, where),
-    values: parseValues({ filters, search }, request, limits, errors),
+    values: parseValues({ filters, search, match }, request, limits, errors),
     select: 'key',
     ordering: [],
     cursor: undefined,
@@ -117,66 +109,14 @@ function parseEach<T>(
 /** @throws {ValueError} */
 function parseAggregate(builder: ConditionBuilder, name: string): Aggregate {
   if (name === 'count') return { name, function: 'count' }
-  const path = parseSuffixedName(builder.view, name, builder.limits, fieldFunctions)
-  requireAggregable(builder.view, path, name)
-  const { suffix, field } = path
-  if (suffix === undefined) {
-    throw new ValueError(`names "${name}" without a function; functions: count, ${functionsOf(name)}`)
-  }
-  if (!acceptsFunction(suffix, field.valueType)) throw new ValueError(`cannot compute the ${suffix} of ${field.name}`)
-  return { name, function: suffix, on: builder.fieldRef(path) }
-}
-
-const functionsOf = (name: string): string => fieldFunctions.map((suffix) => `${name}__${suffix}`).join(', ')
-
-/** Whether a function can be computed of values of a type. */
-function acceptsFunction(name: FieldAggregate['function'], valueType: ValueType): boolean {
-  if (name === 'count_distinct') return hasDistinctValues(valueType)
-  if (name === 'sum' || name === 'avg') return isNumeric(valueType)
-  return isNumeric(valueType) || ['date', 'date-time', 'time'].includes(valueType.name)
-}
-
-/** Whether values that differ are shown differently. Date-times and times have fractions of seconds that are not shown. */
-function hasDistinctValues({ name, operators, upperBound }: ValueType): boolean {
-  return operators.includes('eq') && (upperBound === undefined || name === 'date')
+  const path = parseFunction(builder.view, name, builder.limits)
+  return { name, function: path.suffix, on: builder.fieldRef(path) }
 }
 
 /** @throws {ValueError} */
 function parseGroupKey(builder: ConditionBuilder, name: string): GroupKey {
-  const path = parseSuffixedName(builder.view, name, builder.limits, dateParts)
-  requireAggregable(builder.view, path, name)
-  const { suffix: part, field } = path
-  const { valueType } = field
-  const isDate = valueType.name === 'date' || valueType.name === 'date-time'
-  if (part !== undefined && !isDate) throw new ValueError(`names "${name}", but ${field.name} is not a date`)
-  if (part === undefined && !isGroupable(valueType)) {
-    const advice = isDate ? `; use a date part: ${dateParts.map((part) => `${name}__${part}`).join(', ')}` : ''
-    throw new ValueError(`cannot group by ${name}${advice}`)
-  }
-  return { name, function: undefined, on: builder.fieldRef(path), part }
-}
-
-/** Whether groups can be identified by whole values. Date-times have fractions of seconds that are not shown. */
-function isGroupable(valueType: ValueType): boolean {
-  return ['text', 'enum', 'boolean', 'integer', 'decimal', 'date'].includes(valueType.name) || valueType === uuidType
-}
-
-/** @throws {ValueError} for a field of which no values can be computed, and for one that the option does not permit */
-function requireAggregable(view: FilterNames, path: ParsedPath<string>, name: string): void {
-  const { aggregate = 'all' } = view as Partial<ResourceView>
-  const { through, field } = path
-  const property = through[0]?.relation.propertyPath ?? field.property
-  if (aggregate !== 'all' && !isNamed(property, aggregate)) {
-    const allowed = view.outputFields.filter((other) => isNamed(other.property, aggregate))
-    throw new ValueError(`names "${name}", which cannot be aggregated; fields: ${allowed.map(toName).join(', ')}`)
-  }
-  const [column, ...others] = field.columns
-  const isStored = column !== undefined && others.length === 0 && !column.column.isVirtualProperty
-  const isPlain = column?.valueColumn.transformer === undefined && column?.column.entityMetadata.tableType !== 'view'
-  // A load listener may change keys too, so no entity on the path may have one. The first entity is checked at mount.
-  const hasListener = through.some((step) => step.target.lifecycle.load)
-  if (isStored && isPlain && !hasListener) return
-  throw new ValueError(`names "${name}", which cannot be aggregated: its values are computed or transformed`)
+  const path = parseKey(builder.view, name, builder.limits)
+  return { name, function: undefined, on: builder.fieldRef(path), part: path.suffix }
 }
 
 const toName = ({ name }: { readonly name: string }): string => name

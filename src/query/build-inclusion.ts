@@ -113,12 +113,17 @@ function findRelation(view: ResourceView, name: string): FoundRelation {
 }
 
 /** @throws {ValueError} if a field or a relation of the record has a name that the include needs */
-function requireFreeNames({ fields, relations }: ResourceView, { name, count }: IncludeRequest): void {
+function requireFreeNames(view: ResourceView, { name, count }: IncludeRequest): void {
   for (const needed of [`${name}_next`, ...(count === undefined ? [] : [`${name}_total`])]) {
-    if (fields.has(needed) || relations.has(needed)) {
+    if (!isFreeName(view, needed)) {
       throw new ValueError(`cannot add ${name}, because records have a field "${needed}"`)
     }
   }
+}
+
+/** Whether an include can add a member with this name to records. */
+export function isFreeName({ fields, relations }: ResourceView, name: string): boolean {
+  return !fields.has(name) && !relations.has(name)
 }
 
 /** @throws {ValueError} for a parameter that lists of the related records do not have */

@@ -2,7 +2,7 @@ import { type FieldErrors, ValueError } from '../errors'
 import type { Filter, FilterGroup, FilterNode } from '../request/groups'
 import type { Field } from '../schema/field'
 import { isToMany } from '../schema/relations'
-import type { FilterNames, SearchField } from '../schema/resource-view'
+import type { FilterNames, ResourceView, SearchField, SearchIndex } from '../schema/resource-view'
 import { type FilterPath, type JoinLimits, parseFilterName, parseSortName, type SortPath, type Step } from './path'
 import {
   type Combination,
@@ -11,6 +11,7 @@ import {
   type FieldRef,
   type Join,
   type JoinedCondition,
+  type Match,
   rootAlias,
   type SortColumn,
   tableAlias,
@@ -45,6 +46,21 @@ interface Conjunction {
 /** Filter without its value: joins and comparisons depend only on the name. */
 type FilterName = Pick<Filter, 'name'>
 
+/** How records are searched: in which fields, and with which index. */
+export interface Search {
+  /** Fields of which at least one must contain each word. */
+  readonly fields: readonly SearchField[]
+  /** The index of these fields; undefined for a search by patterns. */
+  readonly index: SearchIndex | undefined
+}
+
+const noSearch: Search = { fields: [], index: undefined }
+
+/** How the list of a view is searched. */
+export function searchOf({ searchFields, searchIndex }: ResourceView): Search {
+  return { fields: searchFields(), index: searchIndex() }
+}
+
 /** Argument of `#follow` for orderings and searches. They follow only to-one relations, so nothing is added to it. */
 const noConjunction: Conjunction = { conditions: [], ends: new Map() }
 
@@ -54,6 +70,8 @@ export class ConditionBuilder {
   readonly comparisons: (Comparison | undefined)[] = []
   /** Comparisons of each word of a search with each of its fields. */
   readonly wordComparisons: (readonly Comparison[])[] = []
+  /** Condition of a search that uses an index. */
+  match: Match | undefined
   /** Resources to which the names lead through relations, and whose access rules must permit reading them. */
   readonly guardedViews = new Set<FilterNames>()
   readonly #joins: Join[] = []
@@ -79,10 +97,10 @@ export class ConditionBuilder {
   /**
    * Builds the joins and the AND of all nodes. Outside of groups, filters with the same name become one comparison with
    * several values (specification: Repeated parameters).
-   * @param searchFields fields of which at least one must contain each word of a search
+   * @param search how the records are searched
    * @param wordCount number of the words
    */
-  build(nodes: readonly FilterNode[], searchFields: readonly SearchField[] = [], wordCount = 0): JoinedCondition {
+  build(nodes: readonly FilterNode[], search: Search = noSearch, wordCount = 0): JoinedCondition {
     const root: Conjunction = { conditions: [], ends: new Map() }
     const comparisonByName = new Map<string | undefined, Comparison | undefined>()
     for (const node of nodes) {
@@ -93,9 +111,7 @@ export class ConditionBuilder {
         else comparisonByName.set(name, this.#addFilter(node, root))
       }
     }
-    this.errors.try('search', () => {
-      for (let word = 0; word < wordCount; word++) addTo(root, this.#containsWord(searchFields))
-    })
+    this.errors.try('search', () => this.#addSearch(search, wordCount, root))
     return { joins: this.#joins, where: combine('and', root.conditions) }
   }
 
@@ -142,6 +158,18 @@ export class ConditionBuilder {
       else this.#addGroup(node, conjunction)
     }
     return combine('and', conjunction.conditions)
+  }
+
+  /** @throws {ValueError} */
+  #addSearch({ fields, index }: Search, wordCount: number, root: Conjunction): void {
+    if (wordCount === 0) return
+    if (index === undefined) {
+      for (let word = 0; word < wordCount; word++) addTo(root, this.#containsWord(fields))
+    } else {
+      const { alias } = this.#follow([], noConjunction)
+      this.match = { type: 'match', alias, index, valuesIndex: this.#comparisonCount++ }
+      addTo(root, this.match)
+    }
   }
 
   /** Condition that at least one field contains a word. @throws {ValueError} */

@@ -125,7 +125,7 @@ export function buildShape(
   requireNoErrors(errors, title)
   const { comparisons } = builder
   const shape = { cacheKey, view: names, joins: [], where: condition, ordering: [], guardedViews: [] }
-  return { ...shape, ...noInclusion, filters: comparisons, search: [] }
+  return { ...shape, ...noInclusion, filters: comparisons, search: [], match: undefined }
 }
 
 /** Parses the values of a filter object. @throws {TypeError} for a value that its field cannot have, or too many values */

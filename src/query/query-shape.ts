@@ -4,7 +4,7 @@ import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
 import type { FilterNames, ResourceView } from '../schema/resource-view'
 import { InclusionBuilder } from './build-inclusion'
-import { ConditionBuilder } from './condition-builder'
+import { ConditionBuilder, searchOf } from './condition-builder'
 import { whereVisible } from './query'
 import type { QueryShape } from './shape'
 
@@ -64,7 +64,7 @@ export function queryShapeOf(
     queryShapeOf(related, request, context, inner),
   )
   const inclusion = inclusions.build(view, includes, errors)
-  const { joins, where: condition } = builder.build(where, view.searchFields(), search.length)
+  const { joins, where: condition } = builder.build(where, searchOf(view), search.length)
   const shape: QueryShape = {
     cacheKey: copyOf(cacheKey),
     view,
@@ -73,6 +73,7 @@ export function queryShapeOf(
     ordering: builder.sortColumns(ordering, view.key),
     filters: builder.comparisons,
     search: builder.wordComparisons,
+    match: builder.match,
     guardedViews: [...builder.guardedViews],
     inclusion,
     includedRecords: inclusions.records,

@@ -1,7 +1,7 @@
 import type { Cursor } from '../request/cursor'
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
-import type { FilterNames, ResourceView, WriteAction, WriteState } from '../schema/resource-view'
+import type { FilterNames, ResourceView, SearchIndex, WriteAction, WriteState } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
 import type { OperatorName } from '../value/value-type'
 
@@ -36,11 +36,21 @@ export interface Comparison {
   readonly suggestion?: string | undefined
 }
 
+/** Condition that a text search index finds the words of a search in a record. */
+export interface Match {
+  readonly type: 'match'
+  /** Alias of the table of the index. */
+  readonly alias: string
+  readonly index: SearchIndex
+  /** Index of the words in `Query.values`. */
+  readonly valuesIndex: number
+}
+
 /**
  * Condition on a record, without the values to compare with. An `and` without conditions holds for every record, an `or`
  * without conditions for none.
  */
-export type Condition = Comparison | Combination | Negation | Exists | VisibilityCondition | PermissionCondition
+export type Condition = Comparison | Match | Combination | Negation | Exists | VisibilityCondition | PermissionCondition
 
 /**
  * Condition that the principal of the request may see the record of a table: it is in the row scope and, if `isFollowed`,
@@ -164,7 +174,8 @@ export interface IncludedList {
 export interface Query extends JoinedCondition {
   readonly view: ResourceView
   /**
-   * Values to compare with, by `Comparison.valuesIndex`: of the field's value type, or {@link IsValue} for `is`. The
+   * Values to compare with, by `Comparison.valuesIndex`: of the field's value type, or {@link IsValue} for `is`; by
+   * `Match.valuesIndex`: the words. The
    * comparison must hold for any of them, or for all of them, depending on the operator
    * (specification: Repeated parameters).
    */

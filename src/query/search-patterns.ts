@@ -23,13 +23,29 @@ export function parseSearch(
 
 /** LIKE pattern for a text that contains a word, whose characters all stand for themselves. */
 function patternOf(word: string, fields: number, budget: ValueBudget): string {
-  const { pattern: maxLength } = budget.limits
-  if (word.length > maxLength) {
-    throw new ValueError(`takes words of at most ${maxLength} characters, one has ${word.length}`)
-  }
+  requireLength(word, budget)
   const pattern = `%${word.replace(/[\\%_]/g, '\\$&')}%`
   budget.addPatternLength(word.length * fields)
   budget.addValues(fields)
   budget.addPatternCost(pattern, true, fields, `use fewer words: each is compared with ${fields} fields`)
   return pattern
+}
+
+/**
+ * Returns the words that a text search index can contain: those with a letter or a digit. The limits on the length of
+ * patterns apply.
+ * @throws {ValueError} for a word that exceeds a limit
+ */
+export function parseWords(words: readonly string[], budget: ValueBudget): readonly string[] {
+  for (const word of words) {
+    requireLength(word, budget)
+    budget.addPatternLength(word.length)
+  }
+  // Control characters would end the text of a query in some databases.
+  return words.map((word) => word.replace(/\p{Cc}/gu, ' ')).filter((word) => /[\p{L}\p{N}]/u.test(word))
+}
+
+/** @throws {ValueError} for a word that is too long */
+function requireLength({ length }: string, { limits: { pattern: maxLength } }: ValueBudget): void {
+  if (length > maxLength) throw new ValueError(`takes words of at most ${maxLength} characters, one has ${length}`)
 }

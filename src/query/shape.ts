@@ -1,6 +1,6 @@
 import type { RelationMetadata } from '../schema/metadata'
 import type { FilterNames, ResourceView } from '../schema/resource-view'
-import type { Comparison, IncludedList, IncludedTable, JoinedCondition, SortColumn } from './query'
+import type { Comparison, IncludedList, IncludedTable, JoinedCondition, Match, SortColumn } from './query'
 
 /**
  * Part of a list query that depends only on the names in the request. It is cached for all requests with the same
@@ -19,6 +19,8 @@ export interface QueryShape extends JoinedCondition {
   readonly filters: readonly (Comparison | undefined)[]
   /** Comparisons of each word of the search with each field. */
   readonly search: readonly (readonly Comparison[])[]
+  /** Condition of the search, if it uses an index. */
+  readonly match: Match | undefined
   /** Related resources whose access rules must permit reading them. */
   readonly guardedViews: readonly FilterNames[]
   /** The related records that the records include. */

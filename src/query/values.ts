@@ -4,7 +4,7 @@ import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
 import { isPattern, parseOperand } from './operand'
 import type { Comparison, Query } from './query'
-import { parseSearch } from './search-patterns'
+import { parseSearch, parseWords } from './search-patterns'
 import type { QueryShape } from './shape'
 import { suggestForValue } from './suggestions'
 import { ValueBudget } from './value-budget'
@@ -16,7 +16,7 @@ import { ValueBudget } from './value-budget'
  * @param budget what the values of the request may cost
  */
 export function parseValues(
-  shape: Pick<QueryShape, 'filters' | 'search'>,
+  shape: Pick<QueryShape, 'filters' | 'search' | 'match'>,
   { filters, search }: Pick<ListRequest, 'filters' | 'search'>,
   limits: Limits,
   errors: FieldErrors,
@@ -35,8 +35,11 @@ export function parseValues(
       }
     })
   })
-  const words = errors.try('search', () => parseSearch(shape.search, search, budget)) ?? []
-  for (const [valuesIndex, patterns] of words) values[valuesIndex] = patterns
+  const { match } = shape
+  errors.try('search', () => {
+    if (match !== undefined) values[match.valuesIndex] = parseWords(search, budget)
+    else for (const [index, patterns] of parseSearch(shape.search, search, budget)) values[index] = patterns
+  })
   return values
 }
 

@@ -1,5 +1,5 @@
 import type { RawRow } from '../connection/statement'
-import { ApiError, type FieldErrors } from '../errors'
+import { ApiError } from '../errors'
 import {
   type Aggregate,
   type AggregateQuery,
@@ -109,27 +109,6 @@ function insertPoint(text: string, places: number): string {
   if (places === 0) return text
   const digits = text.replace('-', '').padStart(places + 1, '0')
   return `${text.startsWith('-') ? '-' : ''}${digits.slice(0, -places)}.${digits.slice(-places)}`
-}
-
-/**
- * Adds an error for each function and date part that the database cannot compute exactly.
- * @param errors receives the errors
- */
-export function checkAggregates(store: Store, { aggregates, groups }: AggregateQuery, errors: FieldErrors): void {
-  const { dialect, dataSource } = store
-  for (const aggregate of aggregates) {
-    if (aggregate.function !== 'sum' && aggregate.function !== 'avg') continue
-    const [stored, column] = storedColumn(store, aggregate.on)
-    if (stored.valueType.name !== 'float' && dialect.exactSumSql(stored, column) === undefined) {
-      errors.add('aggregate', `names "${aggregate.name}", but the database stores ${aggregate.on.field.name} inexactly`)
-    }
-  }
-  for (const { name, on, part } of groups) {
-    const [stored] = storedColumn(store, on)
-    if (part !== undefined && !dialect.computesInUtc(stored, dataSource)) {
-      errors.add('by', `names "${name}", but the database stores ${on.field.name} in local time`)
-    }
-  }
 }
 
 /** Members of the groups of a query, in the order of SELECT: the keys, then the aggregates. */

@@ -8,6 +8,7 @@ import {
   type Condition,
   type Exists,
   type Join,
+  type Match,
   type Query,
   rootAlias,
 } from '../query/query'
@@ -28,6 +29,7 @@ interface ConditionVisitor {
   /** The policies for the principal of the request. */
   readonly policies: Policies | undefined
   readonly compare: (comparison: Comparison, values: readonly unknown[]) => string
+  readonly match: (match: Match, words: readonly string[]) => string
   readonly exists: (
     exists: Exists,
     visibility: JoinVisibility,
@@ -50,6 +52,9 @@ function visitCondition(
   isNested = false,
 ): string {
   if (condition.type === 'compare') return visitor.compare(condition, values[condition.valuesIndex] ?? [])
+  if (condition.type === 'match') {
+    return visitor.match(condition, (values[condition.valuesIndex] ?? []) as readonly string[])
+  }
   if (condition.type === 'exists') {
     const visibility = visitJoins([condition.first, ...condition.joins], visitor, true)
     return visitor.exists(
@@ -96,6 +101,10 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
   const visitor: ConditionVisitor = {
     policies: store.policies,
     compare: (comparison, operands) => bindComparisonValues(comparison, operands, store.dataSource, bind),
+    match: ({ index }, words) => {
+      bind(store.dialect.textSearch.queryOf(words, index))
+      return ''
+    },
     exists: (_, visibility, where) => [...visibility.values(), where].join('\n'),
     combine: (_, parts) => parts.join('\n'),
     policy: (key, condition) => `${key}: ${condition}`,
@@ -127,6 +136,13 @@ export function conditionSql(
         : undefined
       return timeLimitSql === undefined ? comparisonOnly : `(${timeLimitSql} AND ${comparisonOnly})`
     },
+    match: ({ alias, index }, words) =>
+      store.dialect.textSearch.matchSql(
+        store.dataSource,
+        index,
+        alias,
+        bind(store.dialect.textSearch.queryOf(words, index)),
+      ),
     exists: (exists, visibility, where, values, isNested) => {
       const holdsForNulls = holdsForNull(exists.where, values)
       const mayBeMerged = isMergeable(store, query.where, exists, isNested)
@@ -232,6 +248,7 @@ function holdsForNull(condition: Condition, values: Query['values']): boolean {
   if (condition.type === 'compare') {
     return condition.operator === 'is' && (values[condition.valuesIndex] ?? []).includes('null')
   }
+  if (condition.type === 'match') return false
   if (condition.type === 'exists') return holdsForNull(condition.where, values)
   return condition.type === 'and' && condition.conditions.every((part) => holdsForNull(part, values))
 }
@@ -249,7 +266,7 @@ function isMergeable({ dialect }: Store, all: Condition, exists: Exists, isNeste
 
 /** Number of subqueries in a condition. Visibility and a permission count as one, whatever their conditions are. */
 function countSubqueries(condition: Condition): number {
-  if (condition.type === 'compare') return 0
+  if (condition.type === 'compare' || condition.type === 'match') return 0
   if (condition.type === 'visible' || condition.type === 'permission') return 1
   if (condition.type === 'exists') return 1 + countSubqueries(condition.where)
   if (condition.type === 'not') return countSubqueries(condition.condition)

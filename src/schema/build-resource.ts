@@ -19,7 +19,7 @@ import { isPropertyOf, unknownProperty } from './property'
 import type { Registration } from './registration'
 import { buildRelations, checkTargets, isHiddenBy } from './relations'
 import type { FilterNames, ResourceView } from './resource-view'
-import { lazySearchFields } from './search-fields'
+import { lazySearch } from './search-fields'
 import { buildReadColumn, type ReadColumn } from './stored-column'
 import { buildValidate } from './validation'
 
@@ -116,16 +116,14 @@ export function linkView(
   context: MountContext,
   allNames: (metadata: EntityMetadata) => FilterNames,
   report: Report,
-): Pick<ResourceView, 'cacheKey' | 'related' | 'rowScope' | 'searchFields'> {
+): Pick<ResourceView, 'cacheKey' | 'related' | 'rowScope' | 'searchFields' | 'searchIndex'> {
   return {
     cacheKey: `${name}${context.viewSuffix}`,
     related: (relation) => {
       const related = context.byEntity.get(relation.inverseEntityMetadata)
       return related === undefined || isHiddenBy(related, relation) ? undefined : related
     },
-    searchFields: lazySearchFields(registration.options.search ?? [], () =>
-      context.byEntity.get(registration.metadata),
-    ),
+    ...lazySearch(registration.options.search, () => context.byEntity.get(registration.metadata)),
     rowScope: buildRowScope(registration, name, context, () => allNames(registration.metadata), report),
   }
 }

@@ -1,5 +1,6 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
+import { mistakesOfIndex } from './check-search-index'
 import { isPropertyOf } from './property'
 import type { Registration } from './registration'
 import { isToMany } from './relations'
@@ -23,12 +24,43 @@ export function checkSearchOptions(
   for (const { metadata, options } of registrations) {
     const view = views.get(metadata)
     if (options.search === undefined || view === undefined) continue
-    for (const mistake of mistakesIn(view, options.search, limits)) report(`${metadata.name}: ${mistake}`)
+    const mistakes = isIndexed(options.search)
+      ? mistakesOfIndexed(view, options.search, limits)
+      : mistakesIn(view, options.search, limits)
+    for (const mistake of mistakes) report(`${metadata.name}: ${mistake}`)
   }
 }
 
-function mistakesIn(view: ResourceView, search: unknown, limits: SearchLimits): readonly string[] {
-  if (!isPathList(search)) return ['"search" must be an array of properties']
+function isIndexed(search: unknown): search is Readonly<Record<string, unknown>> {
+  return typeof search === 'object' && search !== null && !Array.isArray(search)
+}
+
+function mistakesOfIndexed(
+  view: ResourceView,
+  { fields, index, configuration, ...others }: Readonly<Record<string, unknown>>,
+  limits: SearchLimits,
+): readonly string[] {
+  const [unknown] = Object.keys(others)
+  const names: readonly (readonly [string, unknown])[] = [
+    ['index', index],
+    ...(configuration === undefined ? [] : [['configuration', configuration] as const]),
+  ]
+  return [
+    ...(unknown === undefined
+      ? []
+      : [`unknown option "${unknown}" in "search"; options: fields, index, configuration`]),
+    ...names.flatMap(([option, value]) =>
+      typeof value === 'string' && /^\w{1,63}$/.test(value)
+        ? []
+        : [`"search.${option}" must be a name of letters, digits and "_", not ${JSON.stringify(value)}`],
+    ),
+    ...mistakesIn(view, fields, limits, 'search.fields'),
+    ...(isPathList(fields) ? mistakesOfIndex(view, fields, String(index)) : []),
+  ]
+}
+
+function mistakesIn(view: ResourceView, search: unknown, limits: SearchLimits, option = 'search'): readonly string[] {
+  if (!isPathList(search)) return [`"${option}" must be an array of properties`]
   if (search.length === 0) return ['"search" must not be empty; name properties of text, or remove it']
   const repeated = new Set(search.filter((path, index) => search.indexOf(path) !== index))
   return [

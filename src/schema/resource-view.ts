@@ -8,7 +8,7 @@ import type { FieldPermissionFunction, PropertyPermissions } from './field-permi
 import type { Lifecycle } from './lifecycle'
 import type { OptionalName } from './list-parameters'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
-import type { ReadColumn } from './stored-column'
+import type { ReadColumn, StoredColumn } from './stored-column'
 import type { Validate } from './validation'
 
 /** A mounted entity: everything about it that does not depend on who sends a request. It is built once, at mount. */
@@ -124,6 +124,8 @@ export interface ResourceView extends Resource, FilterNames {
   readonly optionalParameters: ReadonlySet<OptionalName>
   /** The fields in which a search looks for words, as this principal may read them; none without the option `search`. */
   readonly searchFields: () => readonly SearchField[]
+  /** The text search index for these fields; undefined if the search uses patterns. */
+  readonly searchIndex: () => SearchIndex | undefined
   /** The functions that restrict writes (specification: Permissions). */
   readonly may: Readonly<Partial<Record<WriteAction, PolicyFunction>>>
   /** The function that returns values for new records (specification: Presets). */
@@ -135,6 +137,15 @@ export interface SearchField {
   /** Relations to follow, from the resource. */
   readonly through: readonly SearchStep[]
   readonly field: Field
+}
+
+/** Text search index of the database. */
+export interface SearchIndex {
+  readonly name: string
+  /** The columns of the index, in the order of the option. */
+  readonly columns: readonly StoredColumn[]
+  /** Text search configuration, on PostgreSQL. */
+  readonly configuration: string
 }
 
 /** To-one relation to follow, and what it leads to. */

@@ -1,24 +1,43 @@
 import type { EntityMetadata } from 'typeorm'
+import type { IndexedSearch, ResourceOptions } from '../resource'
 import type { OptionalName } from './list-parameters'
 import type { FilterNames, ResourceView, SearchField, SearchStep } from './resource-view'
 
+/** Default text search configuration on PostgreSQL: it has no stop words and does not stem. */
+export const defaultConfiguration = 'simple'
+
+/** Whether the option `search` names an index. Other mistakes of its value are reported later. */
+function isIndexed(search: ResourceOptions['search']): search is IndexedSearch {
+  return typeof search === 'object' && search !== null && !Array.isArray(search)
+}
+
 /**
- * Returns a function for the fields that a search of one principal reads: those in the option `search` without the
- * fields that the principal may not read. They may belong to resources that are not built yet, so they are looked up when
- * they are first needed.
+ * Returns functions for the fields that a search of one principal reads, and for their index. The fields are those in the
+ * option `search` without those that the principal may not read; then the index, which contains these, is not used.
+ * Fields may belong to resources that are not built yet, so they are looked up when they are first needed.
  */
-export function lazySearchFields(
-  paths: readonly string[],
+export function lazySearch(
+  search: ResourceOptions['search'],
   viewOf: () => ResourceView | undefined,
-): ResourceView['searchFields'] {
+): Pick<ResourceView, 'searchFields' | 'searchIndex'> {
+  const paths = (isIndexed(search) ? search.fields : search) ?? []
   let fields: readonly SearchField[] | undefined
-  return () => {
+  const searchFields = (): readonly SearchField[] => {
     fields ??= paths.flatMap((path) => {
       const view = viewOf()
       const found = view && findSearchField(view, path)
       return found === undefined ? [] : [found]
     })
     return fields
+  }
+  if (!isIndexed(search)) return { searchFields, searchIndex: () => undefined }
+  const { index: name, configuration = defaultConfiguration } = search
+  return {
+    searchFields,
+    searchIndex: () => {
+      const columns = searchFields().flatMap(({ field }) => field.columns)
+      return columns.length === paths.length ? { name, columns, configuration } : undefined
+    },
   }
 }
 

@@ -17,7 +17,9 @@ import { requireNoPageNames } from './pages'
  */
 export async function describeDataSource(dataSource: DataSource, options: MountOptions): Promise<string> {
   const { settings, views } = await scan(dataSource, options)
-  return renderOpenApi({ ...settings, resources: views.map((view) => describedResource(view)) })(settings.base)
+  return renderOpenApi({ ...settings, dataSource, resources: views.map((view) => describedResource(view)) })(
+    settings.base,
+  )
 }
 
 /**

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { DataSource } from 'typeorm'
 import { RequestAuthentication } from '../access/request-authentication'
 import { identifyReader, requirePrincipal } from '../access/require-principal'
 import type { Principal, Rule } from '../access/rule'
@@ -54,7 +55,7 @@ export function openApiPage({ info, ...access }: DescriptionOptions): PageHandle
     const key = `${profile.key} ${resources.map(({ writes }) => [...writes].join(',')).join(';')}`
     const documents = caches.get(service) ?? newDocumentCache()
     caches.set(service, documents)
-    const document = documents.get(key) ?? buildDocument(resources, service, info)
+    const document = documents.get(key) ?? buildDocument(resources, service, access.session.dataSource, info)
     documents.set(key, document)
     return respondDocument(request, document)
   }
@@ -108,9 +109,10 @@ export async function requirePageReader(
 function buildDocument(
   resources: readonly DescribedResource[],
   { limits, authenticators, failedLogins }: Service,
+  dataSource: DataSource,
   info: ApiInfo,
 ): Document {
-  const textAt = renderOpenApi({ resources, limits, info, authenticators, failedLogins })
+  const textAt = renderOpenApi({ resources, dataSource, limits, info, authenticators, failedLogins })
   const text = textAt('')
   const digest = tagOf(text)
   return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`), length: text.length }

@@ -9,6 +9,7 @@ import { ConfigError } from '../errors'
 import { type Service, viewsOf } from '../pipeline/service'
 import { Policies } from '../query/policies'
 import { logMissingIndexes } from '../read/missing-indexes'
+import { warnAboutSearchIndexes } from '../read/search-index-warnings'
 import { selectVisible } from '../read/visible'
 import { checkDataSource } from '../schema/build-registry'
 import { lockSqlite } from '../sqlite-lock/install'
@@ -67,12 +68,15 @@ export function mountResources<State, Custom>(
     service = undefined
   }
   whenInitialized(dataSource, discard, () => {
-    service = buildService(session, settings, mistakes)
+    const current = buildService(session, settings, mistakes)
+    service = current
     dialectOf(dataSource).prepareConnections(dataSource.driver, timeLimit)
     renewConnectionQueues(session)
-    logMissingIndexes(dataSource, viewsOf(service))
-    // Only writes warnings to the log: the mount works without it.
-    warnAboutSettings(session).catch(() => undefined)
+    logMissingIndexes(dataSource, viewsOf(current))
+    // These only write warnings to the log: the mount works without them.
+    warnAboutSettings(session)
+      .then(() => warnAboutSearchIndexes(session, viewsOf(current)))
+      .catch(() => undefined)
   })
   const pages = buildPages(settings, session)
   const challenges = settings.authenticators.map(({ challenge }) => challenge)

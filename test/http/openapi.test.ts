@@ -117,7 +117,10 @@ test('a read-only resource has no writing operations', () => {
   expect(Object.keys(document.paths['/language'] ?? {})).toEqual(['get'])
   expect(Object.keys(document.components.schemas).filter((name) => name.startsWith('language'))).toEqual([
     'language',
+    'language.selected',
     'language.list',
+    'language.selected.list',
+    'language.meta',
   ])
 })
 

@@ -59,6 +59,7 @@ class Optional {
 }
 void Optional
 
+@Resource({ search: { fields: ['id'], index: 'bare_search', configuration: 'english' } })
 @Resource({ auth: adminRule() })
 @Resource({ ownerField: { field: 'id', is: (me) => me.id } })
 @UserAccount()
@@ -71,6 +72,10 @@ void Bare
 @Resource({ exclude: ['email'], rename: { idd: 'number' } })
 // @ts-expect-error a misspelt name of an embedded entity
 @Resource({ exclude: ['bos.password'] })
+// @ts-expect-error a misspelt name in the fields of an index
+@Resource({ search: { fields: ['logn'], index: 'user_search' } })
+// @ts-expect-error an index without its name
+@Resource({ search: { fields: ['login'] } })
 // @ts-expect-error a misspelt name in search
 @Resource({ search: ['logn'] })
 // @ts-expect-error a misspelt name in exclude

@@ -12,6 +12,7 @@ import { mysqlAggregates } from './aggregate-sql'
 import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
 import { mysqlCursor, mysqlOperand } from './cursor'
 import { openMysqlCursor } from './cursor-rows'
+import { mysqlTextSearch } from './text-search'
 
 /** True for all texts: most collations treat different texts as equal, and the server may choose the collation. */
 const hasLooseCollation: Dialect['hasLooseCollation'] = ({ valueType }) => valueType.name === 'text'
@@ -56,6 +57,7 @@ const driverMessages =
 /** The dialect of MySQL and MariaDB. */
 export const mysql: Dialect = {
   ...mysqlAggregates,
+  textSearch: mysqlTextSearch,
   ...exactEquality({ hasLooseCollation, exact: (stored, column) => exact(unpadded(stored, column)), inRows }),
   // Truncates the text before the cast, because a cast may round.
   truncateSql: (stored, column, precision) => {

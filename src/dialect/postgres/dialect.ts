@@ -13,6 +13,7 @@ import { buildDateTimeReader, isInstantColumn } from './instants'
 import { preparePools } from './pools'
 import { formatWarnings } from './session-styles'
 import { attachSettings } from './statement-settings'
+import { postgresTextSearch } from './text-search'
 import { beginWithSettings, supportsSettings } from './transaction-settings'
 import { arrayTypes, buildParser, parserOidOf } from './type-parsers'
 
@@ -51,6 +52,7 @@ const driverMessages =
 
 export const postgres: Dialect = {
   ...postgresAggregates,
+  textSearch: postgresTextSearch,
   equalsAny: (_, column, values) => inList(column, values),
   equalsAnyRow: (_, columns, rows) => inRows(columns, rows),
   // A date column needs no truncation, but the expression of a computed column may return a timestamp.

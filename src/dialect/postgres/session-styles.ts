@@ -1,4 +1,4 @@
-import type { RunSql } from '../dialect'
+import type { RunSql } from '../run-sql'
 import type { PoolClient } from './connection'
 
 /**

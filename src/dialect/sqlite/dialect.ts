@@ -9,6 +9,7 @@ import { objectParameter } from '../object-parameter'
 import { sqliteAggregates } from './aggregate-sql'
 import { sqliteCompared, sqliteCursor, sqliteOperand } from './cursor'
 import { globPattern } from './glob'
+import { sqliteTextSearch } from './text-search'
 import { addTimeLimit, timeLimitSql } from './time-limit'
 
 /**
@@ -55,6 +56,7 @@ const isDateTime = ({ type }: ColumnMetadata): boolean => type === 'datetime' ||
 
 export const sqlite: Dialect = {
   ...sqliteAggregates,
+  textSearch: sqliteTextSearch,
   ...exactEquality({ hasLooseCollation, exact, inRows }),
   truncateSql: ({ valueColumn: { type } }, column, precision) => {
     const shownLength = shownLengths.get(type)

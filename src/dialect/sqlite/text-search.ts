@@ -1,0 +1,42 @@
+import { indexedNames, type TextSearch } from '../text-search'
+
+const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
+
+/** Text search on SQLite: an FTS5 table with the table as external content, so that both have the same row ids. */
+export const sqliteTextSearch: TextSearch = {
+  matchSql: (_, { name }, alias, placeholder) =>
+    `${quote(alias)}._rowid_ IN (SELECT rowid FROM ${quote(name)} WHERE ${quote(name)} MATCH ${placeholder})`,
+  // The table may have more columns than the option. In quotes, a quote is the only special character.
+  queryOf: (words, index) => {
+    const terms = words.map((word) => `${quote(word)}*`)
+    return `{${indexedNames(index).map(quote).join(' ')}} : (${terms.join(' AND ') || '""'})`
+  },
+  createSql: (_, index, { tableName, primaryColumns }) => {
+    const [key] = primaryColumns
+    const names = indexedNames(index).map(quote).join(', ')
+    const content = `content=${quote(tableName)}, content_rowid=${quote(key?.databaseName ?? 'rowid')}`
+    return `CREATE VIRTUAL TABLE ${quote(index.name)} USING fts5(${names}, ${content})`
+  },
+  problemOf: async (index, { tableName, primaryColumns }, runSql) => {
+    const [key, ...others] = primaryColumns
+    if (others.length > 0 || !/^(integer|number)$/i.test(typeNameOf(key?.type))) {
+      return 'cannot be used: an FTS5 table needs an entity with an integer key'
+    }
+    const [found] = await runSql(`SELECT sql FROM sqlite_master WHERE type = 'table' AND name = '${index.name}'`)
+    if (found === undefined) return 'does not exist'
+    const sql = String(found['sql'])
+    if (!/\busing\s+fts5\b/i.test(sql)) return 'is not an FTS5 table'
+    const [, content = ''] = /[(,]\s*content\s*=\s*(["'`]?[^"'`,)\s]+)/i.exec(sql) ?? []
+    if (content.replace(/^["'`]/, '').toLowerCase() !== tableName.toLowerCase()) {
+      return `does not have ${tableName} as external content`
+    }
+    const rows = await runSql(`SELECT name FROM pragma_table_info('${index.name}')`)
+    const names = rows.map(({ name }) => String(name))
+    const missing = indexedNames(index).filter((name) => !names.includes(name))
+    return missing.length === 0 ? undefined : `has no column ${missing.join(', ')}`
+  },
+}
+
+function typeNameOf(type: unknown): string {
+  return typeof type === 'function' ? type.name : String(type)
+}
