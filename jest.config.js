@@ -53,7 +53,7 @@ const longSuites = [
   ...['api-key-entities', 'api-keys', 'budgets', 'client', 'costly-text', 'failed-logins'],
   ...['field-permission-functions', 'field-permissions', 'forged-tokens', 'held-writes', 'long-lists', 'openapi'],
   ...['operation', 'pages', 'password-queue', 'password-time', 'profile-memory', 'related-time', 'slow-clients'],
-  ...['stream-memory', 'streams'],
+  ...['stream-clients', 'stream-memory', 'stream-site', 'streams'],
   ...['statement-memory', 'statement-time', 'tracker-authentication', 'tracker-records', 'tree-model'],
 ]
 

@@ -46,6 +46,7 @@ export async function use${index}(): Promise<void> {
     { ordering: ['-created', 'second'], limit: 5 },
   )
   for await (const { second_id } of api.thing${index}.all({ created__lt: new Date() })) console.log(second_id)
+  for await (const { rank } of api.thing${index}.stream({ open: true }, { fields: ['rank'] })) console.log(rank)
   const groups = await api.thing${index}.aggregate(
     { open: true },
     {

@@ -1,7 +1,16 @@
 import { ResourceError } from './error.ts'
 import { type QueryOptions, queryOf } from './query.ts'
-import { buildSend, type Send } from './send.ts'
-import type { AggregateOptions, Client, ClientOptions, Page, RequestOptions, ResourceClient } from './types.ts'
+import { buildSend, readJson, type Send } from './send.ts'
+import { ndjson, readRecords } from './stream.ts'
+import type {
+  AggregateOptions,
+  Client,
+  ClientOptions,
+  Page,
+  RequestOptions,
+  ResourceClient,
+  WriteOptions,
+} from './types.ts'
 
 export type { Group } from './aggregates.ts'
 export type { Excluding } from './entity.ts'
@@ -23,6 +32,7 @@ export type {
   RequestOptions,
   ResourceClient,
   Selection,
+  StreamOptions,
   Token,
   WriteOptions,
 } from './types.ts'
@@ -45,8 +55,14 @@ export function createClient<Resources>(baseUrl: string, options: ClientOptions 
 
 /** Client of one resource. It is not typed here: {@link Client} has the types. */
 function resourceClient(collection: string, send: Send): ResourceClient<unknown> {
+  const sendJson = async <Result>(
+    method: string,
+    url: string,
+    values?: unknown,
+    options?: WriteOptions,
+  ): Promise<Result> => readJson(await send(method, url, values, options))
   const list = (query: string, options: RequestOptions): Promise<Page<never>> =>
-    send('GET', collection + query, undefined, options)
+    sendJson('GET', collection + query, undefined, options)
   const itemUrl = (id: string | number): string => `${collection}${segmentOf(String(id))}/`
   const includeQuery = ({ include }: QueryOptions): string => queryOf({}, { include })
   return {
@@ -60,12 +76,17 @@ function resourceClient(collection: string, send: Send): ResourceClient<unknown>
         query = meta.next.slice(meta.next.indexOf('?'))
       }
     },
+    async *stream(filters: object = {}, options: QueryOptions = {}) {
+      const url = collection + queryOf(filters, options)
+      yield* readRecords(await send('GET', url, undefined, { ...options, accept: ndjson }))
+    },
     aggregate: async (filters: object, options: AggregateOptions<string, string, object>) =>
       list(queryOf(filters, options), options),
-    get: async (id, options: QueryOptions = {}) => send('GET', itemUrl(id) + queryOf({}, options), undefined, options),
-    create: async (values, options = {}) => send('POST', collection + includeQuery(options), values, options),
-    update: async (id, values, options = {}) => send('PUT', itemUrl(id) + includeQuery(options), values, options),
-    delete: async (id, options) => send('DELETE', itemUrl(id), undefined, options),
+    get: async (id, options: QueryOptions = {}) =>
+      sendJson('GET', itemUrl(id) + queryOf({}, options), undefined, options),
+    create: async (values, options = {}) => sendJson('POST', collection + includeQuery(options), values, options),
+    update: async (id, values, options = {}) => sendJson('PUT', itemUrl(id) + includeQuery(options), values, options),
+    delete: async (id, options) => sendJson('DELETE', itemUrl(id), undefined, options),
   }
 }
 

@@ -2,8 +2,13 @@ import { authorizedFetch, authorizeWith } from './authorization.ts'
 import { errorOf, ResourceError } from './error.ts'
 import type { ClientOptions, WriteOptions } from './types.ts'
 
-/** Sends one request and reads the JSON of the response, if it has one. The caller states its type. */
-export type Send = <Result>(method: string, url: string, values?: unknown, options?: WriteOptions) => Promise<Result>
+/** Sends one request. @throws {ResourceError} for a response whose status is not 2xx */
+export type Send = (method: string, url: string, values?: unknown, options?: SendOptions) => Promise<Response>
+
+/** Options of one request, with the media type of its response. Default: JSON. */
+interface SendOptions extends WriteOptions {
+  readonly accept?: string
+}
 
 /** Builds the function that sends requests with the client's headers, and repeats them after a 503. */
 export function buildSend({
@@ -16,15 +21,16 @@ export function buildSend({
   for (const [name, value] of Object.entries(own)) defaultHeaders.set(name, value)
   const authorize = authorizeWith(credentials)
   const send = defaultHeaders.has('Authorization') ? fetchFunction : authorizedFetch(authorize, fetchFunction)
-  return async <Result>(method: string, url: string, values?: unknown, { signal, ifMatch }: WriteOptions = {}) => {
+  return async (method, url, values, { signal, ifMatch, accept } = {}) => {
     const headers = new Headers(defaultHeaders)
+    if (accept !== undefined) headers.set('Accept', accept)
     if (values !== undefined) headers.set('Content-Type', 'application/json')
     if (ifMatch !== undefined) headers.set('If-Match', ifMatch)
     const body = values === undefined ? null : JSON.stringify(values, serializeBigInt)
     // A POST is not repeated: it may have been executed although the response is 503.
     for (let retriesLeft = method === 'POST' ? 0 : retries; ; retriesLeft--) {
       const response = await send(url, { method, headers, body, signal: signal ?? null })
-      if (response.ok) return (await readJson(response)) as Result
+      if (response.ok) return response
       const delayMs = response.status === 503 && retriesLeft > 0 ? retryAfterMs(response) : undefined
       if (delayMs === undefined) throw await errorOf(response)
       await response.body?.cancel()
@@ -49,22 +55,25 @@ export function etagOf(record: object): string | undefined {
   return etags.get(record)
 }
 
+/** Reads the JSON of a response, if it has one. The caller states its type. @throws {ResourceError} see `parseJson` */
+export async function readJson<Result>(response: Response): Promise<Result> {
+  if (response.status === 204) return undefined as Result
+  const json = parseJson(response, await response.text())
+  const etag = response.headers.get('ETag')
+  if (etag !== null && typeof json === 'object' && json !== null) etags.set(json, etag)
+  return json as Result
+}
+
 /**
- * @throws {ResourceError} if the body is not JSON, such as the HTML page that a web application serves for unknown
+ * @throws {ResourceError} if the text is not JSON, such as the HTML page that a web application serves for unknown
  * paths
  */
-async function readJson(response: Response): Promise<unknown> {
-  if (response.status === 204) return undefined
-  const text = await response.text()
-  const etag = response.headers.get('ETag')
-  let json: unknown
+export function parseJson({ status, url }: Response, text: string): unknown {
   try {
-    json = JSON.parse(text)
+    return JSON.parse(text)
   } catch {
-    throw new ResourceError(response.status, undefined, `the response of ${response.url} is not JSON`)
+    throw new ResourceError(status, undefined, `the response of ${url} is not JSON`)
   }
-  if (etag !== null && typeof json === 'object' && json !== null) etags.set(json, etag)
-  return json
 }
 
 /** Longest `Retry-After` for which a request is repeated. For a longer one the caller gets the error and can decide. */

@@ -70,10 +70,20 @@ export interface IncludingOptions<Includes> {
   readonly include?: Includes
 }
 
-/** Options of a list. */
-export interface ListOptions<Ordering extends string = string, Name = string> extends RequestOptions, Selection<Name> {
+/** Options of a streamed list. */
+export interface StreamOptions<Ordering extends string = string, Name = string>
+  extends RequestOptions,
+    Selection<Name> {
   /** Fields to sort by, in order of priority. Default: `id`. */
   readonly ordering?: Ordering | readonly Ordering[]
+  /** Maximum number of records. Default: all. */
+  readonly limit?: number
+  /** Words, each of which must occur in a field that the service searches. Only if the resource can be searched. */
+  readonly search?: string
+}
+
+/** Options of a list. */
+export interface ListOptions<Ordering extends string = string, Name = string> extends StreamOptions<Ordering, Name> {
   /** Number of records on a page. Default: that of the service, usually 20. 0 is allowed with `count`. */
   readonly limit?: number
   /** Number of the page, starting at 1. */
@@ -85,8 +95,6 @@ export interface ListOptions<Ordering extends string = string, Name = string> ex
    * service.
    */
   readonly count?: 'exact' | 'capped'
-  /** Words, each of which must occur in a field that the service searches. Only if the resource can be searched. */
-  readonly search?: string
 }
 
 /** Options of `aggregate`. `having` and `ordering` have names of `functions` and `by`. */
@@ -160,6 +168,17 @@ export interface ResourceClient<Resource, Resources = { readonly resource: Resou
     void,
     undefined
   >
+  /**
+   * Iterates over all records of a list, which one response sends while it is read. It is cancelled when the loop ends
+   * early. Only if the resource has the format `ndjson`.
+   */
+  readonly stream: <
+    Filters extends object = AllFilters<EntityOf<Resource>, Resources>,
+    Name extends keyof RecordOf<Resource, Resources> = never,
+  >(
+    filters?: Checked<Resource, Resources, Filters>,
+    options?: StreamOptions<OrderingOf<Resource, Resources>, Name>,
+  ) => AsyncGenerator<Selected<RecordOf<Resource, Resources>, Name>, void, undefined>
   /** Reads groups of the records that match the filters, instead of the records. */
   readonly aggregate: <
     Name extends string,

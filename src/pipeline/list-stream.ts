@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import type { DbSession } from '../connection/db-session'
 import { readFromReplica } from '../connection/replica'
-import { unavailable } from '../errors'
 import type { ListQuery } from '../query/query'
 import type { Store } from '../read/store'
 import { type ReceiveRows, walkRows } from '../read/walk'
@@ -11,9 +10,6 @@ import { buildListWriter, formatHeaders } from '../response/list-formats'
 import { RecordStream } from '../response/record-stream'
 import type { PermittedRequest, Service } from './service'
 import { recordsOf } from './walked-records'
-
-/** Number of lists that each service streams now. */
-const running = new WeakMap<Service, number>()
 
 /**
  * Responds with all records of a list, in a format other than JSON. The promise resolves when the first records are read,
@@ -29,42 +25,25 @@ export async function respondStream(
   format: ListFormat,
 ): Promise<HttpResponse> {
   const { session, method } = request
-  const { limits, escapeFormulas } = service
-  const count = running.get(service) ?? 0
-  if (count >= limits.streams)
-    throw unavailable(`${count} lists are being streamed already (limits.streams); try again`)
-  running.set(service, count + 1)
-  const body = new RecordStream(limits)
+  const { limits, escapeFormulas, streams } = service
   const { head, render } = buildListWriter(format, store.view, escapeFormulas)
-  let isStarted = false
+  const body = new RecordStream(head, limits)
   let failure: { readonly error: unknown } | undefined
-  let start = (): void => undefined
-  const started = new Promise<void>((resolve) => {
-    start = resolve
-  })
   const receive: ReceiveRows = async (rowSession, walked) => {
-    for await (const records of recordsOf(request, service.limits, rowSession, store, walked)) {
-      const text = render(records)
-      const isFirst = !isStarted
-      isStarted = true
-      start()
-      await body.send(isFirst ? head + text : text)
-    }
+    for await (const records of recordsOf(request, limits, rowSession, store, walked)) await body.send(render(records))
   }
   const walk = (walkSession: DbSession): Promise<void> =>
     walkRows(walkSession, store, query, limits, receive).catch((error: unknown) => {
       // After the first byte, the walk must not begin again on the primary.
-      if (!isStarted) throw error
+      if (!body.isStarted) throw error
       failure = { error }
     })
-  const done = readFromReplica(session, walk)
-    .then(() => {
-      if (failure !== undefined) throw failure.error
-      if (!isStarted && head !== '') body.push(head)
-      body.push(null)
-    })
-    .finally(() => running.set(service, (running.get(service) ?? 1) - 1))
-  await Promise.race([started, done])
+  const done = streams.run(async () => {
+    await readFromReplica(session, walk)
+    if (failure !== undefined) throw failure.error
+    await body.finish()
+  })
+  await Promise.race([body.started, done])
   // Without a listener now, an error of the next moment would be an unhandled rejection.
   done.catch(() => undefined)
   const stream = method === 'HEAD' ? await discard(body, done) : { readable: body, done }

@@ -18,6 +18,7 @@ import type { Resource, ResourceView } from '../schema/resource-view'
 import type { PasswordChange } from '../write/password-change'
 import { type WriteStore, withPolicies } from '../write/write-store'
 import type { Profiles } from './profiles'
+import type { RunningStreams } from './running-streams'
 
 /** Everything that the requests of a mount share. It is built when the data source is initialized. */
 export interface Service {
@@ -26,6 +27,8 @@ export interface Service {
   /** The views of the resources by the field permissions of principals. */
   readonly profiles: Profiles
   readonly limits: Limits
+  /** The lists that are being streamed. */
+  readonly streams: RunningStreams
   readonly allowedOrigins: readonly string[]
   /** Whether texts in CSV cannot be formulas of a spreadsheet. */
   readonly escapeFormulas: boolean

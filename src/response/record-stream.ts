@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { unavailable } from '../errors'
+import { type ApiError, unavailable } from '../errors'
 import { within } from '../timers'
 
 /** Number of bytes that wait for the client, after which no more records are read. */
@@ -13,32 +13,71 @@ interface StreamLimits {
 
 /** Body of a streamed list. */
 export class RecordStream extends Readable {
+  /** Resolves when the body has its first bytes, or is complete. */
+  readonly started: Promise<void>
+  readonly #head: string
+  readonly #limits: StreamLimits
   readonly #deadline: number
-  readonly #stall: number
+  #isStarted = false
+  #start = (): void => undefined
   #wake = (): void => undefined
 
-  constructor({ streamTime, streamStall }: StreamLimits) {
+  /** @param head text before the first record */
+  constructor(head: string, limits: StreamLimits) {
     super({ highWaterMark: bufferBytes })
-    this.#deadline = performance.now() + streamTime
-    this.#stall = streamStall
+    this.#head = head
+    this.#limits = limits
+    this.#deadline = performance.now() + limits.streamTime
+    this.started = new Promise((resolve) => {
+      this.#start = resolve
+    })
+  }
+
+  /** Whether a part of the body may have been sent. */
+  get isStarted(): boolean {
+    return this.#isStarted
   }
 
   /**
-   * Sends a text, and waits until the client has received most of it.
+   * Sends the text of some records, and waits until the client has received most of it.
    * @throws {ApiError} `unavailable` if the client has disconnected, or is too slow
    */
   async send(text: string): Promise<void> {
-    const bytes = Buffer.from(text)
-    if (this.destroyed) throw unavailable('the client has closed its connection')
-    const drained = new Promise<boolean>((resolve) => {
+    const bytes = Buffer.from(this.#isStarted ? text : this.#head + text)
+    this.#begin()
+    for (let start = 0; start < bytes.length; start += bufferBytes) {
+      await this.#push(bytes.subarray(start, start + bufferBytes))
+    }
+  }
+
+  /**
+   * Ends the body, and waits until the client has received most of it.
+   * @throws {ApiError} `unavailable` if the client has disconnected, or is too slow
+   */
+  async finish(): Promise<void> {
+    if (!this.#isStarted) await this.send('')
+    await this.#push(null)
+  }
+
+  #begin(): void {
+    this.#isStarted = true
+    this.#start()
+  }
+
+  async #push(bytes: Buffer | null): Promise<void> {
+    if (this.destroyed) throw disconnected()
+    const { streamTime, streamStall } = this.#limits
+    const remaining = this.#deadline - performance.now()
+    if (remaining <= 0) throw tooLong(streamTime)
+    const received = new Promise<boolean>((resolve) => {
       this.#wake = () => resolve(true)
     })
     if (this.push(bytes)) return
-    const remaining = this.#deadline - performance.now()
-    const limit = Math.min(remaining, this.#stall * Math.ceil(bytes.length / bufferBytes))
-    const isDrained = await within(Math.max(limit, 0), drained, false)
-    if (this.destroyed) throw unavailable('the client has closed its connection')
-    if (!isDrained) throw unavailable('the client has not received the streamed list in time')
+    const isReceived = await within(Math.min(remaining, streamStall), received, false)
+    if (this.destroyed && !this.readableEnded) throw disconnected()
+    if (isReceived) return
+    if (remaining <= streamStall) throw tooLong(streamTime)
+    throw unavailable(`the client has not received ${bufferBytes} bytes within ${streamStall} ms (limits.streamStall)`)
   }
 
   override _read(): void {
@@ -49,4 +88,14 @@ export class RecordStream extends Readable {
     this.#wake()
     done(error)
   }
+}
+
+/** Creates the error that ends the walk of a list whose client has disconnected. */
+function disconnected(): ApiError {
+  return unavailable('the client has closed its connection')
+}
+
+/** Creates the error for a list whose records were not all sent in time. */
+function tooLong(streamTime: number): ApiError {
+  return unavailable(`the list was not sent within ${streamTime} ms (limits.streamTime)`)
 }

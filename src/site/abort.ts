@@ -6,7 +6,8 @@ import type { StreamedBody } from '../response/http-response'
  * client could take the part that it has received for all of it.
  * @param report publishes and logs the error
  */
-export function abortOnError({ done }: StreamedBody, { req, res }: Context, report: (error: unknown) => void): void {
+export function abortOnError({ done }: StreamedBody, context: Context, report: (error: unknown) => void): void {
+  const { req, res } = context
   const abort = (error: unknown): void => {
     // The client has disconnected, or middleware of the application has sent another body.
     if (res.destroyed || res.writableEnded) return
@@ -18,6 +19,27 @@ export function abortOnError({ done }: StreamedBody, { req, res }: Context, repo
     else socket.resetAndDestroy()
     report(error)
   }
+  ignoreClosedConnection(context)
   // An error of `context.throw(…)` is not reported: Koa cannot render it any more.
   done.catch(abort).catch(() => undefined)
+}
+
+/** Errors of Node.js for a response whose connection is closed before its end. */
+const closedCodes: ReadonlySet<unknown> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_PREMATURE_CLOSE',
+])
+
+/**
+ * Stops Koa from reporting that the connection of a streamed body is closed early. Either the client has disconnected, or
+ * the cause is reported already.
+ */
+function ignoreClosedConnection(context: Context): void {
+  const report = context.onerror
+  context.onerror = (error) => {
+    const canRespond = !context.headerSent && context.writable
+    if (canRespond || !closedCodes.has(Object(error).code)) report.call(context, error)
+  }
 }

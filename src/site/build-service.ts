@@ -6,6 +6,7 @@ import { prepareAuthenticators } from '../access/request-authentication'
 import type { DbSession } from '../connection/db-session'
 import { parseSettings } from '../connection/parse-settings'
 import { buildProfiles } from '../pipeline/profiles'
+import { RunningStreams } from '../pipeline/running-streams'
 import { buildServedResources, type Service } from '../pipeline/service'
 import { checkConstant } from '../query/policy-function'
 import { newQueryShapeCache } from '../query/query-shape'
@@ -44,6 +45,7 @@ export function buildService(session: DbSession, settings: MountSettings, mistak
     resources: buildServedResources(profiles),
     profiles,
     limits,
+    streams: new RunningStreams(limits.streams),
     allowedOrigins,
     escapeFormulas: settings.escapeFormulas,
     forbidden,

@@ -42,7 +42,7 @@ export async function respond(
   }
   sendResponse(context, response)
   if (response.stream !== undefined) {
-    abortOnError(response.stream, context, (error) => errorResponse(failed, error))
+    abortOnError(response.stream, context, (error) => reportAborted(failed, error))
   }
   noteSent(responseMemory, response)
   if (trace === undefined) return
@@ -87,6 +87,17 @@ export async function respondPage(
     .catch((error: unknown) => errorResponse(failed, error))
   sendResponse(request.context, response)
   noteSent(responseMemory, response)
+}
+
+/** Publishes the error of a streamed body whose connection was closed, as that of another response, and logs a refusal. */
+function reportAborted(failed: FailedRequest, error: unknown): void {
+  errorResponse(failed, error)
+  if (!(error instanceof ApiError)) return
+  const { session, resource } = failed
+  session.dataSource.logger.log(
+    'warn',
+    `typeorm-resources: a streamed list of ${resource} was cut off: ${error.message}`,
+  )
 }
 
 /**

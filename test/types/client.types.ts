@@ -174,6 +174,35 @@ export async function groups(region: string, isLarge: boolean): Promise<void> {
   await api.city.list({}, { count: 'all' })
 }
 
+export async function streams(region: string): Promise<void> {
+  for await (const city of api.city.stream({ country__region: region, or: [{ id: 1 }] }, { ordering: '-population' })) {
+    holds<Same<typeof city, RecordOf<City>>>()
+  }
+  const options = {
+    fields: ['name', 'country_id'],
+    limit: 5,
+    search: 'new',
+    signal: new AbortController().signal,
+  } as const
+  for await (const city of api.city.stream({}, options)) {
+    holds<Same<keyof typeof city, 'id' | 'name' | 'country_id'>>()
+    // @ts-expect-error: a field that is not selected
+    city.population
+  }
+  // @ts-expect-error: a misspelt filter
+  api.city.stream({ populaton: 5 })
+  // @ts-expect-error: not a field
+  api.city.stream({}, { fields: ['nam'] })
+  // @ts-expect-error: a hidden field
+  api.user.stream({}, { ordering: 'password' })
+  // @ts-expect-error: a stream has no related records
+  api.city.stream({}, { include: { country: true } })
+  // @ts-expect-error: nor pages
+  api.city.stream({}, { page: 2 })
+  // @ts-expect-error: nor a total
+  api.city.stream({}, { count: 'exact' })
+}
+
 export async function aggregates(): Promise<void> {
   const { objects, meta } = await api.city.aggregate(
     { country__region: 'Europe' },

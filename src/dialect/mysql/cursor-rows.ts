@@ -13,6 +13,8 @@ interface Command {
 
 /** A connection with the members that stream rows. Without a callback, `execute` returns the running command. */
 type StreamingConnection = MysqlConnection & {
+  readonly on: (event: 'error', listener: (error: DriverError) => void) => void
+  readonly off: (event: 'error', listener: (error: DriverError) => void) => void
   readonly execute: (options: object, values: readonly unknown[]) => Command
   readonly pause: () => void
   readonly resume: () => void
@@ -20,6 +22,12 @@ type StreamingConnection = MysqlConnection & {
 
 /** Value of a placeholder, as mysql2 accepts it. */
 const toParameter = (value: unknown): unknown => (ArrayBuffer.isView(value) ? toBuffer(value) : (value ?? null))
+
+/**
+ * Lets the server wait for a slow client. By default it closes the connection after a minute in which nothing was read.
+ */
+const waitForClient = (milliseconds: number): string =>
+  `SET net_write_timeout = GREATEST(@@net_write_timeout, ${Math.min(Math.ceil(milliseconds / 1000), 31_536_000)})`
 
 /** Error number of a statement that has exceeded `max_statement_time`. */
 const timeoutError = 1969
@@ -43,6 +51,15 @@ export const openMysqlCursor: OpenCursor = async (runner, sql, parameters, optio
     isDone = true
     wake()
   }
+  let isLost = false
+  // mysql2 reports a lost connection to commands with callbacks only, and otherwise as an event of the connection.
+  const onLost = (error: DriverError): void => {
+    isLost = true
+    failure ??= error
+    end()
+  }
+  connection.on('error', onLost)
+  connection.query(waitForClient(options.totalTime), [], () => undefined)
   connection
     .execute({ sql: sent, rowsAsArray: true }, parameters.map(toParameter))
     .on('result', (row) => {
@@ -96,7 +113,8 @@ export const openMysqlCursor: OpenCursor = async (runner, sql, parameters, optio
         connection.resume()
         await waitForRows()
       }
-      connection.unprepare(sent)
+      connection.off('error', onLost)
+      if (!isLost) connection.unprepare(sent)
     },
   }
 }

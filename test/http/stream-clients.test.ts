@@ -1,0 +1,160 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
+import type { Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { send } from '../client'
+import { heapInUse } from '../support/heap'
+import { openPaused } from '../support/paused-client'
+import { heldByStream, openStreamWorld, readingCount, type StreamWorld, until } from '../support/stream-world'
+import { MiB } from '../support/texts'
+
+/** Clients of streamed lists that read slowly or nothing, or that disconnect. */
+
+let world: StreamWorld
+const sockets: Socket[] = []
+// Rows of 40 MB are inserted for each test.
+jest.setTimeout(60_000)
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+  await world.close()
+})
+
+/** Requests all readings, and reads nothing. */
+const pausedClient = async (): Promise<Socket> => {
+  const socket = await world.openPaused()
+  sockets.push(socket)
+  return socket
+}
+
+const statusOf = async (path: string): Promise<number> => (await world.get(path)).status
+/** Whether as many lists can be streamed at the same time as `limits.streams` permits. */
+const isFree = async (streams: number): Promise<boolean> => {
+  const statuses = await Promise.all(Array.from({ length: streams }, () => statusOf('reading/?format=ndjson&limit=1')))
+  return statuses.every((status) => status === 200)
+}
+
+/** Reads what a socket receives until it is closed. @returns its length, and whether it is complete */
+const readAll = async (socket: Socket): Promise<{ length: number; isComplete: boolean }> => {
+  let length = 0
+  let end = ''
+  socket.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    end = chunk.toString('latin1').slice(-5)
+  })
+  socket.resume()
+  while (!socket.closed) await setTimeout(20)
+  return { length, isComplete: end === '0\r\n\r\n' }
+}
+
+/** Requests all readings, and reads them at a limited speed. @returns the number of lines; rejects if they are cut off */
+const readSlowly = (chunkPause: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const outgoing = get(`${world.url}/api/reading/?format=ndjson`, { agent: false }, async (incoming) => {
+      let lines = 0
+      try {
+        for await (const chunk of incoming) {
+          for (const byte of chunk as Buffer) if (byte === 10) lines += 1
+          if (chunkPause > 0) await setTimeout(chunkPause)
+        }
+        resolve(lines)
+      } catch (error) {
+        reject(error)
+      }
+    })
+    outgoing.on('error', reject)
+  })
+
+test('a client that stops reading is disconnected after streamStall, and needs little memory until then', async () => {
+  world = await openStreamWorld({ limits: { streams: 2, streamStall: 1500 } })
+  await isFree(2)
+  const heap = heapInUse()
+  const start = performance.now()
+  const clients = [await pausedClient(), await pausedClient()]
+  await until(async () => (await world.busyConnections()) === 2 * heldByStream, 5000)
+  await setTimeout(500)
+  expect(heapInUse() - heap).toBeLessThan(10 * MiB)
+  expect(await statusOf('reading/?format=ndjson&limit=1')).toBe(503)
+  await until(() => isFree(2), 15_000)
+  const elapsed = performance.now() - start
+  expect(elapsed).toBeGreaterThan(1500)
+  expect(elapsed).toBeLessThan(15_000)
+  expect(await world.busyConnections()).toBe(0)
+  for (const client of clients) {
+    const { length, isComplete } = await readAll(client)
+    expect(isComplete).toBe(false)
+    expect(length).toBeLessThan(readingCount * 2000)
+  }
+  expect(world.lines).toEqual(
+    clients.map(() => expect.stringMatching(/^warn .*of reading was cut off: .*limits\.streamStall/)),
+  )
+  expect(world.faults).toEqual([])
+})
+
+test('a client that does not read the end of a list is disconnected too', async () => {
+  world = await openStreamWorld({ limits: { streams: 1, streamStall: 1000 } })
+  const client = await pausedClient()
+  client.resume()
+  let length = 0
+  await new Promise<void>((resolve) => {
+    client.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      // The rest fits into the buffers of the connection and the service.
+      if (length > readingCount * 2000) resolve(void client.pause())
+    })
+  })
+  await until(() => isFree(1), 5000)
+  expect(await world.busyConnections()).toBe(0)
+})
+
+test('a client that reads slowly all the time is not disconnected', async () => {
+  world = await openStreamWorld({ limits: { streamStall: 2000 } })
+  const start = performance.now()
+  expect(await readSlowly(8)).toBe(readingCount)
+  expect(performance.now() - start).toBeGreaterThan(2000)
+  expect(world.lines).toEqual([])
+})
+
+test.each([
+  ['slow', 50, 1500],
+  ['fast', 0, 50],
+])('a list that takes longer than streamTime is cut off: %s client', async (_, chunkPause, streamTime) => {
+  world = await openStreamWorld({ limits: { streamTime } })
+  await expect(readSlowly(chunkPause)).rejects.toThrow(/aborted|ECONNRESET/)
+  await until(async () => (await world.busyConnections()) === 0, 5000)
+  expect(world.lines).toEqual([expect.stringContaining(`within ${streamTime} ms (limits.streamTime)`)])
+  expect(world.faults).toEqual([])
+})
+
+test('when the client disconnects, the connection of the database is free again, and nothing is reported', async () => {
+  world = await openStreamWorld({ limits: { streams: 1 } })
+  for (const end of [(client: Socket) => client.destroy(), (client: Socket) => client.resetAndDestroy()]) {
+    const client = await pausedClient()
+    await until(async () => (await world.busyConnections()) === heldByStream, 5000)
+    await setTimeout(200)
+    end(client)
+    await until(async () => (await world.busyConnections()) === 0 && (await isFree(1)), 10_000)
+  }
+  expect([world.faults, world.lines]).toEqual([[], []])
+})
+
+test('the number of streams is exact after 1,000 aborted ones', async () => {
+  world = await openStreamWorld({ limits: { streams: 3 } })
+  const abort = async (index: number): Promise<void> => {
+    const path = `/api/reading/?format=${index % 2 === 0 ? 'csv' : 'ndjson'}`
+    if (index % 10 === 0) return void (await send(world.url, `HEAD ${path}`))
+    if (index % 10 === 1) return void (await send(world.url, `GET ${path}&page=2`))
+    const client = await openPaused(world.url, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    // Before the response, at its start, and after some of it.
+    if (index % 3 > 0) await Promise.race([once(client.resume(), 'data'), once(client, 'close')])
+    if (index % 3 === 2) await setTimeout(5)
+    client.destroy()
+  }
+  for (let index = 0; index < 1000; index += 4) await Promise.all([0, 1, 2, 3].map((own) => abort(index + own)))
+  await until(() => isFree(3), 5000)
+  expect(await world.busyConnections()).toBe(0)
+  for (let index = 0; index < 3; index++) await pausedClient()
+  await setTimeout(500)
+  expect(await statusOf('reading/?format=ndjson&limit=1')).toBe(503)
+  expect(await world.busyConnections()).toBe(3 * heldByStream)
+  expect([world.faults, world.lines]).toEqual([[], []])
+}, 120_000)

@@ -1,0 +1,87 @@
+import type { Socket } from 'node:net'
+import { Column, type DataSourceOptions, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { type MountOptions, Resource } from 'typeorm-resources'
+import { type Reply, send } from '../client'
+import { isMariadb, isPostgres, isSqlite } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+import { permitAll } from './access'
+import { insertRows } from './insert-rows'
+import { openPaused } from './paused-client'
+
+/** Has so many bytes that the buffers of a connection cannot hold them. */
+@Entity()
+@Resource({ auth: permitAll, formats: true })
+export class Reading {
+  @PrimaryGeneratedColumn() id!: number
+  @Column('int') level!: number
+  @Column({ type: 'varchar', length: 2000 }) note!: string
+}
+
+export const readingCount = 20_000
+const applicationName = `streams_${process.pid}`
+
+/** A service with 40 MB of readings. */
+export interface StreamWorld extends World {
+  /** Lines that the data source has logged, without the warning about the time limit of the application's statements. */
+  readonly lines: readonly string[]
+  /** Number of connections of the service that the server executes a statement for, or holds a transaction for. */
+  readonly busyConnections: () => Promise<number>
+  readonly get: (path: string) => Promise<Reply>
+  /** Requests all readings, and reads nothing. */
+  readonly openPaused: () => Promise<Socket>
+}
+
+/** @param pool options of the driver's pool */
+export async function openStreamWorld(mount: MountOptions = {}, pool: object = {}): Promise<StreamWorld> {
+  const extra = { ...pool, ...(isPostgres && { options: `-c application_name=${applicationName}` }) }
+  const world = await openWorld({
+    entities: [Reading],
+    mount,
+    source: isSqlite ? {} : ({ extra } as Partial<DataSourceOptions>),
+    seed: async (dataSource) => {
+      const note = 'n'.repeat(2000)
+      const rows = Array.from({ length: 200 }, (_, level) => ({ level, note }))
+      await insertRows(dataSource, Reading, rows)
+      const table = dataSource.driver.escape('reading')
+      for (let count = 200; count < readingCount; count *= 10) {
+        const source = `SELECT level, note FROM ${table}`
+        await dataSource.query(`INSERT INTO ${table} (level, note) ${Array(9).fill(source).join(' UNION ALL ')}`)
+      }
+    },
+  })
+  const lines: string[] = []
+  const { logger } = world.dataSource
+  logger.log = (level, line) => void (/statement_timeout/.test(line) || lines.push(`${level} ${line}`))
+  return {
+    ...world,
+    lines,
+    busyConnections: async () => {
+      if (isSqlite) return 0
+      const [row] = await world.dataSource.query(isPostgres ? busyInPostgres : busyInMariadb)
+      return Number(row.busy)
+    },
+    get: (path) => send(world.url, `GET /api/${path}`),
+    openPaused: () =>
+      openPaused(world.url, 'GET /api/reading/?format=ndjson HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+  }
+}
+
+const busyInPostgres = `SELECT count(*) AS busy FROM pg_stat_activity
+  WHERE application_name = '${applicationName}' AND state <> 'idle' AND pid <> pg_backend_pid()`
+
+const busyInMariadb = `SELECT count(*) AS busy FROM information_schema.processlist process
+  LEFT JOIN information_schema.innodb_trx trx ON trx.trx_mysql_thread_id = process.id
+  WHERE process.db = DATABASE() AND process.id <> CONNECTION_ID()
+  AND (process.command <> 'Sleep' OR trx.trx_id IS NOT NULL)`
+
+/** Number of connections that one streamed list holds while its client reads nothing. */
+export const heldByStream = isPostgres || isMariadb ? 1 : 0
+
+export const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** Waits until a condition holds. @throws {Error} after some milliseconds */
+export async function until(condition: () => Promise<boolean>, milliseconds: number): Promise<void> {
+  for (const end = Date.now() + milliseconds; !(await condition()); await pause(20))
+    if (Date.now() > end) throw new Error('the condition does not hold in time')
+}
