@@ -1,7 +1,7 @@
 import type { RawRow } from '../connection/statement'
 import type { ListQuery } from '../query/query'
 import { countRows } from '../read/count'
-import { bytesOf } from '../read/measure'
+import { bytesOf } from '../read/row-bytes'
 import type { Counting, ListRequest } from '../request/list-request'
 import type { ListPage, Total } from '../response/envelope'
 import { renderIncluding } from './include-records'

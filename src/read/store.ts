@@ -10,9 +10,9 @@ import type { ReadColumn } from '../schema/stored-column'
 import type { Json } from '../value/value-type'
 import { buildJsonRenderer, buildValueReader } from './json-value'
 import { findLongColumns, type LongColumns } from './long-columns'
-import { shownBytesOf } from './measure'
 import { buildRawRenderer, buildRowRenderer, type RecordRenderer } from './record'
 import { buildRowReader, type Row, type RowReader } from './row'
+import { shownBytesOf } from './row-bytes'
 
 /**
  * How the rows of a view are read from its database and rendered. It is built once for each view, and passed to every
