@@ -83,5 +83,7 @@ describe('closeGracefully', () => {
     expect(world.dataSource.isInitialized).toBe(false)
     expect(world.faults).toEqual([])
     socket.destroy()
+    await world.dataSource.initialize()
+    await world.close()
   })
 })
