@@ -50,11 +50,11 @@ const common = {
  * each database, and on all legs at night.
  */
 const longSuites = [
-  ...['api-key-entities', 'api-keys', 'budgets', 'client', 'costly-text', 'failed-logins'],
+  ...['aggregates', 'api-key-entities', 'api-keys', 'budgets', 'client', 'costly-text', 'failed-logins'],
   ...['field-permission-functions', 'field-permissions', 'forged-tokens', 'held-writes', 'long-lists', 'openapi'],
   ...['operation', 'pages', 'password-queue', 'password-time', 'profile-memory', 'related-time', 'slow-clients'],
   ...['stream-clients', 'stream-memory', 'stream-site', 'streams'],
-  ...['statement-memory', 'statement-time', 'tracker-authentication', 'tracker-records', 'tree-model'],
+  ...['statement-memory', 'statement-time', 'tracker-authentication', 'tracker-leaks', 'tracker-records', 'tree-model'],
 ]
 
 /** Suites that cover every use of TypeORM's classes, errors and metadata, for runs with two copies of TypeORM. */
