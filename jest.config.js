@@ -52,7 +52,17 @@ const common = {
 const longSuites = [
   ...['aggregates', 'api-key-entities', 'api-keys', 'budgets', 'client', 'costly-text', 'failed-logins'],
   ...['field-permission-functions', 'field-permissions', 'forged-tokens', 'held-writes', 'long-lists', 'openapi'],
-  ...['operation', 'pages', 'password-queue', 'password-time', 'profile-memory', 'related-time', 'slow-clients'],
+  ...[
+    'mcp',
+    'operation',
+    'pages',
+    'password-queue',
+    'password-time',
+    'profile-memory',
+    'related-time',
+    'row-parsers',
+    'slow-clients',
+  ],
   ...['stream-clients', 'stream-memory', 'stream-site', 'streams'],
   ...['statement-memory', 'statement-time', 'tracker-authentication', 'tracker-leaks', 'tracker-records', 'tree-model'],
 ]
@@ -60,7 +70,7 @@ const longSuites = [
 /** Suites that cover every use of TypeORM's classes, errors and metadata, for runs with two copies of TypeORM. */
 const withTwoCopies = [
   ...['accounts', 'embedded', 'entities', 'faults', 'keyset', 'lifecycle', 'listeners-late', 'models', 'mounting'],
-  ...['listener-events', 'listener-principal', 'relations', 'trees', 'updates', 'validation'],
+  ...['idempotency', 'listener-events', 'listener-principal', 'relations', 'trees', 'updates', 'validation'],
 ]
 
 /** @type {import('jest').Config} */
@@ -111,6 +121,8 @@ module.exports = {
         '<rootDir>/test/{conformance,copies,sqlite}/*.test.ts',
         `<rootDir>/test/http/{${withTwoCopies.join(',')}}.test.ts`,
       ],
+      // The second connection does not depend on the library's copy of TypeORM.
+      testPathIgnorePatterns: ['/sqlite/long-transaction'],
       resolver: `<rootDir>/test/copies/library-${library}.js`,
       globals: { testLeg: { name: `${site} better-sqlite3`, driver: 'better-sqlite3', seed: 0 } },
     })),

@@ -16,4 +16,4 @@ for (const file of [
 ]) {
   copyFileSync(`node_modules/swagger-ui-dist/${file}`, `dist/web/docs/${file}`)
 }
-copyFileSync('explorer/swagger/start.js', 'dist/web/docs/start.js')
+for (const file of ['start.js', 'page.css']) copyFileSync(`explorer/swagger/${file}`, `dist/web/docs/${file}`)

@@ -45,13 +45,15 @@ export interface FaultEvent {
 
 /**
  * The channels of Node's `diagnostics_channel` that this service publishes to. Without subscribers they cost nothing.
- * Events never contain values of records, credentials or parameters of SQL.
+ * Events never contain values of records, credentials or parameters of SQL; those of `change` have the key of the record and
+ * the principal.
  */
 export const channels = {
   request: channel('typeorm-resources:request'),
   statement: channel('typeorm-resources:statement'),
   refusal: channel('typeorm-resources:refusal'),
   fault: channel('typeorm-resources:fault'),
+  change: channel('typeorm-resources:change'),
 } as const
 
 interface Events {

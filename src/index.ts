@@ -17,10 +17,12 @@ export {
   readOnlyRule,
   userRule,
 } from './access/rule'
+export type { ChangeEvent, ChangeListener } from './connection/change-events'
 export { DatabaseError } from './connection/database-error'
 export type { FaultEvent, RefusalEvent, RequestEvent, StatementEvent } from './diagnostics'
 export { ConfigError } from './errors'
 export type { BeforeAndAfter, FilterObject, FilterValue, ScopeResult } from './filter-types'
+export type { ActionDescription } from './openapi/custom-actions'
 export type { ApiInfo } from './openapi/document'
 export { type ProblemDetails, problem } from './problem'
 export type { PageLimits, RequestLimits } from './request/limits'
@@ -39,11 +41,14 @@ export {
   UserAccount,
   type UserAccountOptions,
 } from './resource'
+export { IdempotencyKey, type StoredResponse } from './schema/idempotency-key'
 export type { ResourceRegistration, UserRegistration } from './schema/registration'
 export { type CloseOptions, closeGracefully } from './site/close'
 export { type ApiKeyValues, createApiKey } from './site/create-api-key'
+export { describeAction } from './site/describe-action'
 export { type Mounted, mountResources } from './site/mount'
 export type { MountOptions } from './site/mount-options'
 export type { MountedResource } from './site/mounted-resource'
+export type { ActionState, ResourceRouter } from './site/routers'
 export { lockSqlite, type SqliteLockOptions } from './sqlite-lock/install'
 export { SqliteLockError } from './sqlite-lock/lock'

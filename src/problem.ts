@@ -1,5 +1,5 @@
 import { STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http'
-import { type FieldError, RequestError } from './errors'
+import { type FieldError, type FieldErrors, RequestError } from './errors'
 
 /** Additional contents of a problem document, and headers of its response. */
 export interface ProblemDetails {
@@ -47,7 +47,8 @@ class ProblemError extends RequestError {
  * refuse a request. The response is a problem document (RFC 9457) with this status and detail, and nothing is written
  * (specification: Problems of the application).
  * @param status from 400 to 499, or 503
- * @param detail what is wrong with the request. It is shown to the client, like the names of fields in `details`
+ * @param detail what is wrong with the request, as a sentence that is complete without the name of `details.field`. It is
+ * shown to the client, like the names of fields in `details`
  * @throws {TypeError} for an argument that is not allowed
  * @example
  * throw problem(409, 'the invoice has been sent', { field: 'invoice' })
@@ -69,6 +70,16 @@ export function problemOf(error: unknown): ThrownProblem | undefined {
   return typeof error === 'object' && error !== null
     ? (error as { readonly [thrownProblem]?: ThrownProblem })[thrownProblem]
     : undefined
+}
+
+/**
+ * Adds the position of a record to the errors of a problem that application code has thrown for one of several records.
+ * @returns any other error unchanged
+ */
+export function problemAt(error: unknown, record: FieldErrors): unknown {
+  const contents = problemOf(error)
+  if (contents === undefined || contents.errors.length === 0) return error
+  return new ProblemError({ ...contents, errors: record.locate(contents.errors) })
 }
 
 /** Title of a problem without a type of its own: the reason phrase of its status (RFC 9457, about:blank). */

@@ -23,6 +23,11 @@ export interface MayOptions {
   readonly update?: MayResult | ((principal: Principal) => MayResult)
   /** What a record must match to be deleted. */
   readonly delete?: ScopeResult | ((principal: Principal) => ScopeResult)
+  /**
+   * What a soft-deleted record must match to be listed with `deleted=only`, and to be restored. It needs a
+   * `@DeleteDateColumn`. Default: false.
+   */
+  readonly restore?: ScopeResult | ((principal: Principal) => ScopeResult)
 }
 
 /** Values of new records by the names of fields. */
@@ -104,10 +109,22 @@ export interface ResourceOptions<
    */
   readonly formats?: boolean | readonly ListFormat[]
   /**
+   * Whether one request may write several records: POST of an array or a file, PATCH and DELETE of all records that match
+   * filters. A number is the maximum number of records of an array, and of PATCH and DELETE; true means 1,000. Default:
+   * false.
+   */
+  readonly bulk?: boolean | number
+  /**
    * Relations whose records the parameter `include` may add to responses: `['assignee', 'comments']`. Default: all
    * relations between resources.
    */
   readonly includes?: readonly PathOf<Property>[]
+  /**
+   * Relations to many whose records a body may contain; they are written in the transaction of the record. The member of a
+   * one-to-many relation `lines` is `lines`, an array of records. That of a many-to-many relation `tags` is `tag_ids`, an
+   * array of keys, or has the name of `ids`: `['lines', 'tags', { field: 'categories', ids: 'category_ids' }]`. Default: none.
+   */
+  readonly nested?: readonly (PathOf<Property> | NestedKeys<PathOf<Property>>)[]
   /**
    * Text properties in which the list parameter `search` looks for words: `['title', 'project.name']`. Paths may follow
    * relations to one record. `{ fields: ['title'], index: 'task_search' }` uses a text search index. Default: the list has
@@ -125,7 +142,8 @@ export interface ResourceOptions<
   /**
    * Which writes a principal may do: each is true, false, a filter that the record must match before and after the
    * write, or a function that returns one of these. An update can have different ones:
-   * `{ before: { status: 'draft' }, after: true }`. Default: every write that the access rule permits.
+   * `{ before: { status: 'draft' }, after: true }`. Default: every write that the access rule permits, but not to restore
+   * soft-deleted records.
    */
   readonly may?: May
   /**
@@ -138,6 +156,14 @@ export interface ResourceOptions<
    * to another entity than the user, `{ field: 'member', is: (me) => me.membership }`.
    */
   readonly ownerField?: PathOf<Property> | OwnerOptions<PathOf<Property>>
+}
+
+/** Many-to-many relation whose related records a body sets, and the name of the member with their keys. */
+export interface NestedKeys<Property extends string = string> {
+  /** The many-to-many property. */
+  readonly field: Property
+  /** Name of the member of the body: `category_ids`. */
+  readonly ids: string
 }
 
 /** Owner that is not the user: a record of another entity. */
@@ -203,7 +229,7 @@ type EntityDecorator<Property extends string, Scoped = never> = <Instance extend
   context?: ClassDecoratorContext,
 ) => void
 
-const resources = new WeakMap<object, ResourceOptions>()
+const resources = new Map<object, ResourceOptions>()
 const userAccounts = new WeakMap<object, UserAccountOptions>()
 const apiKeyEntities = new WeakMap<object, ApiKeyOptions>()
 
@@ -225,7 +251,7 @@ export function Resource<
   Property | Renamed | FirstOf<Permitted>,
   [Renamed] extends [never] ? Scoped | FilterOf<May[keyof May]> | Preset : never
 > {
-  requireCalled(options, '@Resource')
+  checkDecoratorOptions(options, '@Resource', "{ name: 'note' }")
   return (entity) => {
     resources.set(entity, options)
   }
@@ -235,7 +261,7 @@ export function Resource<
 export function UserAccount<const Property extends string = never>(
   options: UserAccountOptions<Property> = {},
 ): EntityDecorator<Property> {
-  requireCalled(options, '@UserAccount')
+  checkDecoratorOptions(options, '@UserAccount', "{ username: 'email' }")
   return (entity) => {
     userAccounts.set(entity, options)
   }
@@ -245,17 +271,29 @@ export function UserAccount<const Property extends string = never>(
 export function ApiKeys<const Property extends string = never>(
   options: ApiKeyOptions<Property> = {},
 ): EntityDecorator<Property> {
-  requireCalled(options, '@ApiKeys')
+  checkDecoratorOptions(options, '@ApiKeys', "{ user: 'owner' }")
   return (entity) => {
     apiKeyEntities.set(entity, options)
   }
 }
 
-/** @throws {TypeError} if a decorator without parentheses gets the class instead of its options */
-function requireCalled(options: object, decorator: string): void {
-  if (typeof options !== 'function') return
-  const { name } = options as { readonly name: string }
-  throw new TypeError(`${decorator} on ${name} must be called: write ${decorator}()`)
+/**
+ * @param example options, for the message
+ * @throws {TypeError} if the options are no object: a decorator without parentheses gets the class instead
+ */
+function checkDecoratorOptions(options: unknown, decorator: string, example: string): void {
+  if (typeof options === 'function') {
+    throw new TypeError(`${decorator} on ${options.name} must be called: write ${decorator}()`)
+  }
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return
+  throw new TypeError(
+    `${decorator} must be called with an object of options, not ${JSON.stringify(options)}: write ${decorator}(${example})`,
+  )
+}
+
+/** The classes with `@Resource`, also those that are no entities. */
+export function decoratedClasses(): Iterable<object> {
+  return resources.keys()
 }
 
 /** The options of `@Resource` on this class; undefined without the decorator. Subclasses do not inherit it. */

@@ -14,13 +14,13 @@ const rows: readonly (readonly string[])[] = [
   ['connection', 'sqlite-lock'],
   ['read'],
   ['write'],
-  ['response'],
+  ['response', 'live'],
   ['openapi'],
   ['pipeline'],
   ['site'],
-  ['index.ts', 'cli'],
   // The code of clients, which runs in other programs: it imports nothing of the service.
   ['client'],
+  ['index.ts', 'cli'],
   ['admin'],
 ]
 
@@ -83,13 +83,18 @@ test('no file imports koa as a value, and only site/ and the access rules import
   expect(importers('koa', false).toSorted()).toEqual([
     'access/rule.ts',
     'site/abort.ts',
+    'site/custom-action.ts',
+    'site/describe-action.ts',
     'site/held-bytes.ts',
     'site/koa.ts',
     'site/mount.ts',
+    'site/operation.ts',
     'site/page.ts',
     'site/payload.ts',
     'site/pipelining.ts',
+    'site/request-target.ts',
     'site/respond.ts',
+    'site/routers.ts',
   ])
 })
 

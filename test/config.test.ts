@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import Koa from 'koa'
 import {
   Column,
@@ -15,10 +16,12 @@ import {
   VirtualColumn,
 } from 'typeorm'
 import {
+  ApiKeys,
   adminRule,
   basic,
   ConfigError,
   custom,
+  IdempotencyKey,
   type MountOptions,
   mountResources,
   Resource,
@@ -171,6 +174,7 @@ const entities = [
   Short,
   Virtual,
   Flagged,
+  IdempotencyKey,
 ]
 const users = { entity: User }
 
@@ -191,9 +195,45 @@ const mistakesOf = async (options: object, ...others: readonly EntityTarget<obje
 test.each<[string, object, readonly string[]]>([
   ['nothing to mount', {}, ['no entity of the data source is a resource']],
   [
+    'the entity of stored responses as a resource',
+    { resources: [{ entity: IdempotencyKey }] },
+    ['IdempotencyKey cannot be a resource: it has the responses to all principals'],
+  ],
+  [
+    'limits of stored responses that are not integers from 1',
+    { resources: [{ entity: Tag }], limits: { idempotencyTime: 0, idempotencyBytes: 1.5 } },
+    [
+      '"limits.idempotencyTime" must be an integer from 1, not 0',
+      '"limits.idempotencyBytes" must be an integer from 1, not 1.5',
+    ],
+  ],
+  [
     'an unknown option',
     { prefx: '/x', resources: [{ entity: Tag }] },
     ['unknown option "prefx"; options: prefix, defaultAuth'],
+  ],
+  [
+    'classes where objects belong',
+    { users: Note, resources: [Note, { entity: Tag }] },
+    [
+      '"users" must be { entity: SomeClass, … }, not the class Note',
+      '"resources" must be an array of { entity: SomeClass, … }, not ["the class Note",{"entity":"the class Tag"}]',
+    ],
+  ],
+  [
+    'options of a resource with the wrong type',
+    { resources: [{ entity: Note, name: 5, rename: 'title', exclude: 'title', readOnly: {} }] },
+    [
+      'Note: "name" must be a string, not 5',
+      `Note: "rename" must be an object such as { title: 'name' }, not "title"`,
+      'Note: "exclude" must be an array of properties, not "title"',
+      'Note: "readOnly" must be an array of properties, not {}',
+    ],
+  ],
+  [
+    'a search that is no list',
+    { resources: [{ entity: Note, search: 'title' }] },
+    ['Note: "search" must be an array of properties, not "title"'],
   ],
   [
     'an invalid prefix',
@@ -226,6 +266,11 @@ test.each<[string, object, readonly string[]]>([
     ['Note: "aggregate" must be true, false or an array of properties, not "title"'],
   ],
   [
+    'a maximum number of records of bulk writes that is no integer',
+    { resources: [{ entity: Note, bulk: 0 }] },
+    ['Note: "bulk" must be true, false or an integer from 1, not 0'],
+  ],
+  [
     'aggregates with a field that has the name of their parameter',
     { resources: [{ entity: Note, aggregate: true, rename: { title: 'by' } }] },
     ['Note: "aggregate" is set, but a field has the name "by": set another one with "rename"'],
@@ -240,6 +285,8 @@ test.each<[string, object, readonly string[]]>([
       pagingSecret: 'too short',
       waitLimit: 2 ** 31,
       passwordChange: 'yes',
+      batch: 0,
+      mcp: 'yes',
       failedLogins: { byName: {}, password: 'canary' },
       sqliteLock: null,
       health: 'yes',
@@ -260,13 +307,15 @@ test.each<[string, object, readonly string[]]>([
       '"sqliteLock" must be true or false, not null',
       '"health" must be true or false, not "yes"',
       '"passwordChange" must be true or false, not "yes"',
+      '"batch" must be true, false or the maximum number of operations, an integer from 1, not 0',
+      '"mcp" must be true or false, not "yes"',
       '"failedLogins" must be { byName, byAddress } with limiters of rate-limiter-flexible, such as ' +
         'new RateLimiterMemory({ … }), not an object with byName, password',
       '"openapi" must be true, false or a rule such as userRule(), not "public"',
       '"info" must be { title, version, description, contact, license } with strings for the first three and objects for the others, not {"title":5}',
       '"explorer" must be true or false, not "no"',
       '"defaultAuth" must be a rule such as userRule(), not "user"',
-      '"users" must be { entity, … }, not null',
+      '"users" must be { entity: SomeClass, … }, not null',
       '"requireIfMatch" must be true or false, not "yes"',
       '"paging" must be "pages" or "keyset", not "pages by key"',
       '"description" must be a string, not 5',
@@ -356,7 +405,7 @@ test.each<[string, object, readonly string[]]>([
     'permissions and presets of a wrong type',
     { resources: [{ entity: Tag, may: { remove: true, create: 'yes', update: null }, preset: { id: 1 } }] },
     [
-      'Tag: "may" has "remove"; actions: create, update, delete',
+      'Tag: "may" has "remove"; actions: create, update, delete, restore',
       'Tag: "may.create" must be true, false, a filter, or a function that returns one',
       'Tag: "may.update" must be true, false, a filter, or a function that returns one',
       'Tag: "preset" must be a function that returns values: (me) => ({ author: me.id })',
@@ -397,8 +446,22 @@ test.each<[string, object, readonly string[]]>([
       ],
     },
     [
-      'Tag: "may" must be an object: { create, update, delete }',
-      'Note: "may" must be an object: { create, update, delete }',
+      'Tag: "may" must be an object: { create, update, delete, restore }',
+      'Note: "may" must be an object: { create, update, delete, restore }',
+    ],
+  ],
+  [
+    'the permission to restore records that are never soft-deleted, and one of a wrong type',
+    {
+      resources: [
+        { entity: Tag, may: { restore: false } },
+        { entity: Note, may: { restore: 'all' } },
+      ],
+    },
+    [
+      'Tag: "may.restore" needs soft-deleted records: the entity has no @DeleteDateColumn',
+      'Note: "may.restore" needs soft-deleted records: the entity has no @DeleteDateColumn',
+      'Note: "may.restore" must be true, false, a filter, or a function that returns one',
     ],
   ],
   [
@@ -678,6 +741,41 @@ test('Checks at mount: the whole text of the error message', async () => {
   await dataSource.destroy()
 })
 
+test('Checks at mount: Node.js prints each mistake once', async () => {
+  const dataSource = await openDataSource(entities)
+  try {
+    mountResources(new Koa(), dataSource, { resources: [{ entity: Note, exclude: ['titel'] }] })
+  } catch (error) {
+    expect(inspect(error).match(/unknown property/g)).toHaveLength(1)
+  }
+  expect.assertions(1)
+  await dataSource.destroy()
+})
+
+test('Checks at mount: a data source without resources names the classes that have the decorator', async () => {
+  @Resource()
+  class Forgotten {}
+  const advice =
+    /^no entity .*: put @Resource\(\) on one, or add those that have it, with @Entity\(\), to its "entities": .*Forgotten$/
+  expect(await mistakesOf({})).toEqual([expect.stringMatching(advice)])
+  void Forgotten
+})
+
+test('Checks at mount: a data source can be mounted only once at a path of an application', async () => {
+  const dataSource = await openDataSource([Tag])
+  const app = new Koa()
+  const mount =
+    (options: MountOptions, application = app) =>
+    (): unknown =>
+      mountResources(application, dataSource, { resources: [{ entity: Tag }], ...options })
+  mount({})()
+  const mistake = 'the data source is mounted at /api/ already: remove this call, or set another "prefix"'
+  expect(mount({})).toThrow(mistake)
+  expect(mount({ prefix: '/api/' })).toThrow(mistake)
+  for (const other of [mount({ prefix: '/other' }), mount({}, new Koa())]) expect(other).not.toThrow()
+  await dataSource.destroy()
+})
+
 test('a decorator on an entity of another data source is ignored', async () => {
   @Entity()
   @Resource()
@@ -712,7 +810,19 @@ test('all mounts of a data source must have the same statementTimeout', async ()
 test.each([
   ['@Resource', Resource],
   ['@UserAccount', UserAccount],
+  ['@ApiKeys', ApiKeys],
 ])('%s without parentheses is an error that says what to write', (name, decorator) => {
   const decorate = decorator as unknown as (entity: object) => unknown
   expect(() => decorate(Tag)).toThrow(new TypeError(`${name} on Tag must be called: write ${name}()`))
+})
+
+test.each<[name: string, decorator: unknown, options: unknown, message: string]>([
+  ['@Resource', Resource, 'note', `not "note": write @Resource({ name: 'note' })`],
+  ['@Resource', Resource, ['note'], `not ["note"]: write @Resource({ name: 'note' })`],
+  ['@Resource', Resource, null, `not null: write @Resource({ name: 'note' })`],
+  ['@UserAccount', UserAccount, 'email', `not "email": write @UserAccount({ username: 'email' })`],
+  ['@ApiKeys', ApiKeys, 5, `not 5: write @ApiKeys({ user: 'owner' })`],
+])('%s with options that are no object is an error that says what to write', (name, decorator, options, message) => {
+  const decorate = decorator as (options: unknown) => unknown
+  expect(() => decorate(options)).toThrow(new TypeError(`${name} must be called with an object of options, ${message}`))
 })

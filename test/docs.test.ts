@@ -99,7 +99,13 @@ async function serve(script: string): Promise<number> {
 function checkCommands(commands: readonly Command[], port: number, program = ''): void {
   for (const { line, expected } of commands) {
     const command = line.replaceAll(':3000', `:${port}`).replace('main.mjs', program)
-    const printed = execFileSync('sh', ['-c', command], { cwd: data, encoding: 'utf8', stdio: 'pipe' })
+    // The messages of our command are on the standard error.
+    const ours = `{ ${command.replaceAll('npx typeorm-resources', `node ${join(root, 'dist/cli/main.js')}`)}; } 2>&1`
+    const printed = execFileSync('sh', ['-c', line.includes('npx typeorm-resources') ? ours : command], {
+      cwd: data,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
     const pattern = expected
       .split('…')
       .map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
@@ -144,6 +150,31 @@ test.each(excerpts)('$page shows the current text of $file', ({ file, text }) =>
 test.each(pages)('every block of TypeScript in %s has a file name or belongs to a program', (page) => {
   const snippets = [...read(page).matchAll(/^```tsx$/gm)]
   expect(excerpts.filter((excerpt) => excerpt.page === page)).toHaveLength(snippets.length)
+})
+
+/** Packages that a page imports in its programs, and those that its `npm install` lines before the first program install. */
+function packagesOf(page: string): { readonly imported: readonly string[]; readonly installed: readonly string[] } {
+  const [before = ''] = read(page).split(/^```(?:tsx?|typescript|console)$/m)
+  const lines = [...before.matchAll(/^ {4}npm install (.*)$/gm)].map(([, names = '']) => names)
+  const installed = lines
+    .flatMap((line) => line.split(' '))
+    .filter((name) => !name.startsWith('--'))
+    .map((name) => name.replace(/(?<=.)@.*/, ''))
+  const programs = [...read(page).matchAll(/^```(?:tsx?|typescript)\n(.*?)^```/gms)].map(([, text = '']) => text)
+  const names = programs.flatMap((text) => [...text.matchAll(/^(?:import|\} from|.* from) '([^.'][^']*)'$/gm)])
+  const imported = names.map(([, name = '']) => name).filter((name) => !name.startsWith('node:'))
+  return { imported: [...new Set(imported.map(packageOf))], installed }
+}
+const packageOf = (module: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(module)?.[0] ?? module
+const typesOf = (name: string): string => `@types/${name.replace(/^@(.+)\//, '$1__')}`
+
+test.each(markdownIn('docs/how-to'))('%s starts with the commands that install what its programs import', (page) => {
+  const { imported, installed } = packagesOf(page)
+  // The examples of the front ends are in the project of the service.
+  const all = installed.includes('typeorm-resources-client') ? [...installed, 'typeorm-resources'] : installed
+  const types = imported.filter((name) => name !== 'koa' && existsSync(join(root, 'node_modules', typesOf(name))))
+  expect(installed.length + Number(page.endsWith('screens.md'))).toBeGreaterThan(0)
+  expect([...imported, ...types.map(typesOf)].filter((name) => !all.includes(name))).toEqual([])
 })
 
 test.each(pages)('the links of %s are valid', (page) => {

@@ -1,5 +1,6 @@
 const { writeSync } = require('node:fs')
 const { TestEnvironment } = require('jest-environment-node')
+require('./script-cache')
 
 /**
  * Test environment that lets worker processes exit fast.

@@ -34,6 +34,7 @@ test.each(ways)(
     expect(first.printed).toContain('Imported 135233 cities')
     for (const name of ['language', 'country', 'city', 'user', 'visit'])
       expect(first.printed).toContain(`${first.url}/api/${name}/`)
+    expect(await send(first.url, 'GET /')).toMatchObject({ status: 302, headers: { location: '/api/' } })
     const lines = first.printed.split('\n').filter((line) => line.startsWith('  curl'))
     expect(lines.map((line) => line.trim())).toEqual(tour(first.url).map(({ curl }) => curl))
     for (const { title, curl, answer } of [...tour(first.url), ...tour(first.url)]) {

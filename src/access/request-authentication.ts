@@ -70,6 +70,14 @@ export class RequestAuthentication<Session> {
     readonly context: AccessRequest['context'],
   ) {}
 
+  /**
+   * The authentication of one of several operations of the request, whose credentials are verified once for all.
+   * @param context Koa's context with the method and path of the operation, for its access rule
+   */
+  forOperation(context: AccessRequest['context']): RequestAuthentication<Session> {
+    return new RequestAuthentication(() => this.#verify(), this.session, context)
+  }
+
   /** Whether the request has credentials, of any scheme. */
   get hasCredentials(): boolean {
     return this.context.req.headers.authorization !== undefined

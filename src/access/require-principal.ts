@@ -16,6 +16,7 @@ export interface Protected {
 /**
  * Calls the access rule and returns its principal. It runs before the body or a record is read.
  * @param refusalStatus status for a user with correct credentials whom the rule refuses
+ * @param method HTTP method in upper case. Default: that of the request
  * @throws {ApiError} `unauthorized`, `forbidden`
  * @throws {TypeError} if the rule returns anything but a principal, null or undefined: a mistake of the application
  */
@@ -23,8 +24,9 @@ export async function requirePrincipal<Session>(
   { rule, name, owner, ownerOf }: Protected,
   authentication: RequestAuthentication<Session>,
   refusalStatus: 401 | 403,
+  method?: string,
 ): Promise<Principal> {
-  const request = authentication.accessRequest(name)
+  const request = authentication.accessRequest(name, method)
   const principal = await rule(request)
   if (!principal) {
     if (refusalStatus === 403 && (await authentication.principal()) !== undefined) {

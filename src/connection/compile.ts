@@ -30,6 +30,13 @@ function placeholderOf(index: number): string {
   return `:${parameterPrefix}${index}`
 }
 
+/** Adds a number to the index of each placeholder in SQL. */
+export function shiftPlaceholders(text: string, offset: number): string {
+  const [start = '', ...parts] = text.split(`:${parameterPrefix}`)
+  // Each part begins with the digits of an index.
+  return start + parts.map((part) => part.replace(/^\d+/, (index) => placeholderOf(Number(index) + offset))).join('')
+}
+
 /** The values of a statement by the names of their placeholders, for a query builder of the application. */
 export function namedParameters(values: readonly unknown[]): ObjectLiteral {
   return Object.fromEntries(values.map((value, index) => [placeholderOf(index).slice(1), value]))
@@ -75,8 +82,22 @@ export function compile(
   valueCount: number,
   tail = '',
 ): Statement {
-  const text = builder.getQuery() + tail
-  const constants = Object.entries(builder.getParameters()).map(([name, constant]) => [name, toSource(constant)])
+  return compileText(dataSource, builder.getQuery(), builder.getParameters(), valueCount, tail)
+}
+
+/**
+ * Compiles the SQL of a query builder, to which its caller may have added rows.
+ * @param given values of the parameters that the builder has set
+ */
+export function compileText(
+  dataSource: DataSource,
+  sqlText: string,
+  given: ObjectLiteral,
+  valueCount: number,
+  tail = '',
+): Statement {
+  const text = sqlText + tail
+  const constants = Object.entries(given).map(([name, constant]) => [name, toSource(constant)])
   const bound = Array.from({ length: valueCount }, (_, index) => [
     placeholderOf(index).slice(1),
     { index, constant: undefined },

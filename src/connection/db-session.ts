@@ -4,6 +4,7 @@ import type { Trace } from '../diagnostics'
 import type { TransactionSettings } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
 import { maxTimerMs } from '../timers'
+import { type ChangeEvent, type ChangeObserver, noObserver } from './change-events'
 import { ConnectionQueue } from './connection-queue'
 import type { StatementCache } from './statement-cache'
 
@@ -16,10 +17,12 @@ export interface SessionSettings {
   readonly timeLimit: number
   /** Cache of compiled statements. */
   readonly statements: StatementCache
+  /** Who receives the changes of records. Default: nobody. */
+  readonly observer?: ChangeObserver
 }
 
 /** Context in which statements run: any connection of the data source, or the connection of a transaction. */
-export interface DbSession extends SessionSettings {
+export interface DbSession extends Required<SessionSettings> {
   /** Connection of the transaction; undefined outside of transactions. */
   readonly runner: QueryRunner | undefined
   /** Whether statements may run on a replica, which may lack the latest writes. */
@@ -32,6 +35,8 @@ export interface DbSession extends SessionSettings {
   readonly principal: Principal | undefined
   /** Settings of the database for the transactions of a request; undefined if there are none. */
   readonly settings: TransactionSettings | undefined
+  /** Changes of records that the commit of the transaction will publish; undefined outside of transactions. */
+  readonly changes: ChangeEvent[] | undefined
 }
 
 /**
@@ -39,7 +44,7 @@ export interface DbSession extends SessionSettings {
  * such objects fastest.
  */
 export function openSession(
-  { dataSource, waitLimit, timeLimit, statements }: SessionSettings,
+  { dataSource, waitLimit, timeLimit, statements, observer = noObserver }: SessionSettings,
   client?: WaitingClient,
   trace?: Trace,
 ): DbSession {
@@ -48,12 +53,14 @@ export function openSession(
     waitLimit,
     timeLimit,
     statements,
+    observer,
     runner: undefined,
     replica: false,
     client,
     trace,
     principal: undefined,
     settings: undefined,
+    changes: undefined,
   }
 }
 
@@ -63,8 +70,21 @@ export function withPrincipal(
   principal: Principal,
   settings: TransactionSettings | undefined,
 ): DbSession {
-  const { dataSource, waitLimit, timeLimit, statements, runner, replica, client, trace } = session
-  return { dataSource, waitLimit, timeLimit, statements, runner, replica, client, trace, principal, settings }
+  const { dataSource, waitLimit, timeLimit, statements, observer, runner, replica, client, trace, changes } = session
+  return {
+    dataSource,
+    waitLimit,
+    timeLimit,
+    statements,
+    observer,
+    runner,
+    replica,
+    client,
+    trace,
+    principal,
+    settings,
+    changes,
+  }
 }
 
 /** HTTP response that a client waits for. It is closed when the client closes its connection. */

@@ -9,7 +9,7 @@ export async function warnAboutSettings(session: DbSession): Promise<void> {
     ...(synchronizes
       ? ['synchronize is on in production: it changes tables, and can drop columns together with their data']
       : []),
-    ...(await dialectOf(session.dataSource).settingsWarnings(options, (sql) =>
+    ...(await dialectOf(session.dataSource).settingsWarnings(session.dataSource, (sql) =>
       withQueryRunner(session, (runner) => runner.query(sql)),
     )),
   ]

@@ -14,10 +14,13 @@ export async function showPrincipal<T>(
   // On SQLite without the lock, all requests have the same query runner at the same time.
   const isShared = dialectOf(dataSource).sharesConnection && sharedRunner(dataSource) === undefined
   if (principal === undefined || isShared) return work()
+  // In a batch, the operations of one transaction may have different principals.
+  const outer: unknown = runner.data['principal']
   runner.data['principal'] = principal
   try {
     return await work()
   } finally {
-    delete runner.data['principal']
+    if (outer === undefined) delete runner.data['principal']
+    else runner.data['principal'] = outer
   }
 }

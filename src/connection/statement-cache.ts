@@ -23,7 +23,7 @@ const cacheSize = 8 * 1024 * 1024
  * Maximum size of an entry in characters. Larger statements, such as those with hundreds of values, are compiled each
  * time.
  */
-const maxEntrySize = 32 * 1024
+const maxEntrySize = 64 * 1024
 /** Size of a `Source`, in the same unit: it takes about 40 bytes. */
 const sourceSize = 40
 

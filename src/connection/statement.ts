@@ -4,10 +4,12 @@ import { traced } from '../diagnostics'
 import { dialectOf } from '../dialect/dialect-of'
 import { isQueryFailure } from '../dialect/typeorm-error'
 import { type ApiError, unavailable } from '../errors'
-import { sharedRunner } from '../sqlite-lock/install'
+import { sharedRunner, shareTransaction } from '../sqlite-lock/install'
 import { toDriverParameters } from './compile'
 import { toLoggable } from './database-error'
 import { type DbSession, type DbTransaction, rollBack, withPooledRunner, withQueryRunner } from './db-session'
+import { keepingConnectionFree } from './free-connection'
+import { failAfterIgnoredError } from './ignored-errors'
 import { showPrincipal } from './show-principal'
 import type { Statement } from './statement-cache'
 
@@ -96,10 +98,27 @@ export function runInTransaction<T>(
   isolation?: Isolation,
 ): Promise<T> {
   return withQueryRunner(session, async (runner) => {
-    const transaction = { ...session, runner }
-    if (session.runner !== undefined) return work(transaction)
+    if (session.runner !== undefined) return work({ ...session, runner })
+    const transaction = { ...session, runner, changes: [] }
     return showPrincipal(transaction, () => commitOrRollBack(transaction, work, isolation))
   })
+}
+
+/**
+ * As {@link runInTransaction}, for work that calls validators and access rules of the application. The statements that they
+ * run through the data source have another connection, or if all requests share one, they are part of the transaction.
+ */
+export function runSharedTransaction<T>(
+  session: DbSession,
+  work: (session: DbTransaction) => Promise<T>,
+  isolation?: Isolation,
+): Promise<T> {
+  const { dataSource, runner } = session
+  if (dialectOf(dataSource).sharesConnection) {
+    return runInTransaction(session, (inner) => shareTransaction(dataSource, () => work(inner)), isolation)
+  }
+  if (runner !== undefined) return runInTransaction(session, work, isolation)
+  return keepingConnectionFree(session, () => runInTransaction(session, work, isolation))
 }
 
 async function commitOrRollBack<T>(
@@ -111,27 +130,82 @@ async function commitOrRollBack<T>(
   try {
     await runner.startTransaction(isolation)
     await applySettings(transaction)
-    const result = await work(transaction)
-    await commit(transaction)
-    return result
+    return await failAfterIgnoredError(transaction, async () => {
+      const result = await work(transaction)
+      await commit(transaction)
+      return result
+    })
   } catch (error) {
     if (runner.isTransactionActive) await rollBack(transaction, runner)
     throw error
   }
 }
 
+/**
+ * Runs a part of a transaction in which a statement may fail. If it fails, the transaction can go on: on PostgreSQL, all
+ * further statements would fail too. Other databases roll back the failed statement alone.
+ */
+export async function runInSavepoint<T>(
+  transaction: DbTransaction,
+  work: (session: DbTransaction) => Promise<T>,
+): Promise<T> {
+  return dialectOf(transaction.dataSource).failsTransactions ? runUndoable(transaction, work) : work(transaction)
+}
+
+/** Runs several statements of a transaction. If one fails, all of them are rolled back, and the transaction can go on. */
+export async function runUndoable<T>(
+  transaction: DbTransaction,
+  work: (session: DbTransaction) => Promise<T>,
+): Promise<T> {
+  const { runner, changes = [] } = transaction
+  const changeCount = changes.length
+  await runner.query('SAVEPOINT tr_write')
+  try {
+    const result = await work(transaction)
+    await runner.query('RELEASE SAVEPOINT tr_write')
+    return result
+  } catch (error) {
+    changes.length = changeCount
+    await rollBackToSavepoint(runner)
+    throw error
+  }
+}
+
+/** Rolls back to the savepoint and removes it: otherwise an outer savepoint with the same name could not be reached. */
+async function rollBackToSavepoint(runner: QueryRunner): Promise<void> {
+  try {
+    await runner.query('ROLLBACK TO SAVEPOINT tr_write')
+    await runner.query('RELEASE SAVEPOINT tr_write')
+  } catch {
+    // The connection is lost, or a listener has ended the transaction: the caller needs the first error.
+  }
+}
+
+/** Runs `work` in a savepoint if the session is in a transaction: see {@link runInSavepoint}. */
+export function runFallible<T>(session: DbSession, work: (session: DbSession) => Promise<T>): Promise<T> {
+  return isInTransaction(session) ? runInSavepoint(session, work) : work(session)
+}
+
+/** Whether a session is in a transaction. */
+export function isInTransaction(session: DbSession): session is DbTransaction {
+  return session.runner !== undefined
+}
+
 /** Makes the settings of the session apply to the transaction that its query runner has begun. */
-async function applySettings({ dataSource, settings, runner }: DbTransaction): Promise<void> {
+export async function applySettings({ dataSource, settings, runner }: DbTransaction): Promise<void> {
   if (settings !== undefined) dialectOf(dataSource).settings?.begin(await runner.connect(), settings)
 }
 
-async function commit({ dataSource, runner }: DbTransaction): Promise<void> {
+async function commit({ dataSource, runner, changes = [], observer }: DbTransaction): Promise<void> {
   await runner.commitTransaction().catch((error: unknown) => {
+    observer.settle(runner)
     // The transaction was not committed: for example, COMMIT checks deferred constraints.
     if (runner.isTransactionActive) throwWriteError(error)
     // The transaction was committed. The error must not be one that refuses the write or makes it run again.
+    observer.publish(changes)
     throw new Error('a subscriber has thrown an error after the commit', { cause: toLoggable(error, dataSource) })
   })
+  observer.publish(changes)
 }
 
 /** Error of the database for an INSERT, UPDATE, DELETE or COMMIT. Nothing was written. */

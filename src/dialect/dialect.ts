@@ -1,4 +1,4 @@
-import type { DataSource, DataSourceOptions, Driver, EntityMetadata, QueryRunner } from 'typeorm'
+import type { DataSource, Driver, EntityMetadata, QueryRunner } from 'typeorm'
 import type { CursorValue } from '../request/cursor'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
@@ -212,6 +212,18 @@ export interface DatabaseFeatures {
    * what others have committed since the transaction began. Undefined for the default of the database.
    */
   readonly checkedWriteIsolation: 'READ COMMITTED' | undefined
+  /** Statement that checks deferred constraints before the COMMIT; undefined if the database has none. */
+  readonly deferredCheckSql: string | undefined
+  /** Whether texts that differ only in case or accents may be equal. */
+  readonly comparesTextLoosely: boolean
+  /** Whether an error of a statement makes all further statements of its transaction fail, up to a savepoint. */
+  readonly failsTransactions: boolean
+  /**
+   * Whether UPDATE and DELETE may have a subquery that selects from their own table, and report the number of matching rows.
+   */
+  readonly writesBySubquery: boolean
+  /** Whether `FOR UPDATE` locks the rows of joined tables too, because it cannot name the table to lock. */
+  readonly locksJoins: boolean
   /** Whether TypeORM has a single connection for all requests. */
   readonly sharesConnection: boolean
   /**
@@ -271,8 +283,8 @@ export interface ConnectionControl {
   readonly settings: SettingsSupport | undefined
   /** Closes a connection that must not be used again. */
   readonly discard: (connection: unknown) => void
-  /** Warnings about the settings of a data source and its database, as sentences. */
-  readonly settingsWarnings: (options: DataSourceOptions, runSql: RunSql) => Promise<readonly string[]>
+  /** Warnings about the settings of a data source and its database, and about its tables, as sentences. */
+  readonly settingsWarnings: (dataSource: DataSource, runSql: RunSql) => Promise<readonly string[]>
 }
 
 /** Interpretation of the errors of the driver. */

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm'
 import type { Authenticator } from '../access/authenticator'
 import type { Limits } from '../request/limits'
 import type { JsonSchema } from '../value/value-type'
+import { batchPath, withOperationIndex } from './batch'
 import type { DescribedResource } from './described-resource'
 import { pageSchemas } from './list-schemas'
 import { resourcePaths, statusesIn } from './operations'
@@ -30,6 +31,8 @@ export interface DescribedSite {
   readonly authenticators: readonly Authenticator[]
   /** The limits on failed logins; undefined if there are none. */
   readonly failedLogins: object | undefined
+  /** Maximum number of operations in a batch; 0 if there are no batches. */
+  readonly batch: number
 }
 
 /**
@@ -45,18 +48,26 @@ export function renderOpenApi({
   info,
   authenticators,
   failedLogins,
+  batch,
 }: DescribedSite): (base: string) => string {
   const all = [...resources]
   const securitySchemes = Object.fromEntries(authenticators.map(({ name, securityScheme }) => [name, securityScheme]))
   const login = { schemes: Object.keys(securitySchemes), isLimited: failedLogins !== undefined }
-  const paths = Object.fromEntries(all.flatMap((resource) => resourcePaths(resource, dataSource, limits, login)))
+  const paths = Object.fromEntries([
+    ...all.flatMap((resource) => resourcePaths(resource, dataSource, limits, login)),
+    ...(batch > 0 ? [batchPath(batch, login, dataSource)] : []),
+  ])
+  const writes = new Map(all.map((resource) => [resource.view.name, resource.writes]))
   const schemasOf = (resource: DescribedResource) => [
-    ...recordSchemas(resource),
+    ...recordSchemas(resource, { limits, writesOf: (view) => writes.get(view.name) ?? new Set() }),
     ...pageSchemas(resource.view, dataSource, limits),
   ]
   const statuses = statusesIn(Object.values(paths))
   const components: JsonSchema = {
-    schemas: { Problem: problemSchema, ...Object.fromEntries(all.flatMap(schemasOf)) },
+    schemas: {
+      Problem: batch > 0 ? withOperationIndex(problemSchema) : problemSchema,
+      ...Object.fromEntries(all.flatMap(schemasOf)),
+    },
     responses: responsesOf(statuses),
     // Operations that need credentials are exactly those that document status 401.
     ...(statuses.has('401') && { securitySchemes }),

@@ -26,6 +26,7 @@ export function idParameter({ key }: ResourceView): Parameter {
   }
 }
 
-function header(name: string, description: string, required: boolean): Parameter {
+/** A header of a request. */
+export function header(name: string, description: string, required: boolean): Parameter {
   return { name, in: 'header', description, required, schema: { type: 'string' } }
 }

@@ -5,12 +5,26 @@ import type { Limits } from '../request/limits'
 import type { ListFormat } from '../resource'
 import type { ResourceView } from '../schema/resource-view'
 import type { JsonSchema } from '../value/value-type'
+import { bulkOperations, createBody, createdRecords, dryRunParameters, dryRunResponse } from './bulk'
+import { customPaths } from './custom-actions'
 import type { DescribedResource } from './described-resource'
+import { withIdempotencyKey } from './idempotency'
 import { idParameter, ifMatchParameter, ifNoneMatchParameter } from './item-parameters'
 import { listResponseSchema, selectableRecord } from './list-schemas'
+import { withEvents } from './live'
+import { body, errors, etag, json, jsonContent, operation, stringHeader } from './operation-parts'
 import { fieldsParameters, includeParameters, listParameters } from './parameters'
 import { type ErrorStatus, errorResponses } from './responses'
-import { createOf, type SchemaName, schemaRef, updateOf } from './schema-names'
+import { deletedParameters, restoreOperation } from './restoring'
+import { createOf, schemaRef, updateOf } from './schema-names'
+import {
+  conflictErrors,
+  conflictParameters,
+  conflictResponse,
+  createAtPathResponse,
+  createHeader,
+  createsAtPath,
+} from './upserts'
 
 /** How requests prove who sends them. */
 export interface DescribedLogin {
@@ -20,6 +34,8 @@ export interface DescribedLogin {
   readonly isLimited: boolean
 }
 
+type Writes = DescribedResource['writes']
+
 /** A Path Item Object of OpenAPI. */
 export type PathItem = JsonSchema
 
@@ -28,7 +44,7 @@ export type PathItem = JsonSchema
  * (specification: Paths), because OpenAPI linters report it.
  */
 export function resourcePaths(
-  { view, writes }: DescribedResource,
+  { view, writes, routes = [], base = '', isLive = false }: DescribedResource,
   dataSource: DataSource,
   limits: Limits,
   login: DescribedLogin,
@@ -36,21 +52,38 @@ export function resourcePaths(
   const { name, rule } = view
   const [reads, changes] = [securityOf(rule, true, login), securityOf(rule, false, login)]
   const limited = (described: JsonSchema): JsonSchema => (login.isLimited ? withLoginLimit(described) : described)
-  const update = limited({ ...updateOperation(view, limits), ...changes })
+  const change = (described: JsonSchema): JsonSchema => limited({ ...described, ...changes })
+  // The response to the POST of an API key has a secret, which is not stored.
+  const keyed = (described: JsonSchema): JsonSchema => withIdempotencyKey(described, dataSource)
+  const created = change(createOperation(view, writes, limits))
+  const read = (described: JsonSchema): JsonSchema =>
+    limited({ ...(isLive ? withEvents(described) : described), ...reads })
   const item = {
     parameters: [idParameter(view)],
-    get: limited({ ...readOperation(view, limits), ...reads }),
-    ...(writes.has('update') && { put: update, patch: { ...update, operationId: `${name}.patch` } }),
-    ...(writes.has('delete') && { delete: limited({ ...deleteOperation(view), ...changes }) }),
+    get: read(readOperation(view, writes, limits)),
+    ...(writes.has('update') && {
+      put: change(putOperation(view, writes, limits)),
+      patch: keyed(change({ ...updateOperation(view, limits), operationId: `${name}.patch` })),
+    }),
+    ...(writes.has('delete') && { delete: change(deleteOperation(view)) }),
   }
   const collection = {
-    get: limited({ ...listOperation(view, dataSource, limits), ...reads }),
-    ...(writes.has('create') && { post: limited({ ...createOperation(view, limits), ...changes }) }),
+    get: read(listOperation(view, writes, dataSource, limits)),
+    ...(writes.has('create') && { post: view.apiKey === undefined ? keyed(created) : created }),
+    ...bulkOperations(view, writes, change, dataSource, limits),
   }
-  return [
+  const restoration = { parameters: [idParameter(view)], post: change(restoreOperation(view, limits)) }
+  const paths = new Map<string, PathItem>([
     [`/${name}`, collection],
     [`/${name}/{id}`, item],
-  ]
+    ...(writes.has('restore') ? [[`/${name}/{id}/restore`, restoration] as const] : []),
+  ])
+  const secured = (described: JsonSchema, isRead: boolean): JsonSchema =>
+    isRead ? limited({ ...described, ...reads }) : change(described)
+  for (const [path, added] of customPaths(view, routes, base, secured)) {
+    paths.set(path, { ...paths.get(path), ...added })
+  }
+  return [...paths]
 }
 
 /** Adds the response to a login after too many failed ones, if the operation can respond with 401. */
@@ -65,9 +98,14 @@ export function statusesIn(items: readonly PathItem[]): ReadonlySet<string> {
   return new Set(operations.flatMap(({ responses }) => Object.keys(Object(responses))))
 }
 
-function listOperation(view: ResourceView, dataSource: DataSource, limits: Limits): JsonSchema {
+function listOperation(view: ResourceView, writes: Writes, dataSource: DataSource, limits: Limits): JsonSchema {
+  const deleted = deletedParameters(writes)
   return operation(view, 'list', `List ${view.name} records`, {
-    parameters: [...listParameters(view, dataSource, limits), ifNoneMatchParameter],
+    parameters: [
+      ...listParameters(view, dataSource, limits, new Set(deleted.map(({ name }) => name))),
+      ...deleted,
+      ifNoneMatchParameter,
+    ],
     responses: {
       '200': { ...pageResponse(view), headers: listEtag },
       '304': { description: 'The page still has the ETag of If-None-Match' },
@@ -100,14 +138,16 @@ const streamedContent: Readonly<Record<ListFormat, (view: ResourceView) => JsonS
   }),
 }
 
-function createOperation(view: ResourceView, limits: Limits): JsonSchema {
-  const headers = { ...etag, Location: stringHeader('Path of the record') }
+const newRecordHeaders = { ...etag, Location: stringHeader('Path of the record') }
+
+function createOperation(view: ResourceView, writes: Writes, limits: Limits): JsonSchema {
   return operation(view, 'create', `Create a ${view.name}`, {
-    parameters: includeParameters(view, limits),
-    requestBody: body(createOf(view.name)),
+    parameters: [...conflictParameters(view, writes), ...includeParameters(view, limits), ...dryRunParameters(view)],
+    requestBody: createBody(view, body(createOf(view.name))),
     responses: {
-      '201': { ...createdRecord(view), headers },
-      ...errors(view, 'write', [400, 403, 409, 413, 415]),
+      '201': { ...createdRecords(view, createdRecord(view)), headers: newRecordHeaders },
+      ...conflictResponse(view, writes, dryRunResponse(view)),
+      ...errors(view, 'write', [400, 403, 409, ...conflictErrors(view, writes), 413, 415]),
     },
   })
 }
@@ -120,8 +160,8 @@ function createdRecord({ name, apiKey }: ResourceView): JsonSchema {
   return jsonContent('The record that was created, and its API key', schema)
 }
 
-function readOperation(view: ResourceView, limits: Limits): JsonSchema {
-  const selections = [...fieldsParameters(view), ...includeParameters(view, limits)]
+function readOperation(view: ResourceView, writes: Writes, limits: Limits): JsonSchema {
+  const selections = [...fieldsParameters(view), ...includeParameters(view, limits), ...deletedParameters(writes)]
   return operation(view, 'read', `Read a ${view.name}`, {
     parameters: [...selections, ifNoneMatchParameter, ifMatchParameter(false)],
     responses: {
@@ -155,6 +195,18 @@ function updateOperation(view: ResourceView, limits: Limits): JsonSchema {
   })
 }
 
+/** A PUT can also create the record of its path. */
+function putOperation(view: ResourceView, writes: Writes, limits: Limits): JsonSchema {
+  const update = updateOperation(view, limits)
+  if (!createsAtPath(view, writes)) return update
+  const headers = [createHeader, ifMatchParameter(false)]
+  return {
+    ...update,
+    parameters: [...includeParameters(view, limits), ...headers],
+    responses: { ...createAtPathResponse(view, newRecordHeaders), ...Object(update['responses']) },
+  }
+}
+
 function deleteOperation(view: ResourceView): JsonSchema {
   return operation(view, 'delete', `Delete a ${view.name}`, {
     parameters: [ifMatchParameter(view.requireIfMatch)],
@@ -166,15 +218,6 @@ function deleteOperation(view: ResourceView): JsonSchema {
 }
 
 const required = ({ requireIfMatch }: ResourceView): readonly ErrorStatus[] => (requireIfMatch ? [428] : [])
-
-function operation({ name }: ResourceView, id: string, summary: string, rest: JsonSchema): JsonSchema {
-  return {
-    operationId: `${name}.${id}`,
-    summary,
-    tags: [name],
-    ...rest,
-  }
-}
 
 /**
  * Members of an operation that say which credentials it needs: one of the schemes. Credentials are optional for a rule of
@@ -189,37 +232,4 @@ function securityOf({ read, needs }: Rule, reads: boolean, { schemes }: Describe
   }
 }
 
-/** Error responses of an operation. 401 is added unless the rule makes it public, and 503 always. */
-function errors({ rule }: ResourceView, access: 'read' | 'write', statuses: readonly ErrorStatus[]): JsonSchema {
-  const isPublic = access === 'read' && rule.read === 'public'
-  return errorResponses([...statuses, ...(isPublic ? [] : [401 as const]), 503])
-}
-
 const listEtag = { ETag: stringHeader('Weak validator of the page (RFC 9110); missing for more than 1 MiB') }
-const etag = { ETag: stringHeader('Strong validator of the record (RFC 9110)') }
-
-function stringHeader(description: string): JsonSchema {
-  return { description, schema: { type: 'string' } }
-}
-
-function json(description: string, name: SchemaName): JsonSchema {
-  return jsonContent(description, schemaRef(name))
-}
-
-function jsonContent(description: string, schema: JsonSchema): JsonSchema {
-  return { description, content: { 'application/json': { schema } } }
-}
-
-/** Request body: JSON, or a form with the JSON in its field `data` (specification: Bodies). */
-function body(name: string): JsonSchema {
-  const data = { type: 'string', contentMediaType: 'application/json', contentSchema: schemaRef(name) }
-  const form = { schema: { type: 'object', properties: { data }, required: ['data'] } }
-  return {
-    required: true,
-    content: {
-      'application/json': { schema: schemaRef(name) },
-      'application/x-www-form-urlencoded': form,
-      'multipart/form-data': form,
-    },
-  }
-}

@@ -6,9 +6,9 @@ import type { Field } from '../schema/field'
 import { groupNames, reservedNames } from '../schema/list-parameters'
 import type { ResourceView } from '../schema/resource-view'
 import type { Json, JsonSchema, OperatorName } from '../value/value-type'
+import { writtenSchema } from './field-schema'
 import { type GroupMember, ownGroupMembers, relatedPattern } from './group-schema'
 import { escapeRegex, includedRelations, type Reference, references } from './references'
-import { writtenSchema } from './schemas'
 
 /** A Parameter Object of OpenAPI. */
 export interface Parameter extends JsonSchema {
@@ -32,10 +32,18 @@ const orderingDescription =
   'Fields to sort by, in order of priority. A leading hyphen sorts in descending order. Fields of a related record: ' +
   '`author__name`. Nulls count as the smallest value, unless `__nullsfirst` or `__nullslast` follows'
 
-/** All query parameters of a list: filters, groups, ordering and paging (specification: Lists). */
-export function listParameters(view: ResourceView, dataSource: DataSource, limits: Limits): readonly Parameter[] {
+/**
+ * The query parameters of a list: filters, groups, ordering and paging (specification: Lists).
+ * @param taken names of other parameters, which fields can have too
+ */
+export function listParameters(
+  view: ResourceView,
+  dataSource: DataSource,
+  limits: Limits,
+  taken: ReadonlySet<string>,
+): readonly Parameter[] {
   return [
-    ...filterParameters(view, limits),
+    ...filterParameters(view, limits, taken),
     ...groupParameters,
     query('ordering', orderingDescription, {
       ...list(orderings(view)),
@@ -51,6 +59,16 @@ export function listParameters(view: ResourceView, dataSource: DataSource, limit
     ...includeParameters(view, limits),
     ...(view.optionalParameters.has('aggregate') ? aggregateParameters(view, dataSource, limits) : []),
     ...(view.optionalParameters.has('format') ? [formatParameter(view)] : []),
+  ]
+}
+
+/** The query parameters that select the records of a write: filters, groups and the search. */
+export function matchingParameters(view: ResourceView, limits: Limits): readonly Parameter[] {
+  const isSearchable = view.searchFields().length > 0
+  return [
+    ...filterParameters(view, limits),
+    ...groupParameters,
+    ...(isSearchable ? [searchParameter(view, limits)] : []),
   ]
 }
 
@@ -176,7 +194,11 @@ const groupParameters: readonly Parameter[] = groupNames.map((name) =>
  * Filters of a list: for each field and operator, and through up to two relations. Longer paths work too, but are not
  * listed.
  */
-function filterParameters(view: ResourceView, limits: Limits): readonly Parameter[] {
+function filterParameters(
+  view: ResourceView,
+  limits: Limits,
+  taken: ReadonlySet<string> = new Set(),
+): readonly Parameter[] {
   const filtersThrough = (
     from: ResourceView,
     prefix: string,
@@ -197,7 +219,7 @@ function filterParameters(view: ResourceView, limits: Limits): readonly Paramete
   }
   const depth = Math.min(2, limits.joinDepth)
   const ownFilters = fieldFilters(view, limits).map((filter) =>
-    reservedNames.has(filter.name) ? { ...filter, name: `${filter.name}__eq` } : filter,
+    reservedNames.has(filter.name) || taken.has(filter.name) ? { ...filter, name: `${filter.name}__eq` } : filter,
   )
   return [...ownFilters, ...relations(view).flatMap((relation) => filtersThrough(view, '', relation, depth))]
 }
@@ -250,6 +272,6 @@ function list(items: JsonSchema): JsonSchema {
   return { style: 'form', explode: false, schema: { type: 'array', items } }
 }
 
-function query(name: string, description: string, rest: { readonly [keyword: string]: Json }): Parameter {
+export function query(name: string, description: string, rest: { readonly [keyword: string]: Json }): Parameter {
   return { name, in: 'query', description, ...rest }
 }

@@ -60,7 +60,12 @@ export const problemSchema: JsonSchema = {
       description: 'All errors of the request.',
       items: {
         type: 'object',
-        properties: { field: { type: 'string' }, message: { type: 'string' } },
+        properties: {
+          index: { type: 'integer', description: 'Index of the record in an array of the body, from 0.' },
+          line: { type: 'integer', description: 'Line of the record in an import, from 1.' },
+          field: { type: 'string', description: 'Empty for an error of the whole record.' },
+          message: { type: 'string' },
+        },
         required: ['field', 'message'],
         examples: [{ field: 'score', message: 'must be an integer from 1 to 5' }],
       },

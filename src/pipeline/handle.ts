@@ -1,11 +1,17 @@
-import { requireSameOrigin } from '../access/cross-origin'
 import { isReadMethod, RequestAuthentication } from '../access/request-authentication'
-import { identifyReader, requirePrincipal } from '../access/require-principal'
-import { ApiError } from '../errors'
-import { emptyResponse, type HttpResponse, withCaching } from '../response/http-response'
-import { create, list, remove, update } from './actions'
+import type { Principal } from '../access/rule'
+import { ApiError, methodNotAllowed } from '../errors'
+import { emptyResponse, type HttpResponse, varyingByAccept, withCaching } from '../response/http-response'
+import type { Resource } from '../schema/resource-view'
+import { removeMany, updateMany } from './change-many'
+import { createOrUpdate } from './create-or-update'
+import { remove, update } from './item-actions'
+import { isKeyed, runKeyed } from './keyed-action'
+import { list } from './list'
 import { read } from './read'
-import { type Action, permit, type ResourceRequest, type Service } from './service'
+import { requireAccess } from './require-access'
+import { restore } from './restore'
+import { type Action, type PermittedRequest, permit, type ResourceRequest, type Service } from './service'
 
 /** HTTP methods of a collection or an item. */
 interface Methods {
@@ -30,8 +36,31 @@ function requireLogin(error: unknown): never {
   throw isForbidden ? new ApiError('unauthorized', error.message) : error
 }
 
-const collectionMethods = methodsOf({ GET: list, HEAD: list, OPTIONS: list, POST: create })
+const collectionMethods = methodsOf({ GET: list, HEAD: list, OPTIONS: list, POST: createOrUpdate })
+const bulkMethods = methodsOf({
+  GET: list,
+  HEAD: list,
+  OPTIONS: list,
+  POST: createOrUpdate,
+  PATCH: updateMany,
+  DELETE: removeMany,
+})
+const restoreMethods = methodsOf({ OPTIONS: restore, POST: restore })
 const itemMethods = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: update, PATCH: update, DELETE: remove })
+
+/** Request that the access rule has permitted, and the action that handles it. */
+export interface AdmittedRequest {
+  readonly request: PermittedRequest
+  readonly action: Action
+  readonly authentication: Authentication
+}
+
+type Authentication = RequestAuthentication<ResourceRequest['session']>
+
+/** A write of several records has no ETag that `If-Match` could name. */
+function methodsOfCollection({ bulk, requireIfMatch }: Resource): typeof collectionMethods {
+  return bulk > 0 && !requireIfMatch ? bulkMethods : collectionMethods
+}
 
 /**
  * Handles a request on a resource. The checks run in the order of the specification (Order of checks): access rule,
@@ -39,24 +68,52 @@ const itemMethods = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: updat
  * @throws {ApiError} for every refusal
  */
 export async function handle(service: Service, request: ResourceRequest): Promise<HttpResponse> {
-  const { resource, session, method, segment, headers, context } = request
-  const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
-  const permitted = await requirePrincipal(resource, authentication, service.forbidden)
-  const principal = service.hasPolicies ? await identifyReader(resource, authentication, permitted) : permitted
-  if (!isReadMethod(method)) {
-    const { origin, 'sec-fetch-site': fetchSite } = headers
-    requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
-  }
-  const methods = segment === undefined ? collectionMethods : itemMethods
-  const { actions, allow } = methods[resource.writable ? 'all' : 'reading']
-  if (method === 'OPTIONS') return emptyResponse(allow)
-  const action = actions.get(method)
+  const authentication = new RequestAuthentication(service.verifyCredentials, request.session, request.context)
+  const principal = await requireAccess(service, request, authentication)
+  if (request.method === 'OPTIONS') return emptyResponse(methodsFor(request).allow)
+  return perform(service, selectAction(service, request, authentication, principal))
+}
+
+/**
+ * Checks the access rule, the origin and the method of a request, which {@link perform} then handles.
+ * @throws {ApiError} `unauthorized`, `forbidden`, `cross-origin`, `method-not-allowed`
+ */
+export async function admit(
+  service: Service,
+  request: ResourceRequest,
+  authentication: Authentication,
+): Promise<AdmittedRequest> {
+  return selectAction(service, request, authentication, await requireAccess(service, request, authentication))
+}
+
+/** Runs the action of a request. @throws {ApiError} for every refusal */
+export async function perform(
+  service: Service,
+  { request, action, authentication }: AdmittedRequest,
+): Promise<HttpResponse> {
+  const isAnonymous = request.principal.id === null
+  const responding = isKeyed(request) ? runKeyed(service, request, action) : action(service, request)
+  const response = await (isAnonymous ? responding.catch(requireLogin) : responding)
+  const cached = withCaching(response, isAnonymous && !authentication.hasPrivateRecords)
+  return service.live !== undefined && request.method === 'GET' ? varyingByAccept(cached) : cached
+}
+
+function methodsFor({ resource, segment, restores }: ResourceRequest): Methods {
+  const methods = restores ? restoreMethods : segment === undefined ? methodsOfCollection(resource) : itemMethods
+  return methods[resource.writable ? 'all' : 'reading']
+}
+
+/** @throws {ApiError} `method-not-allowed` */
+function selectAction(
+  service: Service,
+  request: ResourceRequest,
+  authentication: Authentication,
+  principal: Principal,
+): AdmittedRequest {
+  const { actions, allow } = methodsFor(request)
+  const action = actions.get(request.method)
   if (action !== undefined) {
-    const isAnonymous = principal.id === null
-    const responding = action(service, permit(service, request, authentication, principal))
-    const response = await (isAnonymous ? responding.catch(requireLogin) : responding)
-    return withCaching(response, isAnonymous && !authentication.hasPrivateRecords)
+    return { request: permit(service, request, authentication, principal), action, authentication }
   }
-  const detail = `${method} is not allowed here; allowed methods: ${allow.Allow}`
-  throw new ApiError('method-not-allowed', detail, { headers: allow })
+  throw methodNotAllowed(request.method, allow.Allow)
 }

@@ -1,6 +1,23 @@
 import { partiesOf } from '../access/passwords/fair-queue'
+import type { FieldErrors } from '../errors'
 import type { ChangeSet } from '../query/query'
+import type { Field } from '../schema/field'
+import type { ResourceView } from '../schema/resource-view'
 import type { PermittedRequest, Service } from './service'
+
+/** Maximum number of passwords in one request with several records: each takes tens of milliseconds to be hashed. */
+const maxPasswords = 50
+
+/** The field of a password, of an entity that has one. */
+export function passwordFieldOf({ writableFields }: ResourceView): Field | undefined {
+  return [...writableFields.values()].find(({ password }) => password)
+}
+
+/** Adds an error if a request has too many passwords. @param count number of its records with passwords so far */
+export function checkPasswordCount({ name }: Field, count: number, errors: FieldErrors): void {
+  if (count <= maxPasswords) return
+  errors.add(name, `is a password: one request may create at most ${maxPasswords} records with passwords`)
+}
 
 /** Replaces the passwords in a change set by their hashes. */
 export async function hashPasswords(

@@ -1,13 +1,14 @@
 import type { RawRow } from '../connection/statement'
 import type { IncludedList, Inclusion } from '../query/query'
 import { afterLoad } from '../read/after-load'
-import type { ParentKeys } from '../read/included-statements'
+import { keyPositionsOf, parentText } from '../read/included'
+import { maxKeyValues, type ParentKeys } from '../read/included-statements'
 import { includedPosition, type ReadQuery } from '../read/measure'
 import type { JsonRecord } from '../read/record'
 import type { Store } from '../read/store'
 import { nextPathOf } from './included-links'
 import { type IncludeReading, readLists, tooLargeIncluded, tooManyIncluded } from './included-reading'
-import { groupByParent, keyPositionsOf, memberSetter, parentText, relatedStore, sliceOf } from './included-rows'
+import { groupByParent, memberSetter, relatedStore, sliceOf } from './included-rows'
 import type { PageReading } from './page-reading'
 import { mapWithPauses } from './render-records'
 
@@ -16,9 +17,9 @@ interface Rendered {
   readonly record: JsonRecord
   /** Number of records in the included lists. */
   includedCount: number
-  /** Approximate size of the shown columns of its row, with the related records that the row has, in bytes. */
+  /** Approximate size of its JSON, with the related records that its row has, in bytes. */
   bytes: number
-  /** The same for the records in the included lists. */
+  /** The same for the records in the included lists, with the paths of the records that follow. */
   listBytes: number
 }
 
@@ -32,6 +33,8 @@ interface Part {
   readonly wholeRows: readonly RawRow[]
   /** Positions of the columns of included records in whole rows, by alias. */
   readonly positions: ReadonlyMap<string, number>
+  /** Whether the records are in an included list. The size of those of a page was limited when they were read. */
+  readonly isListed: boolean
 }
 
 /**
@@ -48,7 +51,7 @@ export async function renderIncluding(
 ): Promise<string> {
   const { limits, store } = reading
   const left = { rows: limits.included, bytes: limits.pageBytes }
-  const rendered = await renderStatement({ ...reading, left }, store, query, inclusion, rows)
+  const rendered = await renderStatement({ ...reading, left }, store, query, inclusion, rows, false)
   // A record that several others include is in the response several times.
   const count = rendered.reduce((sum, one) => sum + one.includedCount, 0)
   if (count > limits.included) throw tooManyIncluded(limits.included)
@@ -59,13 +62,14 @@ export async function renderIncluding(
   return (await mapWithPauses(rendered, ({ record }) => JSON.stringify(record))).join()
 }
 
-/** Renders the rows of a statement. @param store of the rows */
+/** Renders the rows of a statement. @param store of the rows @param isListed whether they are in an included list */
 function renderStatement(
   reading: IncludeReading,
   store: Store,
   query: ReadQuery,
   inclusion: Inclusion,
   rows: readonly RawRow[],
+  isListed: boolean,
 ): Promise<readonly Rendered[]> {
   let position = includedPosition(store, query)
   const positions = new Map<string, number>()
@@ -73,14 +77,20 @@ function renderStatement(
     positions.set(alias, position)
     position += view.columns.length
   }
-  return renderPart(reading, { store, inclusion, rows, wholeRows: rows, positions })
+  return renderPart(reading, { store, inclusion, rows, wholeRows: rows, positions, isListed })
 }
 
 async function renderPart(reading: IncludeReading, part: Part): Promise<readonly Rendered[]> {
-  const { store, inclusion, rows } = part
+  const { store, inclusion, rows, isListed } = part
+  const sizes = rows.map(store.shownBytes)
+  if (isListed)
+    takeBytes(
+      reading,
+      sizes.reduce((sum, bytes) => sum + bytes, 0),
+    )
   const records = await renderRows(reading, store, rows)
   const rendered = records.map((record, index) => {
-    return { record, includedCount: 0, bytes: store.shownBytes(rows[index] ?? []), listBytes: 0 }
+    return { record, includedCount: 0, bytes: sizes[index] ?? 0, listBytes: 0 }
   })
   for (const included of inclusion.records) await addRecords(reading, part, included, rendered)
   for (const list of inclusion.lists) await addLists(reading, store, list, rows, rendered)
@@ -99,7 +109,7 @@ async function renderRows(
 /** Adds an included record, or null, to each record. @param rendered the records of the rows */
 async function addRecords(
   reading: IncludeReading,
-  { store: parent, wholeRows, positions }: Part,
+  { store: parent, wholeRows, positions, isListed }: Part,
   { path, alias, view, inclusion }: Inclusion['records'][number],
   rendered: readonly Rendered[],
 ): Promise<void> {
@@ -113,7 +123,7 @@ async function addRecords(
   const present = [...wholeRows.keys()].filter((index) => keyPositions.every((key) => wholeRows[index]?.[key] !== null))
   const presentRows = present.map((index) => wholeRows[index] ?? [])
   const rows = presentRows.map((raw) => sliceOf(raw, position, length))
-  const related = await renderPart(reading, { store, inclusion, rows, wholeRows: presentRows, positions })
+  const related = await renderPart(reading, { store, inclusion, rows, wholeRows: presentRows, positions, isListed })
   for (const [index, one] of related.entries()) {
     const owner = rendered[present[index] ?? -1]
     if (owner === undefined) continue
@@ -123,9 +133,6 @@ async function addRecords(
     owner.listBytes += one.listBytes
   }
 }
-
-/** Maximum number of bind parameters for the keys of parents. SQLite accepts 32,766 in a statement. */
-const maxKeyValues = 4096
 
 /** Adds an included list to each record: those of very many records are read with several statements. */
 async function addLists(
@@ -158,8 +165,7 @@ async function addListsOf(
   const shownRows = shown.flatMap(([, ofParent]) => ofParent.map(({ raw }) => raw))
   reading.left.rows -= shownRows.length
   const inclusion = query.inclusion ?? { records: [], lists: [] }
-  const all = await renderStatement(reading, store, query, inclusion, shownRows)
-  takeFrom(reading, all)
+  const all = await renderStatement(reading, store, query, inclusion, shownRows, true)
   const related = all.values()
   const lists = new Map(shown.map(([text, ofParent]) => [text, ofParent.flatMap(() => related.next().value ?? [])]))
   const nextPath = nextPathOf(reading, parent, list)
@@ -173,7 +179,12 @@ async function addListsOf(
       '',
       members.map(({ record }) => record),
     )
-    setMember(owner.record, '_next', hasMore ? nextPath(rows[index] ?? []) : '')
+    const next = hasMore ? nextPath(rows[index] ?? []) : ''
+    setMember(owner.record, '_next', next)
+    // The path repeats the filters, so it can be longer than the record. It consists of ASCII characters.
+    const nextBytes = next?.length ?? 0
+    owner.listBytes += nextBytes
+    takeBytes(reading, nextBytes)
     if (totals !== undefined) setMember(owner.record, '_total', totals.get(text) ?? 0)
     for (const { includedCount, bytes, listBytes } of members) {
       owner.includedCount += 1 + includedCount
@@ -182,8 +193,8 @@ async function addListsOf(
   }
 }
 
-/** @throws {ApiError} `bad-query` before further lists are read, if those in memory are too large already */
-function takeFrom({ left, limits }: IncludeReading, rendered: readonly Rendered[]): void {
-  left.bytes -= rendered.reduce((sum, { bytes }) => sum + bytes, 0)
+/** @throws {ApiError} `bad-query` before further records are rendered, if those in memory are too large already */
+function takeBytes({ left, limits }: IncludeReading, bytes: number): void {
+  left.bytes -= bytes
   if (left.bytes < 0) throw tooLargeIncluded(limits.pageBytes)
 }

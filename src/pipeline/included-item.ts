@@ -1,12 +1,13 @@
 import { toLoggable } from '../connection/database-error'
 import { readFromReplica } from '../connection/replica'
+import { isInTransaction } from '../connection/statement'
 import { ApiError, FieldErrors } from '../errors'
 import { parseKey } from '../query/item-query'
 import { parseListQuery } from '../query/list-query'
-import { type ListQuery, rootAlias } from '../query/query'
+import { withKeys } from '../query/query'
 import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
-import { type ItemRequest, parseItemRequest } from '../request/list-request'
+import { type ItemRequest, oneRecord, parseItemRequest } from '../request/list-request'
 import type { HttpResponse } from '../response/http-response'
 import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
@@ -32,14 +33,14 @@ export type ReadIncludedItem = (key?: unknown) => Promise<string | undefined>
 export async function parseIncludedItem(
   service: Service,
   request: PermittedRequest,
-  { fields, includes, cacheKey }: ItemRequest,
+  itemRequest: ItemRequest,
   shownStore: Store,
   errors: FieldErrors,
   readFrom = readFromReplica,
 ): Promise<ReadIncludedItem> {
   const { store, session, segment = '', collection, responseMemory } = request
   const { limits, cursorTokens } = service
-  const listRequest = { ...oneRecord, fields, includes, cacheKey }
+  const listRequest = { ...oneRecord, ...itemRequest }
   const query = parseListQuery(store.view, listRequest, service, errors)
   errors.raise('bad-query')
   await store.policies?.checkAccess(query.guardedViews)
@@ -47,7 +48,7 @@ export async function parseIncludedItem(
   const pathOf = siblingPathOf(collection)
   return async (key = parseKey(store.view, segment)) => {
     if (key === undefined) return undefined
-    const itemQuery = withKey(query, key)
+    const itemQuery = { ...withKeys(query, [key]), ordering: [], cursor: undefined }
     try {
       return await readFrom(session, async (readSession) => {
         const reading = { session: readSession, store: shownStore, limits, cursorTokens, responseMemory, pathOf }
@@ -62,47 +63,18 @@ export async function parseIncludedItem(
   }
 }
 
-/** List request for one record. */
-const oneRecord = {
-  filters: [],
-  where: [],
-  ordering: [],
-  limit: 1,
-  page: 1,
-  after: undefined,
-  count: undefined,
-  search: [],
-  aggregation: undefined,
-  format: undefined,
-  repeated: '',
-}
+/** Adds the included records to the response to a write. @param key key of the written record */
+export type AddIncludes = (response: HttpResponse, key: unknown) => Promise<HttpResponse>
 
-function withKey(query: ListQuery, key: unknown): ListQuery {
-  const { view, where, values } = query
-  const hasKey = {
-    type: 'compare',
-    on: { alias: rootAlias, field: view.key },
-    operator: 'eq',
-    valuesIndex: values.length,
-  } as const
-  return {
-    ...query,
-    where: { type: 'and', conditions: [hasKey, where] },
-    values: [...values, [key]],
-    ordering: [],
-    cursor: undefined,
-  }
-}
+/** For a write whose response includes no records. */
+export const withoutIncludes: AddIncludes = async (response) => response
 
 /**
  * Parses the includes of a write, before anything is written.
- * @returns a function that adds the included records to the response to the write
+ * @returns {@link withoutIncludes} if the response includes no records
  * @throws {ApiError} `bad-query`, `forbidden`
  */
-export async function parseWriteIncludes(
-  service: Service,
-  request: PermittedRequest,
-): Promise<(response: HttpResponse, key: unknown) => Promise<HttpResponse>> {
+export async function parseWriteIncludes(service: Service, request: PermittedRequest): Promise<AddIncludes> {
   const { store, session, context } = request
   const errors = new FieldErrors()
   const { includes, cacheKey } = parseItemRequest(
@@ -112,11 +84,13 @@ export async function parseWriteIncludes(
     errors,
   )
   errors.raise('bad-query')
-  if (includes.length === 0) return async (response) => response
+  if (includes.length === 0) return withoutIncludes
+  // In a transaction of the caller, an error of this read would fail the transaction. The caller adds the records afterwards.
+  if (isInTransaction(session)) return async (response) => response
   const readIncluded = await parseIncludedItem(
     service,
     request,
-    { fields: undefined, includes, cacheKey },
+    { fields: undefined, includes, deleted: undefined, cacheKey },
     store,
     errors,
     // A replica may not have the record yet.

@@ -3,6 +3,7 @@ import type { IncludedList } from '../query/query'
 import { countIncluded, type IncludedRow, readIncluded } from '../read/included'
 import type { ParentKeys } from '../read/included-statements'
 import { areShort, measureOf, valueLimitFor, valueLimitOf } from '../read/measure'
+import { shortBytesOf } from '../read/row-bytes'
 import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { changedDuringRead, readAttempts } from './limited-read'
@@ -45,34 +46,54 @@ export async function readLists(
   }
 }
 
-/**
- * Reads the related records of several parents, within the size limits. Like those of a page, long values are left out at
- * first, and a second statement reads them only if all rows together are small enough.
- * @throws {ApiError} `bad-query`, `unavailable`
- */
-async function readRows(
-  { session, limits, responseMemory, left }: IncludeReading,
+function readRows(
+  reading: IncludeReading,
   store: Store,
   list: IncludedList,
   parent: Store,
   keys: ParentKeys,
 ): Promise<readonly IncludedRow[]> {
+  const { left, limits } = reading
+  const maxShown = Math.min(left.rows, Math.floor(left.bytes / shortBytesOf(list.view)))
+  return readWithinLimits(reading, store, list, parent, keys, {
+    // Each list may have one row more than it shows.
+    maxRows: maxShown + keys.size,
+    tooMany: () => (maxShown < left.rows ? tooLargeIncluded(limits.pageBytes) : tooManyIncluded(limits.included)),
+    tooLarge: (bytes) => tooLargeList(list, bytes, limits.pageBytes),
+  })
+}
+
+/** Maximum number of related records that are read, and the refusals beyond a limit. */
+export interface RowLimit {
+  readonly maxRows: number
+  readonly tooMany: () => ApiError
+  readonly tooLarge: (bytes: number) => ApiError
+}
+
+/**
+ * Reads the related records of several parents, within the size limits. Like those of a page, long values are left out at
+ * first, and a second statement reads them only if all rows together are small enough.
+ * @throws {ApiError} the refusals of the limit, `unavailable`
+ */
+export async function readWithinLimits(
+  { session, limits, responseMemory }: Pick<IncludeReading, 'session' | 'limits' | 'responseMemory'>,
+  store: Store,
+  list: IncludedList,
+  parent: Store,
+  keys: ParentKeys,
+  { maxRows, tooMany, tooLarge }: RowLimit,
+): Promise<readonly IncludedRow[]> {
   const { query } = list
-  // Each list may have one row more than it shows.
-  const maxUsed = left.rows + keys.size
-  const maxRows = Math.min(keys.size * query.limit, maxUsed + 1)
-  let valueLimit = valueLimitFor(store, query, maxRows, limits.pageBytes)
+  const limit = Math.min(keys.size * query.limit, maxRows + 1)
+  let valueLimit = valueLimitFor(store, query, limit, limits.pageBytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
-    const included = await readIncluded(session, store, list, parent, keys, maxRows, valueLimit)
-    if (included.length > maxUsed) throw tooManyIncluded(limits.included)
+    const included = await readIncluded(session, store, list, parent, keys, limit, valueLimit)
+    if (included.length > maxRows) throw tooMany()
     const rows = included.map(({ raw }) => raw)
     if (valueLimit === undefined || areShort(store, query, rows, valueLimit)) return included
     const { isWhole, sizeOf, shownSizeOf } = measureOf(store, query, valueLimit)
-    requireSize(
-      rows.reduce((sum, raw) => sum + shownSizeOf(raw), 0),
-      list,
-      limits.pageBytes,
-    )
+    const bytes = rows.reduce((sum, raw) => sum + shownSizeOf(raw), 0)
+    if (bytes > limits.pageBytes) throw tooLarge(bytes)
     if (rows.every(isWhole)) return included
     responseMemory().reserve(rows.reduce((sum, raw) => sum + sizeOf(raw), 0))
     valueLimit = valueLimitOf(Math.max(...rows.map(sizeOf)))
@@ -80,10 +101,8 @@ async function readRows(
   throw changedDuringRead()
 }
 
-/** @throws {ApiError} `bad-query` */
-function requireSize(bytes: number, { path }: IncludedList, max: number): void {
-  if (bytes <= max) return
-  throw new ApiError(
+function tooLargeList({ path }: IncludedList, bytes: number, max: number): ApiError {
+  return new ApiError(
     'bad-query',
     `the records in ${path.join('.')} have ${bytes} bytes; at most ${max} are allowed: lower its limit, or select fields`,
   )
@@ -97,6 +116,7 @@ export function tooManyIncluded(max: number): ApiError {
 export function tooLargeIncluded(max: number): ApiError {
   return new ApiError(
     'bad-query',
-    `the records in lists have more than the ${max} bytes that are allowed; lower their limits, or select fields`,
+    `the records in lists, with the paths of further ones, have more than the ${max} bytes that are allowed; lower their ` +
+      'limits, select fields, or use shorter filters',
   )
 }

@@ -1,6 +1,6 @@
 import type { RawRow } from '../connection/statement'
 import { setPath } from '../read/entity'
-import { type IncludedRow, keyText } from '../read/included'
+import type { IncludedRow } from '../read/included'
 import type { JsonRecord } from '../read/record'
 import type { Store } from '../read/store'
 
@@ -30,22 +30,6 @@ export function groupByParent(rows: readonly IncludedRow[]): ReadonlyMap<string,
     else ofParent.push(row)
   }
   return byParent
-}
-
-/** Positions of the columns of the key in the rows of a view. */
-export function keyPositionsOf({ view }: Store): readonly number[] {
-  return view.key.columns.map((column) => view.columns.indexOf(column))
-}
-
-/** Returns a function for the text of a row's key. */
-export function parentText(store: Store): (raw: RawRow) => string {
-  const positions = keyPositionsOf(store)
-  return (raw) =>
-    keyText(
-      positions.map((position) => raw[position]),
-      0,
-      positions.length,
-    )
 }
 
 /** The store of a related view, with the policies of the principal. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DbSession } from '../connection/db-session'
-import type { RawRow } from '../connection/statement'
+import { type RawRow, runFallible } from '../connection/statement'
 import { ApiError } from '../errors'
 import { itemQuery, parseKey } from '../query/item-query'
 import { ownerKey } from '../query/owner'
@@ -12,8 +12,9 @@ import { bytesOf } from '../read/row-bytes'
 import { existsItem, readRawItem } from '../read/select'
 import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
-import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
+import { adviceForIfMatch, holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import type { ReadColumn } from '../schema/stored-column'
+import { ChangedError } from '../write/changed-error'
 import { isOwnedBy } from '../write/target-condition'
 import type { WriteTarget } from '../write/write-store'
 import type { PermittedRequest, ReadRequest, ResourceRequest } from './service'
@@ -29,15 +30,16 @@ export async function requireRow(
   select?: Query['select'],
   valueLimit?: ValueLimit,
 ): Promise<{ key: unknown; raw: RawRow }> {
-  const { store, segment = '' } = request
+  const { store, segment = '', deleted } = request
   const key = parseKey(store.view, segment)
   if (key === undefined) throw notFound(request)
   try {
-    const raw = await readRawItem(session, store, key, select, { valueLimit })
+    const raw = await runFallible(session, (inner) => readRawItem(inner, store, key, select, { valueLimit, deleted }))
     if (raw !== undefined) return { raw, key }
   } catch (error) {
     // There is no record with an id that the database cannot read.
-    if (!(await isCausedByQueryValue(error, session, store, itemQuery(store.view, key)))) throw error
+    const query = itemQuery(store.view, key, 'columns', 'visible', deleted)
+    if (!(await isCausedByQueryValue(error, session, store, query))) throw error
   }
   throw notFound(request)
 }
@@ -47,6 +49,23 @@ export interface FoundRecord {
   readonly raw: RawRow
   readonly row: Row
   readonly target: WriteTarget
+}
+
+/**
+ * Reads the record that a write changes, and checks its owner and the permission.
+ * @throws {ApiError} `not-found`, `not-owner`, `forbidden`
+ */
+export async function requireWritable(
+  request: PermittedRequest,
+  action: WriteTarget['action'],
+  select: 'columns' | 'entityColumns' = 'columns',
+): Promise<{ readonly raw: RawRow; readonly row: Row; readonly key: unknown }> {
+  const { store, session } = request
+  const { raw, key } = await requireRow(request, session, select)
+  const row = store.selected[select].readRow(raw)
+  requireOwner(request, row)
+  await requirePermission(request, key, action)
+  return { raw, row, key }
 }
 
 /**
@@ -60,12 +79,9 @@ export async function requireWriteTarget(
   action: WriteTarget['action'],
   select: 'columns' | 'entityColumns' = 'columns',
 ): Promise<FoundRecord> {
-  const { store, headers, session } = request
-  const { view, selected } = store
-  const { raw, key } = await requireRow(request, session, select)
-  const row = selected[select].readRow(raw)
-  requireOwner(request, row)
-  await requirePermission(request, key, action)
+  const { store, headers } = request
+  const { view } = store
+  const { raw, row, key } = await requireWritable(request, action, select)
   const ifMatch = headers['if-match']
   if (view.requireIfMatch && ifMatch === undefined) {
     throw new ApiError('precondition-required', `send If-Match with the ETag of the ${view.name} that you have read`)
@@ -82,9 +98,6 @@ export async function requireWriteTarget(
     target: { action, key, owner, requireUnchanged: ifMatch === undefined ? undefined : requireUnchanged },
   }
 }
-
-/** Thrown if a record has changed after it was read, so that the update has to start again. */
-export class ChangedError extends Error {}
 
 /**
  * Adds a check to the target of an update: the columns whose values have decided the update must still have them when
@@ -137,17 +150,36 @@ async function requirePermission(
  * Compares the conditional headers of a write with the ETag of the stored row.
  * @throws {ApiError} `precondition-failed`
  */
-function requirePreconditions({ store, headers }: PermittedRequest, raw: RawRow): void {
+export function requirePreconditions({ store, headers }: PermittedRequest, raw: RawRow): void {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
   if (ifMatch === undefined && ifNoneMatch === undefined) return
   const { tag } = renderStored(store.rawRenderer, raw)
-  const holds = holdsIfMatch(ifMatch, tag) && (ifNoneMatch === undefined || holdsIfNoneMatch(ifNoneMatch, tag))
-  if (!holds) throw preconditionFailed(store.view)
+  requireIfMatch(store, ifMatch, tag)
+  if (!holdsIfNoneMatch(ifNoneMatch, tag)) throw ifNoneMatchFailed(store.view, ifNoneMatch)
 }
 
-/** Error for a record whose ETag does not match the precondition of the request. */
-export function preconditionFailed({ name }: PermittedRequest['resource']): ApiError {
-  return new ApiError('precondition-failed', `this ${name} does not match If-Match or If-None-Match; read it again`)
+/**
+ * Requires that a record matches `If-Match`. @param tag ETag of the record
+ * @throws {ApiError} `precondition-failed`
+ */
+export function requireIfMatch({ view }: Store, ifMatch: string | undefined, tag: string): void {
+  if (ifMatch === undefined || holdsIfMatch(ifMatch, tag)) return
+  throw new ApiError('precondition-failed', `this ${view.name} does not match If-Match${adviceForIfMatch(ifMatch)}`)
+}
+
+/** Error for an `If-Match` of a request that would create a record. */
+export function nothingToMatch({ name }: PermittedRequest['resource']): ApiError {
+  const detail = `this ${name} does not exist, so it cannot match If-Match; to create it, leave this header out`
+  return new ApiError('precondition-failed', detail)
+}
+
+/** Error for a record that matches the `If-None-Match` of a write. */
+export function ifNoneMatchFailed({ name }: PermittedRequest['resource'], ifNoneMatch = ''): ApiError {
+  const detail =
+    ifNoneMatch.trim() === '*'
+      ? `this ${name} exists, and If-None-Match: * only permits to create one`
+      : `this ${name} matches If-None-Match, which only permits to write one that has changed`
+  return new ApiError('precondition-failed', detail)
 }
 
 export function notFound({ resource }: ResourceRequest): ApiError {

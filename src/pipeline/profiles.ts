@@ -51,9 +51,9 @@ export function buildProfiles(
   queryShapes: QueryShapeCache,
 ): Profiles {
   const { functions, buildViews } = fieldPermissions
-  const full = buildProfile('full', resources, (view, storeOf) =>
-    buildWriteStore(buildStore(view, dataSource, storeOf), hasDatabasePolicies),
-  )
+  const buildOf: BuildStore = (view, storeOf, writeStoreOf) =>
+    buildWriteStore(buildStore(view, dataSource, storeOf), hasDatabasePolicies, writeStoreOf)
+  const full = buildProfile('full', resources, buildOf)
   const dependOnPrincipal = functions.length > 0
   if (!dependOnPrincipal) return { full, dependOnPrincipal, profileOf: () => full }
   const profiles = new LRUCache<string, Profile>({
@@ -67,10 +67,10 @@ export function buildProfiles(
     const key = results.join()
     const known = profiles.get(key)
     if (known !== undefined) return known
-    const profile = buildProfile(key, buildViews(results), (view, storeOf) =>
+    const profile = buildProfile(key, buildViews(results), (view, storeOf, writeStoreOf) =>
       sharesFields(view, full.views)
-        ? { ...full.storeOf(view.name), view, storeOf }
-        : buildWriteStore(buildStore(view, dataSource, storeOf), hasDatabasePolicies),
+        ? { ...full.storeOf(view.name), view, storeOf, writeStoreOf }
+        : buildOf(view, storeOf, writeStoreOf),
     )
     profiles.set(key, profile)
     return profile
@@ -91,12 +91,14 @@ function sharesFields({ name, outputFields, writableFields }: ResourceView, full
   return outputFields === other?.outputFields && writableFields === other.writableFields
 }
 
-/** @param build builds the store of a view */
-function buildProfile(
-  key: string,
-  views: ResourceViews,
-  build: (view: ResourceView, relatedStoreOf: Store['storeOf']) => WriteStore,
-): Profile {
+/** Builds the store of a view. */
+type BuildStore = (
+  view: ResourceView,
+  relatedStoreOf: Store['storeOf'],
+  writeStoreOf: WriteStore['writeStoreOf'],
+) => WriteStore
+
+function buildProfile(key: string, views: ResourceViews, build: BuildStore): Profile {
   const stores = new Map<string, WriteStore>()
   /** The stores of views with selected fields, which cached query shapes refer to. */
   const narrowStores = new WeakMap<ResourceView, Store>()
@@ -105,7 +107,7 @@ function buildProfile(
     if (known !== undefined) return known
     const view = views.get(name)
     if (view === undefined) throw new Error(`there is no resource ${name}`)
-    const store = build(view, relatedStoreOf)
+    const store = build(view, relatedStoreOf, (related) => storeOf(related.name))
     stores.set(name, store)
     return store
   }

@@ -1,24 +1,32 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { Authenticator } from '../access/authenticator'
 import type { FailedLoginLimits } from '../access/passwords/failed-logins'
 import type { PasswordChecks } from '../access/passwords/password-checks'
 import type { RequestAuthentication, VerifyCredentials } from '../access/request-authentication'
+import { requirePrincipal } from '../access/require-principal'
 import type { AccessRequest, Principal } from '../access/rule'
-import { type DbSession, withPrincipal } from '../connection/db-session'
+import { type DbSession, type DbTransaction, withPrincipal } from '../connection/db-session'
 import type { TransactionSettings } from '../dialect/dialect'
+import { ApiError } from '../errors'
+import type { LiveLists } from '../live/live-lists'
 import { Policies } from '../query/policies'
 import type { QueryShapeCache } from '../query/query-shape'
 import type { Store } from '../read/store'
 import type { Payload } from '../request/body'
 import type { CursorTokens } from '../request/cursor'
 import type { Limits } from '../request/limits'
+import type { DeletedRecords } from '../request/list-request'
+import type { Spool } from '../request/spool'
 import type { ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
 import type { Resource, ResourceView } from '../schema/resource-view'
 import type { PasswordChange } from '../write/password-change'
 import { type WriteStore, withPolicies } from '../write/write-store'
+import type { Idempotency } from './idempotency'
+import type { KeyedQueue } from './keyed-queue'
 import type { Profiles } from './profiles'
-import type { RunningStreams } from './running-streams'
+import type { RunningWork } from './running-work'
 
 /** Everything that the requests of a mount share. It is built when the data source is initialized. */
 export interface Service {
@@ -28,7 +36,13 @@ export interface Service {
   readonly profiles: Profiles
   readonly limits: Limits
   /** The lists that are being streamed. */
-  readonly streams: RunningStreams
+  readonly streams: RunningWork
+  /** The live lists; undefined without the option `live`. */
+  readonly live: LiveLists | undefined
+  /** The imports that are running. */
+  readonly imports: RunningWork
+  /** Updates with related records that start again, if all requests share one connection. */
+  readonly updates: KeyedQueue
   readonly allowedOrigins: readonly string[]
   /** Whether texts in CSV cannot be formulas of a spreadsheet. */
   readonly escapeFormulas: boolean
@@ -41,6 +55,8 @@ export interface Service {
   readonly failedLogins: FailedLoginLimits | undefined
   /** Changes passwords of users; undefined without the option `passwordChange`. */
   readonly passwordChange: PasswordChange | undefined
+  /** Executes writes with the header `Idempotency-Key` once; undefined if the data source does not have its entity. */
+  readonly idempotency: Idempotency | undefined
   /** Cached query shapes of list requests. */
   readonly queryShapes: QueryShapeCache
   /** Whether a resource of the mount has a policy or field permissions, or the mount has `strictRelations`. */
@@ -86,8 +102,10 @@ export interface ResourceRequest {
   /** Returns the store of the view that a principal has of the resource. */
   readonly storeOf: ServedResource['storeOf']
   readonly session: DbSession
-  /** Last segment of an item path, not decoded; undefined for the collection. */
+  /** Segment of the key in the path, not decoded; undefined for the collection. */
   readonly segment: string | undefined
+  /** Whether the path is that of an item, followed by `restore`. */
+  readonly restores: boolean
   /** HTTP method, in upper case. */
   readonly method: string
   readonly querystring: string
@@ -98,6 +116,8 @@ export interface ResourceRequest {
   readonly context: AccessRequest['context']
   /** Reads the body. @param limit maximum size of the body, in bytes */
   readonly readPayload: (limit: number) => Promise<Payload>
+  /** Opens the body as a stream, for an import. */
+  readonly openBody: () => Readable
   /** Memory of the response. It is created by the first call, because small responses are not counted. */
   readonly responseMemory: () => ResponseMemory
 }
@@ -105,6 +125,8 @@ export interface ResourceRequest {
 /** Request that may read records, with the store that reads them. */
 export interface ReadRequest extends ResourceRequest {
   readonly store: Store
+  /** Which soft-deleted records an item path may name. Default: none. */
+  readonly deleted?: DeletedRecords | undefined
 }
 
 /** Request that the access rule has permitted. Its query or body is not parsed yet. */
@@ -113,21 +135,40 @@ export interface PermittedRequest extends ReadRequest {
   readonly store: WriteStore
   /** Whether the access rule of the resource with this name permits the principal to read it. */
   readonly mayRead: (resource: string) => Promise<boolean>
+  /** The body of an import, if it has been received already. */
+  readonly spool?: Spool
+  /**
+   * Requires that the access rule of the resource permits the principal another method too, for a request that may write in
+   * more than one way.
+   * @throws {ApiError} `unauthorized`, `forbidden`
+   */
+  readonly requireMethod: (method: string) => Promise<void>
+  /**
+   * The principal that the access rule of a resource returns for a method. The rule is called once for each resource and
+   * method.
+   * @throws {ApiError} `unauthorized`, `forbidden`
+   */
+  readonly principalFor: (resource: Resource, method: string) => Promise<Principal>
+  /** For the access rules of other resources. */
+  readonly authentication: RequestAuthentication<DbSession>
 }
+
+/** Request in the transaction of its session. */
+export type TransactionRequest = PermittedRequest & { readonly session: DbTransaction }
 
 /** Handles one HTTP method. It runs after the checks of the access rule. */
 export type Action = (service: Service, request: PermittedRequest) => Promise<HttpResponse>
 
 /**
  * Returns a function that tells whether the principal of a request may read a resource, by its access rule. The rule is
- * called as for a GET.
+ * called as for a GET, and at most once for each resource.
  */
 function mayReadOf(
   service: Service,
   authentication: RequestAuthentication<DbSession>,
   principal: Principal,
 ): PermittedRequest['mayRead'] {
-  return async (name) => {
+  const mayReadOnce = async (name: string): Promise<boolean> => {
     const rule = service.resources.get(name)?.fullView.rule
     if (rule === undefined) return false
     const request = authentication.accessRequest(name, 'GET')
@@ -136,6 +177,28 @@ function mayReadOf(
     if (reader.id !== null) authentication.hasPrivateRecords = true
     // A GET with an API key that may not read a public resource is anonymous, and sees other records than the user.
     return principal.id === null || rule.read !== 'public' || Boolean(await request.authenticate())
+  }
+  let results: Map<string, Promise<boolean>> | undefined
+  return (name) => {
+    results ??= new Map()
+    const result = results.get(name) ?? mayReadOnce(name)
+    results.set(name, result)
+    return result
+  }
+}
+
+/** Returns the function {@link PermittedRequest.principalFor} of a request. */
+function principalForOf(
+  { forbidden }: Service,
+  authentication: RequestAuthentication<DbSession>,
+): PermittedRequest['principalFor'] {
+  let principals: Map<string, Promise<Principal>> | undefined
+  return (view, method) => {
+    principals ??= new Map()
+    const key = `${method} ${view.name}`
+    const principal = principals.get(key) ?? requirePrincipal(view, authentication, forbidden, method)
+    principals.set(key, principal)
+    return principal
   }
 }
 
@@ -149,11 +212,16 @@ export function permit(
   authentication: RequestAuthentication<DbSession>,
   principal: Principal,
 ): PermittedRequest {
-  const { resource, storeOf, session, segment, method, querystring, headers, collection, context } = request
-  const { readPayload, responseMemory } = request
+  const { resource, storeOf, session, segment, restores, method, querystring, headers, collection, context } = request
+  const { readPayload, openBody, responseMemory } = request
   const settings = service.settingsFor?.(principal)
   const viewStore = storeOf(principal)
   const mayRead = mayReadOf(service, authentication, principal)
+  const principalFor = principalForOf(service, authentication)
+  const requireMethod = async (other: string): Promise<void> => {
+    const { id } = await principalFor(resource, other)
+    if (id !== principal.id) throw new ApiError('unauthorized', `the access rule returns another user for ${other}`)
+  }
   const store = service.hasPolicies
     ? withPolicies(viewStore, new Policies(principal, service.queryShapes, mayRead))
     : viewStore
@@ -162,15 +230,20 @@ export function permit(
     storeOf,
     session: withPrincipal(session, principal, settings),
     segment,
+    restores,
     method,
     querystring,
     headers,
     collection,
     context,
     readPayload,
+    openBody,
     responseMemory,
     principal,
     store,
     mayRead,
+    requireMethod,
+    principalFor,
+    authentication,
   }
 }

@@ -1,22 +1,20 @@
-import { FieldErrors, unavailable } from '../errors'
-import { type ParsedUpdate, parseUpdate, type ShownValue } from '../query/change-set'
+import { isInTransaction, runSharedTransaction } from '../connection/statement'
+import { parseUpdate } from '../query/change-set'
 import { parseKey } from '../query/item-query'
 import { ownerKey } from '../query/owner'
 import { afterLoad } from '../read/after-load'
-import { renderField } from '../read/record'
-import type { Row } from '../read/row'
-import type { Body } from '../request/body'
-import type { Field } from '../schema/field'
-import type { ResourceView } from '../schema/resource-view'
-import type { ReadColumn } from '../schema/stored-column'
+import { keyId } from '../read/matching-keys'
+import { readItemsInOrder } from '../read/select'
 import { requireReferences } from '../write/references'
 import { renderWritten } from '../write/transactional-writer'
 import { updateWithoutRead } from '../write/update-without-read'
-import { validateChanges } from '../write/validate'
 import { renderAfterLoad, updateRow } from '../write/write'
 import type { WriteTarget, WrittenRecord } from '../write/write-store'
 import { hashPasswords } from './hash-passwords'
-import { ChangedError, requireWriteTarget, requiringUnchanged } from './item'
+import { requireWriteTarget } from './item'
+import { type NestedBody, writeWithRelated } from './nested/nested-body'
+import { planUpdate } from './plan-update'
+import { repeatIfChanged } from './repeat-if-changed'
 import type { PermittedRequest, Service } from './service'
 
 /**
@@ -31,15 +29,20 @@ const maxUnreadBytes = 64 * 1024
  * @returns undefined if nothing was updated; call {@link readAndUpdate} then, which updates the record or throws the
  * refusal
  */
-export async function updateInOneStatement(request: PermittedRequest, body: Body): Promise<WrittenRecord | undefined> {
+export async function updateInOneStatement(
+  request: PermittedRequest,
+  body: NestedBody,
+): Promise<WrittenRecord | undefined> {
   const { store, session, headers } = request
   const isConditional = headers['if-match'] !== undefined || headers['if-none-match'] !== undefined
-  if (isConditional || body.size === 0) return undefined
-  for (const name of body.keys()) if (!store.fieldsWithoutRead.has(name)) return undefined
+  if (isConditional || body.fields.size === 0 || body.members.length > 0) return undefined
+  // Those who listen to changes learn which values are different.
+  if (session.observer.isObserved) return undefined
+  for (const name of body.fields.keys()) if (!store.fieldsWithoutRead.has(name)) return undefined
   const target = targetOf(request)
   if (target === undefined) return undefined
-  const errors = new FieldErrors()
-  const { changes } = parseUpdate(store.view, body, () => undefined, errors)
+  const errors = body.newErrors()
+  const { changes } = parseUpdate(store.view, body.fields, () => undefined, errors)
   return errors.isEmpty ? updateWithoutRead(session, store, target, changes) : undefined
 }
 
@@ -73,55 +76,58 @@ function targetOf({ store, segment = '', principal }: PermittedRequest): WriteTa
 export async function readAndUpdate(
   service: Service,
   request: PermittedRequest,
-  body: Body,
+  body: NestedBody,
 ): Promise<WrittenRecord | undefined> {
-  for (let attempt = 0; attempt < updateAttempts; attempt++) {
-    try {
-      return await updateOnce(service, request, body)
-    } catch (error) {
-      if (!(error instanceof ChangedError)) throw error
-    }
-  }
-  throw unavailable('other requests have changed the record during each attempt to update it; try again')
+  return repeatIfChanged((attempt) =>
+    attempt > 0 && body.members.length > 0 ? updateAlone(service, request, body) : updateOnce(service, request, body),
+  )
 }
 
-/** Maximum number of attempts to update a record that other requests change at the same time. */
-const updateAttempts = 5
+/**
+ * Updates a record with related records while no other request does so, in order that requests that write the same records wait
+ * for each other instead of starting again. The row is locked, or if all requests share one connection, they wait in a queue
+ * of this process: validators of the application must not wait for a transaction on this connection. On other databases the
+ * first attempt is none of these, because validators then run in the transaction.
+ */
+function updateAlone(
+  service: Service,
+  request: PermittedRequest,
+  body: NestedBody,
+): Promise<WrittenRecord | undefined> {
+  const { store, session, segment = '' } = request
+  const { view, dialect } = store
+  const key = parseKey(view, segment)
+  if (key === undefined || isInTransaction(session)) return updateOnce(service, request, body)
+  if (dialect.sharesConnection) {
+    return service.updates.run(`${view.name} ${keyId(view, key)}`, () => updateOnce(service, request, body))
+  }
+  return runSharedTransaction(
+    session,
+    async (inner) => {
+      await readItemsInOrder(inner, store, [key], 'key', { locks: true, condition: 'none' })
+      return updateOnce(service, { ...request, session: inner }, body)
+    },
+    dialect.checkedWriteIsolation,
+  )
+}
 
 /** @throws {ChangedError} if a value that decided the update was changed after the record was read */
-async function updateOnce(service: Service, request: PermittedRequest, body: Body): Promise<WrittenRecord | undefined> {
+async function updateOnce(
+  service: Service,
+  request: PermittedRequest,
+  body: NestedBody,
+): Promise<WrittenRecord | undefined> {
   const { store, session } = request
   const { view } = store
   const found = await requireWriteTarget(request, 'update', 'entityColumns')
   const [row = found.row] = await afterLoad(session, view, [found.row])
-  const errors = new FieldErrors()
-  const update = parseUpdate(view, body, shownIn(view, row), errors)
-  const { changes } = update
-  await validateChanges(view, row, changes, errors)
-  const change = { action: 'update', values: changes, stored: row } as const
+  const errors = body.newErrors()
+  const { change, target } = await planUpdate(store, found, row, body.fields, errors)
+  if (body.members.length > 0) {
+    return writeWithRelated(request, body, { change, target, raw: found.raw, key: found.target.key }, errors)
+  }
   await requireReferences(session, store, change, errors)
-  if (changes.size === 0) return renderAfterLoad(store, renderWritten(store, found.raw), row)
-  const target = requiringUnchanged(store, found, decidingColumns(view, update))
-  return updateRow(session, store, target, { ...change, values: await hashPasswords(service, request, changes) })
-}
-
-/**
- * Columns whose stored values decide what an update writes: those that are not written because the body has the stored
- * value, the columns of references that are written in part, and for validators all columns. Without this check, two
- * updates at the same time could store a record that neither of them allows.
- */
-function decidingColumns(
-  { validate, entityColumns, outputFields }: ResourceView,
-  { changes, kept }: ParsedUpdate,
-): readonly ReadColumn[] {
-  if (validate !== undefined) return entityColumns.filter(({ column }) => !column.isVirtualProperty)
-  const written = new Set<ReadColumn>([...changes.keys()].flatMap(({ columns }) => columns))
-  const isPartlyWritten = ({ relation, columns }: Field): boolean =>
-    relation !== undefined && columns.length > 1 && columns.some((column) => written.has(column))
-  return [...kept, ...outputFields.filter(isPartlyWritten)].flatMap(({ columns }) => columns)
-}
-
-/** Values that a record shows; undefined for hidden fields. */
-function shownIn(view: ResourceView, row: Row): ShownValue {
-  return (field) => (view.outputFields.includes(field) ? renderField(view, row, field) : undefined)
+  const { values } = change
+  if (values.size === 0) return renderAfterLoad(store, renderWritten(store, found.raw), row)
+  return updateRow(session, store, target, { ...change, values: await hashPasswords(service, request, values) })
 }

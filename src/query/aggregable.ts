@@ -25,11 +25,13 @@ export function parseFunction(view: FilterNames, name: string, limits: JoinLimit
   requireAggregable(view, path, name)
   const { suffix, field } = path
   if (suffix === undefined) {
-    const functions = fieldFunctions.map((one) => `${name}__${one}`).join(', ')
-    throw new ValueError(`names "${name}" without a function; functions: count, ${functions}`)
+    const names = fieldFunctions.map((one) => `${name}__${one}`).join(', ')
+    throw new ValueError(`names "${name}" without a function; functions: count, ${names}`)
   }
-  if (!functionsOf(field.valueType).includes(suffix)) {
-    throw new ValueError(`cannot compute the ${suffix} of ${field.name}`)
+  const functions = functionsOf(field.valueType)
+  if (!functions.includes(suffix)) {
+    const advice = functions.length === 0 ? '' : `; functions of ${field.name}: ${functions.join(', ')}`
+    throw new ValueError(`cannot compute the ${suffix} of ${field.name}${advice}`)
   }
   return { ...path, suffix }
 }

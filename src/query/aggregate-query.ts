@@ -9,7 +9,7 @@ import type { OperatorName } from '../value/value-type'
 import { type DatePart, type FieldFunction, parseFunction, parseKey } from './aggregable'
 import { ConditionBuilder, searchOf } from './condition-builder'
 import { parseOperand } from './operand'
-import { type FieldRef, type Query, whereVisible } from './query'
+import { type FieldRef, type Query, whereDeleted, whereVisible } from './query'
 import { parseValues } from './values'
 
 /** Function of the values of a field in a group. */
@@ -71,14 +71,17 @@ export function parseAggregateQuery(
 ): AggregateQuery {
   const names = request.filters.map(({ name }) => ({ name }))
   const builder = new ConditionBuilder(view, names, limits, errors)
-  const { joins, where } = builder.build(request.where, searchOf(view), request.search.length)
+  const { joins, where: matching } = builder.build(request.where, searchOf(view), request.search.length)
   const groups = parseEach('by', aggregation.by, errors, (name) => parseGroupKey(builder, name))
   const aggregates = parseEach('aggregate', aggregation.functions, errors, (name) => parseAggregate(builder, name))
+  const where = whereVisible(view, matching)
+  const { deleted } = request
   const { comparisons: filters, wordComparisons: search, match } = builder
   return {
     view,
     joins,
-    where: whereVisible(view, where),
+    where: deleted === undefined ? where : whereDeleted(view, deleted, where),
+    readsDeleted: deleted !== undefined,
     values: parseValues({ filters, search, match }, request, limits, errors),
     select: 'key',
     ordering: [],

@@ -65,7 +65,12 @@ export function leadsToOne(relation: RelationMetadata): boolean {
   return !isToMany(relation) || relation.isOneToOne
 }
 
-function foreignKeyTo({ key }: ResourceView, target: ResourceView, relation: RelationMetadata): Field | undefined {
+/** The field of {@link IncludedList.foreignKey}. */
+export function foreignKeyTo(
+  { key }: ResourceView,
+  target: ResourceView,
+  relation: RelationMetadata,
+): Field | undefined {
   const { inverseRelation, isOneToMany } = relation
   if (inverseRelation === undefined || !isOneToMany) return undefined
   const field = [...target.fields.values()].find((one) => one.relation?.propertyPath === inverseRelation.propertyPath)

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type FieldErrors, ValueError } from '../errors'
+import { FieldErrors, ValueError } from '../errors'
 import { type Body, membersOf } from '../request/body'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
@@ -7,7 +7,7 @@ import { resolution } from '../value/date-time'
 import type { Json } from '../value/value-type'
 import type { Presets } from './presets'
 import type { ChangeSet } from './query'
-import { requireField } from './require-field'
+import { requireWritableField } from './require-field'
 
 /** Returns the value that a stored record shows for a field; undefined for a hidden field. */
 export type ShownValue = (field: Field) => Json | undefined
@@ -27,13 +27,11 @@ export function parseInsert(
   errors: FieldErrors,
 ): ChangeSet {
   const flatBody = flatten(view, body, errors)
-  const changes = new Map(
-    planChanges(view, flatBody, errors, (field, json) => {
-      if (!field.insertable) throw new ValueError('is read-only and cannot be given')
-      // The option `preset` sets the field, whatever the body says.
-      return overriding.has(field) ? unchanged : parseValue(view, field, json)
-    }),
-  )
+  const changes = planChanges(view, flatBody, errors, (field, json) => {
+    if (!field.insertable) throw new ValueError('is read-only and cannot be given')
+    // The option `preset` sets the field, whatever the body says.
+    return overriding.has(field) ? unchanged : parseValue(view, field, json)
+  })
   const hasValue = (field: Field): boolean => flatBody.has(field.name) || presets.has(field)
   // Listeners may fill in missing fields: `write/listener-writer.ts` checks the fields after they have run.
   if (!view.lifecycle.beforeInsert) addMissingFieldErrors(view, hasValue, errors)
@@ -42,6 +40,20 @@ export function parseInsert(
   }
   if (view.owner !== undefined) changes.set(view.owner, owner)
   return changes
+}
+
+/**
+ * The values that the body of a POST has for some fields. Nothing is reported: a value is undefined if it is not valid, or
+ * if a new record cannot be given one.
+ */
+export function parseGivenValues(view: ResourceView, body: Body, fields: readonly Field[]): ChangeSet {
+  const flatBody = flatten(view, body, new FieldErrors())
+  const given = fields.filter(({ name }) => flatBody.has(name))
+  const parse = (field: Field): unknown =>
+    field.insertable
+      ? new FieldErrors().try(field.name, () => parseValue(view, field, flatBody.get(field.name)))
+      : undefined
+  return new Map(given.map((field) => [field, parse(field)]))
 }
 
 /** Adds an error for each required field without a value (specification: Required fields). */
@@ -91,6 +103,7 @@ const unchanged = Symbol('unchanged')
  * @param prefix prefix of the names in `body`
  */
 function flatten(view: ResourceView, body: Body, errors: FieldErrors, prefix = ''): Body {
+  if (view.writableEmbedded.size === 0) return body
   const flat: [string, unknown][] = []
   for (const [part, json] of body) {
     if (errors.isFull) break
@@ -116,12 +129,12 @@ function planChanges(
   body: Body,
   errors: FieldErrors,
   toValue: (field: Field, json: unknown) => unknown,
-): ChangeSet {
+): Map<Field, unknown> {
   const changes = new Map<Field, unknown>()
   for (const [name, json] of body) {
     if (errors.isFull) break
     errors.try(name, () => {
-      const field = requireField(view, view.writableFields, name)
+      const field = requireWritableField(view, name)
       // A body cannot change the owner (specification: Owners).
       const value = field === view.owner ? unchanged : toValue(field, json)
       if (value !== unchanged) changes.set(field, value)
@@ -130,7 +143,8 @@ function planChanges(
   return changes
 }
 
-function parseValue(view: ResourceView, field: Field, json: unknown): unknown {
+/** Parses the value of a field in a body. @throws {ValueError} */
+export function parseValue(view: ResourceView, field: Field, json: unknown): unknown {
   if (json === null) {
     if (!field.nullable) throw new ValueError(`must be ${field.valueType.description}, not null`)
     // A foreign key that is null contains no key, which the transformer of the key could convert.

@@ -3,7 +3,7 @@ import type { CursorTokens } from '../request/cursor'
 import type { ListRequest } from '../request/list-request'
 import type { ResourceView } from '../schema/resource-view'
 import { guardedViewsOf, parseInclusion } from './parse-inclusion'
-import type { KeysetCursor, ListQuery, SortColumn } from './query'
+import { type KeysetCursor, type ListQuery, type SortColumn, whereDeleted } from './query'
 import { type QueryContext, queryShapeOf } from './query-shape'
 import { ValueBudget } from './value-budget'
 import { parseValues } from './values'
@@ -28,10 +28,11 @@ export function parseListQuery(
     request.includes.length === 0
       ? undefined
       : parseInclusion(shape.inclusion, request.includes, context.limits, budget, errors)
+  const { deleted } = request
   return {
     view,
     joins,
-    where,
+    where: deleted === undefined ? where : whereDeleted(view, deleted, where),
     values,
     select: 'columns',
     cacheKey,
@@ -40,6 +41,7 @@ export function parseListQuery(
     inclusion,
     ordering: cursor?.direction === 'before' ? ordering.map(reversed) : ordering,
     cursor,
+    readsDeleted: deleted !== undefined,
     limit: request.limit + 1,
     offset: request.after ? (cursor?.skip ?? 0) : (request.page - 1) * request.limit,
   }

@@ -26,7 +26,7 @@ export function parseOperand(
   text: string,
   limits: PatternLimit,
 ): readonly unknown[] {
-  if (operator === 'in') return parseMembers(text).map(field.valueType.fromText)
+  if (operator === 'in') return parseMembers(text).map((member) => parseMember(field, member))
   if (operator === 'is') return [parseIs(field, text)]
   if (isPattern(operator)) return [parsePattern(field, text, limits)]
   return [field.valueType.fromText(text)]
@@ -78,6 +78,20 @@ function parsePattern(field: Field, text: string, { pattern: maxLength }: Patter
   }
   return field.valueType.fromText(text)
 }
+
+/** @throws {ValueError} that names the member */
+function parseMember({ valueType }: Field, member: string): unknown {
+  try {
+    return valueType.fromText(member)
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error
+    const shown = member.length > maxShownMember ? `${member.slice(0, maxShownMember)}…` : member
+    throw new ValueError(`has the member "${shown}", which ${error.message}`)
+  }
+}
+
+/** Maximum number of characters of a member in an error. */
+const maxShownMember = 40
 
 /** Splits a list at its commas. A member in double quotes may contain commas; a quote in it is written as `""`. */
 function parseMembers(text: string): readonly string[] {

@@ -145,15 +145,15 @@ function parsePath<Suffix extends string>(
     const relation = current.fields.get(first)?.relation ?? current.relations.get(first)
     const related = relation && current.related(relation)
     if (parts.length === 0) {
-      const field = requireField(current, current.fields, first, prefix)
+      const field = requireField(current, first, prefix)
       return { through, target: current, field, suffix: undefined }
     }
     if (others.length === 0 && isSuffix(part) && !isName(related, part)) {
-      const field = requireField(current, current.fields, first, prefix)
+      const field = requireField(current, first, prefix)
       return { through, target: current, field, suffix: part }
     }
     if (relation === undefined || related === undefined) {
-      const field = requireField(current, current.fields, first, prefix)
+      const field = requireField(current, first, prefix)
       throw new ValueError(subject + describeUnknown(parts.join('__'), field))
     }
     through.push({ relation, target: related })

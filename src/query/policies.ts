@@ -8,6 +8,7 @@ import type {
   WriteState,
 } from '../schema/resource-view'
 import type { ParsedFilterObject } from './filter-object'
+import { ownerKey } from './owner'
 import {
   buildShape,
   callPolicy,
@@ -41,6 +42,7 @@ const firstCheckedState: Readonly<Record<WriteAction, WriteState>> = {
   create: 'after',
   update: 'before',
   delete: 'before',
+  restore: 'before',
 }
 
 /** Condition that every record matches. */
@@ -55,8 +57,8 @@ const noRecord: ResolvedPolicy = { key: 'none', condition: { type: 'or', conditi
 export class Policies {
   /** The filters that the functions have returned. */
   readonly #filters = new Map<PolicyFunction, FiltersByState>()
-  /** Related resources whose access rules permit the principal to read them. */
-  readonly #readable = new Set<FilterNames>()
+  /** Whether the access rules of related resources permit the principal to read them: of those that were called. */
+  readonly #readable = new Map<FilterNames, boolean>()
 
   /**
    * @param shapes cache of the conditions, without their values
@@ -75,7 +77,7 @@ export class Policies {
    */
   async checkAccess(related: Iterable<FilterNames>): Promise<void> {
     for (const view of related) {
-      if (!this.#readable.has(view) && (await this.mayRead(view.name))) this.#readable.add(view)
+      if (!this.#readable.has(view)) this.#readable.set(view, await this.mayRead(view.name))
     }
   }
 
@@ -83,10 +85,11 @@ export class Policies {
   resolve(condition: VisibilityCondition | PermissionCondition): ResolvedPolicy {
     if (condition.type === 'permission') {
       const { view, action, state } = condition
+      if (action === 'restore') return state === 'before' ? this.#resolveRestore(view) : everyRecord
       return this.#resolveFilter(view.may[action], state, rootAlias)
     }
     const { view, alias, isFollowed } = condition
-    if (isFollowed && !this.#readable.has(view)) return noRecord
+    if (isFollowed && this.#readable.get(view) !== true) return noRecord
     const { rowScope } = view
     if (rowScope?.type === 'through') return resolveThrough(rowScope, alias)
     return this.#resolveFilter(rowScope?.filter, 'before', alias)
@@ -95,7 +98,8 @@ export class Policies {
   /** Whether `may` permits a write before the record is known; undefined if this depends on the record. */
   permits({ may }: ResourceView, action: WriteAction): boolean | undefined {
     const policy = may[action]
-    const result = policy === undefined || this.#filtersOf(policy)[firstCheckedState[action]]
+    if (policy === undefined) return action !== 'restore'
+    const result = this.#filtersOf(policy)[firstCheckedState[action]]
     return typeof result === 'boolean' ? result : undefined
   }
 
@@ -112,6 +116,28 @@ export class Policies {
       const comparison = shape.filters[index]
       return comparison === undefined ? [] : [[comparison, values[comparison.valuesIndex] ?? []]]
     })
+  }
+
+  /** The soft-deleted records that the principal may restore: of a resource with owners, those of the principal. */
+  #resolveRestore(view: ResourceView): ResolvedPolicy {
+    const { may, owner, ownerOf } = view
+    if (may.restore === undefined) return noRecord
+    const permitted = this.#resolveFilter(may.restore, 'before', rootAlias)
+    if (owner === undefined) return permitted
+    const { principal } = this
+    if (principal.id === null || (ownerOf !== undefined && ownerOf(principal) === undefined)) return noRecord
+    const { key, condition, values } = permitted
+    const isOwner: Condition = {
+      type: 'compare',
+      on: { alias: rootAlias, field: owner },
+      operator: 'eq',
+      valuesIndex: values.length,
+    }
+    return {
+      key: `owner ${key}`,
+      condition: { type: 'and', conditions: [isOwner, condition] },
+      values: [...values, [ownerKey(view, principal)]],
+    }
   }
 
   #resolveFilter(policy: PolicyFunction | undefined, state: WriteState, alias: string): ResolvedPolicy {

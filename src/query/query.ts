@@ -1,4 +1,5 @@
 import type { Cursor } from '../request/cursor'
+import type { DeletedRecords } from '../request/list-request'
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
 import type { FilterNames, ResourceView, SearchIndex, WriteAction, WriteState } from '../schema/resource-view'
@@ -50,7 +51,15 @@ export interface Match {
  * Condition on a record, without the values to compare with. An `and` without conditions holds for every record, an `or`
  * without conditions for none.
  */
-export type Condition = Comparison | Match | Combination | Negation | Exists | VisibilityCondition | PermissionCondition
+export type Condition =
+  | Comparison
+  | Match
+  | Combination
+  | Negation
+  | Exists
+  | VisibilityCondition
+  | PermissionCondition
+  | DeletionCondition
 
 /**
  * Condition that the principal of the request may see the record of a table: it is in the row scope and, if `isFollowed`,
@@ -78,6 +87,13 @@ export interface WriteMoment {
 export interface PermissionCondition extends WriteMoment {
   readonly type: 'permission'
   readonly view: ResourceView
+}
+
+/** Condition that the record of the table `rootAlias` is soft-deleted, or is not. */
+export interface DeletionCondition {
+  readonly type: 'deletion'
+  readonly view: ResourceView
+  readonly isDeleted: boolean
 }
 
 /** Conjunction or disjunction of conditions. */
@@ -185,6 +201,8 @@ export interface Query extends JoinedCondition {
   readonly ordering: readonly SortColumn[]
   /** Related records that are read too. Their tables are in `joins`. */
   readonly included: readonly IncludedTable[]
+  /** Whether soft-deleted records are read, if they match `where`. Default: false. */
+  readonly readsDeleted?: boolean
   /**
    * Position before the first row in keyset paging; the statement then also reads the exact values of the sort columns.
    * Undefined for paging by page number.
@@ -231,10 +249,50 @@ export function tableAlias(name: string | number): string {
 /** Alias of the table of the query's own resource. */
 export const rootAlias = tableAlias(0)
 
+/** Returns the query that reads only the records with these keys, of those that it reads. */
+export function withKeys(query: ListQuery, keys: readonly unknown[]): ListQuery {
+  const { view, where, values } = query
+  const hasKey = {
+    type: 'compare',
+    on: { alias: rootAlias, field: view.key },
+    operator: keys.length === 1 ? 'eq' : 'in',
+    valuesIndex: values.length,
+  } as const
+  return { ...query, where: { type: 'and', conditions: [hasKey, where] }, values: [...values, keys] }
+}
+
 /** Adds the condition that the principal may see a record to the condition on the records of a view. */
 export function whereVisible(view: FilterNames, where: Condition): Condition {
   if (view.rowScope === undefined) return where
   return { type: 'and', conditions: [where, { type: 'visible', alias: rootAlias, view, isFollowed: false }] }
+}
+
+/**
+ * Adds the condition on soft-deleted records: those that the principal may restore, for `with` also all other records. The
+ * query needs `readsDeleted`.
+ */
+export function whereDeleted(view: ResourceView, deleted: DeletedRecords, where: Condition): Condition {
+  const restorable: Condition = {
+    type: 'and',
+    conditions: [
+      { type: 'deletion', view, isDeleted: true },
+      { type: 'permission', view, action: 'restore', state: 'before' },
+    ],
+  }
+  const others: Condition = { type: 'deletion', view, isDeleted: false }
+  return {
+    type: 'and',
+    conditions: [where, deleted === 'only' ? restorable : { type: 'or', conditions: [others, restorable] }],
+  }
+}
+
+/**
+ * Adds the condition that a request may follow a relation to a record to the condition on the records of a view
+ * (specification: Access through relations).
+ */
+export function whereRelated(view: FilterNames, where: Condition): Condition {
+  if (!view.isGuarded) return where
+  return { type: 'and', conditions: [where, { type: 'visible', alias: rootAlias, view, isFollowed: true }] }
 }
 
 /** Adds the permission of a write to the condition on the records of a view. */

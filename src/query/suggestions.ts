@@ -1,3 +1,4 @@
+import type { ResourceOptions } from '../resource'
 import type { FilterNames } from '../schema/resource-view'
 import { type OperatorName, operatorNames } from '../value/value-type'
 
@@ -6,6 +7,14 @@ const parameterAliases: ReadonlyMap<string, string> = new Map([
   ...['sort', 'sort_by', 'order', 'order_by', 'orderby'].map((name) => [name, 'ordering'] as const),
   ...['offset', 'skip', 'start'].map((name) => [name, 'page'] as const),
   ...['per_page', 'page_size', 'pagesize', 'size', 'take'].map((name) => [name, 'limit'] as const),
+])
+
+/** Parameters that lists have only with an option of the resource, and its name. */
+const optionalParameters: ReadonlyMap<string, keyof ResourceOptions> = new Map([
+  ['search', 'search'],
+  ['format', 'formats'],
+  ['aggregate', 'aggregate'],
+  ['by', 'aggregate'],
 ])
 
 /** Operators of other services, and how the same comparison is written here. */
@@ -28,6 +37,8 @@ function pattern(operator: OperatorName): string {
  * @param isWholeName whether the name is the whole name of a parameter, not a part of it
  */
 export function suggestName(view: FilterNames, name: string, isWholeName: boolean): string {
+  const option = isWholeName ? optionalParameters.get(name) : undefined
+  if (option !== undefined) return `as a parameter it needs the option "${option}" of the resource; `
   const parameter = isWholeName ? parameterAliases.get(name.toLowerCase()) : undefined
   const suggestion =
     parameter ?? suggestOperatorName(view, name) ?? suggestPath(view, name) ?? suggestSortName(view, name)

@@ -6,6 +6,7 @@ import {
   type Combination,
   type Comparison,
   type Condition,
+  type DeletionCondition,
   type Exists,
   type Join,
   type Match,
@@ -13,7 +14,8 @@ import {
   rootAlias,
 } from '../query/query'
 import { isComputed } from '../schema/metadata'
-import type { StoredColumn } from '../schema/stored-column'
+import type { ResourceView } from '../schema/resource-view'
+import { buildReadColumn, type StoredColumn } from '../schema/stored-column'
 import { allSql, anySql } from './column-predicate'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
 import type { JoinVisibility } from './join-sql'
@@ -37,6 +39,7 @@ interface ConditionVisitor {
     values: Query['values'],
     isNested: boolean,
   ) => string
+  readonly deletion: (condition: DeletionCondition) => string
   readonly combine: (type: Combination['type'] | 'not', parts: readonly string[]) => string
   readonly policy: (policyKey: ResolvedPolicy['key'], condition: string) => string
 }
@@ -65,6 +68,7 @@ function visitCondition(
       isNested,
     )
   }
+  if (condition.type === 'deletion') return visitor.deletion(condition)
   if (condition.type === 'visible' || condition.type === 'permission') {
     const resolved = requirePolicies(visitor).resolve(condition)
     return visitor.policy(resolved.key, visitCondition(resolved.condition, resolved.values, visitor, isNested))
@@ -106,6 +110,7 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
       return ''
     },
     exists: (_, visibility, where) => [...visibility.values(), where].join('\n'),
+    deletion: ({ isDeleted }) => `deleted ${isDeleted}`,
     combine: (_, parts) => parts.join('\n'),
     policy: (key, condition) => `${key}: ${condition}`,
   }
@@ -155,6 +160,7 @@ export function conditionSql(
         parameters,
       )
     },
+    deletion: ({ view, isDeleted }) => deletionSql(store, view, isDeleted),
     combine: combineSql,
     policy: (_, condition) => condition,
   }
@@ -243,12 +249,20 @@ const combineSql: ConditionVisitor['combine'] = (type, parts) => {
   return type === 'and' ? allSql(conditions) : anySql(conditions)
 }
 
+/** Predicate that the record of the table `rootAlias` is soft-deleted, or is not. */
+function deletionSql({ dataSource }: Store, { metadata }: ResourceView, isDeleted: boolean): string {
+  const { deleteDateColumn: column } = metadata
+  if (column === undefined) throw new Error(`${metadata.name} has no soft-deleted records`)
+  const sql = columnSql(dataSource, buildReadColumn(column, dataSource), rootAlias)
+  return `${sql} IS ${isDeleted ? 'NOT NULL' : 'NULL'}`
+}
+
 /** Whether a condition of a subquery is true if there is no related record (all columns null), as `is=null` is. */
 function holdsForNull(condition: Condition, values: Query['values']): boolean {
   if (condition.type === 'compare') {
     return condition.operator === 'is' && (values[condition.valuesIndex] ?? []).includes('null')
   }
-  if (condition.type === 'match') return false
+  if (condition.type === 'match' || condition.type === 'deletion') return false
   if (condition.type === 'exists') return holdsForNull(condition.where, values)
   return condition.type === 'and' && condition.conditions.every((part) => holdsForNull(part, values))
 }
@@ -266,7 +280,7 @@ function isMergeable({ dialect }: Store, all: Condition, exists: Exists, isNeste
 
 /** Number of subqueries in a condition. Visibility and a permission count as one, whatever their conditions are. */
 function countSubqueries(condition: Condition): number {
-  if (condition.type === 'compare' || condition.type === 'match') return 0
+  if (condition.type === 'compare' || condition.type === 'match' || condition.type === 'deletion') return 0
   if (condition.type === 'visible' || condition.type === 'permission') return 1
   if (condition.type === 'exists') return 1 + countSubqueries(condition.where)
   if (condition.type === 'not') return countSubqueries(condition.condition)

@@ -81,12 +81,19 @@ export function hasValue(entity: ObjectLiteral, { columns }: Field): boolean {
   return columns.every(({ column }) => column.getEntityValue(entity) !== undefined)
 }
 
-/** The values of an entity by column, without those that are `undefined`. */
-export function columnValues(metadata: EntityMetadata, entity: ObjectLiteral): readonly ColumnValue[] {
+/**
+ * The values of an entity by column, without those that are `undefined`.
+ * @param includesUndefined whether a column is included even if its value is `undefined`. Default: none is
+ */
+export function columnValues(
+  metadata: EntityMetadata,
+  entity: ObjectLiteral,
+  includesUndefined?: (column: ColumnMetadata) => boolean,
+): readonly ColumnValue[] {
   const values: ColumnValue[] = []
   for (const column of metadata.columns) {
     const value: unknown = column.isVirtualProperty ? undefined : column.getEntityValue(entity)
-    if (value !== undefined) values.push([column, value])
+    if (value !== undefined || includesUndefined?.(column)) values.push([column, value])
   }
   return values
 }

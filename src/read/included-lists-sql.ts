@@ -146,7 +146,10 @@ function listOf(store: Store, included: IncludedQuery, { condition }: ListsSql, 
 /** SELECT of the parents' keys. @param parameters receives its constant parameters */
 function parentsOf({ dataSource }: Store, included: IncludedQuery, sql: ListsSql, parameters: ObjectLiteral): string {
   const { list, parent } = included
-  const parents = selectFrom(dataSource, list.relation.entityMetadata.target, parentsAlias).where(sql.hasParent)
+  // The parents have been read, and may be soft-deleted records.
+  const parents = selectFrom(dataSource, list.relation.entityMetadata.target, parentsAlias)
+    .where(sql.hasParent)
+    .withDeleted()
   for (const [index, column] of parent.view.key.columns.entries()) {
     parents.addSelect(columnSql(dataSource, column, parentsAlias), parentKeyName(index))
   }

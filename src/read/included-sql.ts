@@ -65,7 +65,8 @@ export function relatedQuery(store: Store, { list, query }: IncludedQuery, condi
   const builder = selectFrom(dataSource, relation.entityMetadata.target, parentAlias)
   const join = { alias: rootAlias, from: parentAlias, relation, visible: undefined }
   addJoin(dataSource, builder, join, '', 'innerJoin')
-  return matchingQuery(store, query, condition, builder)
+  // The parents have been read, and may be soft-deleted records.
+  return matchingQuery(store, query, condition, builder).withDeleted()
 }
 
 /** @param keySql SQL of each column of the parent's key */

@@ -10,6 +10,9 @@ import { type IncludedQuery, includedCountQuery, keyAlias, singleListQuery } fro
 import type { ValueLimit } from './measure'
 import type { Store } from './store'
 
+/** Maximum number of bind parameters for keys in one statement. SQLite accepts 32,766 in all. */
+export const maxKeyValues = 4096
+
 /** The records whose lists are read: the values of their keys by texts that identify them. */
 export type ParentKeys = ReadonlyMap<string, unknown>
 

@@ -78,3 +78,19 @@ export async function countIncluded(
 function includedQueryOf(list: IncludedList, parent: Store, keyPosition: number): IncludedQuery {
   return { list, parent, query: list.query, parentKey: (list.foreignKey ?? parent.view.key).columns, keyPosition }
 }
+
+/** Positions of the columns of the key in the rows of a view. */
+export function keyPositionsOf({ view }: Store): readonly number[] {
+  return view.key.columns.map((column) => view.columns.indexOf(column))
+}
+
+/** Returns a function for the text that identifies a row among the parents of included records: {@link keyText}. */
+export function parentText(store: Store): (raw: RawRow) => string {
+  const positions = keyPositionsOf(store)
+  return (raw) =>
+    keyText(
+      positions.map((position) => raw[position]),
+      0,
+      positions.length,
+    )
+}

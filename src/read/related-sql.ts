@@ -49,6 +49,8 @@ export function existsRelatedSql(
   const visible = visibility.get(first)
   const builder = relatedQuery(dataSource, join, visible, 'leftJoin', keyOf(innerAlias))
   for (const nestedJoin of joins) addJoin(dataSource, builder, nestedJoin, visibility.get(nestedJoin))
+  // The outer row may be a soft-deleted record.
+  builder.withDeleted()
   // The time limit is the first condition, so that it is evaluated for every row: SQLite stops at the first condition
   // of an AND that is false.
   const [column] = relation.inverseEntityMetadata.primaryColumns
@@ -60,7 +62,8 @@ export function existsRelatedSql(
     // A row of the junction table may refer to a record that is soft-deleted or of another type. The outer join yields
     // nulls for it. They mean "no related record" only if the outer row has no other related record.
     const otherAlias = `${alias}_owner`
-    const othersQuery = relatedQuery(dataSource, { ...join, from: otherAlias }, visible, 'innerJoin', keyOf(otherAlias))
+    const otherJoin = { ...join, from: otherAlias }
+    const othersQuery = relatedQuery(dataSource, otherJoin, visible, 'innerJoin', keyOf(otherAlias)).withDeleted()
     const hasOthers = hasKeySql(othersQuery, keyOf(otherAlias), keyOf(innerAlias), isCorrelated)
     builder.andWhere(`(${relatedId} IS NOT NULL OR NOT ${hasOthers})`)
   }

@@ -13,12 +13,25 @@ function valueBytesOf(value: unknown): number {
   return Buffer.isBuffer(value) ? value.length : 0
 }
 
+/** Size of a member of a JSON object besides its name and a text: quotation marks, separators and a short value. */
+const memberBytes = 8
+
 /**
- * Returns a function for the approximate size of the shown columns in a row of a view, in bytes. Responses may depend on
- * it, because hidden columns do not affect it.
+ * Size of the JSON of a record of a view without its texts, in bytes: the names of its fields, and short values. It is the
+ * same for all records.
  */
-export function shownBytesOf({ columns, outputFields }: ResourceView): (raw: RawRow) => number {
+export function shortBytesOf({ outputFields }: ResourceView): number {
+  return outputFields.reduce((sum, { name }) => sum + name.length + memberBytes, 0)
+}
+
+/**
+ * Returns a function for the approximate size of the JSON of a row's record, in bytes. Responses may depend on it, because
+ * hidden columns do not affect it.
+ */
+export function shownBytesOf(view: ResourceView): (raw: RawRow) => number {
+  const { columns, outputFields } = view
   const positions = outputFields.flatMap((field) => field.columns.map((column) => columns.indexOf(column)))
   const shown = [...new Set(positions)]
-  return (raw) => shown.reduce((sum, position) => sum + valueBytesOf(raw[position]), 0)
+  const shortBytes = shortBytesOf(view)
+  return (raw) => shown.reduce((sum, position) => sum + valueBytesOf(raw[position]), shortBytes)
 }

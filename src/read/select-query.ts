@@ -89,6 +89,8 @@ export function matchingQuery(
   const { sql, parameters } = condition
   addJoins(store, builder, query.joins, condition)
   if (sql !== '') builder.andWhere(sql)
+  // After the joins: TypeORM adds the condition that records are not deleted to those that are added before.
+  if (query.readsDeleted) builder.withDeleted()
   // The conditions of the joins have parameters too.
   return builder.setParameters(parameters)
 }

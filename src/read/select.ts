@@ -1,9 +1,11 @@
+import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import { execute, type RawRow } from '../connection/statement'
 import type { Statement } from '../connection/statement-cache'
-import { type ItemCondition, itemQuery } from '../query/item-query'
+import { type ItemCondition, itemsQuery } from '../query/item-query'
 import { type ListQuery, type Query, rootAlias } from '../query/query'
+import type { DeletedRecords } from '../request/list-request'
 import type { ResourceView, WriteAction } from '../schema/resource-view'
 import { bindConditionValues, conditionSql } from './condition-sql'
 import type { ValueLimit } from './measure'
@@ -30,7 +32,8 @@ export function listStatement(
 ): { readonly statement: Statement; readonly values: readonly unknown[] } {
   const { values, bind } = collectValues()
   // With sort columns of other tables, the subquery and the outer query would both have to join these tables.
-  const isDeep = query.offset >= deepOffset && query.ordering.every(({ alias }) => alias === rootAlias)
+  const isDeep =
+    query.offset >= deepOffset && query.ordering.every(({ alias }) => alias === rootAlias) && !query.readsDeleted
   // The key of the store's view too: a selection of fields changes the columns, but not the query.
   const key = `list ${store.view.cacheKey} ${query.cursor?.direction} ${isDeep} ${valueLimit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
   const limitClause = ` LIMIT ${bind(query.limit)} OFFSET ${bind(query.offset)}`
@@ -58,17 +61,42 @@ export async function lockItem(
   action: WriteAction,
 ): Promise<RawRow | undefined> {
   const { view, dialect } = store
-  const condition = { action, state: 'before' } as const
+  const isRestored = action === 'restore'
+  // A record that may be restored is one that `deleted: 'only'` finds.
+  const condition = isRestored ? 'visible' : ({ action, state: 'before' } as const)
+  const deleted = isRestored ? 'only' : undefined
   // If all requests share one connection, no other request runs during the transaction, and no lock is needed.
   const locks = !dialect.sharesConnection
   if (!locks || !hasRowConditions(view, action)) {
-    return readRawItem(session, store, key, 'entityColumns', { locks, condition })
+    return readRawItem(session, store, key, 'entityColumns', { locks, condition, deleted })
   }
-  const raw = await readRawItem(session, store, key, 'entityColumns', { locks, condition: 'none' })
+  const raw = await readRawItem(session, store, key, 'entityColumns', { locks, condition: 'none', deleted })
   if (raw === undefined) return undefined
   // The condition is checked by a second statement: PostgreSQL evaluates the subqueries of a statement that has waited
   // for a lock with the data from before the wait.
-  return (await existsItem(session, store, key, condition)) ? raw : undefined
+  return (await existsItem(session, store, key, condition, deleted)) ? raw : undefined
+}
+
+/**
+ * Reads the keys and owners of the records that match a list query, and locks their rows until the transaction ends.
+ * @param query its `limit` is the maximum number of records
+ */
+export async function lockMatching(session: DbTransaction, store: Store, query: ListQuery): Promise<readonly RawRow[]> {
+  const { dataSource } = store
+  const { values, bind } = collectValues()
+  const { limit } = query
+  const key = `lock list ${store.view.cacheKey} ${limit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
+  const statement = cachedStatement(session, key, () => compile(dataSource, lockingQuery(store, query), values.length))
+  return (await execute(session, statement, values)).records
+}
+
+/** Builds the SELECT of {@link lockMatching}. */
+export function lockingQuery(store: Store, query: ListQuery): SelectQueryBuilder<ObjectLiteral> {
+  const { sharesConnection, locksJoins } = store.dialect
+  // `LIMIT` as a number: TypeORM writes it before `FOR UPDATE`, where MySQL expects it.
+  const builder = selectQuery(store, query, conditionSql(store, query)).limit(query.limit)
+  if (sharesConnection) return builder
+  return builder.setLock('pessimistic_write', undefined, locksJoins ? undefined : [rootAlias])
 }
 
 /** Whether the row scope or `may` restricts the records that can be written. */
@@ -82,22 +110,39 @@ export async function existsItem(
   store: Store,
   key: unknown,
   condition: ItemCondition,
+  deleted?: DeletedRecords,
 ): Promise<boolean> {
-  return (await readRawItem(session, store, key, 'key', { condition })) !== undefined
+  return (await readRawItem(session, store, key, 'key', { condition, deleted })) !== undefined
 }
 
-/** Reads a record that this transaction has written, even if the principal may not see it. */
-export function readWrittenItem(session: DbSession, store: Store, key: unknown): Promise<RawRow | undefined> {
-  return readRawItem(session, store, key, 'columns', { condition: 'none' })
+/** Reads a record that this transaction has written or locked, even if the principal may not see it. */
+export function readWrittenItem(
+  session: DbSession,
+  store: Store,
+  key: unknown,
+  select: Query['select'] = 'columns',
+): Promise<RawRow | undefined> {
+  return readRawItem(session, store, key, select, { condition: 'none' })
 }
 
-/** Options for reading a record. */
+/** Reads records that this transaction has written, even if the principal may not see them, in the order of the keys. */
+export function readWrittenItems(
+  session: DbSession,
+  store: Store,
+  keys: readonly unknown[],
+): Promise<readonly (RawRow | undefined)[]> {
+  return readItemsInOrder(session, store, keys, 'columns', { condition: 'none' })
+}
+
+/** Options for reading records by their keys. */
 interface ItemReading {
   /** Whether to lock the row until the transaction ends. */
   readonly locks?: boolean
   readonly valueLimit?: ValueLimit
   /** What the record must match. Default: the principal may see it. */
   readonly condition?: ItemCondition
+  /** Which soft-deleted records are read. Default: none. */
+  readonly deleted?: DeletedRecords | undefined
 }
 
 /** Reads the record with this key, as the driver returns it. @returns undefined if there is none */
@@ -106,17 +151,51 @@ export async function readRawItem(
   store: Store,
   key: unknown,
   select: Query['select'] = 'columns',
-  { locks = false, valueLimit, condition = 'visible' }: ItemReading = {},
+  options: ItemReading = {},
 ): Promise<RawRow | undefined> {
+  return (await readRawItems(session, store, [key], select, options))[0]
+}
+
+/** Maximum number of keys in one statement. */
+const maxKeys = 512
+
+/**
+ * Reads the records with these keys, in the order of the keys.
+ * @returns undefined for each record that does not exist or does not match the condition
+ */
+export async function readItemsInOrder(
+  session: DbSession,
+  store: Store,
+  keys: readonly unknown[],
+  select: Query['select'] = 'columns',
+  options: ItemReading = {},
+): Promise<readonly (RawRow | undefined)[]> {
+  const { view, renderKey } = store
+  const found = new Map<unknown, RawRow>()
+  for (let start = 0; start < keys.length; start += maxKeys) {
+    const rows = await readRawItems(session, store, keys.slice(start, start + maxKeys), select, options)
+    for (const raw of rows) found.set(renderKey(raw), raw)
+  }
+  return keys.map((key) => found.get(view.key.valueType.toJson(key)))
+}
+
+/** Reads the records with these keys, as the driver returns them, in any order. */
+async function readRawItems(
+  session: DbSession,
+  store: Store,
+  keys: readonly unknown[],
+  select: Query['select'],
+  { locks = false, valueLimit, condition = 'visible', deleted }: ItemReading,
+): Promise<readonly RawRow[]> {
   const { view, dataSource } = store
   const { values, bind } = collectValues()
-  const query = itemQuery(view, key, select, condition)
-  const cacheKey = `${locks ? 'lock' : 'read'} ${keyOf(condition)} ${view.cacheKey} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
+  const query = itemsQuery(view, keys, select, condition, deleted)
+  const cacheKey = `${locks ? 'lock' : 'read'} ${deleted} ${keyOf(condition)} ${view.cacheKey} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, cacheKey, () => {
     const builder = selectQuery(store, query, conditionSql(store, query), valueLimit)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })
-  return (await execute(session, statement, values)).records[0]
+  return (await execute(session, statement, values)).records
 }
 
 const keyOf = (condition: ItemCondition): string =>

@@ -32,7 +32,7 @@ export interface Store {
   readonly renderKey: (raw: RawRow) => Json
   /** Returns the value of the key of a raw row. */
   readonly readKey: (raw: RawRow) => unknown
-  /** Returns the approximate size of the shown columns in a raw row, in bytes: see {@link shownBytesOf}. */
+  /** Returns the approximate size of the JSON of a raw row's record, in bytes: see {@link shownBytesOf}. */
   readonly shownBytes: (raw: RawRow) => number
   /** Returns the store of a related view of the same principal, without policies. */
   readonly storeOf: (view: ResourceView) => Store

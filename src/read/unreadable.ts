@@ -1,4 +1,5 @@
 import type { DbSession } from '../connection/db-session'
+import { runFallible } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
 import type { ListQuery, Query } from '../query/query'
 import { readRaw } from './select'
@@ -27,7 +28,7 @@ export async function isCausedByQueryValue(
     offset: 0,
   }
   try {
-    await readRaw(session, store, emptyPage)
+    await runFallible(session, (inner) => readRaw(inner, store, emptyPage))
     return false
   } catch (secondError) {
     return violationOf(secondError, dataSource, metadata) !== undefined

@@ -1,5 +1,6 @@
 import { MIMEType } from 'node:util'
 import { ApiError } from '../errors'
+import { mediaTypes } from './formats'
 import type { RequestLimits } from './limits'
 import { parsePairs } from './pairs'
 
@@ -12,6 +13,7 @@ export type Body = ReadonlyMap<string, unknown>
 const formType = 'application/x-www-form-urlencoded'
 const multipartType = 'multipart/form-data'
 const allowed = `send application/json, or a form (${formType} or ${multipartType}) whose field "data" holds the JSON`
+const allowedFiles = `a POST to a resource with the option bulk may also have ${Object.values(mediaTypes).join(' or ')}`
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -20,28 +22,81 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * @throws {ApiError} `unsupported-media-type`, `bad-body`
  */
 export async function parseBody(payload: Payload, limits: BodyLimits): Promise<Body> {
-  const mediaType = checkMediaType(payload.contentType)
-  const isForm = mediaType === formType || mediaType === multipartType
-  const json =
-    'parsed' in payload
-      ? readParsed(payload.parsed, isForm)
-      : parseJson(await readText(payload, mediaType, limits.parameters))
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new ApiError('bad-body', 'the body must be one JSON object')
+  return objectBody(await parseBodyJson(payload, limits), limits)
+}
+
+/**
+ * Parses the body of a POST that may have several records: the members of one JSON object, or of each object of an array
+ * (specification: Bulk writes).
+ * @param maxRecords maximum number of objects in the array
+ * @throws {ApiError} `unsupported-media-type`, `bad-body`, `body-too-large`
+ */
+export async function parseBodies(
+  payload: Payload,
+  limits: BulkBodyLimits,
+  maxRecords: number,
+): Promise<Body | readonly Body[]> {
+  const json = await parseBodyJson(payload, limits)
+  if (!Array.isArray(json)) {
+    if ('bytes' in payload && payload.bytes.length > limits.body) {
+      throw new ApiError('body-too-large', `a body with one record may have at most ${limits.body} bytes`)
+    }
+    return objectBody(json, limits)
+  }
+  if (json.length > maxRecords) {
+    throw new ApiError('bad-body', `an array may have at most ${maxRecords} records, this one has ${json.length}`)
+  }
+  requireFewValues(json, limits.bulkValues)
+  return json.map((record: unknown, index) => {
+    if (isObject(record)) return membersOf(record)
+    throw new ApiError('bad-body', `record ${index} of the array must be a JSON object`)
+  })
+}
+
+/**
+ * Parses a body that must be an array of anything.
+ * @returns undefined for any other JSON
+ * @throws {ApiError} `unsupported-media-type`, `bad-body`
+ */
+export async function parseArray(payload: Payload, limits: BodyLimits): Promise<readonly unknown[] | undefined> {
+  const json = await parseBodyJson(payload, limits)
+  if (!Array.isArray(json)) return undefined
+  requireFewValues(json, limits.bodyValues)
+  return json
+}
+
+const isObject = (json: unknown): json is object => typeof json === 'object' && json !== null && !Array.isArray(json)
+
+function objectBody(json: unknown, limits: BodyLimits): Body {
+  if (!isObject(json)) {
+    const advice = Array.isArray(json) ? '; only a POST to a resource with the option bulk may have an array' : ''
+    throw new ApiError('bad-body', `the body must be one JSON object${advice}`)
   }
   requireFewValues(json, limits.bodyValues)
   return membersOf(json)
 }
 
+/** @throws {ApiError} `unsupported-media-type`, `bad-body` */
+async function parseBodyJson(payload: Payload, limits: BodyLimits): Promise<unknown> {
+  const mediaType = checkMediaType(payload.contentType)
+  const isForm = mediaType === formType || mediaType === multipartType
+  return 'parsed' in payload
+    ? readParsed(payload.parsed, isForm)
+    : parseJson(await readText(payload, mediaType, limits.parameters))
+}
+
 /** Limits of a body: the number of form fields, and the number of values in all arrays and objects. */
 export type BodyLimits = Pick<RequestLimits, 'parameters' | 'bodyValues'>
+
+/** Limits of a body that may be an array of records. */
+export type BulkBodyLimits = BodyLimits & Pick<RequestLimits, 'body' | 'bulkValues'>
 
 /**
  * Limits the number of values in all arrays and objects of a body. Checking, writing and rendering a value takes up to
  * a few microseconds, whatever the type of its column, and blocks the event loop meanwhile.
  * @throws {ApiError} `bad-body`
  */
-function requireFewValues(json: object, maxValues: number): void {
+export function requireFewValues(json: object, maxValues: number): void {
   const pending: object[] = [json]
   let count = 0
   for (let container = pending.pop(); container !== undefined; container = pending.pop()) {
@@ -55,10 +110,10 @@ function requireFewValues(json: object, maxValues: number): void {
 }
 
 /**
- * Maximum number of members of one JSON object in a body: the maximum number of columns of a table in MySQL, which is
+ * Maximum number of members of one JSON object in a body, and of names in the first line of CSV: the maximum number of columns of a table in MySQL, which is
  * the highest of all supported databases.
  */
-const maxMembers = 4096
+export const maxMembers = 4096
 
 /**
  * Returns the members of a JSON object, in their order.
@@ -66,12 +121,13 @@ const maxMembers = 4096
  * would block the event loop
  */
 export function membersOf(object: object): Body {
-  let count = 0
-  for (const _ in object) {
-    if (++count > maxMembers)
+  const members = new Map<string, unknown>()
+  for (const name in object) {
+    if (members.size === maxMembers)
       throw new ApiError('bad-body', `an object of the body has more than ${maxMembers} members`)
+    members.set(name, object[name as keyof object])
   }
-  return new Map(Object.entries(object))
+  return members
 }
 
 /**
@@ -85,7 +141,7 @@ function checkMediaType(contentType: string): string {
   const isJson = /^application\/([\w.+-]+\+)?json$/.test(type)
   if (!isJson && type !== formType && type !== multipartType) {
     const subject = type === '' ? 'a body without Content-Type' : `the content type "${type}"`
-    throw new ApiError('unsupported-media-type', `${subject} is not supported; ${allowed}`)
+    throw new ApiError('unsupported-media-type', `${subject} is not supported; ${allowed}; ${allowedFiles}`)
   }
   if (charset !== undefined && !/^"?(utf-?8|us-ascii)"?$/.test(charset)) {
     throw new ApiError('unsupported-media-type', `the charset ${charset} is not supported; send UTF-8`)

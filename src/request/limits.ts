@@ -56,14 +56,50 @@ export interface RequestLimits {
   /** Time that a streamed list may take, in milliseconds; then its connection is closed. Default: 600,000. */
   readonly streamTime: number
   /**
-   * Time that the client of a streamed list may take to receive 64 KiB, in milliseconds; then its connection is closed.
-   * Default: 30,000.
+   * Time that the client of a streamed list may take to receive 64 KiB, in milliseconds; then its connection is closed. An
+   * import of which less than 64 KiB arrive in this time is refused with 400. Default: 30,000.
    */
   readonly streamStall: number
+  /** Number of open subscriptions to live lists and records. Default: 1,000. */
+  readonly liveLists: number
+  /** Number of subscriptions of one user, or of one network address of anonymous clients. Default: 20. */
+  readonly liveListsPerClient: number
+  /** Number of records in a live list; longer lists are refused with 400. Default: 10,000. */
+  readonly liveRecords: number
+  /** Number of records in all live lists. Subscribers with the same records and fields share a list. Default: 500,000. */
+  readonly allLiveRecords: number
+  /** Size of the events that wait for a slow client, in bytes; beyond it, the connection is closed. Default: 262,144. */
+  readonly liveBytes: number
+  /**
+   * Time between two heartbeats of a subscription, in milliseconds. The typed client connects again after 60,000 without a byte.
+   * Default: 20,000.
+   */
+  readonly liveHeartbeat: number
+  /** Time between two checks of the credentials of a live list, in milliseconds. Default: 60,000. */
+  readonly liveCheck: number
   /** Size of a body, in bytes. Default: 1,048,576. */
   readonly body: number
   /** Number of values in all arrays and objects of a body, at all levels. Default: 20,000. */
   readonly bodyValues: number
+  /**
+   * Number of related records in a body, at all levels, including the keys of many-to-many relations; also the number of
+   * stored related records that a write compares with those in the body. Default: 1,000; at most 4,096.
+   */
+  readonly nested: number
+  /** Size of a body that may be an array of records, in bytes: that of a POST with the option `bulk`. Default: 4 MiB. */
+  readonly bulkBody: number
+  /** Number of values in all records of an array, at all levels. Default: 200,000. */
+  readonly bulkValues: number
+  /** Size of an import, in bytes. Default: 256 MiB. */
+  readonly importBytes: number
+  /** Time that the transaction of a batch or of a POST of several records may take, in milliseconds. Default: 60,000. */
+  readonly bulkTime: number
+  /** Number of imports that a mount handles at the same time; further ones are refused with 503. Default: 2. */
+  readonly imports: number
+  /** Time that the response to a write with `Idempotency-Key` is stored, in milliseconds. Default: 86,400,000, a day. */
+  readonly idempotencyTime: number
+  /** Size of such a response, in bytes; a write with a larger one is refused with 400. Default: 8 MiB. */
+  readonly idempotencyBytes: number
   /** Number of passwords that are hashed at the same time. Default: 2. */
   readonly concurrentPasswords: number
   /** Number of passwords that wait to be hashed; further requests are refused with 503. Default: 32. */
@@ -101,6 +137,9 @@ export const maxRecordBytes = 64 * 1024 * 1024
  */
 export const maxJoins = 14
 
+/** Maximum value of `nested`: the keys of so many records, each of several values, fit into one statement. */
+export const maxNested = 4096
+
 export const defaultLimits: RequestLimits = {
   parameters: 50,
   parameterName: 128,
@@ -122,8 +161,23 @@ export const defaultLimits: RequestLimits = {
   streams: 4,
   streamTime: 600_000,
   streamStall: 30_000,
+  liveLists: 1000,
+  liveListsPerClient: 20,
+  liveRecords: 10_000,
+  allLiveRecords: 500_000,
+  liveBytes: 256 * 1024,
+  liveHeartbeat: 20_000,
+  liveCheck: 60_000,
   body: 1_048_576,
   bodyValues: 20_000,
+  nested: 1000,
+  bulkBody: 4 * 1024 * 1024,
+  bulkValues: 200_000,
+  importBytes: 256 * 1024 * 1024,
+  bulkTime: 60_000,
+  imports: 2,
+  idempotencyTime: 86_400_000,
+  idempotencyBytes: 8 * 1024 * 1024,
   concurrentPasswords: 2,
   queuedPasswords: 32,
   pageBytes: 16 * 1024 * 1024,

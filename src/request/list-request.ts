@@ -37,11 +37,20 @@ export interface ListRequest {
   readonly includes: readonly IncludeRequest[]
   /** Groups to return instead of records; undefined without `aggregate`. */
   readonly aggregation: Aggregation | undefined
+  /** Which soft-deleted records are read; undefined for none. */
+  readonly deleted: DeletedRecords | undefined
   /** Format in which all matching records are streamed; undefined for a page of JSON. */
   readonly format: ListFormat | undefined
   /** Parameters that the links to other pages repeat, as they were sent: `published=true&ordering=id`. */
   readonly repeated: string
 }
+
+/**
+ * Which soft-deleted records a request reads: `only` these, or these `with` the other records
+ * (specification: Restoring records).
+ */
+export type DeletedRecords = (typeof deletedRecords)[number]
+export const deletedRecords = ['only', 'with'] as const
 
 /** `exact` counts all records, `capped` at most `limits.count`. */
 export type Counting = (typeof countings)[number]
@@ -95,6 +104,8 @@ export function parseListRequest(
   const includes = optional.has('include') ? readIncludes(single('include'), limits, errors) : []
   if (includes.length > 0) cacheKey += `&include=${includesKey(includes)}`
   requireFilterCount(filters.length + having.length + countFilters(includes), limits)
+  const deleted = optional.has('deleted') ? readDeleted(single('deleted'), errors) : undefined
+  if (deleted !== undefined) cacheKey += deletedKey(deleted)
   const count = optional.has('count') ? readCounting(single('count'), errors) : undefined
   const words = optional.has('search') ? wordsOf(single('search')) : []
   // Each word costs at least 1. Comparisons are not built for more words than any search may have.
@@ -125,6 +136,7 @@ export function parseListRequest(
     fields: optional.has('fields') ? single('fields')?.split(',') : undefined,
     includes,
     aggregation: aggregation && { ...aggregation, having },
+    deleted,
     format,
     cacheKey,
     repeated: repeated.slice(1),
@@ -137,14 +149,50 @@ export const maxInteger = 999_999_999
 /** Number of records of a streamed list: all of them, unless the request has a limit. */
 const streamSizes = { default: Number.MAX_SAFE_INTEGER, max: maxInteger }
 
-/** What a request on an item selects: fields and related records. */
-export type ItemRequest = Pick<ListRequest, 'fields' | 'includes' | 'cacheKey'>
-
-/** Item request without parameters. */
-const wholeItem: ItemRequest = { fields: undefined, includes: [], cacheKey: '' }
+/** List request for one record. */
+export const oneRecord: Omit<ListRequest, keyof ItemRequest> = {
+  filters: [],
+  where: [],
+  ordering: [],
+  limit: 1,
+  page: 1,
+  after: undefined,
+  count: undefined,
+  search: [],
+  aggregation: undefined,
+  format: undefined,
+  repeated: '',
+}
 
 /**
- * Parses the query string of a request on an item. Parameters other than `fields` and `include` are ignored.
+ * Parses the query string of a live list, which has all matching records.
+ * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
+ */
+export function parseLiveListRequest(
+  querystring: string,
+  optional: ReadonlySet<OptionalName>,
+  limits: Limits,
+  errors: FieldErrors,
+): ListRequest {
+  const pairs = readPairs(querystring, limits)
+  for (const name of ['limit', 'page', 'after', 'count', 'aggregate', 'by', 'format'] as const) {
+    const isParameter = reservedNames.has(name) || optional.has(name as OptionalName)
+    if (isParameter && pairs.some((pair) => pair.name === name)) {
+      errors.add(name, 'cannot be combined with events: a live list has all matching records')
+    }
+  }
+  return { ...parseListRequest(querystring, optional, limits, errors), after: undefined }
+}
+
+/** What a request on an item selects: fields, related records, and whether it may be soft-deleted. */
+export type ItemRequest = Pick<ListRequest, 'fields' | 'includes' | 'deleted' | 'cacheKey'>
+
+/** Item request without parameters. */
+const wholeItem: ItemRequest = { fields: undefined, includes: [], deleted: undefined, cacheKey: '' }
+
+/**
+ * Parses the query string of a request on an item. Parameters other than `fields`, `include` and, if it is
+ * optional, `deleted` are ignored.
  * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
  */
 export function parseItemRequest(
@@ -153,14 +201,16 @@ export function parseItemRequest(
   limits: Limits,
   errors: FieldErrors,
 ): ItemRequest {
-  if (!/fields|include|%/.test(querystring)) return wholeItem
+  if (!/fields|include|deleted|%/.test(querystring)) return wholeItem
   const pairs = readPairs(querystring, limits)
-  const readOptional = (name: 'fields' | 'include'): string | undefined =>
+  const readOptional = (name: 'fields' | 'include' | 'deleted'): string | undefined =>
     optional.has(name) ? readSingle(pairs, name, errors) : undefined
   const fields = readOptional('fields')?.split(',')
   const includes = readIncludes(readOptional('include'), limits, errors)
   requireFilterCount(countFilters(includes), limits)
-  return { fields, includes, cacheKey: `item&include=${includesKey(includes)}` }
+  const deleted = readDeleted(readOptional('deleted'), errors)
+  const cacheKey = `item&include=${includesKey(includes)}${deleted === undefined ? '' : deletedKey(deleted)}`
+  return { fields, includes, deleted, cacheKey }
 }
 
 /** @throws {ApiError} `bad-query` */
@@ -170,7 +220,11 @@ function requireFilterCount(count: number, { filters }: Limits): void {
   }
 }
 
-function readPairs(querystring: string, limits: Limits): readonly Pair[] {
+/**
+ * Splits a query string into its parameters.
+ * @throws {ApiError} `bad-query` if it cannot be decoded or exceeds a limit
+ */
+export function readPairs(querystring: string, limits: Limits): readonly Pair[] {
   const count = querystring.split('&').length
   if (count > limits.parameters) {
     throw new ApiError('bad-query', `at most ${limits.parameters} parameters are allowed, this request has ${count}`)
@@ -214,7 +268,7 @@ function refuseForStream(pairs: readonly Pair[], optional: ReadonlySet<OptionalN
 }
 
 /** Value of a parameter that may occur once. */
-function readSingle(pairs: readonly Pair[], name: string, errors: FieldErrors): string | undefined {
+export function readSingle(pairs: readonly Pair[], name: string, errors: FieldErrors): string | undefined {
   const hasName = (pair: Pair): boolean => pair.name === name
   const first = pairs.find(hasName)
   // The first and the last pair of this name differ only if there are at least two.
@@ -240,6 +294,15 @@ function readCounting(text: string | undefined, errors: FieldErrors): Counting |
   if (text !== undefined && counting === undefined) errors.add('count', `must be ${countings.join(' or ')}`)
   return counting
 }
+
+function readDeleted(text: string | undefined, errors: FieldErrors): DeletedRecords | undefined {
+  const deleted = deletedRecords.find((name) => name === text)
+  if (text !== undefined && deleted === undefined) errors.add('deleted', `must be ${deletedRecords.join(' or ')}`)
+  return deleted
+}
+
+/** The part of a cache key for the parameter `deleted`. No name of a parameter contains "=". */
+const deletedKey = (deleted: DeletedRecords): string => `&deleted=${deleted}`
 
 function readInteger(
   name: string,

@@ -15,6 +15,21 @@ export function holdsIfNoneMatch(list: string | undefined, tag: string): boolean
   return list.trim() !== '*' && !tagsOf(list).some((listed) => withoutWeakness(listed) === withoutWeakness(tag))
 }
 
+/**
+ * Advice for an `If-Match` that matches no record, as the end of a sentence about the record.
+ * @param list value of the header, which does not match
+ */
+export function adviceForIfMatch(list: string): string {
+  const tags = tagsOf(list)
+  if (tags.length === 0) {
+    const example = /^[\w.+/=-]{1,64}$/.test(list) ? list : '…'
+    return `, because an ETag has double quotes: send it as in the response, If-Match: "${example}"`
+  }
+  return tags.every((tag) => tag.startsWith('W/'))
+    ? ', because a weak ETag (W/"…") matches nothing: send that of the record, without W/'
+    : '; read it again'
+}
+
 const withoutWeakness = (tag: string): string => tag.replace(/^W\//, '')
 
 function tagsOf(list: string): readonly string[] {

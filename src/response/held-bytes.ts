@@ -22,6 +22,8 @@ export interface ResponseMemory {
   readonly reserve: (bytes: number) => void
   /** Counts exactly this many bytes, even above the limit: the response to a completed write must be sent. */
   readonly count: (bytes: number) => void
+  /** Counts nothing any more: the client has received what was counted. */
+  readonly release: () => void
   /** Records that the response was handed to the connection of the client. */
   readonly noteSent: () => void
 }
@@ -67,6 +69,7 @@ export function buildResponseMemory(limit: number, { whenClosed, cutOff }: Conne
       if (bytes >= minCountedLength) count(Math.max(bytes, holder.bytes))
     },
     count,
+    release: () => release(holder),
     noteSent: () => {
       holder.sentAt = performance.now()
     },

@@ -107,6 +107,15 @@ export function thrownProblemResponse({ status, detail, errors, headers }: Throw
   )
 }
 
+/**
+ * Adds the index of the refused operation to the problem document of a batch. The refusal by the access rule (401) is
+ * none, and stays as it is.
+ */
+export function withOperationIndex(response: HttpResponse, index: number): HttpResponse {
+  if (response.headers['Content-Type'] !== problemType) return response
+  return { ...response, body: `${response.body.slice(0, -1)},"index":${index}}` }
+}
+
 /** Creates the response to a fault, which contains no details of it. */
 export function faultResponse(): HttpResponse {
   const detail = 'the server could not answer this request'

@@ -1,5 +1,6 @@
 import { stringify } from 'csv-stringify/sync'
 import type { JsonRecord } from '../read/record'
+import { escapeFormula } from '../request/csv-formulas'
 import { mediaTypes } from '../request/formats'
 import type { ListFormat } from '../resource'
 import type { ResourceView } from '../schema/resource-view'
@@ -51,12 +52,4 @@ function valueAt(record: JsonRecord, path: readonly string[]): Json {
 function cellOf(value: Json): string {
   if (value === null) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
-}
-
-/** Texts that spreadsheets read as formulas, but not plain numbers such as `-5.00`. */
-const formula = /^(?!-\d+(?:\.\d+)?$)[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/
-
-/** Puts an apostrophe in front of a formula, as the OWASP page on CSV injection recommends. */
-function escapeFormula(cell: string): string {
-  return formula.test(cell) ? `'${cell}` : cell
 }

@@ -9,6 +9,7 @@ const statesOf: Readonly<Record<WriteAction, readonly WriteState[]>> = {
   create: ['after'],
   update: ['before', 'after'],
   delete: ['before'],
+  restore: ['before'],
 }
 
 const actions = Object.keys(statesOf) as readonly WriteAction[]
@@ -21,7 +22,7 @@ const isAction = (name: string): name is WriteAction => Object.hasOwn(statesOf, 
  * @param names returns the names that filter objects on the entity may use
  */
 export function buildMay(
-  { options: { may = {} } }: Registration,
+  { metadata, options: { may = {} } }: Registration,
   resource: string,
   { checkPolicy }: MountContext,
   names: () => FilterNames,
@@ -32,6 +33,9 @@ export function buildMay(
     return {}
   }
   const permissions: Partial<Record<WriteAction, PolicyFunction>> = {}
+  if (Object.hasOwn(may, 'restore') && metadata.deleteDateColumn === undefined) {
+    report('"may.restore" needs soft-deleted records: the entity has no @DeleteDateColumn')
+  }
   for (const [action, option] of Object.entries(may)) {
     if (!isAction(action)) report(`"may" has "${action}"; actions: ${actions.join(', ')}`)
     else if (['function', 'boolean', 'object'].includes(typeof option) && option !== null) {

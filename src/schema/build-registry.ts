@@ -2,11 +2,12 @@ import type { DataSource } from 'typeorm'
 import type { Authenticator, MountedEntities } from '../access/authenticator'
 import type { Rule } from '../access/rule'
 import { ConfigError, type Report } from '../errors'
-import type { Permission } from '../resource'
+import { decoratedClasses, type Permission } from '../resource'
 import { checkIdentifyingProperty } from './account-source'
 import { checkRule, checkUserEntity } from './build-rule'
 import { buildViews } from './build-views'
 import { collectFieldPermissions } from './check-field-permissions'
+import { checkNestedOptions } from './check-nested'
 import { checkSearchOptions, type SearchLimits } from './check-search'
 import { supportedDatabases } from './column-value-type'
 import type { CheckPolicy, ScanContext } from './context'
@@ -85,7 +86,7 @@ export function buildRegistry(
     checkUserEntity(openapi, { accounts, hasUsers, authenticators }, (mistake) => report(`"openapi": ${mistake}`))
   }
   if (registrations.length === 0 && allMistakes.length === 0) {
-    report('no entity of the data source is a resource: put @Resource() on one')
+    report(`no entity of the data source is a resource: put @Resource() on one${otherClasses()}`)
   }
   const scan = {
     dataSource,
@@ -106,10 +107,20 @@ export function buildRegistry(
   const allNames = allFilterNames(context)
   const resources = buildViews(context, allNames, new Map(), report)
   checkSearchOptions(resources, registrations, limits, report)
+  checkNestedOptions(resources, registrations, dataSource, report)
   if (requireScope) checkScopes(registrations, report)
   if (allMistakes.length > 0) throw new ConfigError(allMistakes)
   return { resources, accounts, apiKeys, fieldPermissions: buildFieldPermissions(context, allNames, resources) }
 }
+
+/** Part of the message that a data source has no resources: the classes with `@Resource`, which it does not have. */
+function otherClasses(): string {
+  const names = Array.from(decoratedClasses(), (entity) => String(Object(entity).name))
+  const shown = names.length > maxShownClasses ? [...names.slice(0, maxShownClasses), '…'] : names
+  return names.length === 0 ? '' : `, or add those that have it, with @Entity(), to its "entities": ${shown.join(', ')}`
+}
+
+const maxShownClasses = 10
 
 /** @param resources the views with all permissions */
 function buildFieldPermissions(

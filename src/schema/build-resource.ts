@@ -3,17 +3,20 @@ import type { Report } from '../errors'
 import type { ResourceOptions } from '../resource'
 import { buildApiKeyFields, checkApiKeyResource } from './api-key-fields'
 import { buildAggregate, isAggregateName } from './build-aggregate'
+import { buildBulk } from './build-bulk'
 import { buildFields, buildOutputFields } from './build-fields'
 import { buildFormats } from './build-formats'
 import { buildIncludes } from './build-includes'
 import { buildMay, buildPreset } from './build-permissions'
 import { buildRowScope } from './build-row-scope'
 import { buildRule } from './build-rule'
+import { checkEngine } from './check-engine'
 import type { MountContext } from './context'
 import { buildFilterNames, prefixesOf } from './filter-names'
 import { type Lifecycle, lifecycleOf } from './lifecycle'
 import { optionalNames } from './list-parameters'
 import type { ColumnMetadata } from './metadata'
+import { lazyNested } from './nested-relations'
 import { findOwner } from './owner'
 import { isPropertyOf, unknownProperty } from './property'
 import type { Registration } from './registration'
@@ -38,7 +41,8 @@ export function buildResource(
 ): ResourceView | undefined {
   const { metadata, options } = registration
   const name = options.name ?? metadata.name.toLowerCase()
-  if (!namePattern.test(name)) {
+  if (typeof name !== 'string') report(`"name" must be a string, not ${JSON.stringify(name)}`)
+  else if (!namePattern.test(name)) {
     report(`"${name}" cannot be used in a path; set the option "name" to lower-case letters, digits, "-" and "_"`)
   }
   if (typeof (options.description ?? '') !== 'string') {
@@ -60,7 +64,8 @@ export function buildResource(
       [...outputFields, ...(owner === undefined ? [] : [owner.field])].flatMap(({ columns }) => columns),
     ),
   ]
-  const needsEntity = lifecycle.load || lifecycle.write || validate !== undefined || metadata.treeType !== undefined
+  const callsListeners = lifecycle.load || lifecycle.write || (lifecycle.recover && options.may?.restore !== undefined)
+  const needsEntity = callsListeners || validate !== undefined || metadata.treeType !== undefined
   const entityColumns = needsEntity ? addEntityColumns(shownColumns, metadata, context) : shownColumns
   const writableFields = [...hidden.filter((field) => field.insertable), ...outputFields]
   const names = buildFilterNames(outputFields, buildRelations(registration))
@@ -68,6 +73,7 @@ export function buildResource(
   const allNamesHere = (): FilterNames => allNames(metadata)
   const [key] = outputFields
   if (key === undefined || rule === undefined) return undefined
+  const apiKey = buildApiKeyFields(registration, context)
   const view: ResourceView = {
     name,
     description: options.description ?? metadata.comment,
@@ -84,7 +90,7 @@ export function buildResource(
     writableEmbedded: new Set(writableFields.flatMap(({ path }) => prefixesOf(path))),
     owner: owner?.field,
     ownerOf: owner?.ownerOf,
-    apiKey: buildApiKeyFields(registration, context),
+    apiKey,
     requireIfMatch: options.requireIfMatch === true,
     references: [...shown, ...hidden].filter(({ relation }) => relation !== undefined),
     ...links,
@@ -98,11 +104,13 @@ export function buildResource(
     includes: buildIncludes(registration, report),
     aggregate: buildAggregate(registration, names.fields, lifecycle, context, report),
     formats: buildFormats(options, report),
+    bulk: buildBulk(options, apiKey !== undefined, report),
     ...buildPaging(options, names.fields, lifecycle, report),
     validate,
     lifecycle,
   }
   checkApiKeyResource(registration, view, context, report)
+  checkEngine(view, context.dataSource, report)
   return view
 }
 
@@ -116,7 +124,7 @@ export function linkView(
   context: MountContext,
   allNames: (metadata: EntityMetadata) => FilterNames,
   report: Report,
-): Pick<ResourceView, 'cacheKey' | 'related' | 'rowScope' | 'searchFields' | 'searchIndex'> {
+): Pick<ResourceView, 'cacheKey' | 'related' | 'rowScope' | 'searchFields' | 'searchIndex' | 'nested'> {
   return {
     cacheKey: `${name}${context.viewSuffix}`,
     related: (relation) => {
@@ -124,6 +132,7 @@ export function linkView(
       return related === undefined || isHiddenBy(related, relation) ? undefined : related
     },
     ...lazySearch(registration.options.search, () => context.byEntity.get(registration.metadata)),
+    nested: lazyNested(registration, context),
     rowScope: buildRowScope(registration, name, context, () => allNames(registration.metadata), report),
   }
 }
@@ -170,9 +179,12 @@ function addEntityColumns(
 
 /** Reports properties in options that the entity does not have. */
 function checkProperties({ metadata, options }: Registration, { dataSource }: MountContext, report: Report): void {
-  const lists = { exclude: options.exclude, readOnly: options.readOnly, rename: Object.keys(options.rename ?? {}) }
+  const { exclude, readOnly, rename = {} } = options
+  const isRenaming = typeof rename === 'object' && rename !== null && !Array.isArray(rename)
+  if (!isRenaming) report(`"rename" must be an object such as { title: 'name' }, not ${JSON.stringify(rename)}`)
+  const lists = { exclude, readOnly, rename: isRenaming ? Object.keys(rename) : [] }
   for (const [option, names = []] of Object.entries(lists)) {
-    if (!Array.isArray(names)) report(`"${option}" must be an array of properties`)
+    if (!Array.isArray(names)) report(`"${option}" must be an array of properties, not ${JSON.stringify(names)}`)
     for (const property of Array.isArray(names) ? names : []) {
       if (!isPropertyOf(metadata, property)) report(unknownProperty(property, option, metadata, dataSource))
     }

@@ -4,6 +4,7 @@ import type { ScanContext } from './context'
 import type { FieldPermissionsByEntity, PropertyPermissions } from './field-permissions'
 import { isHiddenEverywhere } from './hidden'
 import type { ColumnMetadata } from './metadata'
+import { isNested } from './nested-relations'
 import { columnsOf, isNamed, isPropertyOf, listsColumn, unknownProperty } from './property'
 import type { Registration } from './registration'
 import { isToMany } from './relations'
@@ -90,8 +91,8 @@ function checkProperty(
       `"fields.${property}" has "write", but the property is in "readOnly"; remove it from one of them`,
     ],
     [
-      write !== undefined && isRelationToMany,
-      `"fields.${property}" has "write", but bodies cannot contain relations to many; remove "write"`,
+      write !== undefined && isRelationToMany && !isNested(options, property),
+      `"fields.${property}" has "write", but bodies cannot contain this relation to many; add it to "nested", or remove "write"`,
     ],
   ]
   return mistakes.flatMap(([isMistake, text]) => (isMistake ? [text] : []))

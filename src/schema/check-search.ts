@@ -60,7 +60,7 @@ function mistakesOfIndexed(
 }
 
 function mistakesIn(view: ResourceView, search: unknown, limits: SearchLimits, option = 'search'): readonly string[] {
-  if (!isPathList(search)) return [`"${option}" must be an array of properties`]
+  if (!isPathList(search)) return [`"${option}" must be an array of properties, not ${JSON.stringify(search)}`]
   if (search.length === 0) return ['"search" must not be empty; name properties of text, or remove it']
   const repeated = new Set(search.filter((path, index) => search.indexOf(path) !== index))
   return [

@@ -6,9 +6,14 @@ export interface Lifecycle {
   readonly load: boolean
   /** For inserting, updating or removing. */
   readonly write: boolean
+  /** For restoring soft-deleted records. */
+  readonly recover: boolean
   /** Before an INSERT, where missing values may be filled in. */
   readonly beforeInsert: boolean
 }
+
+/** Marks a subscriber that only observes, so that it does not count as one of the application. */
+export const observingSubscriber = Symbol('observingSubscriber')
 
 const writeEvents = [
   'beforeInsert',
@@ -21,21 +26,29 @@ const writeEvents = [
   'afterSoftRemove',
 ] as const
 
+const recoverEvents = ['beforeRecover', 'afterRecover'] as const
+
 /** Finds the listeners of the entity and of its children in the same table, and the subscribers of the data source. */
 export function lifecycleOf(metadata: EntityMetadata, { subscribers }: DataSource): Lifecycle {
   const entities = [metadata, ...metadata.childEntityMetadatas]
-  const ownSubscribers = subscribers.filter((subscriber) =>
-    entities.some(({ target }) => listensTo(subscriber, target)),
+  const ownSubscribers = subscribers.filter(
+    (subscriber) =>
+      !(observingSubscriber in subscriber) && entities.some(({ target }) => listensTo(subscriber, target)),
   )
   const listenerEvents = new Set<string>(
     entities.flatMap(({ listeners }) => listeners.map(({ type }) => type.replaceAll('-', ''))),
   )
   const isHandled = (event: Event): boolean =>
     listenerEvents.has(event.toLowerCase()) || ownSubscribers.some((subscriber) => subscriber[event] !== undefined)
-  return { load: isHandled('afterLoad'), write: writeEvents.some(isHandled), beforeInsert: isHandled('beforeInsert') }
+  return {
+    load: isHandled('afterLoad'),
+    write: writeEvents.some(isHandled),
+    recover: recoverEvents.some(isHandled),
+    beforeInsert: isHandled('beforeInsert'),
+  }
 }
 
-type Event = (typeof writeEvents)[number] | 'afterLoad'
+type Event = (typeof writeEvents)[number] | (typeof recoverEvents)[number] | 'afterLoad'
 
 /**
  * Whether TypeORM's broadcaster would call the subscriber for the entity. A subscriber without `listenTo` is called for

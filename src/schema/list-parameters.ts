@@ -9,5 +9,8 @@ export const reservedNames: ReadonlySet<string> = new Set(['ordering', 'limit', 
 
 /** Names of parameters that a list has only if no field has the same name. */
 export const optionalNames = ['after', 'count', 'fields', 'include', 'aggregate', 'by', 'format'] as const
-/** `search` is a parameter only of lists of resources with the option `search`. */
-export type OptionalName = (typeof optionalNames)[number] | 'search'
+/**
+ * `search` is a parameter only of lists of resources with the option `search`, and `deleted` only for principals whom
+ * `may.restore` may permit. There it is the parameter, even if a field has the same name.
+ */
+export type OptionalName = (typeof optionalNames)[number] | 'search' | 'deleted'

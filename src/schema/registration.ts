@@ -11,6 +11,7 @@ import {
 } from '../resource'
 import { type AccountSource, buildAccountSource } from './account-source'
 import { type ApiKeySource, buildApiKeySource } from './api-key-source'
+import { idempotencyMetadata } from './idempotency-key'
 
 /** Options of a resource whose entity has no decorator: an `EntitySchema`, or a class of another package. */
 export interface ResourceRegistration extends ResourceOptions {
@@ -43,7 +44,9 @@ export const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, tr
   paging: true,
   aggregate: true,
   formats: true,
+  bulk: true,
   includes: true,
+  nested: true,
   scope: true,
   may: true,
   preset: true,
@@ -101,6 +104,9 @@ export function collectRegistrations(
     } else registrations.push({ metadata, options })
   }
   for (const { metadata, options } of registrations) {
+    if (metadata === idempotencyMetadata(dataSource)) {
+      report('IdempotencyKey cannot be a resource: it has the responses to all principals')
+    }
     const reportHere: Report = (mistake) => report(`${metadata.name}: ${mistake}`)
     checkOptionNames(options, resourceOptionNames, reportHere)
     requireDefined(options, restrictions, reportHere)

@@ -39,6 +39,8 @@ export interface Resource {
   readonly aggregate: 'all' | readonly string[]
   /** Formats in which lists stream all matching records; empty if lists are pages of JSON only. */
   readonly formats: readonly ListFormat[]
+  /** Maximum number of records that one request may write; 0 if requests write one record each. */
+  readonly bulk: number
   /** The properties of the relations that `include` may name. */
   readonly includes: 'all' | readonly string[]
   /**
@@ -126,10 +128,47 @@ export interface ResourceView extends Resource, FilterNames {
   readonly searchFields: () => readonly SearchField[]
   /** The text search index for these fields; undefined if the search uses patterns. */
   readonly searchIndex: () => SearchIndex | undefined
+  /** The relations whose records bodies may contain, by the names of their members (specification: Nested writes). */
+  readonly nested: () => ReadonlyMap<string, NestedRelation>
   /** The functions that restrict writes (specification: Permissions). */
   readonly may: Readonly<Partial<Record<WriteAction, PolicyFunction>>>
   /** The function that returns values for new records (specification: Presets). */
   readonly preset: PolicyFunction | undefined
+}
+
+/** Relation whose records a body may contain (specification: Nested writes). */
+export type NestedRelation = NestedList | NestedLinks
+
+/** One-to-many relation: the body contains the related records. */
+export interface NestedList {
+  readonly type: 'list'
+  /** Name of the member of the body: `lines`. */
+  readonly name: string
+  readonly relation: RelationMetadata
+  /** The related resource. */
+  readonly target: ResourceView
+  /** The foreign key of the related records to their parent. */
+  readonly foreignKey: Field
+}
+
+/** Many-to-many relation: the body contains the keys of the related records. */
+export interface NestedLinks {
+  readonly type: 'links'
+  /** Name of the member of the body: `tag_ids`. */
+  readonly name: string
+  readonly relation: RelationMetadata
+  /** The related resource. */
+  readonly target: ResourceView
+  readonly junction: Junction
+}
+
+/** Junction table of a many-to-many relation, seen from one of its sides. */
+export interface Junction {
+  readonly metadata: EntityMetadata
+  /** The foreign key to the records of this side, in the order of the columns of their key. */
+  readonly own: readonly StoredColumn[]
+  /** The foreign key to the related records, in the order of the columns of their key. */
+  readonly related: readonly StoredColumn[]
 }
 
 /** Field in which a search looks for words: one of the resource, or of a record that to-one relations lead to. */
@@ -154,8 +193,8 @@ export interface SearchStep {
   readonly target: FilterNames
 }
 
-/** Write that the option `may` can restrict. */
-export type WriteAction = 'create' | 'update' | 'delete'
+/** Write that the option `may` can restrict. Only `restore` is not permitted by default. */
+export type WriteAction = 'create' | 'update' | 'delete' | 'restore'
 
 /** States of a record in a write. */
 export type WriteState = 'before' | 'after'

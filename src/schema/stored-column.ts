@@ -38,6 +38,7 @@ export function buildStoredColumn(column: ColumnMetadata, dataSource: DataSource
  * Other columns are returned unchanged.
  */
 export function referencedValueColumn(column: ColumnMetadata): ColumnMetadata {
+  if (column.referencedColumn === undefined) return column
   const followed = new Set<ColumnMetadata>()
   let current = column
   while (current.referencedColumn !== undefined && !followed.has(current)) {

@@ -57,7 +57,8 @@ function toPredicate(property: string, text: string): string {
   return /^\p{Lu}/u.test(sentence) ? `is not accepted: ${sentence}` : sentence
 }
 
-function loadClassValidator(): typeof import('class-validator') | undefined {
+/** @returns undefined if the package is not installed */
+export function loadClassValidator(): typeof import('class-validator') | undefined {
   try {
     require.resolve('class-validator')
   } catch {

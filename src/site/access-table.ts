@@ -28,7 +28,9 @@ export function renderAccessTable(views: Iterable<ResourceView>): string {
 
 function rowsOf(view: ResourceView): readonly Row[] {
   const { name, rule, fieldPermissions } = view
-  const writes = view.writable ? (['create', 'update', 'delete'] as const) : []
+  const { may } = view
+  const actions = ['create', 'update', 'delete', ...(may.restore === undefined ? [] : ['restore' as const])] as const
+  const writes = view.writable ? actions : []
   return [
     [name, 'read', ruleTitle(rule), conditionText(scopeOf(view))],
     ...writes.map((action): Row => [name, action, ruleTitle(rule), conditionText(writeConditions(view, action))]),
@@ -65,7 +67,7 @@ function ownerText(property: string, ownerOf: ResourceView['ownerOf']): string {
 const conditionText = (conditions: readonly string[]): string => conditions.join('; ')
 
 /** Names that JavaScript gives to functions that are written in the options. */
-const optionNames = ['scope', 'create', 'update', 'delete', 'preset', 'read', 'write', 'is', '']
+const optionNames = ['scope', 'create', 'update', 'delete', 'restore', 'preset', 'read', 'write', 'is', '']
 
 function textOf(option: unknown): string {
   if (typeof option !== 'function') return inspect(option, { depth: null, breakLength: Number.POSITIVE_INFINITY })

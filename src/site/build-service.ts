@@ -5,8 +5,10 @@ import { buildPasswordChecks } from '../access/passwords/password-checks'
 import { prepareAuthenticators } from '../access/request-authentication'
 import type { DbSession } from '../connection/db-session'
 import { parseSettings } from '../connection/parse-settings'
+import { LiveLists } from '../live/live-lists'
+import { KeyedQueue } from '../pipeline/keyed-queue'
 import { buildProfiles } from '../pipeline/profiles'
-import { RunningStreams } from '../pipeline/running-streams'
+import { RunningWork } from '../pipeline/running-work'
 import { buildServedResources, type Service } from '../pipeline/service'
 import { checkConstant } from '../query/policy-function'
 import { newQueryShapeCache } from '../query/query-shape'
@@ -14,7 +16,9 @@ import { buildAccountLookup } from '../read/account-lookup'
 import { buildCursorTokens } from '../request/cursor'
 import { identifiedBy } from '../schema/account-source'
 import { buildRegistry } from '../schema/build-registry'
+import { buildDeleteExpired } from '../write/delete-expired'
 import { buildPasswordChange } from '../write/password-change'
+import { buildStoredResponses } from '../write/stored-responses'
 import { apiKeysOf, warnAboutUnverifiedKeys } from './api-keys'
 import type { MountSettings } from './mount-options'
 import { requireNoPageNames } from './pages'
@@ -22,9 +26,15 @@ import { requireNoPageNames } from './pages'
 /**
  * Builds what the requests of a mount share.
  * @param mistakes mistakes found in other checks, to be reported in the same error
+ * @param report receives errors outside of requests
  * @throws {ConfigError} with all mistakes
  */
-export function buildService(session: DbSession, settings: MountSettings, mistakes: readonly string[]): Service {
+export function buildService(
+  session: DbSession,
+  settings: MountSettings,
+  mistakes: readonly string[],
+  report: (error: unknown) => void,
+): Service {
   const { dataSource } = session
   const { limits, allowedOrigins, pagingSecret, forbidden, databaseSettings, authenticators, failedLogins } = settings
   const registry = buildRegistry(dataSource, settings, mistakes, checkConstant)
@@ -39,13 +49,17 @@ export function buildService(session: DbSession, settings: MountSettings, mistak
     queuedPasswords,
     failedLogins && buildFailedLogins(failedLogins, warn),
   )
+  const responses = buildStoredResponses(dataSource)
   const queryShapes = newQueryShapeCache()
   const profiles = buildProfiles(registry, dataSource, databaseSettings !== undefined, queryShapes)
   return {
     resources: buildServedResources(profiles),
     profiles,
     limits,
-    streams: new RunningStreams(limits.streams),
+    streams: new RunningWork(limits.streams, (count) => `${count} lists are being streamed already (limits.streams)`),
+    live: settings.live === false ? undefined : new LiveLists(limits, accounts?.metadata.tablePath, report),
+    imports: new RunningWork(limits.imports, (count) => `${count} imports are running already (limits.imports)`),
+    updates: new KeyedQueue(),
     allowedOrigins,
     escapeFormulas: settings.escapeFormulas,
     forbidden,
@@ -58,6 +72,11 @@ export function buildService(session: DbSession, settings: MountSettings, mistak
     passwords,
     failedLogins,
     passwordChange: settings.passwordChange && accounts ? buildPasswordChange(accounts, dataSource) : undefined,
+    idempotency: responses && {
+      responses,
+      deleteExpired: buildDeleteExpired(responses, session),
+      running: new Set(),
+    },
     cursorTokens: buildCursorTokens(pagingSecret),
     settingsFor:
       databaseSettings &&

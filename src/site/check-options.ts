@@ -1,8 +1,9 @@
 import type { DataSource } from 'typeorm'
 import { dialectOf } from '../dialect/dialect-of'
 import { checkOptionNames, requireDefined } from '../option-mistakes'
-import { defaultLimits, maxJoins, maxRecordBytes } from '../request/limits'
+import { defaultLimits, maxJoins, maxNested, maxRecordBytes } from '../request/limits'
 import { maxTimerMs } from '../timers'
+import { isMcpSdkInstalled } from './mcp/sdk'
 import { type MountOptions, withDefaults } from './mount-options'
 
 /** Valid values of an option: a description that completes "must be …", and a predicate. */
@@ -21,6 +22,16 @@ const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
     isFailedLogins,
   ],
   passwordChange: flag,
+  batch: [
+    'true, false or the maximum number of operations, an integer from 1',
+    (value) => typeof value === 'boolean' || isCount(value),
+  ],
+  mcp: flag,
+  live: ["true, false, or { relay } with 'postgres' or a client of ioredis", isLive],
+  audit: [
+    '{ entity } with an entity of the data source',
+    (value) => isObject(value) && Object.hasOwn(Object(value), 'entity'),
+  ],
   limit: ['{ default, max } with integers', (value) => isObject(value) && hasOnly(value, ['default', 'max'])],
   limits: ['an object of limits', isObject],
   allowedOrigins: ['an array of origins such as "https://example.org"', Array.isArray],
@@ -44,8 +55,8 @@ const expectations: Readonly<Record<keyof MountOptions, Expectation>> = {
   strictRelations: flag,
   forbidden: ['401 or 403', (value) => value === 401 || value === 403],
   databaseSettings: ['a function that returns the settings of a principal', (value) => typeof value === 'function'],
-  users: ['{ entity, … }', isObject],
-  resources: ['an array of { entity, … }', (value) => Array.isArray(value) && value.every(isObject)],
+  users: ['{ entity: SomeClass, … }', isObject],
+  resources: ['an array of { entity: SomeClass, … }', (value) => Array.isArray(value) && value.every(isObject)],
 }
 
 /** Options that restrict access: the default of each permits more than another value. */
@@ -77,14 +88,27 @@ export function checkOptions(options: MountOptions): CheckedOptions {
   checkOrigins(usable.allowedOrigins ?? [], report)
   checkPageSizes(usable, report)
   checkSchemes(usable, report)
+  if (usable.mcp && !isMcpSdkInstalled()) {
+    report('"mcp" requires the package @modelcontextprotocol/sdk: run npm install @modelcontextprotocol/sdk')
+  }
   return { usable, mistakes }
 }
 
 /** Checks the options that not all databases support. @param dataSource of a supported type */
-export function checkDatabaseOptions({ databaseSettings }: MountOptions, dataSource: DataSource): readonly string[] {
-  if (databaseSettings === undefined || dialectOf(dataSource).settings?.isSupported(dataSource)) return []
+export function checkDatabaseOptions(
+  { databaseSettings, live }: MountOptions,
+  dataSource: DataSource,
+): readonly string[] {
   const { type } = dataSource.options
-  return [`"databaseSettings" requires PostgreSQL with the package pg, not ${type === 'postgres' ? 'pg-native' : type}`]
+  const mistakes: string[] = []
+  if (databaseSettings !== undefined && !dialectOf(dataSource).settings?.isSupported(dataSource)) {
+    const driver = type === 'postgres' ? 'pg-native' : type
+    mistakes.push(`"databaseSettings" requires PostgreSQL with the package pg, not ${driver}`)
+  }
+  if (typeof live === 'object' && live.relay === 'postgres' && type !== 'postgres') {
+    mistakes.push(`"live.relay" is 'postgres', but the data source is ${type}: use a client of ioredis`)
+  }
+  return mistakes
 }
 
 function checkLimits({ limits = {} }: MountOptions, report: (mistake: string) => void): void {
@@ -102,6 +126,9 @@ function checkMaxima({ limits = {} }: MountOptions, report: (mistake: string) =>
     if (Number(limits[name]) > maxRecordBytes) {
       report(`"limits.${name}" must be at most ${maxRecordBytes}: larger JSON could exceed the maximum string length`)
     }
+  }
+  if (Number(limits.nested) > maxNested) {
+    report(`"limits.nested" must be at most ${maxNested}: statements could have more values than databases accept`)
   }
   if (Number(limits.joins) > maxJoins) {
     report(`"limits.joins" must be at most ${maxJoins}: statements could have more values than databases accept`)
@@ -148,6 +175,14 @@ function isFailedLogins(value: unknown): boolean {
   return isObject(value) && hasOnly(value, ['byName', 'byAddress']) && limiters.every(isLimiter)
 }
 
+function isLive(value: unknown): boolean {
+  const { relay } = Object(value)
+  const isRedis = typeof relay?.publish === 'function' && typeof relay.duplicate === 'function'
+  return (
+    typeof value === 'boolean' || (isObject(value) && hasOnly(value, ['relay']) && (relay === 'postgres' || isRedis))
+  )
+}
+
 function isInfo(value: unknown): boolean {
   const { title, version, description, contact, license, ...others } = Object(value)
   const strings = [title, version, description].filter((member) => member !== undefined)
@@ -171,7 +206,15 @@ function shownOption(name: string, value: unknown): string {
   return `not ${name === 'pagingSecret' && typeof value === 'string' ? 'a shorter one' : show(value)}`
 }
 
-/** Text of a value for error messages. JSON alone cannot represent functions and NaN. */
+/** Text of a value for error messages. JSON alone cannot represent functions, classes and NaN. */
 function show(value: unknown): string {
-  return typeof value === 'number' || typeof value === 'function' ? String(value) : JSON.stringify(value)
+  if (typeof value === 'number') return String(value)
+  if (typeof value === 'function') return nameOf(value)
+  return JSON.stringify(value, (_, member: unknown) => (typeof member === 'function' ? nameOf(member) : member))
+}
+
+/** Names a function or class, without its source code. */
+function nameOf(value: { readonly name: string }): string {
+  const kind = String(value).startsWith('class') ? 'class' : 'function'
+  return `the ${kind} ${value.name}`.trimEnd()
 }

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { DataSource } from 'typeorm'
+import { changeFeedOf } from '../connection/change-feed'
 import { within } from '../timers'
 
 export interface CloseOptions {
@@ -33,6 +34,8 @@ export function closeGracefully(
 const closings = new WeakMap<Server, Promise<boolean>>()
 
 async function close(server: Server, dataSource: DataSource, timeout: number): Promise<boolean> {
+  // Their responses would not end.
+  changeFeedOf(dataSource).end()
   const closed = new Promise<boolean>((resolve) => server.close(() => resolve(true)))
   // `close()` also waits for idle keep-alive connections, which clients may keep open for long.
   const idleTimer = setInterval(() => server.closeIdleConnections(), idleCheckInterval)

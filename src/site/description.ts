@@ -4,7 +4,7 @@ import { RequestAuthentication } from '../access/request-authentication'
 import { identifyReader, requirePrincipal } from '../access/require-principal'
 import type { Principal, Rule } from '../access/rule'
 import type { DbSession } from '../connection/db-session'
-import { unavailable } from '../errors'
+import { notConnected } from '../errors'
 import { type DescribedResource, describedResource } from '../openapi/described-resource'
 import { type ApiInfo, renderOpenApi } from '../openapi/document'
 import type { Profile } from '../pipeline/profiles'
@@ -15,6 +15,7 @@ import { type HttpResponse, jsonResponse, notModifiedResponse, withCaching } fro
 import type { ResourceView } from '../schema/resource-view'
 import { tagOf } from './asset'
 import type { PageHandler, PageRequest } from './page'
+import type { Routers } from './routers'
 
 /** Access to the OpenAPI document and the explorer of a mount. */
 export interface ReaderAccess {
@@ -25,6 +26,10 @@ export interface ReaderAccess {
 /** Options of the OpenAPI document of a mount. */
 export interface DescriptionOptions extends ReaderAccess {
   readonly info: ApiInfo
+  /** Maximum number of operations in a batch; 0 if there are no batches. */
+  readonly batch: number
+  /** The routes that the application has added. */
+  readonly routers: Routers
 }
 
 /**
@@ -45,17 +50,22 @@ interface Document {
 const maxCharacters = 32 * 1024 * 1024
 
 /** Serves the OpenAPI document of a mount to clients that the rule permits. */
-export function openApiPage({ info, ...access }: DescriptionOptions): PageHandler {
+export function openApiPage({ info, batch, routers, ...access }: DescriptionOptions): PageHandler {
   // The service is a new one after each initialization of the data source.
   const caches = new WeakMap<Service, LRUCache<string, Document>>()
   return async (request) => {
     const { service, principal } = await requirePageReader(access, request)
     const profile = service.profiles.profileOf(principal)
-    const resources = resourcesFor(principal, profile, service)
-    const key = `${profile.key} ${resources.map(({ writes }) => [...writes].join(',')).join(';')}`
+    const resources = resourcesFor(principal, profile, service).map((resource) => ({
+      ...resource,
+      base: routers.base,
+      isLive: service.live !== undefined,
+      routes: routers.routesOf(resource.view.name),
+    }))
+    const key = `${profile.key} ${routers.count} ${resources.map(({ writes }) => [...writes].join(',')).join(';')}`
     const documents = caches.get(service) ?? newDocumentCache()
     caches.set(service, documents)
-    const document = documents.get(key) ?? buildDocument(resources, service, access.session.dataSource, info)
+    const document = documents.get(key) ?? buildDocument(resources, service, access.session.dataSource, { info, batch })
     documents.set(key, document)
     return respondDocument(request, document)
   }
@@ -98,7 +108,7 @@ export async function requirePageReader(
   { rule, session }: ReaderAccess,
   { service, context }: PageRequest,
 ): Promise<Reader> {
-  if (service === undefined) throw unavailable('the database is not connected')
+  if (service === undefined) throw notConnected()
   const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
   const permitted = await requirePrincipal({ rule }, authentication, service.forbidden)
   // The rule may permit everybody without looking at the credentials. They matter only for permissions.
@@ -110,9 +120,9 @@ function buildDocument(
   resources: readonly DescribedResource[],
   { limits, authenticators, failedLogins }: Service,
   dataSource: DataSource,
-  info: ApiInfo,
+  options: Pick<DescriptionOptions, 'info' | 'batch'>,
 ): Document {
-  const textAt = renderOpenApi({ resources, dataSource, limits, info, authenticators, failedLogins })
+  const textAt = renderOpenApi({ resources, dataSource, limits, authenticators, failedLogins, ...options })
   const text = textAt('')
   const digest = tagOf(text)
   return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`), length: text.length }

@@ -7,6 +7,7 @@ export function docsPages(): Pages {
     ['/docs', htmlPage(render)],
     ['/docs/swagger-ui.css', assetPage('docs/swagger-ui.css')],
     ['/docs/swagger-ui-bundle.js', assetPage('docs/swagger-ui-bundle.js')],
+    ['/docs/page.css', assetPage('docs/page.css')],
     ['/docs/start.js', assetPage('docs/start.js')],
   ])
 }
@@ -19,8 +20,10 @@ const render = (root: string): string => `<!doctype html>
 <title>API</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${root}/docs/swagger-ui.css">
+<link rel="stylesheet" href="${root}/docs/page.css">
 </head>
 <body data-root="${root}">
+<header><a href="${root}/">Explorer</a></header>
 <div id="docs"></div>
 <script src="${root}/docs/swagger-ui-bundle.js"></script>
 <script src="${root}/docs/start.js"></script>

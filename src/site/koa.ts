@@ -1,15 +1,18 @@
 import type { Context, Middleware } from 'koa'
-import { type DbSession, openSession } from '../connection/db-session'
-import { channels } from '../diagnostics'
-import { unavailable } from '../errors'
-import type { ResourceRequest, Service } from '../pipeline/service'
+import type { DbSession } from '../connection/db-session'
+import { notConnected } from '../errors'
+import type { ResourceRequest, ServedResource, Service } from '../pipeline/service'
 import type { Limits } from '../request/limits'
 import { problemResponse } from '../response/http-response'
+import { matchOf, respondAction } from './custom-action'
 import { responseMemoryOf } from './held-bytes'
 import type { PageHandler, PagesByMethod } from './page'
-import { readPayload } from './payload'
+import { openBody, readPayload } from './payload'
 import { waitForPrevious } from './pipelining'
+import { mountPoint, splitTarget, targetOf } from './request-target'
 import { respond, respondPage, sendResponse } from './respond'
+import type { CustomPath, Routers } from './routers'
+import { tracedSession } from './traced-session'
 
 /** Service, as it is mounted in an application. */
 export interface Site {
@@ -18,6 +21,8 @@ export interface Site {
   readonly session: DbSession
   /** Returns undefined until the data source is initialized. */
   readonly service: () => Service | undefined
+  /** The routes that the application has added to resources. */
+  readonly routers: Routers
   /** Pages below the mount that are not resources. */
   readonly pages: PagesByMethod
   /** Whether responses have the header `Server-Timing`. */
@@ -28,40 +33,89 @@ export interface Site {
 }
 
 /**
- * Builds the middleware that handles all resources: `/api/<resource>/` and `/api/<resource>/<id>/`, with and without
- * the trailing slash (specification: Paths). The path is compared as the client sent it, without percent-decoding:
- * `%73ecret` is not the resource `secret`. Requests on other paths are passed unchanged to the next middleware.
+ * Builds the middleware that handles all resources: `/api/<resource>/` and `/api/<resource>/<id>/`, and for resources with
+ * `may.restore` also `/api/<resource>/<id>/restore/`, with and without the trailing slash (specification: Paths). The path is
+ * compared as the client sent it, without percent-decoding: `%73ecret` is not the resource `secret`. A request on a path with a
+ * custom action of the application is passed to that action, and those on other paths unchanged to the next middleware.
  */
 export function buildMiddleware(site: Site): Middleware {
   const { base, limits } = site
-  const pathPattern = new RegExp(`^${base.replaceAll('.', '\\.')}(?:/([^/]+)(?:/([^/]+))?)?/?$`)
+  const pathPattern = new RegExp(`^${base.replaceAll('.', '\\.')}(?:/([^/]+)(?:/([^/]+)(?:/(restore))?)?)?/?$`)
   return async (context, next) => {
-    const target = targetOf(context)
-    const queryIndex = target.indexOf('?')
-    const [path, name = '', segment] = pathPattern.exec(queryIndex < 0 ? target : target.slice(0, queryIndex)) ?? []
-    if (path === undefined) return next()
+    const { path, querystring } = splitTarget(targetOf(context))
+    const custom = site.routers.at(path)
+    const match = custom && matchOf(custom, context.method)
+    const builtIn = match === 'route' ? null : pathPattern.exec(path)
+    if (builtIn === null) {
+      return custom === undefined || match === undefined
+        ? next()
+        : respondCustom(site, context, custom, querystring, next)
+    }
+    const [, name = '', segment, operation] = builtIn
     const service = site.service()
     const served = service?.resources.get(name)
+    // Without `may.restore`, the path belongs to the application.
+    const isOther = operation !== undefined && service !== undefined && served?.fullView.may.restore === undefined
+    if (isOther) return next()
     if (service === undefined || served === undefined) {
       return respondOther(site, context, path.slice(base.length).replace(/\/$/, ''), next)
     }
     const waiting = waitForPrevious(context, limits.pipelined)
     if (waiting !== undefined && !(await waiting)) return
-    const request: ResourceRequest = {
-      resource: served.fullView,
-      storeOf: served.storeOf,
-      segment,
-      collection: `${mountPoint(context)}${base}/${name}/`,
-      session: sessionOf(site, name, context),
-      method: context.req.method ?? '',
-      querystring: queryIndex < 0 ? '' : target.slice(queryIndex + 1),
-      headers: context.req.headers,
-      context,
-      readPayload: (limit) => readPayload(context, limit),
-      responseMemory: responseMemoryOf(context, limits.responseBytes),
-    }
+    const restores = operation !== undefined
+    const request = requestOf(site, context, { served, segment, restores, querystring })
     await respond(service, request, site.serverTiming, site.challenges)
   }
+}
+
+/** What the path and the query string of a request say. */
+interface RequestedPath {
+  readonly served: ServedResource
+  readonly segment?: string | undefined
+  readonly restores: boolean
+  readonly querystring: string
+}
+
+function requestOf(
+  site: Site,
+  context: Context,
+  { served: { fullView, storeOf }, segment, restores, querystring }: RequestedPath,
+): ResourceRequest {
+  const { name } = fullView
+  return {
+    resource: fullView,
+    storeOf,
+    segment,
+    restores,
+    collection: `${mountPoint(context)}${site.base}/${name}/`,
+    session: sessionOf(site, name, context),
+    method: context.req.method ?? '',
+    querystring,
+    headers: context.req.headers,
+    context,
+    readPayload: (limit) => readPayload(context, limit),
+    openBody: () => openBody(context),
+    responseMemory: responseMemoryOf(context, site.limits.responseBytes),
+  }
+}
+
+/** Handles a request on a path for which the application has added a route. */
+async function respondCustom(
+  site: Site,
+  context: Context,
+  custom: CustomPath,
+  querystring: string,
+  next: () => Promise<unknown>,
+): Promise<void> {
+  const service = site.service()
+  const served = service?.resources.get(custom.name)
+  if (service === undefined || served === undefined) {
+    return sendResponse(context, problemResponse(notConnected()))
+  }
+  const waiting = waitForPrevious(context, site.limits.pipelined)
+  if (waiting !== undefined && !(await waiting)) return
+  const request = requestOf(site, context, { served, restores: false, querystring })
+  await respondAction({ ...custom, service, served, request, base: site.base, challenges: site.challenges }, next)
 }
 
 /**
@@ -76,55 +130,25 @@ async function respondOther(site: Site, context: Context, path: string, next: ()
   if (page !== undefined) {
     const waiting = waitForPrevious(context, limits.pipelined)
     if (waiting !== undefined && !(await waiting)) return
-    const request = { context, service, root: `${mountPoint(context)}${base}` }
     const responseMemory = responseMemoryOf(context, limits.responseBytes)
-    return respondPage(
-      page,
-      request,
-      { context, session, resource: path.slice(1), challenges: site.challenges },
-      responseMemory,
-    )
+    const request = { context, service, root: `${mountPoint(context)}${base}`, responseMemory }
+    return respondPage(page, request, { context, session, resource: path.slice(1), challenges: site.challenges })
   }
   if (path === '' || service !== undefined) return void (await next())
-  sendResponse(context, problemResponse(unavailable('the database is not connected')))
+  sendResponse(context, problemResponse(notConnected()))
 }
 
 function sessionOf({ session, serverTiming }: Site, resource: string, context: Context): DbSession {
-  const isTraced = serverTiming || channels.request.hasSubscribers || channels.statement.hasSubscribers
-  const trace = isTraced ? { resource, statements: 0, rows: 0, milliseconds: 0 } : undefined
   // Only reads are cancelled when the client disconnects; a write is completed.
-  return openSession(session, isGet(context) ? context.res : undefined, trace)
+  return tracedSession(session, resource, isGet(context) ? context.res : undefined, serverTiming)
 }
 
 function pageOf(pages: PagesByMethod, context: Context, path: string): PageHandler | undefined {
   if (isGet(context)) return pages.GET.get(path)
-  return context.method === 'POST' ? pages.POST.get(path) : undefined
+  const { method } = context
+  return method === 'POST' || method === 'DELETE' ? pages[method].get(path) : undefined
 }
 
 function isGet({ method }: Context): boolean {
   return method === 'GET' || method === 'HEAD'
-}
-
-/**
- * Path and query string as the client sent them. Koa's own path comes from `url.parse`: if the target contains a `#`,
- * this function reads backslashes as slashes, and it throws for some targets.
- * @returns an empty string if there is a `#` or, in the path, a backslash: a request target cannot contain them
- * (RFC 9112, request target)
- */
-function targetOf({ req: { url = '' }, originalUrl }: Context): string {
-  return /^[^?]*\\|#/.test(originalUrl) ? '' : withoutOrigin(url)
-}
-
-/** Prefix of the path that was removed before this middleware: by Express (`baseUrl`), then by `koa-mount` in Koa. */
-function mountPoint({ originalUrl, req }: Context): string {
-  const { url = '', baseUrl = '' } = req as { readonly url?: string; readonly baseUrl?: string }
-  if (originalUrl === url) return baseUrl
-  const [originalTarget, target] = [withoutOrigin(originalUrl), withoutOrigin(url)]
-  if (!originalTarget.endsWith(target)) return baseUrl
-  return baseUrl + originalTarget.slice(0, originalTarget.length - target.length)
-}
-
-/** Removes scheme and host from a request target in absolute form. */
-function withoutOrigin(target: string): string {
-  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '')
 }

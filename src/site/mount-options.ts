@@ -1,10 +1,18 @@
+import type { EntityTarget, ObjectLiteral } from 'typeorm'
 import type { Authenticator } from '../access/authenticator'
 import { basic } from '../access/passwords/basic-authenticator'
 import type { FailedLoginLimits } from '../access/passwords/failed-logins'
 import { anonymous, type Principal, type Rule, readOnlyRule } from '../access/rule'
+import type { RedisClient } from '../connection/relays/redis'
 import type { ApiInfo } from '../openapi/document'
 import { defaultLimits, type Limits, type PageLimits, type RequestLimits } from '../request/limits'
 import type { ResourceRegistration, UserRegistration } from '../schema/registration'
+
+/** Options of live lists. */
+export interface LiveOptions {
+  /** Passes changes to the other processes: by NOTIFY of PostgreSQL, or by a client of `ioredis`. */
+  readonly relay: 'postgres' | RedisClient
+}
 
 /** Options of a mount. All of them are optional. */
 export interface MountOptions {
@@ -27,6 +35,28 @@ export interface MountOptions {
    * Default: false.
    */
   readonly passwordChange?: boolean
+  /**
+   * Whether `POST {prefix}/-/batch` runs several writes in one transaction: true for at most 100, or the maximum number.
+   * Default: false.
+   */
+  readonly batch?: boolean | number
+  /**
+   * Whether `POST {prefix}/-/mcp` serves agents: the Model Context Protocol over streamable HTTP, whose tools act as the user of
+   * the request. It requires the package `@modelcontextprotocol/sdk`. Default: false.
+   */
+  readonly mcp?: boolean
+  /**
+   * Whether lists and records can be live: a GET with `Accept: text/event-stream` receives their changes as server-sent events.
+   * If several processes serve the same database, `{ relay: 'postgres' }` or `{ relay: redis }` with a client of `ioredis`
+   * passes the changes to the others. Default: false.
+   */
+  readonly live?: boolean | LiveOptions
+  /**
+   * Stores who has changed which record from what to what, in the transaction of the write: `{ entity: LogEntry }`. The entity
+   * has columns for `resource`, `record` (the key as a text), `action`, `principal` (the id, or null), and `changes`, an
+   * object. Default: nothing is stored.
+   */
+  readonly audit?: { readonly entity: EntityTarget<ObjectLiteral> }
   /** Page sizes of lists. Default: `{ default: 20, max: 1000 }`. */
   readonly limit?: Partial<PageLimits>
   /**
@@ -115,6 +145,9 @@ export interface MountSettings
       | 'statementTimeout'
       | 'databaseSettings'
       | 'failedLogins'
+      | 'batch'
+      | 'audit'
+      | 'live'
     >
   > {
   /** `prefix` without a trailing slash. */
@@ -126,6 +159,10 @@ export interface MountSettings
   readonly pagingSecret: string | undefined
   readonly databaseSettings: MountOptions['databaseSettings']
   readonly failedLogins: FailedLoginLimits | undefined
+  readonly audit: MountOptions['audit']
+  readonly live: boolean | LiveOptions
+  /** Maximum number of operations in a batch; 0 if there are no batches. */
+  readonly batch: number
   /** Rule for reading the OpenAPI document; false if it is not served. */
   readonly openapi: Rule | false
 }
@@ -152,6 +189,10 @@ export function withDefaults(options: MountOptions): MountSettings {
     databaseSettings,
     failedLogins,
     passwordChange = false,
+    batch = false,
+    mcp = false,
+    live = false,
+    audit,
   } = options
   const { max = 1000, default: size = Math.min(20, max) } = limit
   return {
@@ -166,6 +207,10 @@ export function withDefaults(options: MountOptions): MountSettings {
     databaseSettings,
     failedLogins,
     passwordChange,
+    batch: batch === true ? defaultBatchSize : Number(batch),
+    mcp,
+    live,
+    audit,
     waitLimit,
     timeLimit: statementTimeout === 0 ? Number.POSITIVE_INFINITY : statementTimeout,
     sqliteLock,
@@ -180,6 +225,9 @@ export function withDefaults(options: MountOptions): MountSettings {
     serverTiming,
   }
 }
+
+/** Maximum number of operations with the option `batch: true`. */
+const defaultBatchSize = 100
 
 /** Access rule that permits all clients. */
 const publicRule: Rule = Object.assign(() => anonymous, { read: 'public' } as const)

@@ -1,26 +1,31 @@
 import type Koa from 'koa'
 import type { DataSource, EntityTarget, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { Principal } from '../access/rule'
+import type { ChangeListener } from '../connection/change-events'
+import { changeFeedOf } from '../connection/change-feed'
 import { openSession, renewConnectionQueues } from '../connection/db-session'
 import { warnAboutSettings } from '../connection/settings-warnings'
 import { newStatementCache } from '../connection/statement-cache'
 import { dialectOf } from '../dialect/dialect-of'
 import { ConfigError } from '../errors'
 import { type Service, viewsOf } from '../pipeline/service'
-import { Policies } from '../query/policies'
 import { logMissingIndexes } from '../read/missing-indexes'
 import { warnAboutSearchIndexes } from '../read/search-index-warnings'
-import { selectVisible } from '../read/visible'
 import { checkDataSource } from '../schema/build-registry'
-import { lockSqlite } from '../sqlite-lock/install'
-import { withPolicies } from '../write/write-store'
+import { allowReadsDuringTransactions, lockSqlite } from '../sqlite-lock/install'
+import { buildAuditLog } from '../write/audit-log'
 import { buildService } from './build-service'
+import { ChangeListeners } from './change-listeners'
 import { checkArguments } from './check-arguments'
 import { checkDatabaseOptions, checkOptions } from './check-options'
 import { buildMiddleware } from './koa'
+import { closeWithDataSource, observeChanges } from './live'
 import { type MountOptions, withDefaults } from './mount-options'
 import { describeResource, type MountedResource } from './mounted-resource'
 import { buildPages } from './pages'
+import { type ResourceRouter, Routers, unknownResource } from './routers'
+import { expectEntities, warnAboutUnusedResources } from './unused-resources'
+import { visibleRecords } from './visible-records'
 
 /** Result of `mountResources`. */
 export interface Mounted {
@@ -37,6 +42,22 @@ export interface Mounted {
     principal: Principal,
     alias?: string,
   ) => SelectQueryBuilder<Entity>
+  /**
+   * Returns the router for the custom actions of a resource, whose paths are relative to the collection:
+   * `mounted.router('task').post('/:id/publish/', …)`. The access rule of the resource applies to them. They find
+   * {@link ActionState} in `context.state`. `router.url('task', { id: 7 })` is the path of a record.
+   * @param name name of the resource
+   * @throws {TypeError} if there is no resource with this name. Before the data source is initialized, its `initialize()`
+   * throws the error
+   */
+  readonly router: (name: string) => ResourceRouter
+  /**
+   * Adds a listener for the changes of records that requests of this mount have made, after their commit:
+   * `mounted.on('change', ({ resource, action, id, principal, fields }) => …)`. An error of a listener is emitted as Koa's
+   * `error` event and does not affect the response.
+   * @returns a function that removes the listener
+   */
+  readonly on: (event: 'change', listener: ChangeListener) => () => void
 }
 
 /**
@@ -55,33 +76,54 @@ export function mountResources<State, Custom>(
   checkArguments(app, dataSource)
   const { usable, mistakes: optionMistakes } = checkOptions(options)
   const unsupported = checkDataSource(dataSource)
-  const mistakes = [...optionMistakes, ...(unsupported.length > 0 ? [] : checkDatabaseOptions(usable, dataSource))]
-  const cannotScan = unsupported.length > 0 || !dataSource.isInitialized
-  if (cannotScan && mistakes.length + unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
   const settings = withDefaults(usable)
   const { base, waitLimit, timeLimit, serverTiming, limits } = settings
+  const paths = mountedPaths(app, dataSource)
+  const mistakes = [
+    ...optionMistakes,
+    ...(paths.has(base)
+      ? [`the data source is mounted at ${base}/ already: remove this call, or set another "prefix"`]
+      : []),
+    ...(unsupported.length > 0 ? [] : checkDatabaseOptions(usable, dataSource)),
+  ]
+  const cannotScan = unsupported.length > 0 || !dataSource.isInitialized
+  if (cannotScan && mistakes.length + unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
   requireSameTimeLimit(dataSource, timeLimit)
   if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit }, timeLimit)
-  const session = openSession({ dataSource, waitLimit, timeLimit, statements: newStatementCache() })
+  const feed = changeFeedOf(dataSource)
+  if (settings.live !== false) closeWithDataSource(feed)
+  const report = (error: unknown): void => void app.emit('error', error)
+  const listeners = new ChangeListeners(feed, report)
+  const statements = newStatementCache()
+  const session = openSession({ dataSource, waitLimit, timeLimit, statements, observer: listeners })
+  const routers = new Routers(base)
   let service: Service | undefined
+  expectEntities(dataSource)
   const discard = (): void => {
     service = undefined
   }
   whenInitialized(dataSource, discard, () => {
-    const current = buildService(session, settings, mistakes)
+    const auditMistakes: string[] = []
+    listeners.auditLog = settings.audit && buildAuditLog(dataSource, settings.audit.entity, auditMistakes)
+    const current = buildService(session, settings, [...mistakes, ...auditMistakes], report)
+    routers.requireResources(current)
     service = current
+    if (settings.live !== false) observeChanges(feed, settings.live, current)
     dialectOf(dataSource).prepareConnections(dataSource.driver, timeLimit)
+    allowReadsDuringTransactions(dataSource, timeLimit)
     renewConnectionQueues(session)
     logMissingIndexes(dataSource, viewsOf(current))
+    warnAboutUnusedResources(dataSource)
     // These only write warnings to the log: the mount works without them.
     warnAboutSettings(session)
       .then(() => warnAboutSearchIndexes(session, viewsOf(current)))
       .catch(() => undefined)
   })
-  const pages = buildPages(settings, session)
+  const pages = buildPages(settings, session, routers)
   const challenges = settings.authenticators.map(({ challenge }) => challenge)
   const currentService = (): typeof service => (dataSource.isInitialized ? service : undefined)
-  app.use(buildMiddleware({ base, session, service: currentService, pages, serverTiming, limits, challenges }))
+  app.use(buildMiddleware({ base, session, service: currentService, routers, pages, serverTiming, limits, challenges }))
+  paths.add(base)
   return {
     get resources() {
       return service === undefined ? [] : viewsOf(service).map((view) => describeResource(view, base))
@@ -91,10 +133,33 @@ export function mountResources<State, Custom>(
       const metadata = dataSource.getMetadata(entity)
       const served = [...service.resources.values()].find(({ fullView }) => fullView.metadata === metadata)
       if (served === undefined) throw new TypeError(`${metadata.name} is not a resource of this mount`)
-      const policies = new Policies(principal, service.queryShapes)
-      return selectVisible(withPolicies(served.fullStore, policies), alias ?? served.fullView.name)
+      return visibleRecords(service, served, principal, alias)
+    },
+    on: (event, listener) => {
+      if (event !== 'change') throw new TypeError(`there is no event "${event}"; events: change`)
+      if (typeof listener !== 'function') throw new TypeError('the listener of "change" must be a function')
+      return listeners.add(listener)
+    },
+    router: (name) => {
+      if (service !== undefined && !service.resources.has(name)) {
+        throw new TypeError(unknownResource(name, service.resources.keys()))
+      }
+      return routers.of(name)
     },
   }
+}
+
+const mounts = new WeakMap<object, WeakMap<DataSource, Set<string>>>()
+
+/**
+ * The paths at which a data source is mounted on an application. Requests would never reach a second mount at the same
+ * path, whose options might be more restrictive.
+ */
+function mountedPaths(app: object, dataSource: DataSource): Set<string> {
+  const ofApp = mounts.get(app) ?? new WeakMap<DataSource, Set<string>>()
+  const paths = ofApp.get(dataSource) ?? new Set<string>()
+  mounts.set(app, ofApp.set(dataSource, paths))
+  return paths
 }
 
 /** Time limit of each data source, in milliseconds: that of its first mount. */

@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
 import type { Service } from '../pipeline/service'
+import type { ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
 
 /** Request for a page: a path of the mount that does not belong to a resource. */
@@ -9,6 +10,8 @@ export interface PageRequest {
   readonly service: Service | undefined
   /** Path of the mount as the client sees it, including a prefix of `koa-mount` or Express: `/api`. */
   readonly root: string
+  /** Memory of the response. It is created by the first call, because small responses are not counted. */
+  readonly responseMemory: () => ResponseMemory
 }
 
 /** Handles a request for a page. */
@@ -21,4 +24,5 @@ export type Pages = ReadonlyMap<string, PageHandler>
 export interface PagesByMethod {
   readonly GET: Pages
   readonly POST: Pages
+  readonly DELETE: Pages
 }

@@ -1,33 +1,43 @@
 import type { DbSession } from '../connection/db-session'
 import { ConfigError } from '../errors'
 import type { Registry } from '../schema/resource-view'
+import { batchPage } from './batch'
 import { openApiPage } from './description'
 import { docsPages } from './docs'
 import { explorerPages, rootPage } from './explorer'
 import { healthPage } from './health'
+import { mcpPages } from './mcp/page'
 import type { MountSettings } from './mount-options'
 import type { PageHandler, Pages, PagesByMethod } from './page'
 import { passwordPage } from './password'
+import type { Routers } from './routers'
 import { sessionPage } from './session'
 
 /** Builds the pages that the options enable. No resource can have the name `-`. */
-export function buildPages(settings: MountSettings, session: DbSession): PagesByMethod {
-  const { health, passwordChange } = settings
+export function buildPages(settings: MountSettings, session: DbSession, routers: Routers): PagesByMethod {
+  const { health, passwordChange, batch, mcp } = settings
+  const agents = mcp ? mcpPages(settings, session) : undefined
   return {
     GET: new Map([
       ['/-/session', sessionPage(session)],
       ...(health ? [['/health', healthPage(session)] as const] : []),
-      ...documentPages(settings, session),
+      ...documentPages(settings, session, routers),
+      ...(agents?.GET ?? []),
     ]),
-    POST: new Map(passwordChange ? [['/-/password', passwordPage(session)]] : []),
+    POST: new Map([
+      ...(passwordChange ? [['/-/password', passwordPage(session)] as const] : []),
+      ...(batch > 0 ? [['/-/batch', batchPage(session, settings)] as const] : []),
+      ...(agents?.POST ?? []),
+    ]),
+    DELETE: agents?.DELETE ?? new Map(),
   }
 }
 
-function documentPages({ openapi, explorer, info }: MountSettings, session: DbSession): Pages {
+function documentPages({ openapi, explorer, info, batch }: MountSettings, session: DbSession, routers: Routers): Pages {
   const pages = new Map<string, PageHandler>()
   if (openapi === false) return pages
   const access = { rule: openapi, session }
-  pages.set('/openapi.json', openApiPage({ ...access, info })).set('', rootPage(access, explorer))
+  pages.set('/openapi.json', openApiPage({ ...access, info, batch, routers })).set('', rootPage(access, explorer))
   return explorer ? new Map([...pages, ...docsPages(), ...explorerPages()]) : pages
 }
 

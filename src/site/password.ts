@@ -4,7 +4,7 @@ import { RequestAuthentication } from '../access/request-authentication'
 import { requirePrincipal } from '../access/require-principal'
 import type { DbSession } from '../connection/db-session'
 import { withPrincipal } from '../connection/db-session'
-import { ApiError, FieldErrors, unavailable } from '../errors'
+import { ApiError, FieldErrors, notConnected } from '../errors'
 import { type Body, parseBody } from '../request/body'
 import { emptyResponse, withCaching } from '../response/http-response'
 import type { PasswordChange } from '../write/password-change'
@@ -18,7 +18,7 @@ import { loginRule } from './session'
  */
 export function passwordPage(session: DbSession): PageHandler {
   return async ({ service, context }) => {
-    if (service?.passwordChange === undefined) throw unavailable('the database is not connected')
+    if (service?.passwordChange === undefined) throw notConnected()
     const { verifyCredentials, forbidden, allowedOrigins, limits, passwords, passwordChange, settingsFor } = service
     const authentication = new RequestAuthentication(verifyCredentials, session, context)
     const principal = await requirePrincipal({ rule: loginRule(service) }, authentication, forbidden)

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import getRawBody from 'raw-body'
 import { ApiError } from '../errors'
@@ -16,18 +17,36 @@ interface ParsedRequest {
  * @throws {ApiError} `body-too-large`, `unsupported-media-type`, `bad-body`
  */
 export async function readPayload(context: Context, limit: number): Promise<Payload> {
+  requireNoEncoding(context)
   const contentType = context.get('Content-Type')
   const { body, rawBody } = ('body' in context.request ? context.request : context.req) as ParsedRequest
-  const encoding = context.get('Content-Encoding').toLowerCase()
-  if (encoding !== '' && encoding !== 'identity') {
-    const detail = `the content encoding ${encoding} is not supported; send the body without it`
-    throw new ApiError('unsupported-media-type', detail)
-  }
   if (context.req.readableDidRead || context.req.readableEnded) {
     const raw = typeof rawBody === 'string' ? Buffer.from(rawBody) : body
     return Buffer.isBuffer(raw) ? { contentType, bytes: raw } : { contentType, parsed: raw }
   }
   return { contentType, bytes: await readBytes(context, limit) }
+}
+
+/**
+ * Opens the body of an import as a stream.
+ * @throws {ApiError} `unsupported-media-type`; `bad-body` if a body parser of the application has read the body, and kept
+ * only a value
+ */
+export function openBody(context: Context): Readable {
+  requireNoEncoding(context)
+  const { req, request } = context
+  if (!req.readableDidRead && !req.readableEnded) return req
+  const { body, rawBody } = ('body' in request ? request : req) as ParsedRequest
+  const read = [rawBody, body].find((one) => typeof one === 'string' || Buffer.isBuffer(one))
+  if (read !== undefined) return Readable.from([Buffer.from(read as string)])
+  throw new ApiError('bad-body', 'a body parser of the application has read the import: it must leave this type alone')
+}
+
+function requireNoEncoding(context: Context): void {
+  const encoding = context.get('Content-Encoding').toLowerCase()
+  if (encoding === '' || encoding === 'identity') return
+  const detail = `the content encoding ${encoding} is not supported; send the body without it`
+  throw new ApiError('unsupported-media-type', detail)
 }
 
 async function readBytes(context: Context, limit: number): Promise<Buffer> {

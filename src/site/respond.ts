@@ -7,6 +7,7 @@ import { ApiError, refusals, unavailable } from '../errors'
 import { handle } from '../pipeline/handle'
 import type { ResourceRequest, Service } from '../pipeline/service'
 import { problemOf } from '../problem'
+import { OperationError } from '../request/operation-error'
 import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
 import {
   faultResponse,
@@ -14,6 +15,7 @@ import {
   problemResponse,
   thrownProblemResponse,
   unauthorizedResponse,
+  withOperationIndex,
 } from '../response/http-response'
 import { abortOnError } from './abort'
 import type { PageHandler, PageRequest } from './page'
@@ -48,9 +50,17 @@ export async function respond(
   if (trace === undefined) return
   const milliseconds = performance.now() - start
   if (serverTiming) context.set('Server-Timing', timingOf(trace, milliseconds))
-  const { statements, rows } = trace
-  const { method, resource } = request
-  publish('request', { resource: resource.name, method, status: response.status, milliseconds, statements, rows })
+  publishRequest(request, trace, response.status, milliseconds)
+}
+
+/** Publishes that a request has been answered. @param milliseconds time that it took */
+export function publishRequest(
+  { resource, method }: ResourceRequest,
+  { statements, rows }: Trace,
+  status: number,
+  milliseconds: number,
+): void {
+  publish('request', { resource: resource.name, method, status, milliseconds, statements, rows })
 }
 
 /**
@@ -73,19 +83,15 @@ function noteSent(responseMemory: () => ResponseMemory, { body }: HttpResponse):
  * Responds to a request for a page.
  * @param failed the request as it is reported if it fails
  */
-export async function respondPage(
-  page: PageHandler,
-  request: PageRequest,
-  failed: FailedRequest,
-  responseMemory: () => ResponseMemory,
-): Promise<void> {
+export async function respondPage(page: PageHandler, request: PageRequest, failed: FailedRequest): Promise<void> {
+  const { context, responseMemory } = request
   const response = await page(request)
     .then((pageResponse) => {
-      countBody(responseMemory, true, pageResponse.body)
+      countBody(responseMemory, isReadMethod(context.method), pageResponse.body)
       return pageResponse
     })
     .catch((error: unknown) => errorResponse(failed, error))
-  sendResponse(request.context, response)
+  sendResponse(context, response)
   noteSent(responseMemory, response)
 }
 
@@ -123,7 +129,9 @@ export interface FailedRequest {
  * for a fault.
  * @throws errors of `context.throw(…)`, which Koa renders
  */
-export function errorResponse({ context, session, resource, challenges }: FailedRequest, error: unknown): HttpResponse {
+export function errorResponse(failed: FailedRequest, error: unknown): HttpResponse {
+  if (error instanceof OperationError) return withOperationIndex(errorResponse(failed, error.refusal), error.index)
+  const { context, session, resource, challenges } = failed
   const { method } = context
   if (error instanceof ApiError) {
     const { code, message, details } = error
@@ -162,7 +170,11 @@ export function sendResponse(
   { status, headers, cacheControl, body, stream }: HttpResponse,
 ): void {
   response.status = status
-  if (body === '' && stream === undefined) response.body = null
+  if (body === '' && stream === undefined) {
+    response.body = null
+    // Koa has replaced it by 204.
+    if (status === 202) response.status = status
+  }
   for (const name of Object.keys(headers)) {
     const value = (headers[name] ?? '') as string | string[]
     // Middleware of the application may have set it too.

@@ -1,33 +1,36 @@
 /**
  * Installs a lock on the connection of a SQLite data source. TypeORM has a single query runner for such a data source,
  * and with it one transaction for all requests: one request can commit the transaction of another, or roll back what
- * another has saved and confirmed to its client. A connection for each request is not possible: a second connection
- * blocks the whole process while it waits, and `:memory:` cannot have one. `docs/explanations/sqlite-lock.md` contains
+ * another has saved and confirmed to its client. A connection for each request is not possible: a second one that
+ * writes blocks the whole process while it waits, and `:memory:` cannot have one. `docs/explanations/sqlite-lock.md` contains
  * a program that reproduces the problem, and the report to TypeORM.
  */
 import type { DataSource, Driver, QueryRunner } from 'typeorm'
-import { newPreparedStatementCache } from '../dialect/prepared-statements'
-import type { PreparedStatement } from '../dialect/sqlite/connection'
-import { timeAlone } from '../dialect/sqlite/time-limit'
-import { isServiceStatement } from '../dialect/statement-comment'
-import { acquireAll, newLockState, type SqliteLock } from './lock'
+import { acquireAll, newLock, type SqliteLock } from './lock'
+import { PreparedStatements } from './prepared-statements'
+import { databaseFile, openReadOnly, ReadOnlyConnection } from './read-connection'
 import { lockRunner, type SqliteDriver, type SqliteRunner } from './runner'
-import { scopeTransactions } from './transaction-scope'
+import { runSharing, scopeTransactions } from './transaction-scope'
 
 export interface SqliteLockOptions {
   /** How long, in milliseconds, a statement or transaction waits for the connection. Default: 5,000. */
   readonly waitLimit?: number
 }
 
-/** Drivers with a lock, each with the query runner that statements outside of transactions share. */
-const sharedRunners = new WeakMap<Driver, QueryRunner>()
+/** The lock of a driver, and the query runner that statements outside of transactions share. */
+interface InstalledLock {
+  readonly lock: SqliteLock
+  readonly sharedRunner: QueryRunner
+}
+
+const installedLocks = new WeakMap<Driver, InstalledLock>()
 
 /**
  * The query runner that all statements outside of transactions share on SQLite, which is never released; undefined if
  * the data source has no lock, as on other databases.
  */
 export function sharedRunner({ driver }: DataSource): QueryRunner | undefined {
-  return sharedRunners.get(driver)
+  return installedLocks.get(driver)?.sharedRunner
 }
 
 /**
@@ -44,9 +47,9 @@ export function lockSqlite(
   timeLimit = Number.POSITIVE_INFINITY,
 ): void {
   const driver: SqliteDriver = dataSource.driver
-  if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || sharedRunners.has(driver)) return
+  if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || installedLocks.has(driver)) return
   const listsAreExclusive = dataSource.options.type !== 'better-sqlite3'
-  const lock: SqliteLock = { waitLimit, timeLimit, listsAreExclusive, state: newLockState(), holder: undefined }
+  const lock = newLock({ waitLimit, timeLimit }, listsAreExclusive)
   const statements = new PreparedStatements()
   const preinstalledRunner = driver.queryRunner
   const createQueryRunner = driver.createQueryRunner.bind(driver)
@@ -58,13 +61,18 @@ export function lockSqlite(
     if (runner.stmtCache !== undefined) runner.stmtCache = statements
     return lockRunner(runner, driver, lock)
   }
-  sharedRunners.set(driver, driver.createQueryRunner('master'))
+  installedLocks.set(driver, { lock, sharedRunner: driver.createQueryRunner('master') })
   const disconnect = driver.disconnect.bind(driver)
   driver.disconnect = async () => {
+    const { readConnection } = lock
+    // A read must not open it again.
+    lock.readConnection = undefined
+    // The last connection that is closed removes the files of the WAL mode, which a read-only one cannot do.
+    await readConnection?.close()
     await disconnect()
     // Transactions and prepared statements end with their connection.
     statements.clear()
-    Object.assign(lock, { state: newLockState(), holder: undefined })
+    Object.assign(lock, newLock(lock, listsAreExclusive))
   }
   scopeTransactions(dataSource.manager)
   if (preinstalledRunner === undefined) return
@@ -75,27 +83,31 @@ export function lockSqlite(
 }
 
 /**
- * Cache of the prepared statements of a better-sqlite3 connection. Replaces TypeORM's Map, which limits only their
- * number. Statements of this service return rows as arrays, which better-sqlite3 creates faster than objects.
+ * Runs a part of the current transaction that calls validators and access rules. They have no entity manager, so their
+ * statements through the data source run in this transaction: they would wait for its end otherwise, and the transaction for
+ * them. This does not apply to listeners, which have the manager of their event.
  */
-class PreparedStatements extends Map<string, PreparedStatement> {
-  readonly #cache = newPreparedStatementCache<PreparedStatement>((_, sql) => super.delete(sql))
+export function shareTransaction<T>({ driver }: DataSource, work: () => T): T {
+  const holder = installedLocks.get(driver)?.lock.holder
+  return holder === undefined ? work() : runSharing(holder, work)
+}
 
-  override get(sql: string): PreparedStatement | undefined {
-    return this.#cache.get(sql)
-  }
-
-  override set(sql: string, statement: PreparedStatement): this {
-    const prepared = statement.reader && isServiceStatement(sql) ? timeAlone(statement.raw(), sql) : statement
-    this.#cache.set(sql, prepared)
-    return this.#cache.has(sql) ? super.set(sql, prepared) : this
-  }
-
-  override delete(sql: string): boolean {
-    return this.#cache.delete(sql)
-  }
-
-  override clear(): void {
-    this.#cache.clear()
-  }
+/**
+ * Lets the reads of this service run on a second, read-only connection while a transaction holds the first one for long. To
+ * be called when the data source has been initialized. Has no effect without a lock, and for a database in memory.
+ * @param timeLimit time limit, in milliseconds, for statements of this service
+ */
+export function allowReadsDuringTransactions(dataSource: DataSource, timeLimit: number): void {
+  const installed = installedLocks.get(dataSource.driver)
+  if (installed === undefined || dataSource.options.database === ':memory:') return
+  const { lock, sharedRunner } = installed
+  if (lock.readConnection !== undefined) return
+  const { waitLimit, listsAreExclusive } = lock
+  const reading = databaseFile(sharedRunner).catch(() => undefined)
+  lock.readConnection = new ReadOnlyConnection(async () => {
+    const file = await reading
+    return file === undefined
+      ? undefined
+      : openReadOnly(dataSource, file, newLock({ waitLimit, timeLimit }, listsAreExclusive))
+  })
 }

@@ -30,12 +30,31 @@ interface LockState {
   waiting: number
 }
 
-/** The lock on the single connection of a data source. */
-export interface SqliteLock {
-  /** How long, in milliseconds, a statement or transaction waits for the connection. */
+/** Time between two calls of the alternative of a waiting statement, in milliseconds. */
+const alternativeIntervalMs = 20
+
+/** A second connection, for reads of this service while a long transaction holds the first one. */
+export interface ReadConnection {
+  /** Whether it is open. Otherwise begins to open it, if that is possible. */
+  readonly isReady: () => boolean
+  /**
+   * Runs a statement, which sees all committed transactions.
+   * @returns undefined if it has failed, other than by a limit, and must run on the first connection
+   */
+  readonly query: (sql: string, parameters: readonly never[]) => Promise<{ readonly result: unknown } | undefined>
+  readonly close: () => Promise<void>
+}
+
+/** Limits of a lock, in milliseconds. */
+export interface LockLimits {
+  /** How long a statement or transaction waits for the connection. */
   readonly waitLimit: number
-  /** Time limit for statements of this service, in milliseconds. */
+  /** Time limit for statements of this service. */
   readonly timeLimit: number
+}
+
+/** The lock on the single connection of a data source. */
+export interface SqliteLock extends LockLimits {
   /**
    * Whether lists and counts use the connection alone: with sqlite3, which runs statements in threads. If another statement
    * ends while a long one is running, its clean-up blocks the event loop until the long one has finished, and no timer can
@@ -43,12 +62,28 @@ export interface SqliteLock {
    */
   readonly listsAreExclusive: boolean
   state: LockState
-  /** Scope of the transaction that holds the connection. */
+  /** Scope of the transaction or migration that holds the connection. */
   holder: TransactionScope | undefined
+  /** When that transaction began, on the clock of `performance.now()`; undefined if there is none, or for a migration. */
+  transactionStart: number | undefined
+  /** Undefined if reads wait for every transaction. */
+  readConnection: ReadConnection | undefined
+}
+
+/** Creates a lock that nobody holds. */
+export function newLock(limits: LockLimits, listsAreExclusive: boolean): SqliteLock {
+  return {
+    ...limits,
+    listsAreExclusive,
+    state: newLockState(),
+    holder: undefined,
+    transactionStart: undefined,
+    readConnection: undefined,
+  }
 }
 
 /** Creates the state of a lock that nobody holds. */
-export function newLockState(): LockState {
+function newLockState(): LockState {
   const semaphore = new Semaphore(maxPermits)
   return { semaphore, releaseOne: () => semaphore.release(), waiting: 0 }
 }
@@ -72,9 +107,15 @@ export function tryAcquireOne({ state: { semaphore, releaseOne, waiting } }: Sql
 
 /**
  * Acquires the connection: one permit to share it with other statements, all permits to use it alone.
+ * @param alternative returns what can be used instead of the connection. It is called before and during the wait, and ends
+ * the wait if it returns something
  * @throws {SqliteLockError} if the wait exceeds the limit, or too many are waiting already
  */
-export async function acquire(lock: SqliteLock, use: 'shared' | 'exclusive'): Promise<Release> {
+export async function acquire<T extends object = never>(
+  lock: SqliteLock,
+  use: 'shared' | 'exclusive',
+  alternative?: () => T | undefined,
+): Promise<Release | T> {
   const { state, holder, waitLimit } = lock
   const weight = use === 'shared' ? 1 : maxPermits
   // Fast path without contention: needs no timer.
@@ -82,6 +123,8 @@ export async function acquire(lock: SqliteLock, use: 'shared' | 'exclusive'): Pr
     const [, release] = await state.semaphore.acquire(weight)
     return release
   }
+  const other = alternative?.()
+  if (other !== undefined) return other
   if (state.waiting >= maxWaiting) {
     throw new SqliteLockError(`${maxWaiting} statements and transactions are already waiting for the only connection`)
   }
@@ -92,10 +135,11 @@ export async function acquire(lock: SqliteLock, use: 'shared' | 'exclusive'): Pr
     state.waiting -= 1
     return release
   })
-  const release = await within<Release | undefined>(limit, acquired, undefined)
-  if (release !== undefined) return release
-  // The semaphore cannot cancel the wait: permits that arrive after the timeout are released at once.
+  const waited = await waitFor(limit, acquired, alternative)
+  if (typeof waited === 'function') return waited
+  // The semaphore cannot cancel the wait: permits that arrive later are released at once.
   acquired.then((releaseLate) => releaseLate())
+  if (waited !== undefined) return waited
   throw new SqliteLockError(
     isInsideTransaction
       ? 'this was called inside of a transaction and does not go through its EntityManager: it waits for the ' +
@@ -103,4 +147,20 @@ export async function acquire(lock: SqliteLock, use: 'shared' | 'exclusive'): Pr
       : `the only connection of this SQLite data source was in use for ${limit} ms; ` +
           'if this is called inside a transaction, use the manager of the transaction',
   )
+}
+
+/** Waits for the lock or for the alternative. @returns undefined after the limit, in milliseconds */
+async function waitFor<T extends object>(
+  limit: number,
+  acquired: Promise<Release>,
+  alternative: (() => T | undefined) | undefined,
+): Promise<Release | T | undefined> {
+  if (alternative === undefined) return within<Release | undefined>(limit, acquired, undefined)
+  const end = performance.now() + limit
+  for (let left = limit; left > 0; left = end - performance.now()) {
+    const release = await within<Release | undefined>(Math.min(left, alternativeIntervalMs), acquired, undefined)
+    const result = release ?? alternative()
+    if (result !== undefined) return result
+  }
+  return undefined
 }

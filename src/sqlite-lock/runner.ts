@@ -3,7 +3,16 @@ import { type Connection, type PreparedStatement, rollBackDirectly, wasRolledBac
 import { interruptAfter } from '../dialect/sqlite/time-limit'
 import { isServiceStatement } from '../dialect/statement-comment'
 import { acquire, type Release, type SqliteLock, SqliteLockError, tryAcquireOne } from './lock'
-import { bindToScope, currentScope } from './transaction-scope'
+import {
+  beginPattern,
+  endPattern,
+  listPattern,
+  modePattern,
+  releasePattern,
+  rollbackPattern,
+} from './statement-patterns'
+import { bindToScope, currentScope, sharesScope } from './transaction-scope'
+import { runWhenFree } from './waiting-statement'
 
 /** TypeORM's driver for SQLite with the members that its interface `Driver` does not declare. */
 export type SqliteDriver = Driver & { queryRunner?: SqliteRunner | undefined; readonly databaseConnection?: Connection }
@@ -16,16 +25,6 @@ export interface SqliteRunner extends Omit<QueryRunner, 'broadcaster' | 'isRelea
   transactionDepth: number
   stmtCache?: Map<string, PreparedStatement>
 }
-
-/** White space and comments before a statement. */
-const leading = String.raw`^(?:\s|--[^\n]*\n|/\*.*?\*/)*`
-const beginPattern = new RegExp(String.raw`${leading}(?:BEGIN\b|SAVEPOINT\s+(\S+))`, 'is')
-const endPattern = new RegExp(String.raw`${leading}(?:COMMIT\b|END\b|ROLLBACK\b(?!\s+(?:TRANSACTION\s+)?TO\b))`, 'is')
-const releasePattern = new RegExp(String.raw`${leading}RELEASE\s+(?:SAVEPOINT\s+)?(\S+)`, 'is')
-const rollbackPattern = new RegExp(String.raw`${leading}ROLLBACK\b`, 'is')
-
-/** Matches lists and counts of this service, which may read many rows. Its other statements find rows by their keys. */
-const listPattern = /^\s*SELECT\b.*(?:\bLIMIT \?|\bCOUNT\(\*\))/s
 
 /**
  * Makes a query runner acquire the lock: during a statement, from BEGIN to the end of the transaction, or during a
@@ -64,6 +63,7 @@ export function lockRunner(
   }
   const releaseLock = (): void => {
     lock.holder = undefined
+    lock.transactionStart = undefined
     runner.broadcaster = broadcaster
     isMigrating = false
     releaseHeldLock?.()
@@ -84,6 +84,7 @@ export function lockRunner(
       runner.isTransactionActive = false
       throw error
     })
+    lock.transactionStart = performance.now()
     savepoint = beginPattern.exec(sql)?.[1]
     return run().catch(async (error: unknown) => {
       await abort()
@@ -106,16 +107,16 @@ export function lockRunner(
   }
   runner.query = (async (sql: string, ...parameters: never[]) => {
     const isServiceSql = isServiceStatement(sql)
-    const run = (): Promise<unknown> =>
-      isServiceSql
-        ? interruptAfter(driver.databaseConnection, lock.timeLimit, () => query(sql, ...parameters))
-        : query(sql, ...parameters)
+    const runQuery = (): Promise<unknown> => query(sql, ...parameters)
+    const run = (): Promise<unknown> => {
+      if (isServiceSql) return interruptAfter(driver.databaseConnection, lock.timeLimit, runQuery)
+      const { readConnection } = lock
+      const needsSoleConnection = readConnection !== undefined && modePattern.test(sql)
+      return needsSoleConnection ? readConnection.close().then(runQuery) : runQuery()
+    }
     if (releaseHeldLock !== undefined) {
       if (isEnd(sql)) return runEnd(sql, run)
-      if (wasRolledBack(driver.databaseConnection) && !isMigrating)
-        throw new SqliteLockError(
-          'SQLite itself has rolled back this transaction, for example because the disk is full',
-        )
+      if (!isMigrating) requireNotRolledBack(driver)
       return run()
     }
     // Statements of this service never begin or end transactions.
@@ -128,10 +129,14 @@ export function lockRunner(
             'use dataSource.transaction',
         )
     }
+    if (lock.holder !== undefined && sharesScope(lock.holder)) {
+      requireNotRolledBack(driver)
+      return run()
+    }
     const isExclusive = isServiceSql && lock.listsAreExclusive && listPattern.test(sql)
-    const releaseStatement = isExclusive
-      ? await acquire(lock, 'exclusive')
-      : (tryAcquireOne(lock) ?? (await acquire(lock, 'shared')))
+    const releaseStatement = isExclusive ? undefined : tryAcquireOne(lock)
+    if (releaseStatement === undefined)
+      return runWhenFree(lock, { sql, parameters, run, isServiceSql, use: isExclusive ? 'exclusive' : 'shared' })
     try {
       return await run()
     } finally {
@@ -156,4 +161,10 @@ export function lockRunner(
     return release()
   }
   return runner as QueryRunner
+}
+
+/** @throws {SqliteLockError} if the transaction is over, so that the statement would be committed on its own */
+function requireNotRolledBack({ databaseConnection }: SqliteDriver): void {
+  if (!wasRolledBack(databaseConnection)) return
+  throw new SqliteLockError('SQLite itself has rolled back this transaction, for example because the disk is full')
 }

@@ -6,6 +6,8 @@ import type { EntityManager } from 'typeorm'
  */
 export interface TransactionScope {
   readonly outer: TransactionScope | undefined
+  /** Whether statements outside of the outer scope's transaction run in it. Default: false. */
+  readonly sharesOuter?: boolean
 }
 
 const scopes = new AsyncLocalStorage<TransactionScope>()
@@ -21,6 +23,17 @@ export function isInScope(scope: TransactionScope): boolean {
     if (current === scope) return true
   }
   return false
+}
+
+/** Runs `work` in a scope whose statements run in the transaction of another scope, whichever query runner they are called on. */
+export function runSharing<T>(outer: TransactionScope, work: () => T): T {
+  return scopes.run({ outer, sharesOuter: true }, work)
+}
+
+/** Whether the caller is in a scope that {@link runSharing} has created for this one. */
+export function sharesScope(outer: TransactionScope): boolean {
+  const scope = scopes.getStore()
+  return scope?.sharesOuter === true && scope.outer === outer
 }
 
 /** Makes `manager.transaction` run its function in a new scope. */

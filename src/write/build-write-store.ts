@@ -2,19 +2,28 @@ import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
 import { directWriter } from './direct-writer'
 import { listenerWriter } from './listener-writer'
+import { recordingWriter } from './recording-writer'
 import { findUncheckedReferences } from './references'
 import { treeWriter } from './tree/writer'
 import { findFieldsWithoutRead } from './update-without-read'
 import type { Writer, WriteStore } from './write-store'
 
-/** @param hasPolicies whether policies of the database may hide records: foreign key constraints do not check these */
-export function buildWriteStore(store: Store, hasPolicies: boolean): WriteStore {
+/**
+ * @param hasPolicies whether policies of the database may hide records: foreign key constraints do not check these
+ * @param writeStoreOf returns the store of a related view of the same principal
+ */
+export function buildWriteStore(
+  store: Store,
+  hasPolicies: boolean,
+  writeStoreOf: WriteStore['writeStoreOf'],
+): WriteStore {
   const uncheckedReferences = hasPolicies ? new Set(store.view.references) : findUncheckedReferences(store)
   return {
     ...store,
-    writer: writerOf(store.view),
+    writer: recordingWriter(writerOf(store.view)),
     uncheckedReferences,
     fieldsWithoutRead: findFieldsWithoutRead(store, uncheckedReferences),
+    writeStoreOf,
   }
 }
 
@@ -22,5 +31,6 @@ function writerOf({ metadata: { treeType, treeParentRelation }, lifecycle }: Res
   // An adjacency list without `@TreeParent` has no tree to check.
   const isTree = treeType !== undefined && (treeType !== 'adjacency-list' || treeParentRelation !== undefined)
   if (isTree) return treeWriter
-  return lifecycle.write ? listenerWriter : directWriter
+  if (lifecycle.write) return listenerWriter
+  return lifecycle.recover ? { ...directWriter, restore: listenerWriter.restore } : directWriter
 }

@@ -7,8 +7,14 @@ export interface Change {
   readonly action: WriteAction
   /** The values to write, by field; empty for a deletion. */
   readonly values: ChangeSet
-  /** The record before an update; undefined for a new record, and for a deletion, which needs no values. */
+  /**
+   * The record before an update; undefined for a new record, and for a deletion and an update of several records, which need
+   * no stored values.
+   */
   readonly stored: Row | undefined
   /** Values that the application has set, which the principal need not be able to refer to. */
-  readonly presets?: ChangeSet
+  readonly presets?: ChangeSet | undefined
 }
+
+/** The change of a deletion. */
+export const deletion: Change = { action: 'delete', values: new Map(), stored: undefined }

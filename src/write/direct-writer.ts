@@ -6,9 +6,12 @@ import { splitColumnValues } from '../read/row'
 import { hasRowConditions } from '../read/select'
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
+import { insertEntities } from './insert-records'
 import { lockTarget } from './lock-target'
+import { isTable } from './returning'
 import { renderWritten } from './transactional-writer'
-import { executeDelete, executeInsert, executeUpdate, isTable } from './values'
+import { executeDelete, executeInsert, executeRestore, executeUpdate } from './values'
+import { executeDeletes, executeMatchingDelete, executeMatchingUpdate, executeUpdates } from './write-many'
 import type { Writer, WriteTarget } from './write-store'
 
 /**
@@ -23,6 +26,13 @@ export const directWriter: Writer = {
     const needsNoTransaction = dialect.supportsReturning(dataSource, 'insert') && !mayFailToRead(view)
     return needsNoTransaction ? insert(session) : runInTransaction(session, insert)
   },
+  insertMany: (session, store, records) =>
+    insertEntities(
+      session,
+      store,
+      records,
+      records.map(({ values }) => newEntity(store.view, values)),
+    ),
   update: (session, store, target, changes) => {
     const update = async (inner: DbSession) => {
       const raw = await executeUpdate(inner, store, target, changedValues(changes))
@@ -30,8 +40,21 @@ export const directWriter: Writer = {
     }
     return writeTarget(session, store, target, mayFailToRead(store.view), update, undefined)
   },
+  updateMany: (session, store, targets, changes) => executeUpdates(session, store, targets, changedValues(changes)),
+  removeMany: executeDeletes,
+  matching: {
+    update: (session, store, query, changes) => executeMatchingUpdate(session, store, query, changedValues(changes)),
+    remove: executeMatchingDelete,
+  },
   remove: (session, store, target) =>
     writeTarget(session, store, target, false, (inner) => executeDelete(inner, store, target), false),
+  restore: (session, store, target) => {
+    const restore = async (inner: DbSession) => {
+      const raw = await executeRestore(inner, store, target)
+      return raw && renderWritten(store, raw)
+    }
+    return writeTarget(session, store, target, true, restore, undefined)
+  },
 }
 
 /**
@@ -47,7 +70,8 @@ function writeTarget<T>(
   write: (session: DbSession) => Promise<T>,
   missing: T,
 ): Promise<T> {
-  const needsLock = target.requireUnchanged !== undefined || hasRowConditions(store.view, target.action)
+  const needsLock =
+    target.requireUnchanged !== undefined || (!target.isLocked && hasRowConditions(store.view, target.action))
   if (!needsLock && !needsTransaction) return write(session)
   return runInTransaction(session, async (inner) => {
     if (needsLock && (await lockTarget(inner, store, target)) === undefined) return missing

@@ -4,22 +4,23 @@ import { callListeners } from '../connection/call-listeners'
 import type { DbTransaction } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import { FieldErrors } from '../errors'
-import { problemOf } from '../problem'
+import { problemAt, problemOf } from '../problem'
 import { addMissingFieldErrors } from '../query/change-set'
 import type { ChangeSet } from '../query/query'
 import { assign, columnValues, hasValue, newEntity, setColumns } from '../read/entity'
 import { relationsWithOwnKey, setRelatedKeys } from '../read/related-keys'
 import { fieldValue } from '../read/row'
-import { readWrittenItem } from '../read/select'
+import { readWrittenItem, readWrittenItems } from '../read/select'
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
+import { insertEntities } from './insert-records'
 import { lockEntities } from './lock-target'
 import { inTransaction } from './transactional-writer'
-import { executeDelete, executeInsert, executeUpdate } from './values'
-import type { Writer, WriteTarget } from './write-store'
+import { executeDelete, executeInsert, executeRestore, executeUpdate } from './values'
+import type { NewRecord, Writer, WriteTarget } from './write-store'
 
 /** Writes that call listeners and subscribers, as TypeORM's repository does, in one transaction with them. */
-export const listenerWriter: Writer = inTransaction({ insert, update, remove })
+export const listenerWriter: Writer = inTransaction({ insert, insertMany, update, remove, restore })
 
 async function insert(session: DbTransaction, store: Store, changes: ChangeSet): Promise<RawRow> {
   const { view, selected } = store
@@ -34,8 +35,49 @@ async function insert(session: DbTransaction, store: Store, changes: ChangeSet):
   const row = selected.columns.readRow(raw)
   setColumns(entity, view, row)
   setRelatedKeys(entity, view, row, relationsWithOwnKey(view.metadata))
-  await callListeners(session.runner, 'AfterInsert', view.metadata, entity)
+  await callListeners(session.runner, 'AfterInsert', view.metadata, entity, view.metadata.getEntityIdMap(entity))
   return (await readWrittenItem(session, store, fieldValue(view, row, view.key))) ?? raw
+}
+
+/** Inserts several records as TypeORM does: the listeners of all records are called before and after the INSERT of all. */
+async function insertMany(
+  session: DbTransaction,
+  store: Store,
+  records: readonly NewRecord[],
+): Promise<readonly RawRow[]> {
+  const { view, selected } = store
+  const { metadata } = view
+  const entities = records.map(({ values }) => newEntity(view, values))
+  for (const [index, record] of records.entries()) {
+    const entity = entities[index] ?? {}
+    let failure: { readonly error: unknown } | undefined
+    await callListeners(session.runner, 'BeforeInsert', metadata, entity).catch((error: unknown) => {
+      failure = { error }
+    })
+    const { room } = record.errors
+    addMissingFieldErrors(view, (field) => hasValue(entity, field), record.errors)
+    // The listener may have failed because a required field is missing: report the missing field instead.
+    const isMissing = record.errors.room < room
+    if (failure !== undefined && (problemOf(failure.error) !== undefined || !isMissing)) {
+      throw problemAt(failure.error, record.errors)
+    }
+  }
+  if (records.some(({ errors }) => !errors.isEmpty)) return []
+  const rows = await insertEntities(session, store, records, entities)
+  if (rows.length < records.length) return rows
+  for (const [index, raw] of rows.entries()) {
+    const entity = entities[index] ?? {}
+    const row = selected.columns.readRow(raw)
+    setColumns(entity, view, row)
+    setRelatedKeys(entity, view, row, relationsWithOwnKey(metadata))
+    await callListeners(session.runner, 'AfterInsert', metadata, entity, metadata.getEntityIdMap(entity)).catch(
+      (error: unknown) => {
+        throw problemAt(error, records[index]?.errors ?? new FieldErrors())
+      },
+    )
+  }
+  const stored = await readWrittenItems(session, store, rows.map(store.readKey))
+  return rows.map((raw, index) => stored[index] ?? raw)
 }
 
 /** @throws {ApiError} `bad-values` for required fields that neither the request nor a listener has set */
@@ -87,4 +129,19 @@ async function remove(session: DbTransaction, store: Store, target: WriteTarget)
   if (!(await executeDelete(session, store, target))) return false
   await callListeners(session.runner, isSoft ? 'AfterSoftRemove' : 'AfterRemove', metadata, entity, stored)
   return true
+}
+
+async function restore(session: DbTransaction, store: Store, target: WriteTarget): Promise<RawRow | undefined> {
+  const { view, selected } = store
+  const locked = await lockEntities(session, store, target)
+  if (locked === undefined) return undefined
+  const { metadata, entity, stored } = locked
+  await callListeners(session.runner, 'BeforeRecover', metadata, entity, stored)
+  const raw = await executeRestore(session, store, target)
+  if (raw === undefined) return undefined
+  const row = selected.columns.readRow(raw)
+  setColumns(entity, view, row)
+  setRelatedKeys(entity, view, row, relationsWithOwnKey(metadata))
+  await callListeners(session.runner, 'AfterRecover', metadata, entity, stored)
+  return (await readWrittenItem(session, store, target.key)) ?? raw
 }

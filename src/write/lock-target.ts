@@ -5,7 +5,7 @@ import type { RawRow } from '../connection/statement'
 import { metadataOf, setColumns, toEntity } from '../read/entity'
 import { relationsWithOwnKey, setRelatedKeys } from '../read/related-keys'
 import type { Row } from '../read/row'
-import { lockItem } from '../read/select'
+import { lockItem, readWrittenItem } from '../read/select'
 import type { Store } from '../read/store'
 import { isOwnedBy } from './target-condition'
 import type { WriteTarget } from './write-store'
@@ -26,7 +26,10 @@ export async function lockTarget(
   store: Store,
   target: WriteTarget,
 ): Promise<LockedRow | undefined> {
-  const raw = await lockItem(session, store, target.key, target.action)
+  const { key, action, isLocked } = target
+  const raw = isLocked
+    ? await readWrittenItem(session, store, key, 'entityColumns')
+    : await lockItem(session, store, key, action)
   if (raw === undefined) return undefined
   const row = store.selected.entityColumns.readRow(raw)
   if (!isOwnedBy(store.view, row, target.owner)) return undefined

@@ -3,7 +3,7 @@ import type { Account } from '../access/account'
 import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { retryOnce } from '../connection/retry'
-import { execute } from '../connection/statement'
+import { execute, runInTransaction } from '../connection/statement'
 import { dialectOf, violationOf } from '../dialect/dialect-of'
 import { ApiError, type FieldErrors } from '../errors'
 import { setPath } from '../read/entity'
@@ -45,11 +45,30 @@ export function buildPasswordChange(source: AccountSource, dataSource: DataSourc
       for (const { message } of own) errors.add('new', message)
     },
     write: (session, account, hash) =>
-      retryOnce(session, () => updateHash(session, source, dataSource, account, hash)).catch((error: unknown) => {
+      retryOnce(session, () => writeAndRecord(session, source, dataSource, account, hash)).catch((error: unknown) => {
         if (violationOf(error, dataSource, metadata) === undefined) throw error
         throw new ApiError('bad-values', 'the database does not accept the password')
       }),
   }
+}
+
+/** Writes the hash. If somebody observes changes, it is in a transaction, whose commit lets live lists check the user again. */
+function writeAndRecord(
+  session: DbSession,
+  source: AccountSource,
+  dataSource: DataSource,
+  account: Account,
+  hash: string,
+): Promise<boolean> {
+  const { observer } = session
+  if (!observer.isObserved) return updateHash(session, source, dataSource, account, hash)
+  return runInTransaction(session, async (inner) => {
+    const isWritten = await updateHash(inner, source, dataSource, account, hash)
+    const { tablePath } = source.metadata
+    if (isWritten)
+      observer.recordTable(inner.runner, { table: tablePath, ids: [String(account.id)], isDeletion: false })
+    return isWritten
+  })
 }
 
 async function updateHash(

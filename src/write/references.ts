@@ -1,18 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { cachedStatement, collectValues, compile, selectFrom } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
-import { execute } from '../connection/statement'
-import { violationOf } from '../dialect/dialect-of'
 import type { FieldErrors } from '../errors'
-import { type ChangeSet, type Query, rootAlias } from '../query/query'
-import { bindConditionValues, conditionSql } from '../read/condition-sql'
-import { columnSql, splitColumnValues, toBindParameter } from '../read/row'
+import type { ChangeSet } from '../query/query'
+import { splitColumnValues } from '../read/row'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
 import type { Change } from './change'
+import { findReferences, type KnownReferences, noReferences, referencedEntity, referencedExists } from './referenced'
 import type { WriteStore } from './write-store'
 
 /**
@@ -34,6 +30,28 @@ export async function requireReferences(
   errors.raise('bad-values')
 }
 
+/**
+ * Checks the foreign keys of several records like {@link checkReferences}. The keys of one field are looked up by one
+ * statement.
+ */
+export async function checkManyReferences(
+  session: DbSession,
+  store: WriteStore,
+  records: readonly { readonly change: Change; readonly errors: FieldErrors }[],
+  matches: (field: Field) => boolean,
+): Promise<void> {
+  if (!store.view.references.some(matches)) return
+  const known = await findReferences(
+    session,
+    store,
+    records.flatMap(({ change }) => changedReferences(store.view, change, matches)),
+  )
+  for (const { change, errors } of records) {
+    if (errors.isFull) return
+    await checkReferences(session, store, change, errors, matches, known)
+  }
+}
+
 /** Foreign keys for which the constraint of the database is missing or not enough: see `WriteStore.uncheckedReferences`. */
 export function findUncheckedReferences({ view, dialect }: Store): ReadonlySet<Field> {
   const isChecked = (field: Field): boolean =>
@@ -43,10 +61,10 @@ export function findUncheckedReferences({ view, dialect }: Store): ReadonlySet<F
 
 /** Whether a write sets a column of a foreign key to a guarded resource (`FilterNames.isGuarded`). */
 export function changesGuardedReference(view: ResourceView, changes: ChangeSet): boolean {
+  const guarded = view.references.filter((field) => isGuardedReference(view, field))
+  if (guarded.length === 0) return false
   const written = new Set([...changes.keys()].flatMap(({ columns }) => columns))
-  return view.references.some(
-    (field) => isGuardedReference(view, field) && field.columns.some((one) => written.has(one)),
-  )
+  return guarded.some(({ columns }) => columns.some((one) => written.has(one)))
 }
 
 /** Whether a field is a foreign key to a guarded resource: it may only refer to a record that the principal may see. */
@@ -58,6 +76,7 @@ export function isGuardedReference({ related }: ResourceView, { relation }: Fiel
  * Adds an error for each foreign key that refers to no record and of which at least one column is written
  * (specification: Foreign keys). A record that the principal may not see counts as missing.
  * @param matches selects the foreign keys to check. Default: all
+ * @param known references that need no lookup
  */
 export async function checkReferences(
   session: DbSession,
@@ -65,21 +84,32 @@ export async function checkReferences(
   change: Change,
   errors: FieldErrors,
   matches: (field: Field) => boolean = () => true,
+  known: KnownReferences = noReferences,
 ): Promise<void> {
   const { view } = store
+  for (const [field, key] of changedReferences(view, change, matches)) {
+    if (known(field, key) || (await referencedExists(session, store, field, key))) continue
+    const { name } = (field.relation && view.related(field.relation)) ?? referencedEntity(field)
+    addReferenceError(view, field, name.toLowerCase(), change.values, errors)
+  }
+}
+
+/** The foreign keys of a change to look up, with the values of their columns, none of which is null. */
+export function changedReferences(
+  view: ResourceView,
+  change: Change,
+  matches: (field: Field) => boolean,
+): readonly (readonly [field: Field, key: readonly unknown[]])[] {
   const values = writtenValues(change.values)
-  for (const field of view.references) {
+  return view.references.flatMap((field) => {
     // The body does not set the owner and presets, so errors must not name them.
-    if (field.relation === undefined || field === view.owner || isPreset(field, change) || !matches(field)) continue
-    if (!field.columns.some((column) => values.has(column))) continue
+    if (field.relation === undefined || field === view.owner || isPreset(field, change) || !matches(field)) return []
+    if (!field.columns.some((column) => values.has(column))) return []
     const key = field.columns.map((column) =>
       values.has(column) ? values.get(column) : (change.stored?.[view.columns.indexOf(column)] ?? null),
     )
-    if (!key.includes(null) && !(await referencedExists(session, store, field, key))) {
-      const { name } = view.related(field.relation) ?? field.relation.inverseEntityMetadata
-      addReferenceError(view, field, name.toLowerCase(), change.values, errors)
-    }
-  }
+    return key.includes(null) ? [] : [[field, key] as const]
+  })
 }
 
 /** Whether a field has the value that the application has set. A body may contain the same value. */
@@ -112,64 +142,4 @@ function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {
       return field.columns.map((column, index) => [column, values[index]] as const)
     }),
   )
-}
-
-/** Whether a foreign key's record exists, and the principal may see it. */
-async function referencedExists(
-  session: DbSession,
-  store: Store,
-  field: Field,
-  key: readonly unknown[],
-): Promise<boolean> {
-  const { view, dataSource } = store
-  const { values, bind } = collectValues()
-  const target = field.relation && view.related(field.relation)
-  const visible = target?.isGuarded ? visibleQuery(target) : undefined
-  if (target?.isGuarded) await store.policies?.checkAccess([target])
-  // The values of the row scope are bound first, because `conditionSql` numbers its placeholders from 0.
-  const scopeKey = visible && bindConditionValues(store, visible, bind)
-  const placeholders = field.columns.map((column, index) => bind(toBindParameter(dataSource, column, key[index])))
-  const statement = cachedStatement(session, `reference ${view.cacheKey}.${field.property} ${scopeKey}`, () =>
-    compile(dataSource, referencedQuery(store, field, placeholders, visible), values.length),
-  )
-  const { records } = await execute(session, statement, values).catch((error: unknown) => {
-    // If the database rejects the value, such as a number out of range, no record has it as its key.
-    if (field.relation === undefined) throw error
-    if (violationOf(error, dataSource, field.relation.inverseEntityMetadata) === undefined) throw error
-    return { records: [] }
-  })
-  return records.length > 0
-}
-
-/** Query for the visible records of the resource that a foreign key refers to. */
-function visibleQuery(view: ResourceView): Query {
-  const where = { type: 'visible', alias: rootAlias, view, isFollowed: true } as const
-  return { view, joins: [], where, values: [], select: 'columns', ordering: [], included: [], cursor: undefined }
-}
-
-/**
- * Builds a SELECT that finds the record of a foreign key.
- * @param placeholders of the key's values
- * @param visible query whose condition the record must match; undefined if the resource is not guarded
- */
-function referencedQuery(
-  store: Store,
-  { relation, columns }: Field,
-  placeholders: readonly string[],
-  visible: Query | undefined,
-): SelectQueryBuilder<ObjectLiteral> {
-  const { dataSource, dialect } = store
-  const target = relation?.inverseEntityMetadata.target ?? ''
-  const builder = selectFrom(dataSource, target, rootAlias).addSelect('1', '0')
-  for (const [index, stored] of columns.entries()) {
-    const referenced = { ...stored, column: stored.column.referencedColumn ?? stored.column }
-    const column = columnSql(dataSource, referenced, rootAlias)
-    const { equalsAny, operandSql } = dialect
-    builder.andWhere(equalsAny(referenced, column, [operandSql(referenced, placeholders[index] ?? '')]))
-  }
-  if (visible !== undefined) {
-    const { sql, parameters } = conditionSql(store, visible)
-    if (sql !== '') builder.andWhere(sql, parameters)
-  }
-  return builder.limit(1)
 }

@@ -6,6 +6,7 @@ import { ApiError, FieldErrors } from '../errors'
 import type { ChangeSet } from '../query/query'
 import { UnreadableError } from '../read/row'
 import type { Store } from '../read/store'
+import { declaredLimits, limitsInWords } from '../schema/declared-limits'
 import type { ResourceView } from '../schema/resource-view'
 import type { Change } from './change'
 import { checkReferences } from './references'
@@ -28,7 +29,7 @@ export async function refuseWrite(error: unknown, session: DbSession, store: Sto
   if (violation.kind === 'unique') throw alreadyTaken(view, violation.columns)
   if (violation.kind === 'value') throw notAccepted(view, columnsOf(violation, change.values))
   // No record can refer to a new one: the violation is about its own foreign keys.
-  if (change.stored === undefined) throw notAccepted(view, violation.columns)
+  if (change.action === 'create') throw notAccepted(view, violation.columns)
   throw new ApiError('conflict', `other records refer to values of this ${view.name} that would change`)
 }
 
@@ -96,6 +97,11 @@ function alreadyTaken(view: ResourceView, columns: readonly string[]): ApiError 
 function notAccepted(view: ResourceView, columns: readonly string[]): ApiError {
   const names = shownNamesOf(view, columns)
   const subject = names.length === 0 ? `these values for a ${view.name}` : `the value of ${names.join(' and ')}`
-  const errors = names.map((field) => ({ field, message: 'is not accepted by a constraint of the database' }))
+  const errors = names.map((field) => {
+    const known = view.outputFields.find(({ name }) => name === field)
+    const limits = known === undefined ? '' : limitsInWords(declaredLimits(view.metadata, known))
+    const message = 'is not accepted by a constraint of the database'
+    return { field, message: limits === '' ? message : `${message}; it must be ${limits}` }
+  })
   return new ApiError('bad-values', `the database does not accept ${subject}`, { errors })
 }

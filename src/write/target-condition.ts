@@ -3,32 +3,82 @@ import { columnSql, fieldValue, type Row, splitColumnValues, toBindParameter } f
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
-import type { WriteTarget } from './write-store'
+import type { WriteTarget, WriteTargets } from './write-store'
 
-/** Binds the key and the owner for the WHERE of an UPDATE or DELETE. @returns their placeholders */
-export function bindTarget({ view, dataSource }: Store, target: WriteTarget, bind: Bind): readonly string[] {
+/** Placeholders of the values in the WHERE of an UPDATE or DELETE. */
+export interface TargetPlaceholders {
+  /** Of each key, by column. */
+  readonly keys: readonly (readonly string[])[]
+  /** Of the owner; empty for a resource without owners. */
+  readonly owner: readonly string[]
+}
+
+/** Binds the key and the owner for the WHERE of an UPDATE or DELETE. */
+export function bindTarget(store: Store, { key, owner }: WriteTarget, bind: Bind): TargetPlaceholders {
+  return bindTargets(store, { keys: [key], owner }, bind)
+}
+
+/** Does the same as {@link bindTarget} for several records. */
+export function bindTargets({ view, dataSource }: Store, targets: WriteTargets, bind: Bind): TargetPlaceholders {
   const { key, owner } = view
   const bindColumns = (columns: readonly StoredColumn[], values: readonly unknown[]): readonly string[] =>
     columns.map((stored, index) => bind(toBindParameter(dataSource, stored, values[index])))
-  const keyPlaceholders = bindColumns(key.columns, splitColumnValues(key, target.key))
-  return owner === undefined ? keyPlaceholders : [...keyPlaceholders, ...bindColumns(owner.columns, [target.owner])]
+  return {
+    keys: targets.keys.map((one) => bindColumns(key.columns, splitColumnValues(key, one))),
+    owner: owner === undefined ? [] : bindColumns(owner.columns, [targets.owner]),
+  }
 }
 
 /**
- * WHERE condition of an UPDATE or DELETE: key, owner, and not soft-deleted.
- * @param placeholders from {@link bindTarget}
+ * WHERE condition of an UPDATE or DELETE of one record: key, owner, and not soft-deleted.
+ * @param isDeleted whether the record is soft-deleted instead
  */
-export function whereTarget({ view, dataSource, dialect }: Store, placeholders: readonly string[]): string {
-  const { key, owner, metadata } = view
+export function whereTarget(store: Store, { keys: [key = []], owner }: TargetPlaceholders, isDeleted = false): string {
+  const { columns } = store.view.key
+  return allOf([...equalColumns(store, columns, key), ...otherConditions(store, owner, isDeleted)])
+}
+
+/** Does the same as {@link whereTarget} for several records. */
+export function whereTargets(store: Store, { keys, owner }: TargetPlaceholders): string {
+  const { view, dataSource, dialect } = store
+  const { columns } = view.key
+  const operands = keys.map((key) => columns.map((stored, index) => dialect.operandSql(stored, key[index] ?? '')))
+  const names = columns.map((stored) => columnSql(dataSource, stored))
+  const [first] = columns
+  const hasKey =
+    first !== undefined && columns.length === 1
+      ? dialect.equalsAny(
+          first,
+          names[0] ?? '',
+          operands.map(([operand = '']) => operand),
+        )
+      : dialect.equalsAnyRow(columns, names, operands)
+  return allOf([hasKey, ...otherConditions(store, owner)])
+}
+
+const allOf = (conditions: readonly string[]): string => conditions.join(' AND ')
+
+function equalColumns(
+  { dataSource, dialect }: Store,
+  columns: readonly StoredColumn[],
+  placeholders: readonly string[],
+): readonly string[] {
   const { equalsAny, operandSql } = dialect
-  const columns = [...key.columns, ...(owner?.columns ?? [])]
-  const deleteDateColumn = metadata.deleteDateColumn
+  return columns.map((stored, index) =>
+    equalsAny(stored, columnSql(dataSource, stored), [operandSql(stored, placeholders[index] ?? '')]),
+  )
+}
+
+/** The conditions besides the key. */
+function otherConditions(store: Store, owner: readonly string[], isDeleted = false): readonly string[] {
+  const { view, dataSource } = store
+  const { deleteDateColumn } = view.metadata
   return [
-    ...columns.map((stored, index) =>
-      equalsAny(stored, columnSql(dataSource, stored), [operandSql(stored, placeholders[index] ?? '')]),
-    ),
-    ...(deleteDateColumn === undefined ? [] : [`${dataSource.driver.escape(deleteDateColumn.databaseName)} IS NULL`]),
-  ].join(' AND ')
+    ...equalColumns(store, view.owner?.columns ?? [], owner),
+    ...(deleteDateColumn === undefined
+      ? []
+      : [`${dataSource.driver.escape(deleteDateColumn.databaseName)} IS ${isDeleted ? 'NOT ' : ''}NULL`]),
+  ]
 }
 
 /** Whether a row has this owner. True for a resource without owners. */

@@ -1,6 +1,6 @@
 import { transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
-import { WriteError } from '../connection/statement'
+import { runFallible, WriteError } from '../connection/statement'
 import type { ChangeSet } from '../query/query'
 import { hasRowConditions } from '../read/select'
 import type { Store } from '../read/store'
@@ -65,7 +65,7 @@ export async function updateWithoutRead(
   changes: ChangeSet,
 ): Promise<WrittenRecord | undefined> {
   try {
-    return await directWriter.update(session, store, target, changes)
+    return await runFallible(session, (inner) => directWriter.update(inner, store, target, changes))
   } catch (error) {
     if (!(error instanceof WriteError)) throw error
     if (transientErrorOf(error.cause, store.dataSource) !== undefined) throw error.cause

@@ -2,6 +2,7 @@ import type { FieldErrors } from '../errors'
 import type { ChangeSet } from '../query/query'
 import { assign, newEntity, toEntity } from '../read/entity'
 import type { Row } from '../read/row'
+import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import { concernsField } from '../schema/validation'
 
@@ -10,12 +11,14 @@ import { concernsField } from '../schema/validation'
  * fields that the request does not change, are not reported: a client can send back what it has read
  * (specification: Sending back what was read).
  * @param row the stored record; undefined for a new one
+ * @param isUnknown whether the value of a field is not known yet, so that violations by it are not reported. Default: none
  */
 export async function validateChanges(
   view: ResourceView,
   row: Row | undefined,
   changes: ChangeSet,
   errors: FieldErrors,
+  isUnknown: (field: Field) => boolean = () => false,
 ): Promise<void> {
   const { validate, outputFields } = view
   if (validate === undefined || (row !== undefined && changes.size === 0)) return
@@ -29,6 +32,7 @@ export async function validateChanges(
   for (const violation of violations) {
     const changedField = changedFields.find((one) => concernsField(one, violation))
     const shownField = outputFields.find((one) => concernsField(one, violation))
+    if (shownField !== undefined && isUnknown(shownField)) continue
     const isInStoredRecord = storedViolations.some(
       ({ property, message }) => property === violation.property && message === violation.message,
     )

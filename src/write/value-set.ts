@@ -25,24 +25,30 @@ export function toValueSet(
   bind: Bind,
   statement: 'insert' | 'update',
 ): ValueSet {
-  const members: [column: ColumnMetadata, member: unknown][] = []
+  const columns: ColumnMetadata[] = []
+  /** Placeholders, and values that cannot be bound, by the index of their column. */
+  const members: (string | { readonly unbound: unknown })[] = []
   const { toStoredValue, assignmentSql } = dialect
   let shape: string | undefined = ''
   for (const [column, value] of values) {
     const stored = toStored(dataSource, column, value)
     if (stored === undefined && statement === 'insert' && (value !== null || !column.isNullable)) continue
     if (stored === undefined || isBindable(dataSource, column, stored)) {
-      const name = bind(stored === undefined ? null : toStoredValue(column, stored))
-      members.push([column, () => assignmentSql(column, name)])
+      members.push(bind(stored === undefined ? null : toStoredValue(column, stored)))
       if (shape !== undefined) shape += `\n${column.databaseName}`
     } else {
-      members.push([column, value])
+      members.push({ unbound: value })
       shape = undefined
     }
+    columns.push(column)
   }
   const toSet = (): ObjectLiteral => {
     const set = {}
-    for (const [column, member] of members) setPath(set, pathOf(column), member)
+    for (const [index, member] of members.entries()) {
+      const column = columns[index] as ColumnMetadata
+      const value = typeof member === 'string' ? () => assignmentSql(column, member) : member.unbound
+      setPath(set, pathOf(column), value)
+    }
     return set
   }
   return { toSet, shape }

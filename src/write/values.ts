@@ -1,18 +1,17 @@
-import { randomUUID } from 'node:crypto'
-import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
+import type { ObjectLiteral, UpdateQueryBuilder } from 'typeorm'
 import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { executeWrite, type RawRow } from '../connection/statement'
-import { type ColumnValue, columnValues, setPath } from '../read/entity'
+import { type ColumnValue, setPath } from '../read/entity'
 import { sizeCondition } from '../read/measure'
-import { buildRowReader, joinColumnValues, selection } from '../read/row'
+import { buildRowReader, joinColumnValues } from '../read/row'
 import { readWrittenItem } from '../read/select'
 import type { Store } from '../read/store'
-import type { ColumnMetadata } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
-import type { ReadColumn } from '../schema/stored-column'
+import { insertBuilder, insertedKey, insertValuesOf, returnedColumnsOf } from './insert-values'
+import { isTable, returning } from './returning'
 import { bindTarget, isOwnedBy, whereTarget } from './target-condition'
-import { explicitDefaults, explicitOnUpdates, toValueSet } from './value-set'
+import { explicitOnUpdates, toValueSet } from './value-set'
 import type { WriteTarget } from './write-store'
 
 /**
@@ -20,33 +19,48 @@ import type { WriteTarget } from './write-store'
  * @returns the stored row, from RETURNING where the database has it, otherwise from a second statement
  */
 export async function executeInsert(session: DbSession, store: Store, entity: ObjectLiteral): Promise<RawRow> {
-  const { view, dataSource, dialect } = store
+  const { view, dataSource } = store
   const { metadata, columns, key } = view
-  const canReturn = dialect.supportsReturning(dataSource, 'insert')
-  generateKey(dataSource, view, entity, canReturn)
-  const returnedColumns = !canReturn ? [] : isTable(columns) ? columns : key.columns
-  const { values, bind } = collectValues()
-  const { toSet, shape } = toValueSet(store, insertedValues(metadata, entity), bind, 'insert')
-  const defaults = explicitDefaults(store, entity)
-  const defaultsKey = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
-  const cacheKey = shape === undefined ? undefined : `INSERT ${view.cacheKey}${shape}${defaultsKey.join('')}`
-  const statement = cachedStatement(session, cacheKey, () => {
-    const set = toSet()
-    for (const [column, text] of defaults) setPath(set, column.propertyPath, () => text)
-    const inserted = insertedColumns(metadata.columns)
-    const builder = dataSource.createQueryBuilder().insert().into(metadata.target, inserted).values(set)
-    return compile(dataSource, builder.updateEntity(false), values.length, returning(dataSource, returnedColumns))
-  })
+  const returnedColumns = returnedColumnsOf(store)
+  const { values, toSet, shape } = insertValuesOf(store, entity)
+  const cacheKey = shape === undefined ? undefined : `INSERT ${view.cacheKey}${shape}`
+  const statement = cachedStatement(session, cacheKey, () =>
+    compile(dataSource, insertBuilder(store, [toSet()]), values.length, returning(dataSource, returnedColumns)),
+  )
   const result = await executeWrite(session, statement, values)
   const [returnedRow] = result.records
   if (returnedColumns === columns && returnedRow !== undefined) return returnedRow
   const keyValues =
     returnedRow === undefined
-      ? insertedKey(view, entity, result.raw)
+      ? insertedKey(view, entity, insertIdOf(result.raw))
       : buildRowReader(key.columns, dataSource)(returnedRow)
   const stored = await readWrittenItem(session, store, joinColumnValues(keyValues))
   if (stored === undefined) throw new Error(`INSERT into ${metadata.tableName} returned no row`)
   return stored
+}
+
+/** The key of the first inserted row, as the driver of MySQL and MariaDB reports it. */
+export function insertIdOf(raw: unknown): unknown {
+  return (Object(raw) as { readonly insertId?: unknown }).insertId
+}
+
+/** Builds an UPDATE without WHERE. @param toSet returns the values of `changed` as a new object, see {@link toValueSet} */
+export function updateBuilder(
+  store: Store,
+  toSet: () => ObjectLiteral,
+  changed: readonly ColumnValue[],
+): UpdateQueryBuilder<ObjectLiteral> {
+  const set = toSet()
+  for (const [column, text] of explicitOnUpdates(store, changed)) setPath(set, column.propertyPath, () => text)
+  return store.dataSource.createQueryBuilder().update(store.view.metadata.target).set(set).updateEntity(false)
+}
+
+/** Builds a DELETE without WHERE, or the UPDATE of a soft deletion if the entity has a `@DeleteDateColumn`. */
+export function deleteBuilder({ view: { metadata }, dataSource }: Store) {
+  const builder = dataSource.createQueryBuilder()
+  return metadata.deleteDateColumn === undefined
+    ? builder.delete().from(metadata.target)
+    : builder.softDelete().from(metadata.target)
 }
 
 /** Updates one record. @returns the stored row; undefined if there is no record for the target */
@@ -57,7 +71,7 @@ export async function executeUpdate(
   changed: readonly ColumnValue[],
 ): Promise<RawRow | undefined> {
   const { view, dataSource, dialect, selected } = store
-  const { metadata, columns } = view
+  const { columns } = view
   const canReturn = isTable(columns) && dialect.supportsReturning(dataSource, 'update')
   const { values, bind } = collectValues()
   const { toSet, shape } = toValueSet(store, changed, bind, 'update')
@@ -65,14 +79,7 @@ export async function executeUpdate(
   const { maxBytes } = target
   const cacheKey = shape === undefined ? undefined : `UPDATE ${view.cacheKey} ${maxBytes}${shape}`
   const statement = cachedStatement(session, cacheKey, () => {
-    const set = toSet()
-    for (const [column, text] of explicitOnUpdates(store, changed)) setPath(set, column.propertyPath, () => text)
-    const builder = dataSource
-      .createQueryBuilder()
-      .update(metadata.target)
-      .set(set)
-      .updateEntity(false)
-      .where(whereTarget(store, placeholders))
+    const builder = updateBuilder(store, toSet, changed).where(whereTarget(store, placeholders))
     const sizeLimit = maxBytes === undefined ? undefined : sizeCondition(store, selected.columns, maxBytes)
     if (sizeLimit !== undefined) builder.andWhere(sizeLimit)
     return compile(dataSource, builder, values.length, canReturn ? returning(dataSource, columns) : '')
@@ -107,78 +114,39 @@ export async function executeDelete(session: DbSession, store: Store, target: Wr
   const canReturn = dialect.supportsReturning(dataSource, isSoft ? 'update' : 'delete')
   const { values, bind } = collectValues()
   const placeholders = bindTarget(store, target, bind)
-  const statement = cachedStatement(session, `DELETE ${view.cacheKey}`, () => {
-    const builder = dataSource.createQueryBuilder()
-    const deletion = isSoft ? builder.softDelete().from(metadata.target) : builder.delete().from(metadata.target)
-    return compile(
+  const statement = cachedStatement(session, `DELETE ${view.cacheKey}`, () =>
+    compile(
       dataSource,
-      deletion.where(whereTarget(store, placeholders)),
+      deleteBuilder(store).where(whereTarget(store, placeholders)),
       values.length,
       canReturn ? returning(dataSource, key.columns) : '',
-    )
-  })
+    ),
+  )
   const { records, affected = 0 } = await executeWrite(session, statement, values)
   return canReturn ? records.length > 0 : affected > 0
 }
 
-/** Whether all columns are stored in the table: RETURNING cannot compute virtual columns. */
-export function isTable(columns: readonly ReadColumn[]): boolean {
-  return columns.every(({ column }) => !column.isVirtualProperty)
-}
-
-function returning(dataSource: DataSource, columns: readonly ReadColumn[]): string {
-  const { driver } = dataSource
-  const names = selection(dataSource, columns).map(([column, name]) => `${column} AS ${driver.escape(name)}`)
-  return names.length === 0 ? '' : ` RETURNING ${names.join(', ')}`
-}
-
-/**
- * Properties that an INSERT sets. Generated columns (`asExpression`) are left out, because TypeORM would write a value
- * for them.
- * @returns undefined if there are no generated columns
- */
-function insertedColumns(columns: readonly ColumnMetadata[]): string[] | undefined {
-  if (columns.every((column) => column.asExpression === undefined)) return undefined
-  return columns.filter((column) => column.isInsert && column.asExpression === undefined).map((one) => one.propertyPath)
-}
-
-/**
- * The values of an entity by column, with `undefined` for each column with a transformer whose property is not set.
- * Without this entry TypeORM would call the transformer when the statement is compiled, and the cached statement would
- * store the same result in each record.
- */
-function insertedValues(metadata: EntityMetadata, entity: ObjectLiteral): readonly ColumnValue[] {
-  const absent = metadata.columns.filter(
-    (column) => isTransformed(column) && column.getEntityValue(entity) === undefined,
-  )
-  return [...columnValues(metadata, entity), ...absent.map((column): ColumnValue => [column, undefined])]
-}
-
-function isTransformed({ transformer, isInsert, isVirtualProperty, asExpression }: ColumnMetadata): boolean {
-  return transformer !== undefined && isInsert && !isVirtualProperty && asExpression === undefined
-}
-
-/**
- * Generates UUIDs in the application if the database cannot, as TypeORM does.
- * @throws {Error} if the database generates a key that cannot be read after the INSERT. Without RETURNING, the driver
- * reports only auto-increment keys
- */
-function generateKey(
-  { driver }: DataSource,
-  { metadata }: ResourceView,
-  entity: ObjectLiteral,
-  canReturn: boolean,
-): void {
-  for (const column of metadata.generatedColumns.filter((one) => one.getEntityValue(entity) === undefined)) {
-    if (column.generationStrategy === 'uuid' && !driver.isUUIDGenerationSupported()) {
-      column.setEntityValue(entity, randomUUID())
-    } else if (!canReturn && column.isPrimary && column.generationStrategy !== 'increment') {
-      throw new Error(`${metadata.name}.${column.propertyPath} is a key that the database generates but cannot return`)
-    }
-  }
-}
-
-function insertedKey({ key }: ResourceView, entity: ObjectLiteral, raw: unknown): readonly unknown[] {
-  const { insertId } = Object(raw) as { readonly insertId?: unknown }
-  return key.columns.map(({ column }) => column.getEntityValue(entity) ?? insertId)
+/** Restores one soft-deleted record. @returns the stored row; undefined if there is no deleted record for the target */
+export async function executeRestore(
+  session: DbSession,
+  store: Store,
+  target: WriteTarget,
+): Promise<RawRow | undefined> {
+  const { view, dataSource, dialect } = store
+  const { metadata, columns } = view
+  const canReturn = isTable(columns) && dialect.supportsReturning(dataSource, 'update')
+  const { values, bind } = collectValues()
+  const placeholders = bindTarget(store, target, bind)
+  const statement = cachedStatement(session, `RESTORE ${view.cacheKey}`, () => {
+    const builder = dataSource.createQueryBuilder().restore().from(metadata.target)
+    return compile(
+      dataSource,
+      builder.where(whereTarget(store, placeholders, true)),
+      values.length,
+      canReturn ? returning(dataSource, columns) : '',
+    )
+  })
+  const { records, affected = 0 } = await executeWrite(session, statement, values)
+  if (canReturn) return records[0]
+  return affected > 0 ? readWrittenItem(session, store, target.key) : undefined
 }

@@ -1,15 +1,14 @@
 import type { DbSession } from '../connection/db-session'
-import { runInTransaction } from '../connection/statement'
-import { ApiError, FieldErrors } from '../errors'
+import { isInTransaction, runInSavepoint, runInTransaction } from '../connection/statement'
+import { ApiError } from '../errors'
 import { afterLoad } from '../read/after-load'
 import { fieldValue, type Row } from '../read/row'
 import { existsItem, hasRowConditions } from '../read/select'
 import type { Store } from '../read/store'
-import type { ResourceView } from '../schema/resource-view'
-import type { Change } from './change'
-import { changesGuardedReference, checkReferences, isGuardedReference } from './references'
+import { type Change, deletion } from './change'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
+import { needsCheck, refusalOf, requireGuardedReferences } from './written-checks'
 
 /** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
 export async function insertRow(session: DbSession, store: WriteStore, change: Change): Promise<WrittenRecord> {
@@ -57,11 +56,33 @@ export async function deleteRow(session: DbSession, store: WriteStore, target: W
   )
 }
 
-const deletion: Change = { action: 'delete', values: new Map(), stored: undefined }
+/**
+ * Restores one soft-deleted record.
+ * @returns undefined if there is no deleted record for the target any more
+ * @throws {ApiError} `conflict`, `forbidden`, `precondition-failed`
+ */
+export async function restoreRow(
+  session: DbSession,
+  store: WriteStore,
+  target: WriteTarget,
+): Promise<WrittenRecord | undefined> {
+  const restore = async (inner: DbSession): Promise<WrittenRecord | undefined> => {
+    const written = await store.writer.restore(inner, store, target)
+    if (written === undefined) return undefined
+    await requirePermitted(inner, store, restoration, written)
+    return loadSaved(inner, store, written)
+  }
+  return runInTransactionIfNeeded(session, store, restoration, restore).catch((error: unknown) =>
+    refuseWrite(error, session, store, restoration),
+  )
+}
+
+const restoration: Change = { action: 'restore', values: new Map(), stored: undefined }
 
 /**
  * Runs a write. If `@AfterLoad` listeners or checks of the written record follow it, all run in one transaction, so that
- * an error rolls the write back.
+ * an error rolls the write back. In a transaction of its caller, it runs in a savepoint, because the reason of an error is
+ * found by further statements.
  */
 function runInTransactionIfNeeded<T>(
   session: DbSession,
@@ -69,13 +90,9 @@ function runInTransactionIfNeeded<T>(
   change: Change,
   write: (session: DbSession) => Promise<T>,
 ): Promise<T> {
+  if (isInTransaction(session)) return runInSavepoint(session, write)
   if (needsCheck(view, change)) return runInTransaction(session, write, dialect.checkedWriteIsolation)
   return view.lifecycle.load ? runInTransaction(session, write) : write(session)
-}
-
-/** Whether a write needs a check of the written record, or of the records to which it refers. */
-function needsCheck(view: ResourceView, { action, values }: Change): boolean {
-  return hasRowConditions(view, action) || changesGuardedReference(view, values)
 }
 
 /**
@@ -93,22 +110,15 @@ async function requirePermitted(
   const { view, selected } = store
   const { action } = change
   if (!needsCheck(view, change)) return
-  const errors = new FieldErrors()
-  await checkReferences(session, store, change, errors, (field) => isGuardedReference(view, field))
-  errors.raise('bad-values')
+  await requireGuardedReferences(session, store, change)
   if (!hasRowConditions(view, action)) return
   const key = fieldValue(view, selected.columns.readRow(raw), view.key)
   if (await existsItem(session, store, key, { action, state: 'after' })) return
   throw new ApiError('forbidden', refusalOf(change, view))
 }
 
-function refusalOf({ action }: Change, { name }: ResourceView): string {
-  return action === 'create'
-    ? `you may not create this ${name} with these values`
-    : `you may not change the ${name} to these values`
-}
-
-async function loadSaved(session: DbSession, store: Store, written: WrittenRecord): Promise<WrittenRecord> {
+/** Calls the `@AfterLoad` listeners of a written record. */
+export async function loadSaved(session: DbSession, store: Store, written: WrittenRecord): Promise<WrittenRecord> {
   const { view, selected } = store
   if (!view.lifecycle.load) return written
   const row = selected.columns.readRow(written.raw)

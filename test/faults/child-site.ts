@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
+import type { MountOptions } from 'typeorm-resources'
 import { atEnd, guardProcess } from './cleanup'
 import type { SourceOptions } from './site'
 import { until } from './time'
@@ -7,6 +8,9 @@ import { until } from './time'
 /** Options of the site in a child process. */
 export interface ChildOptions {
   readonly source: SourceOptions
+  readonly mount?: MountOptions
+  /** Port of a Redis that passes the changes of live lists to other processes. */
+  readonly redisPort?: number
   /** Milliseconds of delay before each request reaches the service. */
   readonly slow?: number
   /** Options of `closeGracefully`, which SIGTERM calls. */
@@ -20,6 +24,8 @@ export interface ChildState {
   readonly url?: string
   /** Number of requests that have arrived. */
   readonly running?: number
+  /** Number of writes that wait without end, after a parcel whose tag ends with `-hold`. */
+  readonly held?: number
   readonly closed?: { readonly isDone: boolean; readonly isInitialized: boolean }
 }
 
@@ -51,7 +57,8 @@ export async function startChildSite(options: ChildOptions): Promise<ChildSite> 
   })
   const isUp = (): boolean => child.exitCode === null && child.signalCode === null
   atEnd(() => (isUp() ? end(child, 'SIGKILL') : undefined))
-  await until('the site starts', () => news.url !== undefined || !isUp())
+  // A process takes a second to start, and much longer on a busy machine.
+  await until('the site starts', () => news.url !== undefined || !isUp(), 30_000)
   if (news.url === undefined) throw new Error(`the site does not start:\n${errors}`)
   return { url: news.url, news, errors: () => errors, pid: child.pid, isUp, end: (signal) => end(child, signal) }
 }

@@ -1,14 +1,22 @@
 import cluster from 'node:cluster'
+import { Redis } from 'ioredis'
 import { closeGracefully } from 'typeorm-resources'
 import type { ChildOptions, ChildState } from './child-site'
+import { parcelHold } from './entities'
 import { createSource, serveSite } from './site'
 import { sleep } from './time'
 
 /** Runs the site in a child process. Each response names its process. The process reports its port and its number of running requests. */
-async function main({ source, slow = 0, closing }: ChildOptions): Promise<void> {
+async function main({ source, slow = 0, closing, mount, redisPort }: ChildOptions): Promise<void> {
   const dataSource = await createSource(source).initialize()
   let running = 0
+  let held = 0
+  parcelHold.wait = () => {
+    reportToParent({ held: ++held })
+    return new Promise(() => {})
+  }
   const site = await serveSite(dataSource, {
+    mount: { ...mount, ...(redisPort !== undefined && { live: { relay: connectRedis(redisPort) } }) },
     before: (app) =>
       app.use(async (context, next) => {
         const { path } = context
@@ -27,6 +35,13 @@ async function main({ source, slow = 0, closing }: ChildOptions): Promise<void> 
     reportToParent({ closed: { isDone, isInitialized: dataSource.isInitialized } })
   })
   reportToParent({ url: site.url })
+}
+
+function connectRedis(port: number): Redis {
+  const redis = new Redis(port)
+  // The client connects again by itself.
+  redis.on('error', () => undefined)
+  return redis
 }
 
 function reportToParent(state: ChildState): void {

@@ -6,13 +6,14 @@ import {
   Entity,
   type EntitySubscriberInterface,
   EventSubscriber,
+  Index,
   type InsertEvent,
   ManyToOne,
   PrimaryColumn,
   PrimaryGeneratedColumn,
   type UpdateEvent,
 } from 'typeorm'
-import { Resource, UserAccount } from 'typeorm-resources'
+import { IdempotencyKey, type Principal, Resource, type Rule, UserAccount } from 'typeorm-resources'
 import { sleep } from './time'
 
 /** Permits every request without a login, so that no statement reads the user. */
@@ -53,6 +54,26 @@ export class MemoSubscriber implements EntitySubscriberInterface<Memo> {
   async afterInsert({ entity }: InsertEvent<Memo>): Promise<void> {
     await sleep(entity.tag === 'slow' ? slowSubscriberMs : Math.random() * 4)
     if (entity.tag.startsWith('veto-after')) throw new Error('no such memo, please')
+  }
+}
+
+/** Has a tag that is not unique, and a subscriber: a request that is executed twice makes two records. */
+@Entity()
+@Resource({ auth: permitAll })
+export class Receipt {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 60 }) tag!: string
+}
+
+/** Keeps transactions open for a moment. */
+@EventSubscriber()
+export class ReceiptSubscriber implements EntitySubscriberInterface<Receipt> {
+  listenTo(): typeof Receipt {
+    return Receipt
+  }
+
+  async afterInsert(_: InsertEvent<Receipt>): Promise<void> {
+    await sleep(Math.random() * 10)
   }
 }
 
@@ -135,5 +156,98 @@ export class SheetSubscriber implements EntitySubscriberInterface<Sheet> {
   }
 }
 
-export const entities = [Note, Memo, Counter, Entry, Season, Account, Page, Sheet]
-export const subscribers = [MemoSubscriber, EntrySubscriber, SheetSubscriber]
+/** One of many records that are written by one request. */
+abstract class Packed {
+  @PrimaryGeneratedColumn() id!: number
+  /** The records of one request. */
+  @Index() @Column() pack!: number
+  @Column() part!: number
+  @Column({ default: 0 }) state!: number
+  @Column({ length: 60, unique: true }) tag!: string
+}
+
+/** Many of them are written by few statements. */
+@Entity()
+@Resource({ auth: permitAll, bulk: true })
+export class Item extends Packed {}
+
+/** As `Item`, with a subscriber: many of them are written in a transaction with the subscriber's work, and changed one by one. */
+@Entity()
+@Resource({ auth: permitAll, bulk: true })
+export class Parcel extends Packed {}
+
+/** What the subscriber of parcels does after a write of a parcel whose tag ends with `-hold`. */
+export const parcelHold = { wait: async (): Promise<void> => {} }
+
+interface ParcelEvent {
+  readonly entity?: object | undefined
+  readonly databaseEntity?: object | undefined
+}
+
+/** Waits, or throws, after the write of a parcel whose tag says so. */
+@EventSubscriber()
+export class ParcelSubscriber implements EntitySubscriberInterface<Parcel> {
+  afterInsert = actOnParcel
+  afterUpdate = actOnParcel
+  afterRemove = actOnParcel
+
+  listenTo(): typeof Parcel {
+    return Parcel
+  }
+}
+
+async function actOnParcel({ entity, databaseEntity }: ParcelEvent): Promise<void> {
+  const { tag } = (entity ?? databaseEntity) as Parcel
+  if (tag.endsWith('-hold')) await parcelHold.wait()
+  if (tag.endsWith('-throw')) throw new Error('no such parcel, please')
+}
+
+/** The user whom the header `X-User` names: `ann:red` is ann of the team red, and `root` sees all teams. */
+const byHeader: Rule = ({ context }) => {
+  const [id, team] = context.get('X-User').split(':')
+  return id ? ({ id, team } as Principal) : null
+}
+
+/** Has cards, which are deleted with it. */
+@Entity()
+@Resource({ auth: byHeader })
+export class Deck {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) shelf!: string
+}
+
+/** Is visible to its team. */
+@Entity()
+@Resource({
+  auth: byHeader,
+  bulk: true,
+  scope: (principal) => {
+    const { team } = principal as { team?: string }
+    return team === undefined ? true : { team }
+  },
+})
+export class Card {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) team!: string
+  @Column({ length: 20 }) state!: string
+  @Column() version!: number
+  @ManyToOne(() => Deck, { onDelete: 'CASCADE', nullable: false }) deck!: Deck
+}
+
+export const entities = [
+  Note,
+  Memo,
+  Receipt,
+  Counter,
+  Entry,
+  Season,
+  Account,
+  Page,
+  Sheet,
+  Item,
+  Parcel,
+  Deck,
+  Card,
+  IdempotencyKey,
+]
+export const subscribers = [MemoSubscriber, ReceiptSubscriber, EntrySubscriber, SheetSubscriber, ParcelSubscriber]

@@ -386,8 +386,12 @@ test.each([
   ['entry/?aggregate=count&by=venture__secret', 'by', 'is not a field of venture'],
   ['entry/?aggregate=minutes', 'aggregate', 'without a function'],
   ['entry/?aggregate=minutes__median', 'aggregate', 'unknown suffix "median"'],
-  ['entry/?aggregate=at__count_distinct', 'aggregate', 'cannot compute the count_distinct of at'],
-  ['entry/?aggregate=kind__sum', 'aggregate', 'cannot compute the sum of kind'],
+  [
+    'entry/?aggregate=at__count_distinct',
+    'aggregate',
+    'cannot compute the count_distinct of at; functions of at: min, max',
+  ],
+  ['entry/?aggregate=kind__sum', 'aggregate', 'cannot compute the sum of kind; functions of kind: count_distinct'],
   ['entry/?aggregate=labels__id__sum', 'aggregate', 'leads to several records'],
   ['entry/?aggregate=count,count', 'aggregate', 'names "count" twice'],
   ['entry/?aggregate=', 'aggregate', 'has an empty name'],
@@ -418,7 +422,11 @@ test.each([
   ['badge/?aggregate=guard__label__id__max', 'aggregate', 'its values are computed or transformed'],
   ['result/?aggregate=other__sum', 'aggregate', 'cannot be aggregated; fields: score'],
   // Without the option the parameters do not exist.
-  ['venture/?aggregate=count', 'aggregate', 'is not a field of venture'],
+  [
+    'venture/?aggregate=count',
+    'aggregate',
+    'is not a field of venture; as a parameter it needs the option "aggregate"',
+  ],
   ['venture/?by=name', 'by', 'is not a field of venture'],
 ])('%s is 400', async (path, field, message) => {
   const reply = await get(path)

@@ -1,4 +1,14 @@
-import { AfterLoad, Column, Entity, ManyToOne, PrimaryGeneratedColumn, Tree, TreeParent, VersionColumn } from 'typeorm'
+import {
+  AfterLoad,
+  Column,
+  Entity,
+  ManyToOne,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  Tree,
+  TreeParent,
+  VersionColumn,
+} from 'typeorm'
 import { type MountOptions, Resource } from 'typeorm-resources'
 import { type Reply, type SendOptions, send } from '../client'
 import { permitAll } from '../support/access'
@@ -61,10 +71,17 @@ class Leaf {
   @ManyToOne(() => Paper) paper!: Paper | null
 }
 
+@Entity()
+@Resource({ auth: permitAll })
+class Country {
+  @PrimaryColumn({ type: 'varchar', length: 2 }) code!: string
+  @Column() title!: string
+}
+
 const mount: MountOptions = {}
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Paper, Page, Draft, Clock, Branch, Leaf, Story], mount })
+  world = await openWorld({ entities: [Paper, Page, Draft, Clock, Branch, Leaf, Country, Story], mount })
 })
 afterAll(() => world.close())
 
@@ -123,6 +140,38 @@ test.each(resources)('%s: If-Match with another ETag gets 412 and changes nothin
   const { status, headers } = await request(`GET ${path}`, { headers: { 'If-Match': tag } })
   expect([status, headers.etag]).toEqual([200, tag])
   expect((await request(`DELETE ${path}`, { headers: { 'If-Match': `"other", ${tag}` } })).status).toBe(204)
+})
+
+const quoted = ', because an ETag has double quotes: send it as in the response, If-Match: '
+const existing = { code: 'fr', title: 'France' }
+test.each<[headers: Record<string, string>, path: string, detail: string]>([
+  [{ 'If-Match': '"stale"' }, 'fr', 'this country does not match If-Match; read it again'],
+  [{ 'If-Match': 'W/"a", "b"' }, 'fr', 'this country does not match If-Match; read it again'],
+  [{ 'If-Match': 'abc' }, 'fr', `this country does not match If-Match${quoted}"abc"`],
+  [{ 'If-Match': "'abc'" }, 'fr', `this country does not match If-Match${quoted}"…"`],
+  [{ 'If-Match': '' }, 'fr', `this country does not match If-Match${quoted}"…"`],
+  [
+    { 'If-Match': 'W/"a"' },
+    'fr',
+    'this country does not match If-Match, because a weak ETag (W/"…") matches nothing: send that of the record, without W/',
+  ],
+  [{ 'If-None-Match': '*' }, 'fr', 'this country exists, and If-None-Match: * only permits to create one'],
+  [
+    { 'If-Match': '"a"', 'If-None-Match': '*' },
+    'de',
+    'this country does not exist, so it cannot match If-Match; to create it, leave this header out',
+  ],
+])('the 412 for %j says what the header must be', async (headers, code, detail) => {
+  await request('PUT /api/country/fr/', { body: existing, headers: { 'If-None-Match': '*' } })
+  const { status, ...reply } = await request(`PUT /api/country/${code}/`, { body: { title: 'x' }, headers })
+  expect([status, reply.json()]).toEqual([412, expect.objectContaining({ detail })])
+})
+
+test('the 412 for an ETag in If-None-Match names this header', async () => {
+  const { path, tag } = await create('paper')
+  const reply = await request(`PUT ${path}`, { body: { title: 'x' }, headers: { 'If-None-Match': tag } })
+  const detail = 'this paper matches If-None-Match, which only permits to write one that has changed'
+  expect([reply.status, reply.json()]).toEqual([412, expect.objectContaining({ detail })])
 })
 
 test.each(resources)('%s: of several writers with the same ETag one succeeds', async (resource) => {

@@ -147,7 +147,9 @@ test.each<[string, object, readonly string[]]>([
   [
     'writing of a relation to many',
     human({ letters: { read: isPermitted, write: isPermitted } }),
-    ['Human: "fields.letters" has "write", but bodies cannot contain relations to many; remove "write"'],
+    [
+      'Human: "fields.letters" has "write", but bodies cannot contain this relation to many; add it to "nested", or remove "write"',
+    ],
   ],
 ])('Field permissions: mistakes are reported at mount: %s', async (_, resource, expected) => {
   const found = await mistakesOf(resource)

@@ -273,6 +273,24 @@ test('lists that together exceed the size limit are refused, also if each of the
   expect([reply.status, reply.text]).toEqual([400, expect.stringContaining(`more than the ${pageBytes} bytes`)])
 })
 
+test('the paths of further records count for the size limit, because each repeats the filters', async () => {
+  const houses = `houses(limit:1,fields:id,block__ne:${'%E2%82%AC'.repeat(1500)})`
+  expect(await objects(`street/?limit=9&fields=id&include=${houses}`)).toHaveLength(9)
+  const reply = await get(
+    `street/?fields=id&include=houses(limit:3,fields:id,include:(street(fields:id,include:${houses})))`,
+  )
+  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining(`more than the ${pageBytes} bytes`)])
+})
+
+test('names and short values count for the size limit of lists, also those of records that to-one relations add', async () => {
+  const path = 'street/?include=houses(limit:900,fields:(id,number)'
+  expect(await objects(`${path})`)).toHaveLength(10)
+  for (const request of [`${path},include:(street(fields:id)))`, 'street/?include=houses(limit:900)']) {
+    const reply = await get(request)
+    expect([reply.status, reply.text]).toEqual([400, expect.stringContaining(`more than the ${pageBytes} bytes`)])
+  }
+})
+
 test('a request may include the lists of more records than a statement can have keys', async () => {
   const streets = await objects('street/?include=houses(limit:1000,fields:id,include:flats(fields:id,count:exact))')
   const houses = streets.flatMap(({ houses: all }) => all as readonly Json[])

@@ -249,7 +249,7 @@ test('required, read-only and optional fields are described', () => {
   expect(required('visit.create')).toEqual(['city_id', 'rating'])
   expect(schemas['visit.create']?.properties).toMatchObject({
     note: { type: 'string', maxLength: 500, default: '' },
-    rating: { type: 'integer', minimum: -32_768, maximum: 32_767 },
+    rating: { type: 'integer', minimum: 1, maximum: 5 },
     user_id: { readOnly: true, 'x-resource': 'user' },
   })
   expect(schemas['visit.create']?.properties).not.toHaveProperty('id')
@@ -390,7 +390,7 @@ test.each(writes)('writes of $name match the schemas', async ({ name, as, other,
   await sendChecked(`${name}.create`, `/${name}`, { as, body: { ...body, nope: 1 } })
   expect(fits(`${name}.create`, { ...body, nope: 1 })).not.toBe('fits')
   await sendChecked(`${name}.create`, `/${name}`, { as, body, headers: { Origin: 'https://evil.example' } })
-  await sendChecked(`${name}.create`, `/${name}`, { as, body: 'a', headers: { 'Content-Type': 'text/csv' } })
+  await sendChecked(`${name}.create`, `/${name}`, { as, body: 'a', headers: { 'Content-Type': 'text/plain' } })
   await sendChecked(`${name}.create`, `/${name}`, { as, body: { text: 'x'.repeat(1_100_000) } })
   const created = await sendChecked(`${name}.create`, `/${name}`, { as, body })
   expect(created.status).toBe(201)
@@ -411,6 +411,19 @@ test.each(writes)('writes of $name match the schemas', async ({ name, as, other,
   await sendChecked(`${name}.delete`, path, { as, headers: { 'If-Match': '"other"' } })
   expect((await sendChecked(`${name}.delete`, path, { as })).status).toBe(204)
   await sendChecked(`${name}.delete`, path, { as })
+})
+
+test('the responses of upserts are described', async () => {
+  const path = '/country?on_conflict=code'
+  const parameter = find('country.create')[1]?.parameters.find(({ name }) => name === 'on_conflict')
+  expect(parameter?.schema).toEqual({ type: 'string', enum: ['code', 'name'] })
+  expect((await sendChecked('country.create', path, { as: 'ann', body: { code: 'PRT', area: 92_212 } })).status).toBe(
+    200,
+  )
+  await sendChecked('country.create', path, { as: 'ann', body: { code: 'PRT', area: 'x' } })
+  const headers = { 'If-Match': '"other"' }
+  expect((await sendChecked('country.create', path, { as: 'ann', body: { code: 'PRT' }, headers })).status).toBe(412)
+  await sendChecked('country.create', '/country?on_conflict=area', { as: 'ann', body: {} })
 })
 
 test('the response to a conflict is described', async () => {

@@ -145,7 +145,7 @@ async function warnings(prepare: (dataSource: DataSource) => Promise<unknown>): 
   }
   Object.assign(dataSource, { logger })
   mountResources(new Koa(), dataSource)
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await new Promise((resolve) => setTimeout(resolve, 500))
   await dataSource.destroy()
   return logged
 }

@@ -1,7 +1,28 @@
+import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
+import { Resource } from 'typeorm-resources'
 import { createBasicAuth, createDataProvider, type DataProvider, HttpError } from '../../src/admin/react-admin'
+import { permitAllAsUser1 } from '../support/access'
 import { rejection } from '../support/rejection'
-import { User } from '../world/entities'
-import { openWorld, type World } from '../world/world'
+import { entities, User } from '../world/entities'
+import { openWorld, seedWorld, type World } from '../world/world'
+
+/** With bulk writes. */
+@Entity()
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Step {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) title!: string
+  @Column({ type: 'integer', default: 0 }) size!: number
+}
+
+/** With bulk writes, and keys of two columns that need quotes in a list. */
+@Entity()
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Seat {
+  @PrimaryColumn({ length: 36 }) hall!: string
+  @PrimaryColumn({ length: 36 }) name!: string
+  @Column({ type: 'integer', default: 0 }) size!: number
+}
 
 interface Item {
   readonly id: string | number
@@ -23,7 +44,7 @@ const as = (username: string): DataProvider =>
   createDataProvider(`${world.url}/api`, { username, password: username, fetch: recording })
 
 beforeAll(async () => {
-  world = await openWorld()
+  world = await openWorld({ entities: [...entities, Step, Seat], seed: seedWorld })
   provider = as('bob')
 })
 beforeEach(() => void requests.splice(0))
@@ -144,7 +165,8 @@ test('getMany works with text keys', async () => {
 
 test.each([
   ['numbers', 'note', Array.from({ length: 250 }, (_, index) => index + 1), 3],
-  ['UUIDs', 'word', Array.from({ length: 100 }, () => crypto.randomUUID()), 3],
+  ['UUIDs', 'word', Array.from({ length: 100 }, () => crypto.randomUUID()), 2],
+  ['long texts', 'language', Array.from({ length: 10 }, (_, index) => `${'é'.repeat(190)}${index}`), 4],
 ] as const)('ids that do not fit one request are read with several: %s', async (_, resource, many, expected) => {
   await provider.getMany(resource, { ids: many })
   expect(requests).toHaveLength(expected)
@@ -193,6 +215,92 @@ test('if one of many writes is refused, the error is thrown after all are done',
   const error = await refusalOf(provider.updateMany('note', { ids: [9999, data.id], data: { score: 77 } }))
   expect(error.status).toBe(404)
   expect((await provider.getOne<Item>('note', { id: data.id })).data['score']).toBe(77)
+})
+
+describe('with the option bulk', () => {
+  let bulk: DataProvider
+  beforeAll(() => {
+    bulk = createDataProvider(`${world.url}/api`, { bulk: ['step', 'seat'], fetch: recording })
+  })
+  beforeEach(async () => {
+    for (const table of ['step', 'seat']) await world.sql(`DELETE FROM "${table}"`)
+  })
+  const createSteps = async (count: number): Promise<readonly number[]> => {
+    const steps = world.dataSource.getRepository(Step)
+    await steps.insert(Array.from({ length: count }, (_, index) => ({ title: `s${index}` })))
+    return (await steps.find({ order: { id: 'ASC' } })).map(({ id }) => id)
+  }
+  const sizes = async (): Promise<readonly number[]> =>
+    (await world.dataSource.getRepository(Step).find({ order: { id: 'ASC' } })).map(({ size }) => size)
+
+  test('updateMany and deleteMany send one request', async () => {
+    const [first = 0, second = 0, third = 0] = await createSteps(3)
+    const some = [first, second]
+    expect(await bulk.updateMany('step', { ids: some, data: { size: 5 } })).toEqual({ data: some })
+    expect(await sizes()).toEqual([5, 5, 0])
+    expect(await bulk.deleteMany('step', { ids: some })).toEqual({ data: some })
+    expect(await sizes()).toEqual([0])
+    expect(requests).toEqual([
+      `PATCH /step/?id__in=${first},${second} {"size":5}`,
+      `DELETE /step/?id__in=${first},${second}`,
+    ])
+    const repeated = [third, third, String(third)]
+    expect(await bulk.deleteMany('step', { ids: repeated })).toEqual({ data: repeated })
+  })
+
+  test('without ids no request is sent', async () => {
+    expect(await bulk.updateMany('step', { ids: [], data: { size: 5 } })).toEqual({ data: [] })
+    expect(await bulk.deleteMany('step', { ids: [] })).toEqual({ data: [] })
+    expect(requests).toEqual([])
+  })
+
+  test('ids that do not fit one request are sent with several', async () => {
+    const steps = await createSteps(501)
+    await bulk.updateMany('step', { ids: steps.map(String), data: { size: 1 } })
+    expect(requests).toHaveLength(2)
+    expect(new Set(await sizes())).toEqual(new Set([1]))
+    const seats = Array.from({ length: 60 }, (_, index) => ({ hall: `h,"${index}`, name: crypto.randomUUID() }))
+    await world.dataSource.getRepository(Seat).insert(seats)
+    const { data } = await bulk.getList<Item>('seat', { pagination: { page: 1, perPage: 100 } })
+    requests.splice(0)
+    await bulk.deleteMany('seat', { ids: data.map(({ id }) => id) })
+    expect(requests).toHaveLength(2)
+    expect(await world.dataSource.getRepository(Seat).count()).toBe(0)
+  })
+
+  test('an error has the messages of the fields, and nothing is written', async () => {
+    const steps = await createSteps(2)
+    const error = await refusalOf(bulk.updateMany('step', { ids: steps, data: { size: 1, title: 'x'.repeat(21) } }))
+    expect([error.status, Object.keys(error.body.errors)]).toEqual([400, ['title', 'root']])
+    expect(await sizes()).toEqual([0, 0])
+  })
+
+  test('records that do not exist are an error, but the others are written', async () => {
+    const steps = await createSteps(2)
+    const error = await refusalOf(bulk.updateMany('step', { ids: [...steps, 0, 99_999], data: { size: 1 } }))
+    expect([error.status, error.message]).toEqual([404, '2 of the 4 records do not exist'])
+    expect(await sizes()).toEqual([1, 1])
+    expect((await refusalOf(bulk.deleteMany('step', { ids: [...steps, 0] }))).status).toBe(404)
+    expect(await sizes()).toEqual([])
+  })
+
+  test.each<readonly [bulk: boolean | readonly string[], methods: readonly string[]]>([
+    [true, ['PATCH', 'DELETE']],
+    [false, ['PUT', 'PUT', 'DELETE', 'DELETE']],
+    [['seat'], ['PUT', 'PUT', 'DELETE', 'DELETE']],
+  ])('other resources get one request for each record: %j', async (option, methods) => {
+    const other = createDataProvider(`${world.url}/api`, { bulk: option, fetch: recording })
+    const steps = await createSteps(2)
+    await other.updateMany('step', { ids: steps, data: { size: 7 } })
+    expect(await sizes()).toEqual([7, 7])
+    await other.deleteMany('step', { ids: steps })
+    expect(requests.map((line) => line.split(' ')[0])).toEqual(methods)
+  })
+
+  test('a resource without bulk writes refuses them', async () => {
+    const wrong = createDataProvider(`${world.url}/api`, { username: 'bob', password: 'bob', bulk: true })
+    expect((await refusalOf(wrong.deleteMany('note', { ids: [9999] }))).status).toBe(405)
+  })
 })
 
 const write = { title: 'a title of more than twenty', score: 'five', author_id: 99 }

@@ -1,6 +1,19 @@
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { Resource } from 'typeorm-resources'
 import { createDataProvider, type DataProvider, HttpError } from '../../src/admin/refine'
+import { permitAllAsUser1 } from '../support/access'
 import { rejection } from '../support/rejection'
-import { openWorld, type World } from '../world/world'
+import { entities } from '../world/entities'
+import { openWorld, seedWorld, type World } from '../world/world'
+
+/** With bulk writes. */
+@Entity()
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Step {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) title!: string
+  @Column({ type: 'integer', default: 0 }) size!: number
+}
 
 interface Item {
   readonly id?: string | number
@@ -12,12 +25,13 @@ let provider: DataProvider
 /** Requests since the last call: method, path and query string. */
 const requests: string[] = []
 
+const recording: typeof fetch = (input, init) => {
+  requests.push(`${init?.method} ${decodeURIComponent(String(input).slice(`${world.url}/api`.length))}`)
+  return fetch(input, init)
+}
+
 beforeAll(async () => {
-  world = await openWorld()
-  const recording: typeof fetch = (input, init) => {
-    requests.push(`${init?.method} ${decodeURIComponent(String(input).slice(`${world.url}/api`.length))}`)
-    return fetch(input, init)
-  }
+  world = await openWorld({ entities: [...entities, Step], seed: seedWorld })
   provider = createDataProvider(`${world.url}/api`, { username: 'bob', password: 'bob', fetch: recording })
 })
 beforeEach(() => void requests.splice(0))
@@ -187,6 +201,55 @@ test('a record is created, changed and deleted', async () => {
   expect(await provider.update({ resource: 'note', id, variables: sent })).toMatchObject({ data: { score: 4 } })
   expect(await provider.deleteOne({ resource: 'note', id })).toEqual({ data: { id } })
   expect((await refusalOf(provider.getOne({ resource: 'note', id }))).statusCode).toBe(404)
+})
+
+describe.each<readonly [bulk: boolean | readonly string[], methods: readonly string[]]>([
+  [true, ['POST', 'PATCH', 'DELETE']],
+  [['step'], ['POST', 'PATCH', 'DELETE']],
+  [false, ['POST', 'POST', 'PUT', 'PUT', 'DELETE', 'DELETE']],
+  [['note'], ['POST', 'POST', 'PUT', 'PUT', 'DELETE', 'DELETE']],
+])('with the option bulk: %j', (bulk, methods) => {
+  const isBulk = methods.length === 3
+  let many: DataProvider
+  beforeAll(() => {
+    many = createDataProvider(`${world.url}/api`, { bulk, fetch: recording })
+  })
+  const titles = async (): Promise<unknown> => {
+    const sorters = [{ field: 'title', order: 'asc' }] as const
+    return (await many.getList<Item>({ resource: 'step', sorters })).data.map(({ title, size }) => [title, size])
+  }
+
+  test('several records are created, changed and deleted', async () => {
+    const { data } = await many.createMany<Item>({
+      resource: 'step',
+      variables: [{ title: 'a' }, { title: 'b', size: 3 }],
+    })
+    expect(data).toMatchObject([
+      { title: 'a', size: 0 },
+      { title: 'b', size: 3 },
+    ])
+    const written = data.map(({ id = 0 }) => id)
+    const updated = await many.updateMany<Item>({ resource: 'step', ids: written, variables: { size: 5 } })
+    expect(updated.data).toEqual(data.map((item) => (isBulk ? { id: item.id, size: 5 } : { ...item, size: 5 })))
+    const sent = requests.splice(0)
+    expect(await titles()).toEqual([
+      ['a', 5],
+      ['b', 5],
+    ])
+    requests.splice(0)
+    expect(await many.deleteMany({ resource: 'step', ids: written })).toEqual({ data: written.map((id) => ({ id })) })
+    expect([...sent, ...requests].map((line) => line.split(' ')[0])).toEqual(methods)
+    expect(await titles()).toEqual([])
+  })
+
+  test('an error has the messages of the fields; with bulk writes, nothing is written', async () => {
+    const records = [{ title: 'a' }, { title: 'x'.repeat(21) }]
+    const error = await refusalOf(many.createMany({ resource: 'step', variables: records }))
+    expect([error.statusCode, Object.keys(error.errors)]).toEqual([400, ['title']])
+    expect(await titles()).toEqual(isBulk ? [] : [['a', 0]])
+    expect((await refusalOf(many.deleteMany({ resource: 'step', ids: [0] }))).statusCode).toBe(404)
+    await world.sql('DELETE FROM "step"')
+  })
 })
 
 const variables = { title: 'a title of more than twenty', score: 'five', author_id: 99 }

@@ -262,7 +262,7 @@ class Page {
 const found = { fields: ['title'], index: 'page_search' } as const
 const mistakes: readonly (readonly [object, string])[] = [
   [{ ...found, fields: [] }, '"search" must not be empty; name properties of text, or remove it'],
-  [{ ...found, fields: 'title' }, '"search.fields" must be an array of properties'],
+  [{ ...found, fields: 'title' }, '"search.fields" must be an array of properties, not "title"'],
   [{ ...found, fields: ['id'] }, '"search" names "id", which is not text'],
   [{ ...found, fields: ['secret'] }, '"search" names "secret", which is hidden'],
   [

@@ -237,11 +237,19 @@ test.each<readonly [path: string, message: string]>([
 })
 
 test.each<readonly [person: number, path: string, message: string]>([
-  [1, 'team/?search=a', 'search is not a field of team; fields: id, '],
-  [2, 'memo/?search=first', 'search is not a field of memo; fields: id'],
+  [
+    1,
+    'team/?search=a',
+    'search is not a field of team; as a parameter it needs the option "search" of the resource; fields: id, ',
+  ],
+  [
+    2,
+    'memo/?search=first',
+    'search is not a field of memo; as a parameter it needs the option "search" of the resource; fields: id',
+  ],
 ])('principal %i: %s is not a parameter', async (person, path, message) => {
-  const reply = await as(person, path)
-  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining(message)])
+  const { status, ...reply } = await as(person, path)
+  expect([status, reply.json()]).toEqual([400, expect.objectContaining({ detail: expect.stringContaining(message) })])
 })
 
 test('a list has the parameter for principals who may read a field', async () => {

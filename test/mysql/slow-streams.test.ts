@@ -25,11 +25,16 @@ test('a client that reads nothing for longer than net_write_timeout receives the
 test('a list whose connection is lost is cut off, and the next one has another connection', async () => {
   world = await openStreamWorld({ limits: { streams: 1 } })
   const socket = await world.openPaused()
-  await until(async () => (await world.busyConnections()) === 1, 2000)
-  const [{ id }] = await world.dataSource.query(
-    "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE '%reading%' AND id <> CONNECTION_ID()",
-  )
-  await world.dataSource.query(`KILL CONNECTION ${id}`)
+  // The connection is busy as soon as its transaction has begun, before it runs this statement.
+  let streaming: readonly { readonly id: number }[] = []
+  const isListed = async (): Promise<boolean> => {
+    streaming = await world.dataSource.query(
+      "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE '%reading%' AND id <> CONNECTION_ID()",
+    )
+    return streaming.length === 1
+  }
+  await until(isListed, 10_000)
+  await world.dataSource.query(`KILL CONNECTION ${streaming[0]?.id}`)
   let text = ''
   const read = async (): Promise<void> => {
     for await (const chunk of socket) text = (text + chunk).slice(-5)

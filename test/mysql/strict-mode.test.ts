@@ -46,8 +46,8 @@ class Folder {
   @TreeChildren() children!: Folder[]
 }
 
-/** With this mode, MariaDB would not generate keys. */
-const withoutKeys = 'NO_AUTO_VALUE_ON_ZERO,ANSI_QUOTES'
+/** With the first mode, MariaDB would not generate keys. With the last one, an empty text in a statement is null. */
+const withoutKeys = 'NO_AUTO_VALUE_ON_ZERO,ANSI_QUOTES,EMPTY_STRING_IS_NULL'
 
 const tooLong = [
   ['body', 'x'.repeat(100_003)],

@@ -1,5 +1,6 @@
 import { Agent } from 'node:http'
 import { mountResources } from 'typeorm-resources'
+import { addActions } from '../../sample/tracker/actions'
 import { login } from '../../sample/tracker/login'
 import { trackerOptions } from '../../sample/tracker/options'
 import { people, seedTracker, trackerEntities } from '../../sample/tracker/seed'
@@ -34,7 +35,9 @@ export async function openTracker(options: Pick<WorldOptions, 'before'> = {}): P
     },
     mountOn: (app, dataSource) => {
       app.use(login(dataSource))
-      return mountResources(app, dataSource, trackerOptions)
+      const mounted = mountResources(app, dataSource, trackerOptions)
+      addActions(mounted, dataSource)
+      return mounted
     },
     ...options,
   })

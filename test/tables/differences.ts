@@ -14,13 +14,13 @@ export const differences = {
     what: 'order of text, and so `lt` and `gt`',
     sqlite: 'by code point, unless the column has another collation',
     postgres: 'by the collation of the column',
-    mariadb: 'by the collation of the column: whatever the case, by default',
+    mariadb: 'by the collation of the column, which ignores case by default',
   },
   unique: {
-    what: 'a unique text in another case, or with an accent: 409?',
+    what: 'whether a text that differs from a unique one only in case or accents is a 409',
     sqlite: 'no',
     postgres: 'no; yes for `citext`',
-    mariadb: 'yes, by default: the collation decides',
+    mariadb: 'by the collation; by default it is',
   },
   integer: {
     what: 'greatest value of `int`',
@@ -30,7 +30,7 @@ export const differences = {
   },
   decimal: {
     what: 'digits of a `decimal`',
-    sqlite: '15, since it is kept as a double',
+    sqlite: '15, because it is stored as a double',
     postgres: 'those of the column',
     mariadb: 'those of the column',
   },
@@ -43,14 +43,14 @@ export const differences = {
   char: {
     what: '`ab` in a `character(4)`',
     sqlite: '`ab`',
-    postgres: '`ab`, filled up with blanks',
+    postgres: '`ab`, padded with spaces',
     mariadb: '`ab`',
   },
   uuid: {
-    what: 'a UUID in capital letters',
-    sqlite: 'stays, and is another than in small ones',
-    postgres: 'becomes small, and is the same',
-    mariadb: 'becomes small, and is the same',
+    what: 'a UUID in upper case',
+    sqlite: 'stored as sent; differs from the same UUID in lower case',
+    postgres: 'stored in lower case; equal to the same UUID in lower case',
+    mariadb: 'stored in lower case; equal to the same UUID in lower case',
   },
   enum: {
     what: 'order of a `simple-enum`',
@@ -60,8 +60,8 @@ export const differences = {
   },
   check: {
     what: 'a `@Check` of TypeORM',
-    sqlite: 'made, and answered by 400',
-    postgres: 'made, and answered by 400',
-    mariadb: 'not made by TypeORM',
+    sqlite: 'created; a violation is 400',
+    postgres: 'created; a violation is 400',
+    mariadb: 'not created by TypeORM',
   },
 } as const satisfies Readonly<Record<string, Difference>>

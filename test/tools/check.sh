@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 export PATH="$PWD/node_modules/.bin:$PATH"
 rm -rf out
 mkdir out
-node ../../dist/cli/main.js openapi data-source.ts --output out/openapi.json
+node ../../dist/cli/main.js openapi data-source.ts --options options.ts --output out/openapi.json
 redocly lint out/openapi.json --extends recommended --max-problems 20
 openapi-typescript out/openapi.json --output out/openapi.ts
 tsc -p .

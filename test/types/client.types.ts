@@ -203,6 +203,30 @@ export async function streams(region: string): Promise<void> {
   api.city.stream({}, { count: 'exact' })
 }
 
+export async function watches(region: string): Promise<void> {
+  for await (const cities of api.city.watch(
+    { country__region: region, or: [{ id: 1 }] },
+    { ordering: '-population' },
+  )) {
+    holds<Same<typeof cities, readonly RecordOf<City>[]>>()
+  }
+  const include = { country: { fields: ['region'] } } as const
+  const options = { fields: ['name'], limit: 5, search: 'new', include, signal: new AbortController().signal } as const
+  for await (const [city] of api.city.watch({}, options)) {
+    holds<Same<NonNullable<typeof city>['country'], { readonly id: number; readonly region: string } | null>>()
+    // @ts-expect-error: a field that is not selected
+    city?.population
+  }
+  // @ts-expect-error: a misspelt filter
+  api.city.watch({ populaton: 5 })
+  // @ts-expect-error: a hidden field
+  api.user.watch({}, { ordering: 'password' })
+  // @ts-expect-error: no relation
+  api.city.watch({}, { include: { contry: true } })
+  // @ts-expect-error: a watched list has no pages
+  api.city.watch({}, { page: 2 })
+}
+
 export async function aggregates(): Promise<void> {
   const { objects, meta } = await api.city.aggregate(
     { country__region: 'Europe' },
@@ -437,6 +461,136 @@ export async function writes(): Promise<void> {
   await api.user.update(1, { password: 'correct horse' })
   await api.shelf.create({ code: 'A1', kind: 'pine', weight: null, place: { room: 'hall' }, tags: ['a'] })
   await api.visit.delete(made.id)
+}
+
+export async function manyWrites(region: string): Promise<void> {
+  const made = await api.visit.createMany([{ city_id: 1, visited: new Date() }, { rating: 5 }])
+  holds<Same<typeof made, readonly RecordOf<Visit>[]>>()
+  const filters = { city__country__region: region, or: [{ rating__lt: 2 }, { not: { user: 1 } }] }
+  const updated = await api.visit.updateMany(filters, { rating: 3, visited: new Date() }, { max: 50 })
+  holds<Same<typeof updated, number>>()
+  const deleted = await api.visit.deleteMany({ id__in: [1, 2] }, { signal: new AbortController().signal })
+  holds<Same<typeof deleted, number>>()
+  await api.city.deleteMany({}, { search: 'new york' })
+  // @ts-expect-error: one record
+  await api.visit.createMany({ rating: 5 })
+  // @ts-expect-error: a value of another type
+  await api.visit.createMany([{ rating: 5 }, { rating: 'five' }])
+  // @ts-expect-error: a misspelt field
+  await api.visit.createMany([{ raiting: 5 }])
+  // @ts-expect-error: a misspelt filter
+  await api.city.deleteMany({ populaton: 5 })
+  // @ts-expect-error: filters are required
+  await api.city.deleteMany()
+  // @ts-expect-error: a filter of another type
+  await api.city.updateMany({ population__gte: 'many' }, { population: 5 })
+  // @ts-expect-error: a value of another type
+  await api.city.updateMany({ id: 1 }, { population: 'many' })
+  // @ts-expect-error: a hidden field has no filter
+  await api.user.updateMany({ email: 'ann@example.org' }, { email: 'ann@example.com' })
+  // @ts-expect-error: not a page
+  await api.city.deleteMany({ id: 1 }, { limit: 5 })
+}
+
+/** Related records and keys of related records in bodies. */
+export async function nestedWrites(): Promise<void> {
+  await api.maker.create({
+    code: 'm',
+    shelves: [{ code: 'A1', place: { room: 'hall' }, parts: [{ name: 'x', country_id: 1 }] }, { id: 'A2' }],
+  })
+  await api.country.create({ name: 'Peru', language_ids: [1, 2], border_ids: [] })
+  await api.maker.update('m', { shelve_ids: ['A1', 2] })
+  await api.maker.createMany([{ shelves: [] }])
+  await api.maker.update('m', await api.maker.get('m', { include: { shelves: true } }))
+  // @ts-expect-error: a misspelt field of a related record
+  await api.maker.create({ shelves: [{ cod: 'A1' }] })
+  // @ts-expect-error: a value of another type
+  await api.maker.create({ shelves: [{ weight: 'heavy' }] })
+  // @ts-expect-error: an array
+  await api.maker.create({ shelves: { code: 'A1' } })
+  // @ts-expect-error: keys of another type
+  await api.country.create({ language_ids: ['por'] })
+  // @ts-expect-error: keys of a relation to one
+  await api.city.create({ country_ids: [1] })
+}
+
+export async function upserts(): Promise<void> {
+  const { record, created } = await api.city.upsert({ name: 'Lima', population: 5 }, { on: ['name', 'country_id'] })
+  holds<Same<typeof created, boolean>>()
+  holds<Same<typeof record, RecordOf<City>>>()
+  const { record: visit } = await api.visit.upsert({ rating: 5 }, { on: 'id', include: { city: true } })
+  holds<Same<(typeof visit)['city'], RecordOf<City> | null>>()
+  const { created: count, ids } = await api.city.upsertMany([{ name: 'Lima' }], { on: 'name', idempotencyKey: 'x' })
+  holds<Same<typeof count, number>>()
+  holds<Same<typeof ids, readonly number[]>>()
+  // @ts-expect-error: the fields are required
+  await api.city.upsertMany([{ name: 'Lima' }])
+  // @ts-expect-error: the fields are required
+  await api.city.upsert({ name: 'Lima' })
+  // @ts-expect-error: a misspelt field
+  await api.city.upsert({ name: 'Lima' }, { on: 'nam' })
+  // @ts-expect-error: a misspelt field among others
+  await api.city.upsert({ name: 'Lima' }, { on: ['name', 'nam'] })
+  // @ts-expect-error: a value of another type
+  await api.city.upsert({ name: 5 }, { on: 'name' })
+}
+
+export async function batches(names: readonly string[]): Promise<void> {
+  const results = await api.$batch(({ country, city, visit, maker, user }) => {
+    const peru = country.create({ name: 'Peru', landlocked: false })
+    const lima = city.create({ name: 'Lima', country_id: peru.ref('id'), population: 5 })
+    return [
+      peru,
+      lima,
+      city.createMany([{ name: 'Cusco', country_id: peru.ref('id') }]),
+      city.updateMany({ country__name: 'Peru' }, { name: lima.ref('name') }, { max: 5 }),
+      visit.upsert({ rating: 5, city_id: lima.ref('id') }, { on: 'id' }),
+      visit.delete(1, { ifMatch: '"x"' }),
+      visit.deleteMany({ city__country__region: 'Europe' }),
+      maker.create({ shelves: [{ code: lima.ref('name'), place: { room: 'hall', since: new Date() } }] }),
+      country.update(1, { language_ids: [peru.ref('id'), 5], landlocked: peru.ref('landlocked') }),
+      user.update(1, { password: 'correct horse' }),
+    ]
+  })
+  holds<Same<(typeof results)[0], RecordOf<Country>>>()
+  holds<Same<(typeof results)[1], RecordOf<City>>>()
+  holds<Same<(typeof results)[2], readonly RecordOf<City>[]>>()
+  holds<Same<(typeof results)[3], number>>()
+  holds<Same<(typeof results)[4]['record'], RecordOf<Visit>>>()
+  holds<Same<(typeof results)[5], void>>()
+  holds<Same<(typeof results)['length'], 10>>()
+  const made = await api.$batch(({ city }) => names.map((name) => city.create({ name })))
+  holds<Same<(typeof made)[number], RecordOf<City>>>()
+
+  await api.$batch(({ city, country, user, crate }) => {
+    const peru = country.create({})
+    crate.create({ maker_id: peru.ref('name'), packed: null })
+    // @ts-expect-error: a misspelt field
+    city.create({ nam: 'Lima' })
+    // @ts-expect-error: a value of another type
+    city.create({ name: 5 })
+    // @ts-expect-error: no field of the record
+    peru.ref('nam')
+    // @ts-expect-error: a reference to a value of another type
+    city.create({ population: peru.ref('name') })
+    // @ts-expect-error: a reference to a value that may be null
+    city.create({ name: peru.ref('capital') })
+    // @ts-expect-error: a hidden field
+    user.create({}).ref('password')
+    // @ts-expect-error: a reference in a request that is not part of the batch
+    api.city.create({ name: peru.ref('name') })
+    // @ts-expect-error: several records
+    city.createMany([{}]).ref('id')
+    // @ts-expect-error: not a write
+    city.list()
+    // @ts-expect-error: an id is in the path of the operation
+    city.update(peru.ref('id'), {})
+    // @ts-expect-error: a misspelt filter
+    city.deleteMany({ populaton: 5 })
+    return [peru]
+  })
+  // @ts-expect-error: operations, not requests
+  await api.$batch(() => [api.city.delete(1)])
 }
 
 export function credentials(): void {

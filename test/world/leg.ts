@@ -52,7 +52,7 @@ export async function createDataSource(options: Options): Promise<DataSource> {
     own.pathname = `/${name}`
     return new DataSource({ ...options, type: leg.driver, url: own.href } as DataSourceOptions)
   }
-  return new DataSource({ ...options, type: leg.driver, database: ':memory:' } as DataSourceOptions)
+  return new DataSource({ database: ':memory:', ...options, type: leg.driver } as DataSourceOptions)
 }
 
 /**

@@ -92,7 +92,8 @@ export async function openDataSource(
 }
 
 function isAboutSettings(sql: string): boolean {
-  return /^SHOW statement_timeout$|^SELECT lower\(|FROM pg_settings|pragma_foreign_keys/.test(sql)
+  const ofServers = /^SHOW statement_timeout$|^SELECT lower\(|FROM pg_settings|FROM information_schema\.tables/
+  return ofServers.test(sql) || /pragma_foreign_keys|pragma_database_list/.test(sql)
 }
 
 /** Inserts the rows of `seed.ts`. @param toRow converts a row, for entities with another key type */

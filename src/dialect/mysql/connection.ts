@@ -1,7 +1,7 @@
 import { isDate } from 'node:util/types'
 import type { Driver, QueryRunner } from 'typeorm'
 import { toBuffer } from '../object-parameter'
-import { newPreparedStatementCache } from '../prepared-statements'
+import { newPreparedStatementCache, serverLimits } from '../prepared-statements'
 import { isServiceStatement } from '../statement-comment'
 
 type Callback = (error: Error | null, rows?: unknown, fields?: unknown) => void
@@ -39,17 +39,26 @@ export interface RunnerConnection extends Pick<MysqlConnection, 'query' | 'destr
  * - `sql_auto_is_null`: otherwise a generated key `IS NULL` after the INSERT that generated it.
  * - `sql_mode`: without `STRICT_TRANS_TABLES`, values that do not fit into a column are truncated, and characters that
  *   its character set lacks become `?`. With `NO_AUTO_VALUE_ON_ZERO`, MariaDB stores 0 for `DEFAULT` in a generated key.
+ *   It is not replaced by an empty text: with `EMPTY_STRING_IS_NULL`, the result would be null, and no mode would be set.
  * - `max_sort_length`: sorting uses only so many bytes of a text's collation weights, comparison all of them, so that
  *   keyset paging would skip texts that are equal up to there. 255 characters, the longest text of a cursor, have up to
  *   8 weights of 2 bytes each. A sort needs memory for at least 15 keys of this length: MySQL's `sort_buffer_size` of
  *   256 KiB is enough for four long texts.
+ * - Character sets: with another one than `utf8mb4`, set by the option `charset`, `init_connect` or the server, characters
+ *   that it lacks become `?`, and the bytes of other characters are not those of the stored text. A scope such as
+ *   `{ state__ne: 'gelöscht' }` would then show all records. mysql2 learns from the server which one to use.
+ *   Parameters have the collation of `character_set_client`, and literals that of `character_set_connection`. Set together,
+ *   they have the same one: functions of a parameter and a literal fail if the collations differ.
  */
 const settings = [
   'autocommit = 1',
   'completion_type = NO_CHAIN',
   'sql_auto_is_null = 0',
-  "sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_AUTO_VALUE_ON_ZERO', ''), ',STRICT_TRANS_TABLES')",
+  "sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_AUTO_VALUE_ON_ZERO', 'STRICT_TRANS_TABLES'), ',STRICT_TRANS_TABLES')",
   'max_sort_length = GREATEST(@@max_sort_length, 4096)',
+  'character_set_client = utf8mb4',
+  'character_set_results = utf8mb4',
+  'character_set_connection = utf8mb4',
 ]
 
 /** Connections with these settings. */
@@ -156,7 +165,7 @@ const statementCaches = new WeakMap<MysqlConnection, StatementCache>()
 function statementsOf(connection: MysqlConnection): StatementCache {
   const cache =
     statementCaches.get(connection) ??
-    newPreparedStatementCache<SentStatement>(({ sent }) => connection.unprepare(sent))
+    newPreparedStatementCache<SentStatement>(serverLimits, ({ sent }) => connection.unprepare(sent))
   statementCaches.set(connection, cache)
   return cache
 }

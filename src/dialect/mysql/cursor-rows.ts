@@ -81,6 +81,7 @@ export const openMysqlCursor: OpenCursor = async (runner, sql, parameters, optio
       if (isReady()) resolve()
     })
   const cancel = (): Promise<void> => cancelStatement(runner.connection.driver, runnerConnection)
+  let lateCancellation: Promise<void> | undefined
   const toFailure = (error: DriverError): QueryFailedErrorLike => {
     const driverError = isLate ? Object.assign(new Error(error.message), { errno: timeoutError }) : error
     return Object.assign(new Error(error.message), { name: 'QueryFailedError', query: sql, parameters, driverError })
@@ -91,7 +92,7 @@ export const openMysqlCursor: OpenCursor = async (runner, sql, parameters, optio
         const timer = Number.isFinite(options.batchTime)
           ? setTimeout(() => {
               isLate = true
-              cancel().catch(() => undefined)
+              lateCancellation = cancel().catch(() => undefined)
             }, options.batchTime)
           : undefined
         await waitForRows()
@@ -105,6 +106,8 @@ export const openMysqlCursor: OpenCursor = async (runner, sql, parameters, optio
       return batch
     },
     close: async () => {
+      // A batch can arrive while its cancellation is on the way, which would then interrupt the next statement.
+      await lateCancellation
       // The rest of the rows is still in the socket.
       while (!isDone) {
         await cancel()

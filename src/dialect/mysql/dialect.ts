@@ -12,6 +12,8 @@ import { mysqlAggregates } from './aggregate-sql'
 import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
 import { mysqlCursor, mysqlOperand } from './cursor'
 import { openMysqlCursor } from './cursor-rows'
+import { engineWarnings } from './engines'
+import { limitRowParsers } from './row-parsers'
 import { mysqlTextSearch } from './text-search'
 
 /** True for all texts: most collations treat different texts as equal, and the server may choose the collation. */
@@ -120,6 +122,11 @@ export const mysql: Dialect = {
   // MariaDB supports neither LATERAL nor LIMIT in subqueries of IN.
   listsPerParent: 'window',
   checkedWriteIsolation: 'READ COMMITTED',
+  writesBySubquery: false,
+  locksJoins: true,
+  deferredCheckSql: undefined,
+  comparesTextLoosely: true,
+  failsTransactions: false,
   sharesConnection: false,
   // LOCK TABLES would end the transaction. This statement locks all rows and returns a single one.
   lockTable: (table) => `SELECT COUNT(*) FROM ${table} FOR UPDATE`,
@@ -129,8 +136,8 @@ export const mysql: Dialect = {
   needsDefaultExpressions: false,
   hasOnUpdate: true,
   supportsReturning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
-  settingsWarnings: async (options) => {
-    const { enableQueryTimeout, replication } = options as {
+  settingsWarnings: async (dataSource, runSql) => {
+    const { enableQueryTimeout, replication } = dataSource.options as {
       readonly enableQueryTimeout?: boolean
       readonly replication?: { readonly restoreNodeTimeout?: number }
     }
@@ -145,10 +152,11 @@ export const mysql: Dialect = {
             'replication without restoreNodeTimeout never uses a server again that was unreachable once, not even the master',
           ]
         : []),
+      ...(await engineWarnings(dataSource, runSql)),
     ]
   },
-  // Nothing to do: TypeORM handles errors on all connections, and `prepareRunner` binds values and sets the time limit.
-  prepareConnections: () => undefined,
+  // TypeORM handles errors on all connections, and `prepareRunner` binds values and sets the time limit.
+  prepareConnections: limitRowParsers,
   timeLimitSql: () => undefined,
   cancel: cancelStatement,
   openCursor: openMysqlCursor,

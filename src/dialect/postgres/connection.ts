@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import type { Driver } from 'typeorm'
-import { newPreparedStatementCache, type PreparedStatementCache } from '../prepared-statements'
+import { newPreparedStatementCache, type PreparedStatementCache, serverLimits } from '../prepared-statements'
 import { isServiceStatement } from '../statement-comment'
 import { newSettingQuery, type QueryClass, type QueryConnection, settingsAttachedTo } from './statement-settings'
 import { timeLimiter } from './time-limit'
@@ -106,7 +106,7 @@ export function usePreparedStatements(client: PoolClient, state: PoolState): voi
   if (patchedClients.has(client)) return
   patchedClients.add(client)
   const query = client.query.bind(client)
-  const statements = newPreparedStatementCache<NamedStatement>(({ name }) => closeStatement(client, name))
+  const statements = newPreparedStatementCache<NamedStatement>(serverLimits, ({ name }) => closeStatement(client, name))
   const run = (name: string | undefined, text: string, values: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
       const config = { name, text, values, rowMode: 'array' }

@@ -116,6 +116,11 @@ export const postgres: Dialect = {
   mergesSubqueries: 'chained',
   listsPerParent: 'lateral',
   checkedWriteIsolation: undefined,
+  writesBySubquery: true,
+  locksJoins: false,
+  deferredCheckSql: 'SET CONSTRAINTS ALL IMMEDIATE',
+  comparesTextLoosely: false,
+  failsTransactions: true,
   sharesConnection: false,
   lockTable: (table) => `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`,
   concatenate: (first, second) => `${first} || ${second}`,
@@ -124,7 +129,7 @@ export const postgres: Dialect = {
   needsDefaultExpressions: false,
   hasOnUpdate: false,
   supportsReturning: () => true,
-  settingsWarnings: async (options, runSql) => {
+  settingsWarnings: async ({ options }, runSql) => {
     const { query_timeout } = Object('extra' in options && options.extra) as { readonly query_timeout?: unknown }
     const [setting] = await runSql('SHOW statement_timeout')
     const [collation] = await runSql(collationQuery)

@@ -1,12 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DbSession, DbTransaction } from '../../connection/db-session'
-import { runInTransaction } from '../../connection/statement'
+import { type RawRow, runInSavepoint, runInTransaction } from '../../connection/statement'
 import { ApiError } from '../../errors'
 import type { ChangeSet } from '../../query/query'
 import { fieldValue, splitColumnValues } from '../../read/row'
 import type { Store } from '../../read/store'
 import type { ResourceView } from '../../schema/resource-view'
+import { addRefusal } from '../insert-records'
 import { listenerWriter } from '../listener-writer'
+import { refuseWrite } from '../refuse-write'
+import { oneByOne } from '../transactional-writer'
 import { lostRecord } from '../values'
 import type { Writer } from '../write-store'
 import type { Bookkeeping } from './bookkeeping'
@@ -29,6 +32,8 @@ import { lockTree, readNodes, type TreeNode, type TreeTable, treeTableOf } from 
  * for some moves.
  */
 export const treeWriter: Writer = {
+  updateMany: (...args) => oneByOne(treeWriter).updateMany(...args),
+  removeMany: (...args) => oneByOne(treeWriter).removeMany(...args),
   insert: (session, store, changes) =>
     inTree(session, store, async (inner, table, bookkeeping) => {
       const { view, selected } = store
@@ -46,6 +51,19 @@ export const treeWriter: Writer = {
       await bookkeeping.insert(inner, table, node, parent)
       return written
     }),
+  insertMany: async (session, store, records) => {
+    const rows: RawRow[] = []
+    for (const record of records) {
+      if (record.errors.isFull) break
+      const { values, presets } = record
+      const change = { action: 'create', values, stored: undefined, presets } as const
+      await runInSavepoint(session, (inner) => treeWriter.insert(inner, store, values))
+        .then(({ raw }) => rows.push(raw))
+        .catch((error: unknown) => refuseWrite(error, session, store, change))
+        .catch((refusal: unknown) => addRefusal(record, refusal))
+    }
+    return rows
+  },
   update: (session, store, target, changes) =>
     inTree(session, store, async (inner, table, bookkeeping) => {
       const { view } = store
@@ -80,6 +98,8 @@ export const treeWriter: Writer = {
       if (error instanceof NotRemovedError) return false
       throw error
     }),
+  // A soft-deleted node keeps its position.
+  restore: (session, store, target) => inTree(session, store, (inner) => listenerWriter.restore(inner, store, target)),
 }
 
 /** Thrown to roll back the transaction of a DELETE if there is no record for its target any more. */

@@ -132,6 +132,8 @@ export const filterScenarios: readonly Scenario[] = [
     found(`score__in=${Array.from({ length: 499 }, (_, index) => index + 100).join(',')},3`, 2),
     refused(`score__in=${Array.from({ length: 501 }, () => 1).join(',')}`, '500 members, this has 501'),
     refused('score__in=', 'empty member'),
+    refused('score__in=1,two,3', 'score__in has the member "two", which must be an integer'),
+    refused(`score__in=${'x'.repeat(41)}`, `score__in has the member "${'x'.repeat(40)}…", which must be`),
     refused('score__in=1,', 'empty member'),
     refused('score__in=1,,2', 'empty member'),
     refused('score__in=1,x', 'integer'),

@@ -1,0 +1,55 @@
+import type { QueryRunner } from 'typeorm'
+import type { Principal } from '../access/rule'
+import type { WriteAction } from '../schema/resource-view'
+import type { Json } from '../value/value-type'
+import type { TableChange } from './change-feed'
+
+/** A change of a record by a request, which the database has committed. */
+export interface ChangeEvent {
+  /** Name of the resource. */
+  readonly resource: string
+  readonly action: WriteAction
+  /** The key of the record, as records show it. */
+  readonly id: Json
+  /** Who has sent the request. */
+  readonly principal: Principal
+  /** Names of the fields that were written, also of hidden ones. Empty for a deletion and a restored record. */
+  readonly fields: readonly string[]
+}
+
+/** Function of the application that receives changes. A promise that it returns is not awaited. */
+export type ChangeListener = (event: ChangeEvent) => unknown
+
+/** A change with the values that it has replaced. */
+export interface AuditedChange extends ChangeEvent {
+  /** The fields whose values are different, with the values as records show them; without values for a hidden field. */
+  readonly changes: Readonly<Record<string, { readonly from?: unknown; readonly to?: unknown }>>
+}
+
+/** Stores changes in the transaction that makes them. */
+export interface AuditLog {
+  readonly insert: (runner: QueryRunner, changes: readonly AuditedChange[]) => Promise<void>
+}
+
+/** Passes the changes of a mount to their listeners. */
+export interface ChangeObserver {
+  /** Whether changes must be recorded, because somebody listens, there is an audit log, or lists are live. */
+  readonly isObserved: boolean
+  /** Undefined without the option `audit`. */
+  readonly auditLog: AuditLog | undefined
+  /** Calls the listeners, for each change in its order. It never throws. */
+  readonly publish: (changes: readonly ChangeEvent[]) => void
+  /** Records changes of a table for the live lists. They are delivered when the transaction is committed. */
+  readonly recordTable: (runner: QueryRunner, change: TableChange) => void
+  /** Delivers the changes of a transaction whose COMMIT has failed: it may have been committed. */
+  readonly settle: (runner: QueryRunner) => void
+}
+
+/** Nobody listens. */
+export const noObserver: ChangeObserver = {
+  isObserved: false,
+  auditLog: undefined,
+  publish: () => undefined,
+  recordTable: () => undefined,
+  settle: () => undefined,
+}

@@ -1,0 +1,211 @@
+import type { DataSource, EntityMetadata, EntitySubscriberInterface, ObjectLiteral, QueryRunner } from 'typeorm'
+import { observingSubscriber } from '../schema/lifecycle'
+
+/** Changes of the records of one table, which the database has committed. */
+export interface TableChange {
+  /** Path of the table as TypeORM names it: `task`, or `crm.task`. */
+  readonly table: string
+  /** Keys of the records, as texts; undefined if they are not known, so that every record may have changed. */
+  readonly ids: readonly string[] | undefined
+  /** Whether records were deleted, so that foreign keys may have changed records of other tables. */
+  readonly isDeletion: boolean
+}
+
+/** Receives the changes of one transaction; undefined if changes may have been missed, so that every record may have changed. */
+export type ReceiveChanges = (changes: readonly TableChange[] | undefined) => void
+
+/** Receiver of the changes of a data source. */
+export interface FeedListener {
+  readonly receive: ReceiveChanges
+  /** Is called before the data source is closed. */
+  readonly end: () => void
+}
+
+/** Passes changes to the other processes of a site, and receives theirs. */
+export interface Relay {
+  /**
+   * Announces changes in the transaction that makes them, so that they arrive if it is committed, and only then. Undefined if
+   * the relay can only send committed changes.
+   */
+  readonly announce?: (runner: QueryRunner, changes: readonly TableChange[]) => Promise<void>
+  /** Sends committed changes. It never throws. */
+  readonly send: (changes: readonly TableChange[]) => void
+  readonly close: () => Promise<void>
+}
+
+/** Connects a relay. @param receive receives the changes of other processes */
+export type OpenRelay = (receive: ReceiveChanges) => Relay
+
+/** Maximum number of keys of one table that are kept for a transaction. With more, they count as not known. */
+const maxIds = 1000
+
+/** Changes of a transaction that is not committed yet, by table. */
+interface Pending {
+  readonly tables: Map<string, { ids: Set<string> | undefined; isDeletion: boolean }>
+  /** Whether COMMIT has begun: the relay, if there is one, has announced the changes, and an error leaves the result unknown. */
+  isCommitting: boolean
+}
+
+/**
+ * The committed changes of a data source: those of this service, and those that the application makes with TypeORM. They are
+ * seen by a subscriber of TypeORM. A change may be reported although it was rolled back to a savepoint, and a statement of a
+ * query builder is reported without keys: listeners read the records to find out what has changed.
+ */
+export class ChangeFeed {
+  readonly #listeners = new Set<FeedListener>()
+  readonly #pending = new WeakMap<QueryRunner, Pending>()
+  readonly #subscriber = buildSubscriber(this)
+  #relay: Relay | undefined
+
+  constructor(readonly dataSource: DataSource) {}
+
+  /** Whether somebody receives the changes. */
+  get isActive(): boolean {
+    return this.#listeners.size > 0 || this.#relay !== undefined
+  }
+
+  /** Observes the changes of the application. To be called each time that the data source is initialized. */
+  observe(openRelay: OpenRelay | undefined): void {
+    const subscribers = this.dataSource.subscribers as EntitySubscriberInterface[]
+    if (!subscribers.includes(this.#subscriber)) subscribers.push(this.#subscriber)
+    this.#relay ??= openRelay?.((changes) => this.#deliver(changes))
+  }
+
+  add(listener: FeedListener): void {
+    this.#listeners.add(listener)
+  }
+
+  /** Records a change. It is delivered when the transaction of the query runner is committed, or at once without one. */
+  record(runner: QueryRunner, { table, ids, isDeletion }: TableChange): void {
+    if (!this.isActive) return
+    if (!runner.isTransactionActive) {
+      this.#publish([{ table, ids, isDeletion }])
+      return
+    }
+    const pending = this.#pending.get(runner) ?? { tables: new Map(), isCommitting: false }
+    this.#pending.set(runner, pending)
+    const known = pending.tables.get(table) ?? { ids: new Set<string>(), isDeletion: false }
+    pending.tables.set(table, known)
+    pending.isCommitting = false
+    known.isDeletion ||= isDeletion
+    for (const id of ids ?? []) known.ids?.add(id)
+    if (ids === undefined || (known.ids?.size ?? 0) > maxIds) known.ids = undefined
+  }
+
+  /** Announces the changes of a transaction that is about to be committed. */
+  async announce(runner: QueryRunner): Promise<void> {
+    const pending = this.#pending.get(runner)
+    if (pending === undefined || pending.isCommitting) return
+    pending.isCommitting = true
+    await this.#relay?.announce?.(runner, changesOf(pending))
+  }
+
+  /** After a rollback to a savepoint, which the database has applied to its notifications too. */
+  announceAgain(runner: QueryRunner): void {
+    const pending = this.#pending.get(runner)
+    if (pending !== undefined) pending.isCommitting = false
+  }
+
+  /**
+   * Delivers the changes of a transaction that has ended. After an error of the COMMIT, nobody knows whether it was committed.
+   */
+  settle(runner: QueryRunner): void {
+    const pending = this.#pending.get(runner)
+    this.#pending.delete(runner)
+    if (pending === undefined) return
+    this.#publish(changesOf(pending), pending.isCommitting)
+  }
+
+  /** Drops the changes of a transaction that was rolled back, unless COMMIT has begun: then it may have succeeded. */
+  rollBack(runner: QueryRunner): void {
+    if (this.#pending.get(runner)?.isCommitting) this.settle(runner)
+    else this.#pending.delete(runner)
+  }
+
+  /** Ends the live lists. Changes are still passed on to other processes. */
+  end(): void {
+    for (const { end } of this.#listeners) end()
+    this.#listeners.clear()
+  }
+
+  /** Ends the live lists and closes the relay. */
+  async close(): Promise<void> {
+    this.end()
+    const relay = this.#relay
+    this.#relay = undefined
+    await relay?.close()
+  }
+
+  #publish(changes: readonly TableChange[], isCommitting = false): void {
+    this.#deliver(changes)
+    if (!isCommitting || this.#relay?.announce === undefined) this.#relay?.send(changes)
+  }
+
+  #deliver(changes: readonly TableChange[] | undefined): void {
+    for (const { receive } of this.#listeners) receive(changes)
+  }
+}
+
+function changesOf({ tables }: Pending): readonly TableChange[] {
+  return [...tables].map(([table, { ids, isDeletion }]) => ({ table, ids: ids && [...ids], isDeletion }))
+}
+
+const feeds = new WeakMap<DataSource, ChangeFeed>()
+
+/** The feed of a data source, which all its mounts share. */
+export function changeFeedOf(dataSource: DataSource): ChangeFeed {
+  const feed = feeds.get(dataSource) ?? new ChangeFeed(dataSource)
+  feeds.set(dataSource, feed)
+  return feed
+}
+
+/** What the events of TypeORM have in common. */
+interface EntityEvent {
+  readonly queryRunner: QueryRunner
+  readonly metadata: EntityMetadata
+  readonly entity?: ObjectLiteral | undefined
+  readonly databaseEntity?: ObjectLiteral | undefined
+  readonly entityId?: ObjectLiteral | undefined
+}
+
+/** Builds the subscriber that records the changes of the application. */
+function buildSubscriber(feed: ChangeFeed): EntitySubscriberInterface {
+  const record = (
+    { queryRunner, metadata }: EntityEvent,
+    stored: ObjectLiteral | undefined,
+    isDeletion = false,
+  ): void => {
+    const id = keyOf(metadata, stored)
+    feed.record(queryRunner, { table: metadata.tablePath, ids: id === undefined ? undefined : [id], isDeletion })
+  }
+  return Object.assign(
+    {
+      // A query builder has values, among which the key may be that of another record. It knows neither of these two.
+      afterInsert: (event: EntityEvent) => record(event, event.entityId && event.entity),
+      afterUpdate: (event) => record(event, event.databaseEntity),
+      afterRemove: (event) => record(event, event.databaseEntity, true),
+      afterSoftRemove: (event) => record(event, event.databaseEntity),
+      afterRecover: (event) => record(event, event.databaseEntity),
+      beforeTransactionCommit: ({ queryRunner }) => feed.announce(queryRunner),
+      // A transaction in another one is a savepoint: its end is not that of the transaction.
+      afterTransactionCommit: ({ queryRunner }) => {
+        if (!queryRunner.isTransactionActive) feed.settle(queryRunner)
+      },
+      afterTransactionRollback: ({ queryRunner }) => {
+        if (queryRunner.isTransactionActive) feed.announceAgain(queryRunner)
+        else feed.rollBack(queryRunner)
+      },
+    } satisfies EntitySubscriberInterface,
+    { [observingSubscriber]: true },
+  )
+}
+
+/** The key of an entity as a text. @returns undefined for a key of several columns, or one that a transformer changes */
+function keyOf({ primaryColumns }: EntityMetadata, entity: ObjectLiteral | undefined): string | undefined {
+  const [column, ...others] = primaryColumns
+  if (entity === undefined || column === undefined || others.length > 0 || column.transformer !== undefined) {
+    return undefined
+  }
+  const value: unknown = column.getEntityValue(entity)
+  return ['string', 'number', 'bigint'].includes(typeof value) ? String(value) : undefined
+}

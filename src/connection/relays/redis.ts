@@ -1,0 +1,45 @@
+import type { OpenRelay } from '../change-feed'
+import { changeIn, newOrigin, relayChannel } from './message'
+import { buildOutbox } from './outbox'
+
+/** What a relay needs of a client of the package `ioredis`. */
+export interface RedisClient {
+  readonly publish: (channel: string, message: string) => Promise<unknown>
+  /** Creates a second connection, which receives the messages. */
+  readonly duplicate: () => RedisSubscriber
+}
+
+interface RedisSubscriber {
+  readonly subscribe: (channel: string) => Promise<unknown>
+  readonly on: (event: string, listener: (...parameters: string[]) => void) => unknown
+  readonly disconnect: () => void
+}
+
+/** Relays changes by a channel of Redis, after their commit. */
+export function redisRelay(redis: RedisClient): OpenRelay {
+  return (receive) => {
+    const origin = newOrigin()
+    const subscriber = redis.duplicate()
+    // Without a listener, an error of the connection would end the process. The client connects again by itself.
+    subscriber.on('error', () => undefined)
+    subscriber.on('message', (_, message = '') => {
+      const change = changeIn(origin, message)
+      if (change !== undefined) receive([change])
+    })
+    subscriber.on('ready', () => {
+      // What was sent while there was no connection has not arrived.
+      void subscriber.subscribe(relayChannel).then(
+        () => receive(undefined),
+        () => undefined,
+      )
+    })
+    const outbox = buildOutbox(origin, (message) => redis.publish(relayChannel, message))
+    return {
+      send: outbox.send,
+      close: async () => {
+        outbox.close()
+        subscriber.disconnect()
+      },
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import type { RequestAuthentication } from '../access/request-authentication'
+import type { DbSession } from '../connection/db-session'
+import { FieldErrors } from '../errors'
+import type { Operation } from '../request/batch'
+import { errorOfOperation } from '../request/operation-error'
+import { parseMatching } from './change-many'
+import { type AdmittedRequest, admit } from './handle'
+import { checkPasswordCount, passwordFieldOf } from './hash-passwords'
+import { type AddIncludes, parseWriteIncludes, withoutIncludes } from './included-item'
+import { callRelatedRules } from './related-rules'
+import type { PermittedRequest, ResourceRequest, Service } from './service'
+
+/** An operation of a batch, as a request on the resource of its path. */
+export interface RequestedOperation {
+  readonly operation: Operation
+  readonly request: ResourceRequest
+}
+
+/** Operation of a batch whose access rule has permitted it. */
+export interface AdmittedOperation extends AdmittedRequest {
+  readonly operation: Operation
+  /** Adds the included records to its response, after the commit. */
+  readonly including: AddIncludes
+}
+
+/**
+ * Calls the access rules of all operations of a batch, and those of the resources to which they refer. Access rules may run
+ * statements of their own, so they are called before the transaction begins: these statements would wait for its end, or
+ * for one more connection.
+ * @param authentication that of the batch, which verifies the credentials once for all operations
+ * @throws {OperationError} for the first operation that is refused
+ */
+export async function admitBatch(
+  service: Service,
+  authentication: RequestAuthentication<DbSession>,
+  requested: readonly RequestedOperation[],
+): Promise<readonly AdmittedOperation[]> {
+  const operations: AdmittedOperation[] = []
+  let passwords = 0
+  for (const [index, { operation, request }] of requested.entries()) {
+    try {
+      const admitted = await admit(service, request, authentication.forOperation(request.context))
+      passwords += requireFewPasswords(admitted.request, operation, passwords)
+      const including = await checkRelated(service, admitted.request, operation)
+      operations.push({ ...admitted, operation, including })
+    } catch (error) {
+      throw errorOfOperation(index, error)
+    }
+  }
+  return operations
+}
+
+/**
+ * Limits the number of passwords in a batch. The transaction holds its locks while they are hashed.
+ * @param previous number of passwords of the operations before this one
+ * @returns the number of passwords of this operation
+ * @throws {ApiError} `bad-values`
+ */
+function requireFewPasswords({ store }: PermittedRequest, { body }: Operation, previous: number): number {
+  const field = passwordFieldOf(store.view)
+  if (field === undefined) return 0
+  const count = [body].flat().filter((one) => Object.hasOwn(Object(one), field.name)).length
+  const errors = new FieldErrors()
+  checkPasswordCount(field, previous + count, errors)
+  errors.raise('bad-values')
+  return count
+}
+
+/**
+ * Calls the access rules of related resources: those of filters, of members of the body, and of included records.
+ * @throws {ApiError} `bad-query`, `forbidden`
+ */
+async function checkRelated(
+  service: Service,
+  request: PermittedRequest,
+  { method, body }: Operation,
+): Promise<AddIncludes> {
+  await callRelatedRules(service, request, Array.isArray(body) ? body : [body])
+  if (request.segment === undefined && method !== 'POST') {
+    await parseMatching(service, request)
+    return withoutIncludes
+  }
+  return method === 'DELETE' ? withoutIncludes : parseWriteIncludes(service, request)
+}

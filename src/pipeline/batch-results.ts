@@ -1,0 +1,107 @@
+import type { RequestEvent } from '../diagnostics'
+import { ApiError } from '../errors'
+import { type Reference, valueAt } from '../request/batch-references'
+import type { Limits } from '../request/limits'
+import type { ResponseMemory } from '../response/held-bytes'
+import { type HttpResponse, jsonResponse } from '../response/http-response'
+
+/** Headers of a response that the result of an operation has. */
+const headerNames = ['Location', 'Content-Location', 'ETag'] as const
+
+/** The responses of the operations of a batch that have run. */
+export class BatchResults {
+  readonly #limits: Limits
+  readonly #responses: HttpResponse[] = []
+  /** The bodies to which references refer, by the index of the operation. */
+  readonly #bodies = new Map<number, unknown>()
+  readonly #events: RequestEvent[] = []
+  /** Length of all bodies. */
+  #length = 0
+  /** Length of all texts that were inserted for references. */
+  #insertedLength = 0
+
+  constructor(limits: Limits) {
+    this.#limits = limits
+  }
+
+  /** Number of operations that have run. */
+  get count(): number {
+    return this.#responses.length
+  }
+
+  /** Events for the diagnostics channels, one for each operation, if there are subscribers. */
+  get events(): readonly RequestEvent[] {
+    return this.#events
+  }
+
+  /**
+   * Adds the response of the next operation.
+   * @throws {ApiError} `body-too-large` if all results together exceed `limits.itemBytes`, the size of a record that is
+   * certain to fit into a string
+   */
+  add(response: HttpResponse, event: Omit<RequestEvent, 'status'> | undefined): void {
+    const { itemBytes } = this.#limits
+    this.#length += response.body.length
+    if (this.#length > itemBytes) {
+      const detail = `the results have more than ${itemBytes} characters (limits.itemBytes); send fewer operations`
+      throw new ApiError('body-too-large', detail)
+    }
+    this.#responses.push(response)
+    if (event !== undefined) this.#events.push({ ...event, status: response.status })
+  }
+
+  /** The response of an operation. */
+  responseOf(index: number): HttpResponse {
+    const response = this.#responses[index]
+    if (response === undefined) throw new RangeError(`there is no result of operation ${index}`)
+    return response
+  }
+
+  /** Replaces the response of an operation by one with included records, unless all results would become too long. */
+  replace(index: number, response: HttpResponse): void {
+    const length = this.#length + response.body.length - this.responseOf(index).body.length
+    if (length > this.#limits.itemBytes) return
+    this.#length = length
+    this.#responses[index] = response
+  }
+
+  /**
+   * The value of a reference.
+   * @throws {ApiError} `bad-values`, and `body-too-large` if the texts of all references exceed `limits.body`
+   */
+  lookUp(reference: Reference): unknown {
+    const { index } = reference
+    if (!this.#bodies.has(index)) this.#bodies.set(index, parseBody(this.responseOf(index)))
+    const value = valueAt(this.#bodies.get(index), reference)
+    this.#insertedLength += typeof value === 'string' ? value.length : 0
+    if (this.#insertedLength > this.#limits.body) {
+      throw new ApiError(
+        'body-too-large',
+        `references may insert at most ${this.#limits.body} characters (limits.body)`,
+      )
+    }
+    return value
+  }
+
+  /** The memory of the response to the batch, for the response to one more operation beside the results so far. */
+  memoryBeside(memory: ResponseMemory): ResponseMemory {
+    return { ...memory, reserve: (bytes) => memory.reserve(this.#length + bytes) }
+  }
+
+  /** The response to the batch. */
+  toResponse(): HttpResponse {
+    const response = jsonResponse(200, `{"results":[${this.#responses.map(renderResult).join()}]}`)
+    const isSecret = this.#responses.some(({ cacheControl }) => cacheControl === 'no-store')
+    return isSecret ? { ...response, cacheControl: 'no-store' } : response
+  }
+}
+
+/** JSON of the body of a response; null if it has none. */
+function parseBody({ body }: HttpResponse): unknown {
+  return body === '' ? null : JSON.parse(body)
+}
+
+function renderResult({ status, headers, body }: HttpResponse): string {
+  const shown = headerNames.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]]))
+  return `{"status":${status},"headers":${JSON.stringify(Object.fromEntries(shown))},"body":${body === '' ? 'null' : body}}`
+}

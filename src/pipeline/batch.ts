@@ -1,0 +1,139 @@
+import { setImmediate } from 'node:timers/promises'
+import { changeSettings } from '../connection/batch-transaction'
+import type { DbSession, DbTransaction } from '../connection/db-session'
+import { retryOnce } from '../connection/retry'
+import { showPrincipal } from '../connection/show-principal'
+import { isInTransaction, runSharedTransaction, WriteError } from '../connection/statement'
+import { channels, publish, type Trace } from '../diagnostics'
+import { dialectOf, violationOf } from '../dialect/dialect-of'
+import { ApiError } from '../errors'
+import { parseKey } from '../query/item-query'
+import type { Operation } from '../request/batch'
+import { resolveReferences } from '../request/batch-references'
+import { errorOfOperation } from '../request/operation-error'
+import type { HttpResponse } from '../response/http-response'
+import type { AdmittedOperation } from './batch-admission'
+import { BatchResults } from './batch-results'
+import { type AdmittedRequest, perform } from './handle'
+import { withoutIncludes } from './included-item'
+import type { PermittedRequest, Service } from './service'
+import { writtenSegment } from './write-body'
+import { timeLimit } from './write-records'
+
+/**
+ * Runs the operations of a batch in order, in the transaction of the session or else in a new one
+ * (specification: Batches). If the database cancels a new transaction because of a conflict, all of them run once more.
+ * @param session in a transaction, its settings apply there
+ * @returns the results of all operations, without included records
+ * @throws {OperationError} for the first operation that is refused. Nothing is written then, if the transaction of the
+ * session is rolled back
+ */
+export async function runBatch(
+  service: Service,
+  session: DbSession,
+  operations: readonly AdmittedOperation[],
+): Promise<BatchResults> {
+  // Subscribers of the events of a new transaction find the principal of the first operation.
+  const outer = isInTransaction(session) ? session : (operations[0]?.request.session ?? session)
+  const run = (transaction: DbTransaction): Promise<BatchResults> => runAll(service, transaction, operations)
+  return retryOnce(outer, () =>
+    runSharedTransaction(outer, run, dialectOf(outer.dataSource).checkedWriteIsolation).catch((error: unknown) =>
+      refuseCommit(error, outer, operations),
+    ),
+  )
+}
+
+/**
+ * Builds the response to a batch after its commit: adds the included records, and publishes the events.
+ * @param results of these operations
+ */
+export async function respondToBatch(
+  results: BatchResults,
+  operations: readonly AdmittedOperation[],
+): Promise<HttpResponse> {
+  for (const [index, { request, including }] of operations.entries()) {
+    const response = results.responseOf(index)
+    // The response with a new API key, which must not be stored, stays as it is.
+    if (including === withoutIncludes || response.cacheControl === 'no-store') continue
+    results.replace(index, await including(response, writtenKey(request, response)))
+  }
+  for (const event of results.events) publish('request', event)
+  return results.toResponse()
+}
+
+/** Key of the record that a write has created or changed; undefined if there is not one record. */
+function writtenKey({ store, segment }: PermittedRequest, { headers }: HttpResponse): unknown {
+  return parseKey(store.view, writtenSegment(headers) ?? segment ?? '')
+}
+
+async function runAll(
+  service: Service,
+  transaction: DbTransaction,
+  operations: readonly AdmittedOperation[],
+): Promise<BatchResults> {
+  const results = new BatchResults(service.limits)
+  const requireTime = timeLimit(service.limits)
+  let applied = transaction.settings
+  for (const [index, operation] of operations.entries()) {
+    const { session } = operation.request
+    // The driver of SQLite never waits, so that other requests would not run before the end.
+    await setImmediate()
+    try {
+      requireTime()
+      const { runner, changes } = transaction
+      applied = await changeSettings({ ...session, runner }, applied)
+      await runOperation(service, { ...session, runner, changes, trace: newTrace(operation) }, operation, results)
+    } catch (error) {
+      throw errorOfOperation(index, error)
+    }
+  }
+  return results
+}
+
+/** Runs one operation, and adds its response to the results. */
+async function runOperation(
+  service: Service,
+  session: DbTransaction,
+  admitted: AdmittedOperation,
+  results: BatchResults,
+): Promise<void> {
+  const { operation, request } = admitted
+  const start = performance.now()
+  const { responseMemory } = request
+  const own: AdmittedRequest = {
+    ...admitted,
+    request: {
+      ...request,
+      session,
+      readPayload: async () => ({ contentType: 'application/json', parsed: bodyOf(operation, results) }),
+      responseMemory: () => results.memoryBeside(responseMemory()),
+    },
+  }
+  const response = await showPrincipal(session, () => perform(service, own))
+  if (admitted.including !== withoutIncludes && writtenKey(request, response) === undefined) {
+    throw new ApiError('bad-query', 'include is not possible for several records')
+  }
+  const { trace } = session
+  results.add(response, trace && { ...trace, method: request.method, milliseconds: performance.now() - start })
+}
+
+function bodyOf({ body, hasReferences }: Operation, results: BatchResults): unknown {
+  return hasReferences ? resolveReferences(body, results.count, (reference) => results.lookUp(reference)) : body
+}
+
+function newTrace({ request }: AdmittedOperation): Trace | undefined {
+  if (!channels.request.hasSubscribers && !channels.statement.hasSubscribers) return undefined
+  return { resource: request.resource.name, statements: 0, rows: 0, milliseconds: 0 }
+}
+
+/**
+ * Converts an error of COMMIT, such as that of a deferred constraint, into a refusal. It belongs to no single operation.
+ * @throws {ApiError} `conflict`
+ * @throws the error itself, or the driver's error if it is not a constraint violation
+ */
+export function refuseCommit(error: unknown, { dataSource }: DbSession, [first]: readonly AdmittedOperation[]): never {
+  if (!(error instanceof WriteError) || first === undefined) throw error
+  const violation = violationOf(error.cause, dataSource, first.request.store.view.metadata)
+  if (violation === undefined) throw error.cause
+  throw new ApiError('conflict', 'the database does not accept these operations together; nothing was written')
+}

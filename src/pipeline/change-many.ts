@@ -1,0 +1,224 @@
+import type { DbTransaction } from '../connection/db-session'
+import { retryOnce } from '../connection/retry'
+import { isInTransaction, runInSavepoint, runSharedTransaction } from '../connection/statement'
+import { ApiError, FieldErrors } from '../errors'
+import { parseUpdate } from '../query/change-set'
+import { parseListQuery } from '../query/list-query'
+import { ownerKey } from '../query/owner'
+import type { ChangeSet, ListQuery } from '../query/query'
+import { afterLoad } from '../read/after-load'
+import { hasRowConditions, lockMatching, readItemsInOrder, readRawItem } from '../read/select'
+import { narrowStore } from '../read/store'
+import { isCausedByQueryValue } from '../read/unreadable'
+import { parseBulkRequest } from '../request/bulk-request'
+import { type HttpResponse, jsonResponse } from '../response/http-response'
+import type { ResourceView, WriteAction } from '../schema/resource-view'
+import { listParametersOf } from '../schema/search-fields'
+import type { Change } from '../write/change'
+import { requireReferences } from '../write/references'
+import { refuseDelete, refuseWrite } from '../write/refuse-write'
+import { isOwnedBy } from '../write/target-condition'
+import { validateChanges } from '../write/validate'
+import { withPauses } from '../write/with-pauses'
+import { deleteMatching, deleteRows, updateMatching, updateRows } from '../write/write-rows'
+import type { WriteTargets } from '../write/write-store'
+import { hashPasswords } from './hash-passwords'
+import type { Action, PermittedRequest, Service } from './service'
+import { readBody } from './write-body'
+
+type BulkAction = Extract<WriteAction, 'update' | 'delete'>
+
+/** PATCH on a collection: changes all records that match the filters (specification: Bulk writes). */
+export const updateMany: Action = async (service, request) => {
+  const { store, session } = request
+  const { view } = store
+  const matching = await parseMatching(service, request)
+  const body = await readBody(service, request)
+  requireMayWrite(request, 'update')
+  const errors = new FieldErrors()
+  const { changes } = parseUpdate(view, body, () => undefined, errors)
+  if (errors.isEmpty && changes.size === 0) errors.add('the body', 'has no field to change')
+  addPartialReferenceErrors(view, changes, errors)
+  const change = { action: 'update', values: changes, stored: undefined } as const
+  await requireReferences(session, store, change, errors)
+  const values = await hashPasswords(service, request, changes)
+  const written = { ...change, values }
+  const updated = await writeMatching(request, matching, 'update', {
+    matching: (inner) => updateMatching(inner, store, matching.query, written),
+    targets: async (inner, targets) => {
+      await validateAll(inner, request, targets.keys, changes)
+      await updateRows(inner, store, targets, written)
+    },
+  })
+  return countResponse(request, 'updated', updated)
+}
+
+/**
+ * Adds an error for each foreign key of several columns of which only some are written: the record that it refers to would
+ * depend on the stored values, which differ.
+ */
+function addPartialReferenceErrors(view: ResourceView, changes: ChangeSet, errors: FieldErrors): void {
+  const written = new Set([...changes.keys()].flatMap(({ columns }) => columns))
+  for (const { columns } of view.references) {
+    const changed = columns.filter((column) => written.has(column))
+    if (changed.length === 0 || changed.length === columns.length) continue
+    const field = [...changes.keys()].find((one) => one.columns.some((column) => changed.includes(column)))
+    errors.add(field?.name ?? view.key.name, 'is a part of a key; set all of its parts to change several records')
+  }
+}
+
+/** DELETE on a collection: deletes all records that match the filters (specification: Bulk writes). */
+export const removeMany: Action = async (service, request) => {
+  const matching = await parseMatching(service, request)
+  requireMayWrite(request, 'delete')
+  const { store } = request
+  const deleted = await writeMatching(request, matching, 'delete', {
+    matching: (inner) => deleteMatching(inner, store, matching.query),
+    targets: (inner, targets) => deleteRows(inner, store, targets),
+  })
+  return countResponse(request, 'deleted', deleted)
+}
+
+function countResponse({ resource }: PermittedRequest, name: 'updated' | 'deleted', count: number): HttpResponse {
+  return jsonResponse(200, JSON.stringify({ meta: { model: resource.name, [name]: count } }))
+}
+
+/** The records that a request writes, and how many they may be. */
+interface Matching {
+  readonly query: ListQuery
+  readonly max: number
+}
+
+/** Parses the filters of a request. @throws {ApiError} `bad-query` */
+export async function parseMatching(service: Service, request: PermittedRequest): Promise<Matching> {
+  const { store, querystring } = request
+  const { view } = store
+  const errors = new FieldErrors()
+  const { list, max } = parseBulkRequest(querystring, listParametersOf(view), view.bulk, service.limits, errors)
+  const query = parseListQuery(view, { ...list, limit: max }, service, errors)
+  errors.raise('bad-query')
+  await store.policies?.checkAccess(query.guardedViews)
+  return { query: { ...query, cursor: undefined }, max }
+}
+
+/** @throws {ApiError} `forbidden` if `may` permits no record to be written */
+function requireMayWrite({ store }: PermittedRequest, action: BulkAction): void {
+  if (store.policies?.permits(store.view, action) !== false) return
+  throw new ApiError('forbidden', `you may not ${verbs[action]} these records of ${store.view.name}`)
+}
+
+const verbs: Readonly<Record<BulkAction, string>> = { update: 'change', delete: 'delete' }
+
+/** Two ways to write the records that match. */
+interface MatchingWrite {
+  /** Writes them by one statement. @returns their number; undefined if they have to be locked and checked first */
+  readonly matching: (session: DbTransaction) => Promise<number | undefined>
+  /** Writes the records that were locked and checked. */
+  readonly targets: (session: DbTransaction, targets: WriteTargets) => Promise<void>
+}
+
+/**
+ * Writes the records that match. If the service has to check them, it locks them, checks that the principal may write each
+ * of them, and writes them by their keys. All is one transaction.
+ * @returns the number of records
+ * @throws {ApiError} `conflict` if too many records match, `not-owner`, `forbidden`
+ */
+async function writeMatching(
+  request: PermittedRequest,
+  { query, max }: Matching,
+  action: BulkAction,
+  write: MatchingWrite,
+): Promise<number> {
+  const { store, session, principal } = request
+  const { view, dialect } = store
+  // Owners are compared with the stored values, so they are read too.
+  const select = view.owner === undefined ? 'key' : 'columns'
+  const readingStore =
+    view.owner === undefined ? store : narrowStore(store, { fields: [view.key, view.owner], cacheKey: 'owner' })
+  try {
+    return await retryOnce(session, () =>
+      runSharedTransaction(
+        session,
+        async (inner) => {
+          const count = await write.matching(inner)
+          requireAtMost(max, count ?? 0, view)
+          if (count !== undefined) return count
+          const lock = (locking: DbTransaction) => lockMatching(locking, readingStore, { ...query, select })
+          // In a transaction of the caller, it must be possible to find out whether a filter has caused an error.
+          const rows = await (isInTransaction(session) ? runInSavepoint(inner, lock) : lock(inner))
+          requireAtMost(max, rows.length, view)
+          const owner = ownerKey(view, principal)
+          const { readRow } = readingStore.selected.columns
+          if (view.owner !== undefined && !rows.every((raw) => isOwnedBy(readingStore.view, readRow(raw), owner))) {
+            throw new ApiError('not-owner', `only their owners may change or delete records of ${view.name}`)
+          }
+          const keys = await requirePermitted(inner, request, rows.map(readingStore.readKey), action)
+          if (keys.length > 0) await write.targets(inner, { keys, owner })
+          return keys.length
+        },
+        dialect.checkedWriteIsolation,
+        // COMMIT checks deferred constraints.
+      ).catch((error: unknown) =>
+        action === 'delete' ? refuseDelete(error, store) : refuseWrite(error, session, store, changed),
+      ),
+    )
+  } catch (error) {
+    if (!(await isCausedByQueryValue(error, session, store, query))) throw error
+    throw new ApiError('bad-query', 'the database cannot read the value of a filter')
+  }
+}
+
+/** The change of any stored record. */
+const changed: Change = { action: 'update', values: new Map(), stored: undefined }
+
+/** @throws {ApiError} `conflict` */
+function requireAtMost(max: number, count: number, { bulk }: ResourceView): void {
+  if (count <= max) return
+  throw new ApiError(
+    'conflict',
+    `more than ${max} records match; nothing was written: add filters, or raise max (at most ${bulk})`,
+  )
+}
+
+/**
+ * Requires that `may` permits the principal to write each of the locked records.
+ * @returns the keys of the records that the principal may still see: the statement that has locked them may have waited
+ * @throws {ApiError} `forbidden`
+ */
+async function requirePermitted(
+  session: DbTransaction,
+  { store }: PermittedRequest,
+  keys: readonly unknown[],
+  action: BulkAction,
+): Promise<readonly unknown[]> {
+  const { view } = store
+  if (keys.length === 0 || !hasRowConditions(view, action)) return keys
+  const readKeys = (condition: 'visible' | { action: BulkAction; state: 'before' }) =>
+    readItemsInOrder(session, store, keys, 'key', { condition })
+  const permitted = await readKeys({ action, state: 'before' })
+  if (!permitted.includes(undefined)) return keys
+  const visible = await readKeys('visible')
+  if (visible.some((raw, index) => raw !== undefined && permitted[index] === undefined)) {
+    throw new ApiError('forbidden', `you may not ${verbs[action]} one of these records of ${view.name}`)
+  }
+  return keys.filter((_, index) => visible[index] !== undefined)
+}
+
+/** Runs the validators of the entity on each record. @throws {ApiError} `bad-values` */
+async function validateAll(
+  session: DbTransaction,
+  { store }: PermittedRequest,
+  keys: readonly unknown[],
+  changes: ChangeSet,
+): Promise<void> {
+  const { view, selected } = store
+  if (view.validate === undefined) return
+  const errors = new FieldErrors()
+  for await (const key of withPauses(keys)) {
+    const raw = await readRawItem(session, store, key, 'entityColumns', { condition: 'none' })
+    if (raw === undefined || errors.isFull) continue
+    const [row] = await afterLoad(session, view, [selected.entityColumns.readRow(raw)])
+    await validateChanges(view, row, changes, errors)
+  }
+  errors.raise('bad-values')
+}

@@ -1,0 +1,55 @@
+import type { DbTransaction } from '../connection/db-session'
+import { isInTransaction, throwWriteError } from '../connection/statement'
+import { dialectOf } from '../dialect/dialect-of'
+import { ApiError } from '../errors'
+import type { Limits } from '../request/limits'
+import { parsePairs } from '../request/pairs'
+import type { PermittedRequest } from './service'
+
+/** Thrown to roll back a write that was only a test, after everything has succeeded. */
+export class DryRun extends Error {
+  override readonly name = 'DryRun'
+
+  /** Handler for the error of a transaction. @throws every other error */
+  static ignore(this: void, error: unknown): undefined {
+    if (!(error instanceof DryRun)) throw error
+  }
+}
+
+/**
+ * Ends a write that was only a test.
+ * @throws {DryRun}
+ * @throws {WriteError} if a deferred constraint is violated, as by COMMIT
+ */
+export async function endDryRun({ dataSource, runner }: DbTransaction): Promise<never> {
+  const { deferredCheckSql } = dialectOf(dataSource)
+  if (deferredCheckSql !== undefined) await runner.query(deferredCheckSql).catch(throwWriteError)
+  throw new DryRun()
+}
+
+/**
+ * Whether a POST of several records only checks them (specification: Imports). That is not possible in a transaction of the
+ * caller, which would not be rolled back.
+ * @throws {ApiError} `bad-query`
+ */
+export function isDryRun({ querystring, session }: PermittedRequest, limits: Limits): boolean {
+  const values = parsePairs(querystring, limits.parameters, 'bad-query').flatMap(({ name, value }) =>
+    name === 'dry_run' ? [value] : [],
+  )
+  const [value = 'false', ...others] = values
+  if (others.length > 0) throw new ApiError('bad-query', 'dry_run is given twice')
+  if (value !== 'true' && value !== 'false') throw new ApiError('bad-query', 'dry_run must be true or false')
+  if (value === 'true' && isInTransaction(session)) {
+    throw new ApiError('bad-query', 'dry_run is not possible in a batch, or with an Idempotency-Key')
+  }
+  return value === 'true'
+}
+
+/**
+ * Refuses to write one record for a request that asks only for a check, which is possible for several records.
+ * @throws {ApiError} `bad-query`
+ */
+export function requireNoDryRun(request: PermittedRequest, limits: Limits): void {
+  if (!/dry_run|%/.test(request.querystring) || !isDryRun(request, limits)) return
+  throw new ApiError('bad-query', 'dry_run is possible for an array of records or a file, which need the option bulk')
+}

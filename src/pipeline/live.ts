@@ -1,0 +1,228 @@
+import { AsyncResource } from 'node:async_hooks'
+import type { Readable } from 'node:stream'
+import { inspect } from 'node:util'
+import { networkOf } from '../access/passwords/client-network'
+import { RequestAuthentication } from '../access/request-authentication'
+import { transientErrorOf } from '../connection/database-error'
+import type { DbSession } from '../connection/db-session'
+import { ApiError, FieldErrors } from '../errors'
+import { type LiveSource, type ReceiveRecord, tooManyRecords } from '../live/live-list'
+import type { LiveLists, Subscriber } from '../live/live-lists'
+import { withDeletedParameter } from '../query/deleted-parameter'
+import { parseFieldSelection } from '../query/field-selection'
+import { parseKey } from '../query/item-query'
+import { parseListQuery } from '../query/list-query'
+import { type ListQuery, withKeys } from '../query/query'
+import { relatedTables } from '../read/related-tables'
+import { listStatement, readRaw } from '../read/select'
+import { narrowStore, type Store } from '../read/store'
+import { isCausedByQueryValue } from '../read/unreadable'
+import { oneRecord, parseItemRequest, parseLiveListRequest } from '../request/list-request'
+import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes'
+import type { HttpResponse } from '../response/http-response'
+import { listParametersOf } from '../schema/search-fields'
+import { requireIncludable } from './include-permission'
+import { siblingPathOf } from './included-links'
+import { notFound } from './item'
+import { readPageRows } from './limited-read'
+import { renderPage } from './page'
+import type { PageReading } from './page-reading'
+import { requireAccess } from './require-access'
+import { type PermittedRequest, permit, type Service } from './service'
+
+const eventType = 'text/event-stream'
+
+/** Whether a GET on a list or an item subscribes to its changes: its header `Accept` prefers events to JSON. */
+export function wantsEvents({ method, headers, context }: PermittedRequest): boolean {
+  if (method !== 'GET' || !headers.accept?.toLowerCase().includes(eventType)) return false
+  return context.accepts('application/json', eventType) === eventType
+}
+
+/**
+ * Responds with the changes of a list or an item, as server-sent events (specification: Live lists).
+ * @throws {ApiError} `bad-query`, `forbidden`, `not-found`, `too-many-live-lists`, `unavailable`
+ */
+export async function respondLive(service: Service, live: LiveLists, request: PermittedRequest): Promise<HttpResponse> {
+  const { headers, principal, context, session } = request
+  const source = await buildSource(service, request)
+  const isAnonymous = principal.id === null
+  const subscriber: Subscriber = {
+    client: isAnonymous ? `address ${networkOf(context.ip)}` : `user ${principal.id}`,
+    userId: isAnonymous ? undefined : String(principal.id),
+    memory: request.responseMemory(),
+    lastId: headers['last-event-id']?.toString(),
+    check: async () => {
+      try {
+        return (await buildSource(service, await readmit(service, request))).key
+      } catch (error) {
+        // While the database is not available, nothing is read either.
+        if (transientErrorOf(error, session.dataSource) === undefined) throw error
+        return source.key
+      }
+    },
+  }
+  const stream = await live.subscribe(source, subscriber, ({ size }) => {
+    if (request.segment !== undefined && size === 0) throw notFound(request)
+  })
+  // Koa does not send a body to a client that has disconnected, and does not close it then either.
+  const { res } = context
+  // With HTTP/2, only its stream knows that it is closed.
+  if (res.destroyed || (res as { stream?: Readable }).stream?.destroyed) stream.destroy()
+  res.once('close', () => stream.destroy())
+  return {
+    status: 200,
+    headers: {
+      'Content-Type': `${eventType}; charset=utf-8`,
+      // Proxies such as nginx would collect the events otherwise.
+      'X-Accel-Buffering': 'no',
+    },
+    cacheControl: 'no-store, no-transform',
+    body: '',
+    stream: { readable: stream, done: stream.done },
+  }
+}
+
+/** Checks the access rule of a request again. */
+async function readmit(service: Service, request: PermittedRequest): Promise<PermittedRequest> {
+  const authentication = new RequestAuthentication(service.verifyCredentials, request.session, request.context)
+  return permit(service, request, authentication, await requireAccess(service, request, authentication))
+}
+
+/** The list of a request: its query, and how its records are read. @throws {ApiError} `bad-query`, `forbidden`, `not-found` */
+async function buildSource(service: Service, request: PermittedRequest): Promise<LiveSource> {
+  const { store: fullStore, session: requestSession, principal } = request
+  const { limits } = service
+  const { query, store } = await parseSource(service, request)
+  const session: DbSession = { ...requestSession, client: undefined, trace: undefined }
+  const { statement, values } = listStatement(session, store, { ...query, limit: 1, offset: 0 }, undefined)
+  const { view } = store
+  const { key, metadata } = view
+  const { read, cascading } = relatedTables(fullStore, query, query.inclusion)
+  // The values in the statement are all that the records depend on, except for included ones and those that listeners change.
+  const isOwn = query.inclusion !== undefined || view.lifecycle.load
+  const own = isOwn ? [principal, request.querystring] : undefined
+  return {
+    key: inspect([view.cacheKey, statement.sql, values, session.settings, own], allContent),
+    table: metadata.tablePath,
+    relatedTables: read,
+    cascadingTables: cascading,
+    isItem: request.segment !== undefined,
+    maxRecords: limits.liveRecords,
+    maxBytes: limits.pageBytes,
+    comparesKeysLoosely: key.valueType.name === 'text' && store.dialect.comparesTextLoosely,
+    idOf: (id) => key.valueType.toJson(key.valueType.fromText(id)),
+    // Listeners of the application find the asynchronous context of the subscriber, not that of another request.
+    read: AsyncResource.bind(async (ids: readonly string[] | undefined, receive: ReceiveRecord) => {
+      await store.policies?.checkAccess(query.guardedViews)
+      const found = ids === undefined ? await readKeys(session, store, query, limits.liveRecords) : keysOf(store, ids)
+      await withMemory(limits.responseBytes, async (responseMemory) => {
+        const { cursorTokens } = service
+        const pathOf = siblingPathOf(request.collection)
+        const reading = { session, store, limits, cursorTokens, responseMemory, pathOf }
+        for (let start = 0; start < found.length; start += batchSize) {
+          await readRecords(reading, query, found.slice(start, start + batchSize), receive)
+        }
+      })
+    }),
+  }
+}
+
+/** Options with which `inspect` shows values completely. */
+const allContent = { depth: 20, maxArrayLength: null, maxStringLength: null, breakLength: Number.POSITIVE_INFINITY }
+
+/** Number of records that one statement reads. */
+const batchSize = 200
+
+async function parseSource(
+  service: Service,
+  request: PermittedRequest,
+): Promise<{ readonly query: ListQuery; readonly store: Store }> {
+  const { store, querystring, segment } = request
+  const { view } = store
+  const { limits } = service
+  const errors = new FieldErrors()
+  const optional = segment === undefined ? listParametersOf(view) : view.optionalParameters
+  const names = withDeletedParameter(optional, querystring, view, store.policies)
+  const listRequest =
+    segment === undefined
+      ? parseLiveListRequest(querystring, names, limits, errors)
+      : { ...oneRecord, ...parseItemRequest(querystring, names, limits, errors) }
+  const query = parseListQuery(view, listRequest, service, errors)
+  const selection = parseFieldSelection(view, listRequest.fields, errors)
+  errors.raise('bad-query')
+  await store.policies?.checkAccess(query.guardedViews)
+  if (query.inclusion !== undefined) await requireIncludable(request, query.inclusion)
+  const narrow = narrowStore(store, selection)
+  if (segment === undefined) return { query, store: narrow }
+  const key = parseKey(view, segment)
+  if (key === undefined) throw notFound(request)
+  return { query: withKeys(query, [key]), store: narrow }
+}
+
+/** Reads the keys of all records of a list. @throws {ApiError} `bad-query` if they are too many */
+async function readKeys(
+  session: DbSession,
+  store: Store,
+  query: ListQuery,
+  maxRecords: number,
+): Promise<readonly unknown[]> {
+  const keyQuery: ListQuery = {
+    ...query,
+    select: 'key',
+    included: [],
+    cursor: undefined,
+    cacheKey: `${query.cacheKey} keys`,
+    limit: maxRecords + 1,
+    offset: 0,
+  }
+  try {
+    const rows = await readRaw(session, store, keyQuery)
+    if (rows.length > maxRecords) throw tooManyRecords(maxRecords)
+    return rows.map(store.readKey)
+  } catch (error) {
+    if (!(await isCausedByQueryValue(error, session, store, keyQuery))) throw error
+    throw new ApiError('bad-query', 'the database cannot read the value of a filter')
+  }
+}
+
+function keysOf({ view }: Store, ids: readonly string[]): readonly unknown[] {
+  return ids.map((id) => view.key.valueType.fromText(id))
+}
+
+/** Reads the records with some keys that are in a list. Those that do not fit into a page are read with further statements. */
+async function readRecords(
+  reading: PageReading,
+  query: ListQuery,
+  keys: readonly unknown[],
+  receive: ReceiveRecord,
+): Promise<void> {
+  const { renderKey, view } = reading.store
+  let remaining = keys
+  while (remaining.length > 0) {
+    const pageQuery = { ...withKeys(query, remaining), offset: 0, limit: remaining.length + 1 }
+    const page = await readPageRows(reading, pageQuery)
+    const rendered = await renderPage(reading, page)
+    const records: readonly unknown[] = typeof rendered === 'string' ? JSON.parse(`[${rendered}]`) : rendered
+    const ids = page.rows.map((row) => String(renderKey(row)))
+    for (const [index, record] of records.entries()) receive(ids[index] ?? '', JSON.stringify(record))
+    if (!page.isCut) return
+    const found = new Set(ids)
+    remaining = remaining.filter((key) => !found.has(String(view.key.valueType.toJson(key))))
+  }
+}
+
+/** Counts the memory of what `work` reads. */
+async function withMemory<T>(limit: number, work: (memory: () => ResponseMemory) => Promise<T>): Promise<T> {
+  let free = (): void => undefined
+  const memory = buildResponseMemory(limit, {
+    whenClosed: (release) => {
+      free = release
+    },
+    cutOff: () => undefined,
+  })
+  try {
+    return await work(() => memory)
+  } finally {
+    free()
+  }
+}

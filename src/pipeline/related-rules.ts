@@ -1,0 +1,83 @@
+import { FieldErrors } from '../errors'
+import { maxNestedLevels } from '../query/nested-body'
+import { parseOnConflict } from '../request/on-conflict'
+import type { FilterNames, Resource, ResourceView } from '../schema/resource-view'
+import type { StoredColumn } from '../schema/stored-column'
+import { isGuardedReference } from '../write/references'
+import { newKeyFieldsOf } from './new-key-fields'
+import type { PermittedRequest, Service } from './service'
+
+/**
+ * Calls the access rules that a write may need besides that of its request: those of its related records, and of the records
+ * that its foreign keys and links refer to. Rules may run statements of their own, which would wait for the end of the
+ * transaction of the write, or for one more connection. The request keeps what they decide, and refuses where it needs it.
+ * @param bodies the bodies: only the rules for their members are called. Default: those for all members
+ */
+export async function callRelatedRules(
+  { limits }: Service,
+  request: PermittedRequest,
+  bodies?: readonly unknown[],
+): Promise<void> {
+  const { store, method, segment, querystring, resource } = request
+  const isUpsert =
+    method === 'POST' && segment === undefined && parseOnConflict(querystring, limits, new FieldErrors()) !== undefined
+  const call = async (view: Resource, methods: readonly string[]): Promise<void> => {
+    for (const one of methods) await request.principalFor(view, one).catch(() => undefined)
+  }
+  const ownMethods = [...(isUpsert ? ['PATCH'] : []), ...(newKeyFieldsOf(request) === undefined ? [] : ['POST'])]
+  const nestedMethods = [
+    'POST',
+    ...(isUpsert ? ['PATCH'] : []),
+    ...(method === 'POST' ? [] : [method]),
+    ...(method === 'PUT' ? ['DELETE'] : []),
+  ]
+
+  const callOf = async (view: ResourceView, some: readonly unknown[] | undefined, level: number): Promise<void> => {
+    // Most resources need no walk through the bodies of an array.
+    if (view.nested().size === 0 && !view.references.some((field) => isGuardedReference(view, field))) return
+    const names = some && new Set(some.flatMap((body) => membersIn(body).map(([name]) => name)))
+    const isGiven = (name = ''): boolean => names === undefined || names.has(name)
+    const written = new Set(
+      [...view.writableFields.values()].flatMap(({ path, columns }) => (isGiven(path[0]) ? columns : [])),
+    )
+    const members = [...view.nested().values()].filter(({ name }) => isGiven(name))
+    const links = members.flatMap(({ type, target }) => (type === 'links' ? [target] : []))
+    const referred = [...referredViews(view, written), ...links]
+    await store.policies?.checkAccess(referred.filter(({ isGuarded }) => isGuarded))
+    for (const { type, target, name } of members) {
+      if (type === 'links' || level === maxNestedLevels) continue
+      await call(target, nestedMethods)
+      await callOf(
+        target,
+        some?.flatMap((body) => membersNamed(body, name)),
+        level + 1,
+      )
+    }
+  }
+
+  await call(resource, ownMethods)
+  await callOf(store.view, bodies, 0)
+}
+
+/** The resources to which foreign keys with these columns refer. */
+function referredViews(
+  { references, related }: ResourceView,
+  written: ReadonlySet<StoredColumn>,
+): readonly FilterNames[] {
+  return references.flatMap(({ relation, columns }) => {
+    const target = relation && columns.some((column) => written.has(column)) ? related(relation) : undefined
+    return target === undefined ? [] : [target]
+  })
+}
+
+/** The members of a body. */
+function membersIn(body: unknown): readonly (readonly [name: string, json: unknown])[] {
+  if (body instanceof Map) return [...body]
+  return typeof body === 'object' && body !== null ? Object.entries(body) : []
+}
+
+/** The objects in an array that is a member of a body. */
+function membersNamed(body: unknown, name: string): readonly unknown[] {
+  const json = body instanceof Map ? body.get(name) : (Object(body) as Readonly<Record<string, unknown>>)[name]
+  return Array.isArray(json) ? json : []
+}

@@ -1,0 +1,65 @@
+import { type Body, type Payload, parseBodies, parseBody } from '../request/body'
+import { minCountedLength } from '../response/held-bytes'
+import { type HttpResponse, jsonResponse } from '../response/http-response'
+import type { WrittenRecord } from '../write/write-store'
+import type { ResourceRequest, Service } from './service'
+
+/**
+ * Reads and parses the body of a write.
+ * @throws {ApiError} `unavailable`, and the errors of a body that cannot be read
+ */
+export async function readBody({ limits }: Service, request: ResourceRequest): Promise<Body> {
+  return parseBody(await receivePayload(request, limits.body), limits)
+}
+
+/** Does the same as {@link readBody} for a POST, whose body may be an array of records with the option `bulk`. */
+export async function readBodies(service: Service, request: ResourceRequest): Promise<Body | readonly Body[]> {
+  const { limits } = service
+  const { bulk } = request.resource
+  if (bulk === 0) return readBody(service, request)
+  return parseBodies(await receivePayload(request, maxBodyBytes(service, request)), limits, bulk)
+}
+
+/** Maximum size of the body of a write, in bytes: that of a POST may be an array of records. */
+export function maxBodyBytes({ limits }: Service, { method, resource }: ResourceRequest): number {
+  return method === 'POST' && resource.bulk > 0 ? Math.max(limits.body, limits.bulkBody) : limits.body
+}
+
+/**
+ * Reads the body of a write. Memory for a response with all of its values is reserved here, because the response must be
+ * sent once the write is done.
+ * @param limit maximum size of the body, in bytes
+ * @throws {ApiError} `unavailable`, and the errors of a body that cannot be read
+ */
+export async function receivePayload(request: BodyRequest, limit: number): Promise<Payload> {
+  const payload = await request.readPayload(limit)
+  // The size of a body that the application's own body parser has read is known only from its `Content-Length`. Without
+  // this header, the body counts as the maximum.
+  const declaredSize = Number(request.headers['content-length'] ?? limit)
+  const size = 'bytes' in payload ? payload.bytes.length : declaredSize
+  // Most bodies are too small to be counted.
+  if (size >= minCountedLength) request.responseMemory().reserve(size)
+  return payload
+}
+
+/** The members of a request that {@link receivePayload} needs. */
+type BodyRequest = Pick<ResourceRequest, 'readPayload' | 'headers' | 'responseMemory'>
+
+/**
+ * Last segment of the path of the record that a write has created, or found by its values; undefined if its headers do not name
+ * one record.
+ */
+export function writtenSegment(headers: HttpResponse['headers']): string | undefined {
+  return String(headers['Location'] ?? headers['Content-Location'] ?? '')
+    .split('/')
+    .at(-2)
+}
+
+/** Builds the response to a write: the record, and the ETag of the stored values. */
+export function savedResponse(
+  status: 200 | 201,
+  { json, tag }: WrittenRecord,
+  headers: HttpResponse['headers'] = {},
+): HttpResponse {
+  return jsonResponse(status, json, { ...headers, ETag: tag })
+}

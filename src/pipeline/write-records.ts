@@ -1,0 +1,153 @@
+import { setImmediate } from 'node:timers/promises'
+import { retryOnce } from '../connection/retry'
+import { runSharedTransaction } from '../connection/statement'
+import { ApiError, FieldErrors, type RecordPosition } from '../errors'
+import type { Body } from '../request/body'
+import type { Limits } from '../request/limits'
+import type { Change } from '../write/change'
+import { refuseWrite } from '../write/refuse-write'
+import { DryRun, endDryRun, isDryRun } from './dry-run'
+import type { PermittedRequest, Service, TransactionRequest } from './service'
+
+/** Default of {@link RecordsWriter.groupSize}. */
+const defaultGroupSize = 200
+/** Length of the texts of imported records after which no more records are written together, in characters. */
+const groupLength = 1024 * 1024
+
+/** A record of a request with several records. */
+export interface ReceivedRecord {
+  readonly body: Body
+  readonly position: RecordPosition
+  /** Length of its text in an import, in characters. The records of an array are in memory already. */
+  readonly length?: number
+}
+
+/** The change of any new record. */
+export const created: Change = { action: 'create', values: new Map(), stored: undefined }
+
+/** The records of an array. */
+export function recordsOf(bodies: readonly Body[]): () => readonly ReceivedRecord[] {
+  return () => bodies.map((body, index) => ({ body, position: { index } }))
+}
+
+/** The records of an array, or of a file, which is read while they are written. */
+export type ReceivedRecords = readonly ReceivedRecord[] | AsyncIterable<ReceivedRecord>
+
+/** Records to write, and how. */
+export interface RecordsWriter {
+  /**
+   * Returns the records. It is called once more if the transaction is repeated.
+   * @param errors receives their errors
+   * @param requireTime to be called between records that take time to read; throws at the time limit of the transaction
+   */
+  readonly records: (errors: FieldErrors, requireTime: () => void) => ReceivedRecords
+  /** Called at the start of each attempt. */
+  readonly begin?: () => void
+  /**
+   * Maximum number of records that are written together. Their objects are freed before the next ones are created, and other
+   * requests run before these are written. Default: 200
+   */
+  readonly groupSize?: number
+  /**
+   * Writes some of the records. If there are errors, it may only check them.
+   * @param previous number of records of the request before these
+   */
+  readonly write: (
+    request: TransactionRequest,
+    group: readonly ReceivedRecord[],
+    errors: FieldErrors,
+    previous: number,
+  ) => Promise<void>
+}
+
+/** Result of a write of several records. */
+export interface WrittenRecords {
+  readonly count: number
+  /** Whether the request has only checked them (`dry_run=true`). */
+  readonly isDry: boolean
+}
+
+/**
+ * Writes several records in one transaction. It is rolled back if the request only checks them.
+ * @throws {ApiError} for every refusal, with the errors of all records
+ */
+export async function writeRecords(
+  service: Service,
+  request: PermittedRequest,
+  writer: RecordsWriter,
+): Promise<WrittenRecords> {
+  const isDry = isDryRun(request, service.limits)
+  let count = 0
+  await runWrites(request, async (inner) => {
+    writer.begin?.()
+    count = await writeGroups(service, inner, writer)
+    if (isDry) await endDryRun(inner.session)
+  }).catch(DryRun.ignore)
+  return { count, isDry }
+}
+
+/** Runs the writes of a POST in one transaction, and repeats it after a conflict. */
+export function runWrites<T>(request: PermittedRequest, work: (request: TransactionRequest) => Promise<T>): Promise<T> {
+  const { session, store } = request
+  return retryOnce(session, () =>
+    runSharedTransaction(
+      session,
+      (inner) => work({ ...request, session: inner }),
+      store.dialect.checkedWriteIsolation,
+      // COMMIT checks deferred constraints.
+    ).catch((error: unknown) => refuseWrite(error, session, store, created)),
+  )
+}
+
+/**
+ * Writes records group by group. After the first error, the remaining records are only checked, so that one response
+ * reports the errors of all.
+ */
+async function writeGroups(
+  { limits }: Service,
+  request: TransactionRequest,
+  { records, write, groupSize = defaultGroupSize }: RecordsWriter,
+): Promise<number> {
+  const requireTime = timeLimit(limits)
+  const errors = new FieldErrors()
+  let count = 0
+  for await (const group of groupsOf(records(errors, requireTime), groupSize)) {
+    requireTime()
+    await write(request, group, errors, count)
+    if (errors.isFull) break
+    count += group.length
+    // The driver of SQLite never waits, so that other requests would not run before the end.
+    await setImmediate()
+  }
+  errors.raise('bad-values')
+  return count
+}
+
+/**
+ * Starts the time limit of a transaction.
+ * @returns a function that throws `body-too-large` when the time is over
+ */
+export function timeLimit({ bulkTime }: Limits): () => void {
+  const deadline = performance.now() + bulkTime
+  return () => {
+    if (performance.now() <= deadline) return
+    throw new ApiError('body-too-large', `the transaction took longer than ${bulkTime} ms: send less at once`)
+  }
+}
+
+async function* groupsOf(records: ReceivedRecords, groupSize: number): AsyncGenerator<readonly ReceivedRecord[]> {
+  if (!(Symbol.asyncIterator in records)) {
+    for (let start = 0; start < records.length; start += groupSize) yield records.slice(start, start + groupSize)
+    return
+  }
+  let group: ReceivedRecord[] = []
+  let length = 0
+  for await (const record of records) {
+    length += record.length ?? 0
+    if (group.push(record) < groupSize && length < groupLength) continue
+    yield group
+    group = []
+    length = 0
+  }
+  if (group.length > 0) yield group
+}

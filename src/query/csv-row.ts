@@ -1,0 +1,96 @@
+import { type FieldErrors, ValueError } from '../errors'
+import type { Body } from '../request/body'
+import { unescapeFormula } from '../request/csv-formulas'
+import type { Field } from '../schema/field'
+import type { ResourceView } from '../schema/resource-view'
+import { requireWritableField } from './require-field'
+
+/** Adds an error for each name in the first line of CSV that is not a field. */
+export function checkCsvNames(view: ResourceView, names: Iterable<string>, errors: FieldErrors): void {
+  for (const name of names) {
+    if (errors.isFull) break
+    errors.try(name, () => requireWritableField(view, name))
+  }
+}
+
+/**
+ * Converts a row of CSV to the body of a POST (specification: Imports). It reads what a list in CSV shows.
+ * @param cells texts by the names of fields
+ * @param hasEscapes whether an apostrophe in front of a formula is not a part of the text
+ * @param errors receives cells that cannot be converted
+ */
+export function bodyOfCells(view: ResourceView, cells: Body, hasEscapes: boolean, errors: FieldErrors): Body {
+  const body = new Map<string, unknown>()
+  for (const [name, cell] of cells) {
+    const field = view.writableFields.get(name)
+    if (field === undefined) continue
+    const text = hasEscapes ? unescapeFormula(String(cell)) : String(cell)
+    const json = errors.try(name, () => jsonOfCell(field, text))
+    if (json !== undefined) setMember(body, field.path, json)
+  }
+  return body
+}
+
+/** @returns undefined for an empty cell of a field that has a default and cannot be null */
+function jsonOfCell(field: Field, text: string): unknown {
+  const { valueType, nullable, required } = field
+  if (text === '') {
+    if (nullable) return null
+    return required && valueType.name === 'text' ? '' : undefined
+  }
+  switch (valueType.name) {
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : text
+    case 'integer':
+    case 'float':
+      // An integer that a double cannot represent is a text in JSON.
+      return isNumber(text) ? Number(text) : text
+    case 'json':
+      // A list in CSV shows a string in a JSON column as it is.
+      return parseJson(text) ?? text
+    case 'array':
+      return requireJson(text)
+    case 'other':
+      return valueType.schema['type'] === 'string' ? text : requireJson(text)
+    default:
+      return text
+  }
+}
+
+function isNumber(text: string): boolean {
+  if (!/^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return false
+  return text.includes('.') || Number.isSafeInteger(Number(text))
+}
+
+/** @returns undefined for a text that is not JSON */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function requireJson(text: string): unknown {
+  const json = parseJson(text)
+  if (json === undefined) throw new ValueError('must be JSON')
+  return json
+}
+
+/** Sets a member of a body. Those of embedded entities are in objects. */
+function setMember(body: Map<string, unknown>, [name = '', ...rest]: readonly string[], json: unknown): void {
+  const path = [...rest]
+  const last = path.pop()
+  if (last === undefined) {
+    body.set(name, json)
+    return
+  }
+  let target = (body.get(name) ?? {}) as Record<string, unknown>
+  body.set(name, target)
+  for (const part of path) {
+    const next = (target[part] ?? {}) as Record<string, unknown>
+    target[part] = next
+    target = next
+  }
+  target[last] = json
+}

@@ -1,0 +1,73 @@
+import type { EntityMetadata } from 'typeorm'
+import type { Condition, Inclusion, Join, Query } from '../query/query'
+import { isComputed, type RelationMetadata } from '../schema/metadata'
+import type { Store } from './store'
+
+/** Paths of the tables that the rows of a query depend on, besides its own table. */
+export interface RelatedTables {
+  /** Tables that conditions and included records read. */
+  readonly read: ReadonlySet<string>
+  /** Tables whose deletions change the own table or one of `read` by foreign keys. */
+  readonly cascading: ReadonlySet<string>
+}
+
+/** Finds the tables that the rows of a query depend on. @param inclusion the included records */
+export function relatedTables(store: Store, query: Query, inclusion: Inclusion | undefined): RelatedTables {
+  const read = new Map<string, EntityMetadata>()
+  const add = (metadata: EntityMetadata | undefined): void => {
+    if (metadata === undefined || read.has(metadata.tablePath)) return
+    read.set(metadata.tablePath, metadata)
+    // Nobody knows which tables the SQL of a view or of a virtual column reads.
+    if (metadata.columns.some(isComputed)) store.dataSource.entityMetadatas.forEach(add)
+  }
+  const addRelation = ({ inverseEntityMetadata, junctionEntityMetadata }: RelationMetadata): void => {
+    add(inverseEntityMetadata)
+    add(junctionEntityMetadata)
+  }
+  const addJoins = (joins: readonly Join[]): void => {
+    for (const { relation, visible } of joins) {
+      addRelation(relation)
+      if (visible !== undefined) addCondition(visible)
+    }
+  }
+  const addCondition = (condition: Condition): void => {
+    if (condition.type === 'exists') {
+      addJoins([condition.first, ...condition.joins])
+      addCondition(condition.where)
+    } else if (condition.type === 'visible' || condition.type === 'permission') {
+      const resolved = store.policies?.resolve(condition)
+      if (resolved !== undefined) addCondition(resolved.condition)
+    } else if (condition.type === 'not') addCondition(condition.condition)
+    else if (condition.type === 'and' || condition.type === 'or') condition.conditions.forEach(addCondition)
+  }
+  const addQuery = ({ joins, where }: Query, included: Inclusion | undefined): void => {
+    addJoins(joins)
+    addCondition(where)
+    addInclusion(included)
+  }
+  const addInclusion = (included: Inclusion | undefined): void => {
+    for (const record of included?.records ?? []) addInclusion(record.inclusion)
+    for (const list of included?.lists ?? []) {
+      addRelation(list.relation)
+      addQuery(list.query, list.query.inclusion)
+    }
+  }
+  if (query.view.metadata.columns.some(isComputed)) add(query.view.metadata)
+  addQuery(query, inclusion)
+  return { read: new Set(read.keys()), cascading: cascadingTables([query.view.metadata, ...read.values()]) }
+}
+
+/** Tables from which foreign keys pass deletions on to some tables, over any number of levels. */
+function cascadingTables(tables: readonly EntityMetadata[]): ReadonlySet<string> {
+  const cascading = new Set<string>()
+  const visit = ({ foreignKeys }: EntityMetadata, actions: readonly string[]): void => {
+    for (const { onDelete = '', referencedEntityMetadata: parent } of foreignKeys) {
+      if (!actions.includes(onDelete) || cascading.has(parent.tablePath)) continue
+      cascading.add(parent.tablePath)
+      // Only a deletion is passed on further.
+      visit(parent, ['CASCADE'])
+    }
+  }
+  for (const metadata of tables) visit(metadata, ['CASCADE', 'SET NULL', 'SET DEFAULT'])
+  return cascading
+}

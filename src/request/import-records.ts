@@ -1,0 +1,173 @@
+import type { Readable, Writable } from 'node:stream'
+import { parse } from 'csv-parse'
+import { ApiError } from '../errors'
+import type { ListFormat } from '../resource'
+import { type Body, maxMembers, membersOf, requireFewValues } from './body'
+import type { Limits } from './limits'
+
+/** One record of an import: a JSON object, or the cells of a row of CSV by the names in the first line. */
+export interface ImportedRecord {
+  /** Line on which the record begins, from 1. */
+  readonly line: number
+  /** Length of its text, in characters. */
+  readonly length: number
+  readonly members: Body
+}
+
+/** Limits of the records of an import. */
+type RecordLimits = Pick<Limits, 'body' | 'bodyValues'>
+
+/**
+ * Reads the records of an import (specification: Imports).
+ * @param requireTime called for each part of the body that is read, also if it contains no record; throws at the time limit
+ * @throws {ApiError} `bad-body` for a line that cannot be read
+ */
+export function importedRecords(
+  body: Readable,
+  format: ListFormat,
+  limits: RecordLimits,
+  requireTime: () => void,
+): AsyncGenerator<ImportedRecord> {
+  const texts = textOf(body, requireTime)
+  return format === 'csv' ? csvRecords(texts, limits) : jsonRecords(texts, limits)
+}
+
+async function* jsonRecords(texts: AsyncIterable<string>, limits: RecordLimits): AsyncGenerator<ImportedRecord> {
+  for await (const { line, text } of linesOf(texts, limits)) {
+    const json = parseLine(text, line)
+    requireFewValues(json, limits.bodyValues)
+    yield { line, length: text.length, members: membersOf(json) }
+  }
+}
+
+function parseLine(text: string, line: number): object {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new ApiError(
+      'bad-body',
+      `line ${line} is not JSON: ${(error as SyntaxError).message}; each line must have one object`,
+    )
+  }
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json
+  throw new ApiError('bad-body', `line ${line} must be a JSON object`)
+}
+
+/** The lines that are not blank, with their numbers. */
+async function* linesOf(
+  texts: AsyncIterable<string>,
+  limits: RecordLimits,
+): AsyncGenerator<{ readonly line: number; readonly text: string }> {
+  let rest = ''
+  let line = 0
+  for await (const part of texts) {
+    const lines = (rest + part).split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > limits.body) throw tooLong(limits)
+    for (const text of lines) {
+      line++
+      if (text.length > limits.body) throw tooLong(limits)
+      // An asynchronous step for each blank line would take minutes for a body of line feeds.
+      if (text.trim() !== '') yield { line, text }
+    }
+  }
+  if (rest.trim() !== '') yield { line: line + 1, text: rest }
+}
+
+const tooLong = ({ body }: RecordLimits): ApiError =>
+  new ApiError('body-too-large', `a record of an import may have at most ${body} bytes`)
+
+async function* textOf(body: Readable, requireTime: () => void): AsyncGenerator<string> {
+  const utf8 = new TextDecoder('utf-8', { fatal: true })
+  const decode = (chunk?: Buffer): string => {
+    try {
+      return utf8.decode(chunk, { stream: chunk !== undefined })
+    } catch {
+      throw new ApiError('bad-body', 'the body is not UTF-8')
+    }
+  }
+  for await (const chunk of body) {
+    requireTime()
+    yield decode(chunk)
+  }
+  yield decode()
+}
+
+/** A row of CSV, as csv-parse returns it with the option `info`. */
+interface CsvRow {
+  readonly record: readonly string[]
+  readonly info: { readonly lines: number }
+}
+
+async function* csvRecords(texts: AsyncIterable<string>, limits: RecordLimits): AsyncGenerator<ImportedRecord> {
+  const parser = parse({
+    bom: true,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: limits.body,
+  })
+  void writeAll(texts, parser)
+  let names: readonly string[] | undefined
+  let line = 1
+  try {
+    for await (const { record, info } of parser as AsyncIterable<CsvRow>) {
+      if (names === undefined) names = headerOf(record)
+      else {
+        if (record.length !== names.length) {
+          throw new ApiError('bad-body', `line ${line} has ${record.length} cells; the first line has ${names.length}`)
+        }
+        const length = record.reduce((sum, cell) => sum + cell.length, 0)
+        yield { line, length, members: new Map(names.map((name, index) => [name, record[index]])) }
+      }
+      line = info.lines + 1
+    }
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error) || error instanceof ApiError) throw error
+    throw new ApiError('bad-body', `the CSV cannot be read: ${error.message}`)
+  } finally {
+    parser.destroy()
+  }
+}
+
+/** Writes a body to the parser, at the pace at which its rows are read. An error ends the parser. */
+async function writeAll(texts: AsyncIterable<string>, parser: ReturnType<typeof parse>): Promise<void> {
+  try {
+    for await (const text of texts) {
+      if (parser.destroyed) return
+      if (!parser.write(text)) await drained(parser)
+    }
+    parser.end()
+  } catch (error) {
+    parser.destroy(error as Error)
+  }
+}
+
+/** Resolves when a stream accepts more data, or is destroyed. */
+function drained(stream: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      stream.off('drain', finish).off('close', finish)
+      resolve()
+    }
+    stream.on('drain', finish).on('close', finish)
+  })
+}
+
+/** @throws {ApiError} `bad-body` for names that no record can have: checking all of them would block the event loop */
+function headerOf(names: readonly string[]): readonly string[] {
+  if (names.length > maxMembers) {
+    throw new ApiError('bad-body', `line 1 has more than ${maxMembers} names`)
+  }
+  const known = new Set<string>()
+  for (const name of names) {
+    if (known.has(name)) throw new ApiError('bad-body', `line 1 has the name "${name}" twice`)
+    known.add(name)
+  }
+  // As spreadsheets write it in countries with a decimal comma.
+  if (names.length === 1 && /[;\t]/.test(names.join())) {
+    throw new ApiError('bad-body', 'the cells of line 1 must be separated by commas, not by semicolons or tabs')
+  }
+  return names
+}

@@ -1,0 +1,55 @@
+import type { QueryRunner } from 'typeorm'
+import type { AuditLog, ChangeEvent, ChangeListener, ChangeObserver } from '../connection/change-events'
+import type { ChangeFeed, TableChange } from '../connection/change-feed'
+import { channels } from '../diagnostics'
+
+/** The listeners of a mount's changes, and the subscribers of the channel `typeorm-resources:change`. */
+export class ChangeListeners implements ChangeObserver {
+  readonly #listeners = new Set<ChangeListener>()
+  /** Set when the data source is initialized. */
+  auditLog: AuditLog | undefined
+
+  /**
+   * @param feed the changes of the data source, for live lists
+   * @param report receives the errors of listeners
+   */
+  constructor(
+    readonly feed: ChangeFeed,
+    readonly report: (error: unknown) => void,
+  ) {}
+
+  /** @returns a function that removes the listener */
+  add(listener: ChangeListener): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  get isObserved(): boolean {
+    return (
+      this.auditLog !== undefined || this.#listeners.size > 0 || channels.change.hasSubscribers || this.feed.isActive
+    )
+  }
+
+  publish(changes: readonly ChangeEvent[]): void {
+    for (const change of changes) {
+      if (channels.change.hasSubscribers) channels.change.publish(change)
+      for (const listener of this.#listeners) void this.#call(listener, change)
+    }
+  }
+
+  recordTable(runner: QueryRunner, change: TableChange): void {
+    this.feed.record(runner, change)
+  }
+
+  settle(runner: QueryRunner): void {
+    this.feed.settle(runner)
+  }
+
+  async #call(listener: ChangeListener, change: ChangeEvent): Promise<void> {
+    try {
+      await listener(change)
+    } catch (error) {
+      this.report(error)
+    }
+  }
+}

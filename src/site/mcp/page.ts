@@ -1,0 +1,149 @@
+import { requireSameOrigin } from '../../access/cross-origin'
+import { RequestAuthentication } from '../../access/request-authentication'
+import type { DbSession } from '../../connection/db-session'
+import { ApiError, methodNotAllowed, notConnected } from '../../errors'
+import { receivePayload } from '../../pipeline/write-body'
+import { parseBody } from '../../request/body'
+import type { HttpResponse } from '../../response/http-response'
+import type { MountSettings } from '../mount-options'
+import type { PageHandler, PageRequest, Pages } from '../page'
+import { readPayload } from '../payload'
+import { callTool } from './call'
+import { loadMcpSdk, type McpSdk } from './sdk'
+import { renderTool, toolNames, tools } from './tools'
+import { type AgentRequest, type Usable, usableResources } from './usable'
+
+const path = '/-/mcp'
+
+const instructions =
+  'Records of an application. Call "describe" first: it shows the resources, and the id of the user as whom all tools act. A refused call says what is allowed.'
+
+/** The pages of the Model Context Protocol, by method (specification: Agents). */
+export function mcpPages(settings: MountSettings, session: DbSession): Record<'GET' | 'POST' | 'DELETE', Pages> {
+  const noStream = new Map([[path, refuseMethod]])
+  return { GET: noStream, POST: new Map([[path, mcpPage(settings, session)]]), DELETE: noStream }
+}
+
+/** There are no sessions, so that clients can neither open a stream of messages (GET) nor end a session (DELETE). */
+const refuseMethod: PageHandler = async ({ context }) => {
+  throw methodNotAllowed(context.method, 'POST')
+}
+
+/**
+ * Answers one message of a client of the Model Context Protocol. Nothing is kept between requests, so that any process of a
+ * site can answer each.
+ */
+function mcpPage({ base, authenticators, info }: MountSettings, session: DbSession): PageHandler {
+  const sdk = loadMcpSdk()
+  const challenges = authenticators.map(({ challenge }) => challenge)
+  const identity = { name: info.title ?? 'REST service', version: info.version ?? '1.0.0' }
+  return async (request) => {
+    const { service, context } = request
+    if (service === undefined) throw notConnected()
+    const { origin, 'sec-fetch-site': fetchSite } = context.headers
+    requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
+    const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
+    const agent: AgentRequest = { service, session, base, request, authentication, challenges }
+    const message = await receiveMessage(agent)
+    if (message === undefined) return parseErrorResponse
+    return respondToMessage(sdk, identity, agent, message)
+  }
+}
+
+/**
+ * Receives the body of a request.
+ * @returns undefined if it is not one JSON object: the protocol has no arrays of messages
+ * @throws {ApiError} `unsupported-media-type`, `body-too-large`, `unavailable`
+ */
+async function receiveMessage({ service: { limits }, request }: AgentRequest): Promise<object | undefined> {
+  const { context, responseMemory } = request
+  if (!/^application\/json *(;|$)/i.test(context.get('Content-Type'))) {
+    throw new ApiError('unsupported-media-type', 'send application/json')
+  }
+  const { headers } = context
+  const body = { readPayload: (limit: number) => readPayload(context, limit), headers, responseMemory }
+  try {
+    return Object.fromEntries(await parseBody(await receivePayload(body, limits.body), limits))
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'bad-body') return undefined
+    throw error
+  }
+}
+
+const jsonRpcResponse = (status: number, body: string): HttpResponse => ({
+  status,
+  headers: { 'Content-Type': 'application/json; charset=utf-8' },
+  cacheControl: 'no-store',
+  body,
+})
+
+const parseErrorResponse = jsonRpcResponse(
+  400,
+  JSON.stringify({
+    jsonrpc: '2.0',
+    error: { code: -32700, message: 'Parse error: send one JSON-RPC message, a JSON object' },
+    id: null,
+  }),
+)
+
+/** Only questions of a server to its client would be validated. */
+const jsonSchemaValidator = {
+  getValidator: () => {
+    throw new Error('this server asks nothing')
+  },
+}
+
+/** Code of JSON-RPC for parameters that are not accepted. */
+const invalidParams = -32602
+
+async function respondToMessage(
+  { Server, WebStandardStreamableHTTPServerTransport: Transport, McpError, ...schemas }: McpSdk,
+  identity: { readonly name: string; readonly version: string },
+  agent: AgentRequest,
+  message: object,
+): Promise<HttpResponse> {
+  let usable: Promise<Usable> | undefined
+  const findUsable = (): Promise<Usable> => {
+    usable ??= usableResources(agent)
+    return usable
+  }
+  // Clients log in if the first request of all is refused.
+  if ('method' in message && message.method === 'initialize') await findUsable()
+  const thrown: unknown[] = []
+  // The SDK would answer any error with its message. All but those of the protocol are answered as everywhere in the service.
+  const keep = (error: unknown): never => {
+    thrown.push(error)
+    throw error
+  }
+  const server = new Server(identity, { capabilities: { tools: {} }, instructions, jsonSchemaValidator })
+  server.setRequestHandler(schemas.ListToolsRequestSchema, () => listTools(agent, findUsable).catch(keep))
+  server.setRequestHandler(schemas.CallToolRequestSchema, async ({ params = {} }) => {
+    const tool = tools.find(({ name }) => name === params.name)
+    if (tool === undefined) throw new McpError(invalidParams, `unknown tool "${params.name}"; tools: ${toolNames}`)
+    if (params.task !== undefined) throw new McpError(invalidParams, 'a call cannot be a task: send it without "task"')
+    const { isError = false, text } = await callTool(agent, tool, params.arguments ?? {}, findUsable).catch(keep)
+    return { isError, content: [{ type: 'text', text }] }
+  })
+  const transport = new Transport({ enableJsonResponse: true })
+  await server.connect(transport)
+  try {
+    const response = await transport.handleRequest(sdkRequest(agent.request), { parsedBody: message })
+    if (thrown.length > 0) throw thrown[0]
+    return jsonRpcResponse(response.status, await response.text())
+  } finally {
+    await server.close()
+  }
+}
+
+async function listTools({ service }: AgentRequest, findUsable: () => Promise<Usable>): Promise<object> {
+  const all = [...(await findUsable()).resources.values()]
+  const usable = tools.filter(({ method, isUsable }) => method === undefined || all.some(isUsable))
+  return { tools: usable.map((tool) => renderTool(tool, service.idempotency !== undefined)) }
+}
+
+/** The HTTP request with the headers that the SDK checks. It does not use the URL. */
+function sdkRequest({ context }: PageRequest): Request {
+  const names = ['Accept', 'Content-Type', 'MCP-Protocol-Version'].filter((name) => context.get(name) !== '')
+  const headers = Object.fromEntries(names.map((name) => [name, context.get(name)]))
+  return new Request('http://localhost/', { method: 'POST', headers })
+}

@@ -1,0 +1,65 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Context } from 'koa'
+import type { DbSession } from '../connection/db-session'
+import type { ResourceRequest, ServedResource } from '../pipeline/service'
+import type { PageRequest } from './page'
+import { openBody } from './payload'
+import { splitTarget } from './request-target'
+
+/** What the operations of one HTTP request have in common. */
+export interface OperationMount {
+  readonly session: DbSession
+  /** Path of the mount, without the prefix of `koa-mount` or Express. */
+  readonly base: string
+  readonly request: PageRequest
+}
+
+/** A request on a resource that is a part of another request. */
+export interface Operation {
+  readonly method: string
+  /** Path with the query string, as clients see it: `/api/task/7/?fields=title`. */
+  readonly target: string
+  /** Segment of the key in the path, not decoded; undefined for the collection. */
+  readonly segment: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly body: unknown
+}
+
+/** Makes an operation a request on a resource, which has the credentials of the HTTP request. */
+export function operationRequest(
+  { session, base, request }: OperationMount,
+  { fullView, storeOf }: ServedResource,
+  { method, target, segment, headers, body }: Operation,
+): ResourceRequest {
+  const { root, context, responseMemory } = request
+  return {
+    resource: fullView,
+    storeOf,
+    segment,
+    restores: false,
+    collection: `${root}/${fullView.name}/`,
+    session,
+    method,
+    querystring: splitTarget(target).querystring,
+    // The other headers belong to the HTTP request, whose origin has been checked.
+    headers: { ...headers, 'content-length': context.get('Content-Length') || undefined },
+    context: operationContext(context, method, target, `${base}${target.slice(root.length)}`),
+    readPayload: async () => ({ contentType: 'application/json', parsed: body }),
+    // Only an import opens the body, which its content type selects: an operation has none.
+    openBody: () => openBody(context),
+    responseMemory,
+  }
+}
+
+/**
+ * Koa's context of the HTTP request, with the method and path of an operation: an access rule may look at them there, and
+ * must not take the operation for a POST.
+ * @param target path of the operation, with the query string
+ * @param url the same without the prefix of `koa-mount` or Express
+ */
+function operationContext(context: Context, method: string, target: string, url: string): Context {
+  const req: Context['req'] = Object.create(context.req, { method: { value: method }, url: { value: url } })
+  const originalUrl = { value: target }
+  const request: Context['request'] = Object.create(context.request, { req: { value: req }, originalUrl })
+  return Object.create(context, { req: { value: req }, request: { value: request }, originalUrl })
+}

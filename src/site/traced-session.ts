@@ -1,0 +1,18 @@
+import { type DbSession, openSession } from '../connection/db-session'
+import { channels } from '../diagnostics'
+
+/**
+ * Session of a request on a resource. Its costs are measured if somebody receives them.
+ * @param client client of a read, which is cancelled when it disconnects
+ * @param isMeasured whether the costs are measured in any case
+ */
+export function tracedSession(
+  session: DbSession,
+  resource: string,
+  client: DbSession['client'],
+  isMeasured = false,
+): DbSession {
+  const isTraced = isMeasured || channels.request.hasSubscribers || channels.statement.hasSubscribers
+  const trace = isTraced ? { resource, statements: 0, rows: 0, milliseconds: 0 } : undefined
+  return openSession(session, client, trace)
+}

@@ -1,0 +1,19 @@
+import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import type { Principal } from '../access/rule'
+import type { ServedResource, Service } from '../pipeline/service'
+import { Policies } from '../query/policies'
+import { selectVisible } from '../read/visible'
+import { withPolicies } from '../write/write-store'
+
+/**
+ * Starts a query of the application for the records of a resource that a principal may see.
+ * @param alias alias of the entity. Default: the name of the resource
+ */
+export function visibleRecords<Entity extends ObjectLiteral>(
+  { queryShapes }: Service,
+  { fullStore, fullView }: ServedResource,
+  principal: Principal,
+  alias: string = fullView.name,
+): SelectQueryBuilder<Entity> {
+  return selectVisible(withPolicies(fullStore, new Policies(principal, queryShapes)), alias)
+}

@@ -1,0 +1,30 @@
+import { newPreparedStatementCache, sqliteLimits } from '../dialect/prepared-statements'
+import type { PreparedStatement } from '../dialect/sqlite/connection'
+import { timeAlone } from '../dialect/sqlite/time-limit'
+import { isServiceStatement } from '../dialect/statement-comment'
+
+/**
+ * Cache of the prepared statements of a better-sqlite3 connection. Replaces TypeORM's Map, which limits only their
+ * number. Statements of this service return rows as arrays, which better-sqlite3 creates faster than objects.
+ */
+export class PreparedStatements extends Map<string, PreparedStatement> {
+  readonly #cache = newPreparedStatementCache<PreparedStatement>(sqliteLimits, (_, sql) => super.delete(sql))
+
+  override get(sql: string): PreparedStatement | undefined {
+    return this.#cache.get(sql)
+  }
+
+  override set(sql: string, statement: PreparedStatement): this {
+    const prepared = statement.reader && isServiceStatement(sql) ? timeAlone(statement.raw(), sql) : statement
+    this.#cache.set(sql, prepared)
+    return this.#cache.has(sql) ? super.set(sql, prepared) : this
+  }
+
+  override delete(sql: string): boolean {
+    return this.#cache.delete(sql)
+  }
+
+  override clear(): void {
+    this.#cache.clear()
+  }
+}

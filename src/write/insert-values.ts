@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import type { DataSource, EntityMetadata, InsertQueryBuilder, ObjectLiteral } from 'typeorm'
+import { collectValues } from '../connection/compile'
+import { type ColumnValue, columnValues, setPath } from '../read/entity'
+import type { Store } from '../read/store'
+import type { ColumnMetadata } from '../schema/metadata'
+import type { ResourceView } from '../schema/resource-view'
+import type { ReadColumn } from '../schema/stored-column'
+import { isTable } from './returning'
+import { explicitDefaults, toValueSet } from './value-set'
+
+/** The values of one row of an INSERT. */
+export interface InsertValues {
+  readonly entity: ObjectLiteral
+  /** Bound values, by the index of their placeholders. */
+  readonly values: readonly unknown[]
+  /** Argument of TypeORM's `values()`. */
+  readonly toSet: () => ObjectLiteral
+  /** What the SQL of the row depends on besides its view; undefined if it depends on the values. */
+  readonly shape: string | undefined
+}
+
+/** The values of a row, with those that the application generates. */
+export function insertValuesOf(store: Store, entity: ObjectLiteral): InsertValues {
+  const { view, dataSource, dialect } = store
+  generateKey(dataSource, view, entity, dialect.supportsReturning(dataSource, 'insert'))
+  const { values, bind } = collectValues()
+  const { toSet, shape } = toValueSet(store, insertedValues(view.metadata, entity), bind, 'insert')
+  const defaults = explicitDefaults(store, entity)
+  const defaultsKey = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
+  return {
+    entity,
+    values,
+    shape: shape === undefined ? undefined : shape + defaultsKey.join(''),
+    toSet: () => {
+      const set = toSet()
+      for (const [column, text] of defaults) setPath(set, column.propertyPath, () => text)
+      return set
+    },
+  }
+}
+
+/** Builds an INSERT, without RETURNING. */
+export function insertBuilder(
+  { view: { metadata }, dataSource }: Store,
+  sets: readonly ObjectLiteral[],
+): InsertQueryBuilder<ObjectLiteral> {
+  const inserted = insertedColumns(metadata.columns)
+  return dataSource
+    .createQueryBuilder()
+    .insert()
+    .into(metadata.target, inserted)
+    .values([...sets])
+    .updateEntity(false)
+}
+
+/** The columns that an INSERT returns: all of them, the key if some are computed, or none. */
+export function returnedColumnsOf({ view: { columns, key }, dataSource, dialect }: Store): readonly ReadColumn[] {
+  if (!dialect.supportsReturning(dataSource, 'insert')) return []
+  return isTable(columns) ? columns : key.columns
+}
+
+/**
+ * Properties that an INSERT sets. Generated columns (`asExpression`) are left out, because TypeORM would write a value
+ * for them.
+ * @returns undefined if there are no generated columns
+ */
+function insertedColumns(columns: readonly ColumnMetadata[]): string[] | undefined {
+  if (columns.every((column) => column.asExpression === undefined)) return undefined
+  return columns.filter((column) => column.isInsert && column.asExpression === undefined).map((one) => one.propertyPath)
+}
+
+/**
+ * The values of an entity by column, with `undefined` for each column with a transformer whose property is not set.
+ * Without this entry TypeORM would call the transformer when the statement is compiled, and the cached statement would
+ * store the same result in each record.
+ */
+function insertedValues(metadata: EntityMetadata, entity: ObjectLiteral): readonly ColumnValue[] {
+  return columnValues(metadata, entity, isTransformed)
+}
+
+function isTransformed({ transformer, isInsert, isVirtualProperty, asExpression }: ColumnMetadata): boolean {
+  return transformer !== undefined && isInsert && !isVirtualProperty && asExpression === undefined
+}
+
+/**
+ * Generates UUIDs in the application if the database cannot, as TypeORM does.
+ * @throws {Error} if the database generates a key that cannot be read after the INSERT. Without RETURNING, the driver
+ * reports only auto-increment keys
+ */
+function generateKey(
+  { driver }: DataSource,
+  { metadata }: ResourceView,
+  entity: ObjectLiteral,
+  canReturn: boolean,
+): void {
+  for (const column of metadata.generatedColumns.filter((one) => one.getEntityValue(entity) === undefined)) {
+    if (column.generationStrategy === 'uuid' && !driver.isUUIDGenerationSupported()) {
+      column.setEntityValue(entity, randomUUID())
+    } else if (!canReturn && column.isPrimary && column.generationStrategy !== 'increment') {
+      throw new Error(`${metadata.name}.${column.propertyPath} is a key that the database generates but cannot return`)
+    }
+  }
+}
+
+/** The key of an inserted row, by column, if the INSERT has not returned it. @param insertId key that the driver reports */
+export function insertedKey({ key }: ResourceView, entity: ObjectLiteral, insertId: unknown): readonly unknown[] {
+  return key.columns.map(({ column }) => column.getEntityValue(entity) ?? insertId)
+}

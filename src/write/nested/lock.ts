@@ -1,0 +1,118 @@
+import type { DbTransaction } from '../../connection/db-session'
+import type { RawRow } from '../../connection/statement'
+import { parentText } from '../../read/included'
+import { keyId, matchingIds } from '../../read/matching-keys'
+import { readNestedKeys } from '../../read/nested-keys'
+import { hasRowConditions, readItemsInOrder } from '../../read/select'
+import { ChangedError } from '../changed-error'
+import { lockTarget } from '../lock-target'
+import type { WriteStore, WriteTarget } from '../write-store'
+import { membersOf, type PlannedList, type PlannedRecord } from './planned'
+
+/** Stored row of a planned record. */
+export type LockedRows = ReadonlyMap<PlannedRecord, RawRow>
+
+/**
+ * Locks the stored records that a planned write changes or deletes, and checks that they are as they were when it was
+ * planned: whether the principal may write them, and the values that decide the write.
+ * @param maxRecords maximum number of related records that are compared
+ * @returns the rows; undefined if the record of the request does not exist any more, has another owner, or the principal
+ * may not see it or write it
+ * @throws {ChangedError} if related records have changed
+ * @throws {ApiError} `precondition-failed`
+ */
+export async function lockPlanned(
+  session: DbTransaction,
+  root: PlannedRecord,
+  maxRecords: number,
+): Promise<LockedRows | undefined> {
+  if (root.target === undefined) return new Map()
+  const locked = await lockTarget(session, root.store, root.target)
+  if (locked === undefined) return undefined
+  const rows = new Map([[root, locked.raw]])
+  for (let parents: readonly PlannedRecord[] = [root]; parents.length > 0; ) {
+    const children: PlannedRecord[] = []
+    for (const lists of membersOf(parents, 'list')) {
+      await requireSameRecords(session, lists, rows, maxRecords)
+      await lockChildren(
+        session,
+        lists.map(([, list]) => list),
+        rows,
+      )
+      children.push(...lists.flatMap(([, list]) => list.updates))
+    }
+    parents = children
+  }
+  return rows
+}
+
+type ParentList = readonly [parent: PlannedRecord, list: PlannedList]
+
+/** @throws {ChangedError} if a list that is replaced has other records than when the write was planned */
+async function requireSameRecords(
+  session: DbTransaction,
+  lists: readonly ParentList[],
+  rows: LockedRows,
+  maxRecords: number,
+): Promise<void> {
+  const replaced = lists.flatMap(([parent, list]) => {
+    const raw = rows.get(parent)
+    return raw === undefined || list.replaced === undefined ? [] : [{ parent, list, raw, keys: list.replaced }]
+  })
+  const [first] = replaced
+  if (first === undefined) return
+  const { store } = first.parent
+  const { relation, store: related } = first.list
+  const textOf = parentText(store)
+  const parents = new Map(replaced.map(({ raw }) => [textOf(raw), store.readKey(raw)]))
+  const stored = await readNestedKeys(session, related, relation, store, parents, maxRecords)
+  for (const { raw, keys } of replaced) {
+    const now = new Set((stored.get(textOf(raw)) ?? []).map((key) => keyId(related.view, key)))
+    if (now.size !== keys.length || !keys.every((key) => now.has(keyId(related.view, key)))) throw new ChangedError()
+  }
+}
+
+/** @param rows receives the rows of the records that are updated */
+async function lockChildren(
+  session: DbTransaction,
+  lists: readonly PlannedList[],
+  rows: Map<PlannedRecord, RawRow>,
+): Promise<void> {
+  const [first] = lists
+  if (first === undefined) return
+  const { store } = first
+  const updates = lists.flatMap((list) => list.updates)
+  const deleted = lists.flatMap((list) => list.deletes)
+  const targets = [...updates.flatMap(({ target }) => target ?? []), ...deleted]
+  // If all requests share one connection, no other request runs during the transaction.
+  const locks = !store.dialect.sharesConnection
+  const keys = targets.map(({ key }) => key)
+  const locked = await readItemsInOrder(session, store, keys, 'entityColumns', { condition: 'none', locks })
+  for (const [index, target] of targets.entries()) {
+    const raw = locked[index]
+    if (raw === undefined) throw new ChangedError()
+    target.requireUnchanged?.(raw)
+    const record = updates[index]
+    if (record !== undefined) rows.set(record, raw)
+  }
+  const changed = updates.flatMap(({ change, target }) => (change.values.size > 0 && target ? [target] : []))
+  await requireStillWritable(session, store, changed)
+  await requireStillWritable(session, store, deleted)
+}
+
+/**
+ * Checks the row scope and the permission with a statement of its own: PostgreSQL evaluates the subqueries of a statement
+ * that has waited for a lock with the data from before the wait.
+ * @throws {ChangedError} if the principal may not write one of the records any more
+ */
+async function requireStillWritable(
+  session: DbTransaction,
+  store: WriteStore,
+  targets: readonly WriteTarget[],
+): Promise<void> {
+  const [first] = targets
+  if (first === undefined || !hasRowConditions(store.view, first.action)) return
+  const keys = targets.map(({ key }) => key)
+  const ids = await matchingIds(session, store, keys, { action: first.action, state: 'before' })
+  if (!keys.every((key) => ids.has(keyId(store.view, key)))) throw new ChangedError()
+}

@@ -1,0 +1,80 @@
+import type { DbSession, DbTransaction } from '../../connection/db-session'
+import { isInTransaction, runInSavepoint, runInTransaction, WriteError } from '../../connection/statement'
+import { unavailable } from '../../errors'
+import { afterLoad } from '../../read/after-load'
+import { readWrittenItem } from '../../read/select'
+import { ChangedError } from '../changed-error'
+import { refuseWrite } from '../refuse-write'
+import { renderWritten } from '../transactional-writer'
+import { lostRecord } from '../values'
+import { loadSaved } from '../write'
+import type { WriteStore, WrittenRecord } from '../write-store'
+import { lockPlanned } from './lock'
+import type { PlannedRecord } from './planned'
+import { refusalAt } from './refusal-at'
+import { requireAllPermitted } from './require-permitted'
+import { FailedWrite, type WrittenNode, writeTree } from './write-tree'
+
+/**
+ * Writes a record with its related records, in one transaction (specification: Nested writes).
+ * @param maxRecords maximum number of stored related records that are compared with those of a body
+ * @returns undefined if the record to update does not exist any more, has another owner, or the principal may not see it
+ * or write it
+ * @throws {ApiError} for every refusal
+ * @throws {ChangedError} if other requests have changed related records since the write was planned
+ */
+export async function writeNested(
+  session: DbSession,
+  root: PlannedRecord,
+  maxRecords: number,
+): Promise<WrittenRecord | undefined> {
+  const { store, change } = root
+  const isPart = isInTransaction(session)
+  const write = (inner: DbTransaction): Promise<WrittenRecord | undefined> =>
+    lockAndWrite(inner, root, maxRecords, isPart)
+  return runInTransaction(session, write, store.dialect.checkedWriteIsolation).catch((error: unknown) => {
+    // COMMIT checks deferred constraints.
+    if (error instanceof WriteError) return refuseWrite(error, session, store, change)
+    throw error
+  })
+}
+
+/** @param isPart whether the transaction has begun before */
+async function lockAndWrite(
+  session: DbTransaction,
+  root: PlannedRecord,
+  maxRecords: number,
+  isPart: boolean,
+): Promise<WrittenRecord | undefined> {
+  const rows = await lockPlanned(session, root, maxRecords)
+  if (rows === undefined) return undefined
+  const write = async (inner: DbTransaction): Promise<WrittenRecord> => {
+    const tree = await writeTree(inner, root, rows, maxRecords)
+    await requireAllPermitted(inner, tree)
+    for (const node of tree.nodes) if (node !== tree.root) await loadWritten(inner, node)
+    return readRoot(inner, root.store, tree.root.key)
+  }
+  try {
+    return await runInSavepoint(session, write)
+  } catch (error) {
+    // What was written can be rolled back only by the caller that began the transaction.
+    if (isPart && error instanceof ChangedError) throw unavailable('other requests change the same records; try again')
+    if (!(error instanceof FailedWrite)) throw error
+    return error.refuse(session).catch((refusal: unknown) => {
+      throw refusalAt(refusal, error.path)
+    })
+  }
+}
+
+/** Calls the `@AfterLoad` listeners of a related record: a record that they refuse to show is not stored. */
+async function loadWritten(session: DbTransaction, { record: { store }, raw }: WrittenNode): Promise<void> {
+  const { view, selected } = store
+  if (view.lifecycle.load && raw !== undefined) await afterLoad(session, view, [selected.columns.readRow(raw)])
+}
+
+/** Reads the record when everything is written: listeners and triggers of related records may have changed it. */
+async function readRoot(session: DbTransaction, store: WriteStore, key: unknown): Promise<WrittenRecord> {
+  const raw = await readWrittenItem(session, store, key)
+  if (raw === undefined) throw new Error(lostRecord(store.view))
+  return loadSaved(session, store, renderWritten(store, raw))
+}

@@ -1,0 +1,150 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { AuditedChange, ChangeEvent } from '../connection/change-events'
+import type { DbSession, DbTransaction } from '../connection/db-session'
+import { type RawRow, runInTransaction } from '../connection/statement'
+import type { ChangeSet } from '../query/query'
+import { readItemsInOrder } from '../read/select'
+import type { Store } from '../read/store'
+import type { WriteAction } from '../schema/resource-view'
+import type { Writer } from './write-store'
+
+/**
+ * Returns a writer that records what another one has written, for change events (specification: Change events). If nobody
+ * listens, it only calls the other one. Otherwise each write is in a transaction, whose commit publishes its changes, even if a
+ * subscriber of TypeORM throws an error after the commit. The audit log stores them in this transaction.
+ */
+export function recordingWriter(writer: Writer): Writer {
+  const { insert, insertMany, update, updateMany, remove, removeMany, restore, matching } = writer
+  return {
+    insert: (session, store, changes) =>
+      recorded(session, store, {
+        action: 'create',
+        values: [changes],
+        write: (inner) => insert(inner, store, changes),
+        rows: ({ raw }) => [raw],
+      }),
+    insertMany: (session, store, records) =>
+      recorded(session, store, {
+        action: 'create',
+        values: records.map(({ values }) => values),
+        write: (inner) => insertMany(inner, store, records),
+        rows: (rows) => rows,
+      }),
+    update: (session, store, target, changes) =>
+      recorded(session, store, {
+        action: 'update',
+        keys: [target.key],
+        values: [changes],
+        write: (inner) => update(inner, store, target, changes),
+        rows: (written) => (written === undefined ? [] : [written.raw]),
+      }),
+    updateMany: (session, store, targets, changes) =>
+      recorded(session, store, {
+        action: 'update',
+        keys: targets.keys,
+        values: targets.keys.map(() => changes),
+        write: (inner) => updateMany(inner, store, targets, changes),
+      }),
+    remove: (session, store, target) =>
+      recorded(session, store, {
+        action: 'delete',
+        keys: [target.key],
+        write: (inner) => remove(inner, store, target),
+        isWritten: (removed) => removed,
+      }),
+    removeMany: (session, store, targets) =>
+      recorded(session, store, {
+        action: 'delete',
+        keys: targets.keys,
+        write: (inner) => removeMany(inner, store, targets),
+      }),
+    restore: (session, store, target) =>
+      recorded(session, store, {
+        action: 'restore',
+        keys: [target.key],
+        write: (inner) => restore(inner, store, target),
+        rows: (written) => (written === undefined ? [] : [written.raw]),
+      }),
+    // Not used while somebody listens: one statement does not tell which records it has written.
+    ...(matching && { matching }),
+  }
+}
+
+/** A write of one or several records. */
+interface RecordedWrite<T> {
+  readonly action: WriteAction
+  readonly write: (session: DbTransaction) => Promise<T>
+  /** Keys of the records. Default: they are new. */
+  readonly keys?: readonly unknown[]
+  /** Values to write, for each record. Default: none. */
+  readonly values?: readonly ChangeSet[]
+  /** The written rows. Default: the write returns none. */
+  readonly rows?: (result: T) => readonly RawRow[]
+  /** Whether the records of `keys` were written. Default: true. */
+  readonly isWritten?: (result: T) => boolean
+}
+
+/** Runs a write. If it is observed, it runs in a transaction, in which its changes are recorded. */
+function recorded<T>(session: DbSession, store: Store, recordedWrite: RecordedWrite<T>): Promise<T> {
+  const { write } = recordedWrite
+  // Without an observer, a write may need no transaction.
+  if (!session.observer.isObserved) return write(session as DbTransaction)
+  return runInTransaction(session, (inner) => writeAndRecord(inner, store, recordedWrite))
+}
+
+async function writeAndRecord<T>(
+  session: DbTransaction,
+  store: Store,
+  { action, write, keys = [], values = [], rows, isWritten = () => true }: RecordedWrite<T>,
+): Promise<T> {
+  const { changes, observer, principal = { id: null } } = session
+  const { auditLog } = observer
+  const before = auditLog === undefined || action === 'restore' ? [] : await readRows(session, store, keys)
+  const result = await write(session)
+  if (!isWritten(result)) return result
+  const written = rows?.(result)
+  const ids = written?.map(store.renderKey) ?? keys.map((key) => store.view.key.valueType.toJson(key))
+  const events = ids.map((id, index): ChangeEvent => {
+    const fields = [...(values[index]?.keys() ?? [])].map(({ name }) => name)
+    return { resource: store.view.name, action, id, principal, fields }
+  })
+  changes?.push(...events)
+  const { tablePath, deleteDateColumn } = store.view.metadata
+  const isDeletion = action === 'delete' && deleteDateColumn === undefined
+  observer.recordTable(session.runner, { table: tablePath, ids: ids.map(String), isDeletion })
+  if (auditLog === undefined) return result
+  const after = action === 'delete' ? [] : (written ?? (await readRows(session, store, keys)))
+  const audited = events.map((event, index) => ({
+    ...event,
+    changes: differences(store, before[index], after[index], values[index]),
+  }))
+  await auditLog.insert(session.runner, audited)
+  return result
+}
+
+function readRows(
+  session: DbTransaction,
+  store: Store,
+  keys: readonly unknown[],
+): Promise<readonly (RawRow | undefined)[]> {
+  const locks = !store.dialect.sharesConnection
+  return readItemsInOrder(session, store, keys, 'columns', { locks, condition: 'none' })
+}
+
+/** The fields of two rows of a record that are different. Hidden fields that were written are included without values. */
+function differences(
+  { view, rawRenderer }: Store,
+  before: RawRow | undefined,
+  after: RawRow | undefined,
+  values: ChangeSet = new Map(),
+): AuditedChange['changes'] {
+  const from = before && rawRenderer.toRecord(before)
+  const to = after && rawRenderer.toRecord(after)
+  const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})])
+  names.delete(view.key.name)
+  const shown = [...names]
+    .filter((name) => !isDeepStrictEqual(from?.[name] ?? null, to?.[name] ?? null))
+    .map((name) => [name, { ...(from && { from: from[name] }), ...(to && { to: to[name] }) }] as const)
+  const hidden = [...values.keys()].filter((field) => !view.outputFields.includes(field))
+  return Object.fromEntries([...shown, ...hidden.map(({ name }) => [name, {}] as const)])
+}

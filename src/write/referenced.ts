@@ -1,0 +1,144 @@
+import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import { cachedStatement, collectValues, compile, selectFrom } from '../connection/compile'
+import type { DbSession } from '../connection/db-session'
+import { execute, type RawRow, runFallible } from '../connection/statement'
+import { violationOf } from '../dialect/dialect-of'
+import { padList } from '../dialect/in-list'
+import { type Query, rootAlias } from '../query/query'
+import { bindConditionValues, conditionSql } from '../read/condition-sql'
+import { buildRowReader, columnSql, selection, toBindParameter } from '../read/row'
+import type { Store } from '../read/store'
+import type { Field } from '../schema/field'
+import type { ResourceView } from '../schema/resource-view'
+import type { StoredColumn } from '../schema/stored-column'
+
+/** Whether a foreign key is known to refer to a record that the principal may see. */
+export type KnownReferences = (field: Field, key: readonly unknown[]) => boolean
+
+export const noReferences: KnownReferences = () => false
+
+/** Maximum number of keys in one statement. */
+const maxKeys = 256
+
+/** Looks up the records of many foreign keys, by one statement for each field and {@link maxKeys} different keys. */
+export async function findReferences(
+  session: DbSession,
+  store: Store,
+  references: readonly (readonly [field: Field, key: readonly unknown[]])[],
+): Promise<KnownReferences> {
+  const found = new Map<Field, Set<string>>()
+  for (const field of new Set(references.map(([one]) => one))) {
+    const keys = new Map(
+      references.flatMap(([one, key]) => (one === field ? [[textOf(field, key), key] as const] : [])),
+    )
+    const texts = new Set<string>()
+    const readKey = buildRowReader(field.columns.map(toReferenced), store.dataSource)
+    // A single key is looked up when it is checked.
+    for (let start = 0; keys.size > 1 && start < keys.size; start += maxKeys) {
+      const chunk = padList([...keys.values()].slice(start, start + maxKeys))
+      for (const raw of await findKeys(session, store, field, chunk)) texts.add(textOf(field, readKey(raw)))
+    }
+    found.set(field, texts)
+  }
+  return (field, key) => found.get(field)?.has(textOf(field, key)) === true
+}
+
+/** Text of a key. The values of two texts that differ may still be equal in the database. */
+function textOf({ columns }: Field, key: readonly unknown[]): string {
+  return JSON.stringify(columns.map(({ valueType }, index) => valueType.toJson(key[index])))
+}
+
+/** The column that a column of a foreign key refers to. */
+function toReferenced(stored: StoredColumn): StoredColumn {
+  return { ...stored, column: stored.column.referencedColumn ?? stored.column }
+}
+
+/** The entity to which a foreign key refers. */
+export function referencedEntity({ relation, name }: Field): { readonly name: string } {
+  return relation?.inverseEntityMetadata ?? { name }
+}
+
+/** Whether a foreign key's record exists, and the principal may see it. */
+export async function referencedExists(
+  session: DbSession,
+  store: Store,
+  field: Field,
+  key: readonly unknown[],
+): Promise<boolean> {
+  return (await findKeys(session, store, field, [key])).length > 0
+}
+
+/**
+ * Finds those of several keys whose record exists and is visible to the principal.
+ * @returns the referenced columns of the records
+ */
+async function findKeys(
+  session: DbSession,
+  store: Store,
+  field: Field,
+  keys: readonly (readonly unknown[])[],
+): Promise<readonly RawRow[]> {
+  const { view, dataSource } = store
+  const { values, bind } = collectValues()
+  const target = field.relation && view.related(field.relation)
+  const visible = target?.isGuarded ? visibleQuery(target) : undefined
+  if (target?.isGuarded) await store.policies?.checkAccess([target])
+  // The values of the row scope are bound first, because `conditionSql` numbers its placeholders from 0.
+  const scopeKey = visible && bindConditionValues(store, visible, bind)
+  const rows = keys.map((key) =>
+    field.columns.map((column, index) => bind(toBindParameter(dataSource, column, key[index]))),
+  )
+  const cacheKey = `reference ${view.cacheKey}.${field.property} ${keys.length} ${scopeKey}`
+  const statement = cachedStatement(session, cacheKey, () =>
+    compile(dataSource, referencedQuery(store, field, rows, visible), values.length),
+  )
+  const find = (inner: DbSession): Promise<{ readonly records: readonly RawRow[] }> => execute(inner, statement, values)
+  const { records } = await runFallible(session, find).catch((error: unknown) => {
+    // If the database rejects the value, such as a number out of range, no record has it as its key.
+    if (field.relation === undefined) throw error
+    if (violationOf(error, dataSource, field.relation.inverseEntityMetadata) === undefined) throw error
+    return { records: [] }
+  })
+  return records
+}
+
+/** Query for the visible records of the resource that a foreign key refers to. */
+function visibleQuery(view: ResourceView): Query {
+  const where = { type: 'visible', alias: rootAlias, view, isFollowed: true } as const
+  return { view, joins: [], where, values: [], select: 'columns', ordering: [], included: [], cursor: undefined }
+}
+
+/**
+ * Builds a SELECT that finds the records of a foreign key.
+ * @param rows placeholders of the values of each key
+ * @param visible query whose condition the record must match; undefined if the resource is not guarded
+ */
+function referencedQuery(
+  store: Store,
+  { relation, columns }: Field,
+  rows: readonly (readonly string[])[],
+  visible: Query | undefined,
+): SelectQueryBuilder<ObjectLiteral> {
+  const { dataSource, dialect } = store
+  const target = relation?.inverseEntityMetadata.target ?? ''
+  const referenced = columns.map(toReferenced)
+  const operands = rows.map((row) => referenced.map((stored, index) => dialect.operandSql(stored, row[index] ?? '')))
+  const names = referenced.map((stored) => columnSql(dataSource, stored, rootAlias))
+  const builder = selectFrom(dataSource, target, rootAlias)
+  for (const [expression, name] of selection(dataSource, referenced, rootAlias)) builder.addSelect(expression, name)
+  const [first] = referenced
+  if (first !== undefined && referenced.length === 1) {
+    builder.andWhere(
+      dialect.equalsAny(
+        first,
+        names[0] ?? '',
+        operands.map(([operand = '']) => operand),
+      ),
+    )
+  } else builder.andWhere(dialect.equalsAnyRow(referenced, names, operands))
+  if (visible !== undefined) {
+    const { sql, parameters } = conditionSql(store, visible)
+    if (sql !== '') builder.andWhere(sql, parameters)
+  }
+  return builder.limit(rows.length)
+}

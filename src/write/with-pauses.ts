@@ -1,0 +1,15 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** Number of records between two pauses. */
+const interval = 50
+
+/**
+ * The items of a list, with pauses in which other requests run. The driver of SQLite never waits, so that many statements
+ * one after the other would block the event loop.
+ */
+export async function* withPauses<T>(items: readonly T[]): AsyncGenerator<T> {
+  for (const [index, item] of items.entries()) {
+    if ((index + 1) % interval === 0) await setImmediate()
+    yield item
+  }
+}

@@ -1,0 +1,175 @@
+import { CardLedger, type CardState, CardWriters } from './card-writers'
+import { type ChildOptions, startChildSite } from './child-site'
+import { type Cluster, startPostgres } from './clusters'
+import { Card, Deck } from './entities'
+import { LiveCopy } from './live-copy'
+import { type RedisServer, startRedis } from './redis'
+import { createSource, openSite } from './site'
+import { byForm, logFigures, sleep, until } from './time'
+
+/** Live lists of two processes: each sends the changes that the other one makes (specification: Live lists). */
+
+const writers = 8
+const undisturbedMs = byForm({ short: 700, long: 5_000 })
+
+let cluster: Cluster
+let redis: RedisServer
+beforeAll(async () => {
+  ;[cluster, redis] = await Promise.all([startPostgres(), startRedis()])
+  // Another site creates the tables before these start.
+  const dataSource = await createSource(cluster.source).initialize()
+  await dataSource.getRepository(Deck).insert([{ shelf: 'left' }, { shelf: 'right' }])
+  await dataSource.destroy()
+}, 60_000)
+
+const lists: readonly { readonly path: string; readonly user: string; readonly sees: (card: CardState) => boolean }[] =
+  [
+    { path: 'card/', user: 'ann:red', sees: ({ team }) => team === 'red' },
+    { path: 'card/?state=open', user: 'root', sees: ({ state }) => state === 'open' },
+    { path: 'card/?deck__shelf=left', user: 'bob:blue', sees: ({ team }) => team === 'blue' },
+  ]
+
+interface Fault {
+  readonly what: string
+  readonly happen: () => Promise<unknown>
+}
+
+const databaseFaults: readonly Fault[] = [
+  {
+    what: 'PostgreSQL is restarted',
+    happen: async () => {
+      await cluster.stop()
+      await sleep(300)
+      await cluster.start()
+    },
+  },
+  { what: 'all connections to PostgreSQL are closed', happen: () => cluster.terminate() },
+]
+
+/** Closes the connections of the relays. */
+const endListening = (): Promise<unknown> =>
+  cluster.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %' OR query = 'SELECT 1'",
+  )
+
+const listenFaults: readonly Fault[] = [
+  {
+    what: 'the connections with LISTEN are closed three times',
+    happen: async () => {
+      for (let time = 0; time < 3; time++) {
+        await endListening()
+        await sleep(400)
+      }
+    },
+  },
+]
+
+const redisFaults: readonly Fault[] = [
+  {
+    what: 'Redis is restarted',
+    happen: async () => {
+      const { port } = redis
+      await redis.stop()
+      await sleep(500)
+      redis = await startRedis(port)
+    },
+  },
+]
+
+const noFault: Fault = { what: 'nothing happens', happen: async () => undefined }
+
+describe.each<{
+  readonly relay: string
+  readonly options: () => Omit<ChildOptions, 'source'>
+  readonly processes: number
+  readonly faults: readonly Fault[]
+}>([
+  {
+    relay: 'PostgreSQL',
+    options: () => ({ mount: { live: { relay: 'postgres' } } }),
+    processes: 2,
+    faults: [noFault, ...databaseFaults, ...listenFaults],
+  },
+  {
+    relay: 'Redis',
+    options: () => ({ redisPort: redis.port }),
+    processes: 2,
+    faults: [noFault, ...databaseFaults, ...redisFaults],
+  },
+  {
+    relay: 'PostgreSQL, with node:cluster',
+    options: () => ({ mount: { live: { relay: 'postgres' } }, workers: 2 }),
+    processes: 1,
+    faults: [noFault],
+  },
+])('two processes with the relay $relay', ({ relay, options, processes, faults }) => {
+  let urls: readonly string[]
+  beforeAll(async () => {
+    const source = { ...cluster.source, synchronize: false }
+    const starting = Array.from({ length: processes }, () => startChildSite({ source, ...options() }))
+    urls = (await Promise.all(starting)).map(({ url }) => url)
+  }, 60_000)
+
+  const opened: LiveCopy[] = []
+  afterEach(() => Promise.all(opened.splice(0).map((copy) => copy.close())))
+
+  const anyUrl = (): string => urls[Math.floor(Math.random() * urls.length)] ?? ''
+
+  test.each(faults)(
+    'if $what, subscribers end with the list of GET',
+    async ({ what, happen }) => {
+      await cluster.query('DELETE FROM card')
+      const ledger = new CardLedger()
+      const copies = lists.flatMap((list) => [
+        ...urls.map((url) => ({ ...list, copy: new LiveCopy(() => url, list) })),
+        { ...list, copy: new LiveCopy(anyUrl, { ...list, disconnectsWithin: 400 }) },
+      ])
+      opened.push(...copies.map(({ copy }) => copy))
+      await until('all subscribers have their list', () => copies.every(({ copy }) => copy.events.length > 0))
+      const work = new CardWriters(anyUrl, ledger, writers)
+      await sleep(undisturbedMs)
+      await happen()
+      await sleep(undisturbedMs)
+      await work.stop()
+      for (const { copy } of copies) copy.settle()
+      const start = performance.now()
+      for (const { copy } of copies) {
+        const expected = await copy.read()
+        await until('it has the list', () => copy.isOpen && copy.text === expected).catch(() =>
+          expect([copy.options, copy.text]).toEqual([copy.options, expected]),
+        )
+      }
+      logFigures(`two processes, relay ${relay}, ${what}`, {
+        writes: ledger.writes,
+        events: copies.reduce((sum, { copy }) => sum + copy.events.length, 0),
+        connections: copies.reduce((sum, { copy }) => sum + copy.connections, 0),
+        'equal after ms': Math.round(performance.now() - start),
+      })
+      expect(copies.flatMap(({ copy, sees }) => ledger.mistakesIn(copy, sees)).slice(0, 5)).toEqual([])
+      const surprises = work.surprises.filter((one) => what === noFault.what || !/^503|broke/.test(one))
+      expect([...new Set(surprises)].slice(0, 5)).toEqual([])
+      // Streams stay open while the database is not available.
+      const steady = copies.filter(({ copy }) => copy.options.disconnectsWithin === undefined)
+      expect(steady.map(({ copy }) => copy.connections)).toEqual(steady.map(() => 1))
+    },
+    60_000,
+  )
+})
+
+test('two data sources of one process receive the changes of each other', async () => {
+  const source = { ...cluster.source, synchronize: false }
+  const mount = { live: { relay: 'postgres' } } as const
+  const [writing, reading] = await Promise.all([openSite({ source, mount }), openSite({ source, mount })])
+  const copy = new LiveCopy(() => reading.url, { path: 'card/', user: 'root' })
+  try {
+    await until('it has the list', () => copy.events.length > 0)
+    const listening = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN %'"
+    await until('both listen', async () => (await cluster.query(listening)).length >= 2)
+    const card = { team: 'green', state: 'open', version: 1, deck: { id: 1 } }
+    await writing.dataSource.getRepository(Card).save(card)
+    await until('it has the card', () => copy.events.some(({ name }) => name === 'created'))
+  } finally {
+    await copy.close()
+    await Promise.all([writing.close(), reading.close()])
+  }
+})

@@ -1,0 +1,79 @@
+import { EventEmitter, once } from 'node:events'
+import { type Reply, send } from '../client'
+import { openPaused } from '../support/paused-client'
+import { MiB, Plain, Story } from '../support/texts'
+import { worldPerTest } from '../support/world-per-test'
+import type { World } from '../world/world'
+
+/** Sizes of the results of a batch. */
+
+const requests = new EventEmitter()
+const openForTest = worldPerTest()
+
+/** Opens a site with a long story, and with stories of 12,000 characters, whose ids begin with 2. */
+async function open(limits: object): Promise<World> {
+  const world = await openForTest({
+    entities: [Story, Plain],
+    mount: { batch: true, limits },
+    before: (app) => {
+      app.use(async (_, next) => {
+        await next()
+        requests.emit('answered')
+      })
+    },
+  })
+  const stories = world.dataSource.getRepository(Story)
+  await stories.insert({ body: 'z'.repeat(15 * MiB) })
+  for (let index = 0; index < 12; index++) await stories.insert({ body: 'y'.repeat(12_000) })
+  return world
+}
+
+const create = { method: 'POST', path: '/api/plain/', body: { rank: 1, title: 'new' } }
+const keep = (id: number) => ({ method: 'PUT', path: `/api/story/${id}/`, body: {} })
+const batch = ({ url }: World, operations: unknown): Promise<Reply> =>
+  send(url, 'POST /api/-/batch', { body: operations })
+const plains = ({ sql }: World) => sql('SELECT "id" FROM "plain"')
+
+test('Batches: if the results are longer than a record may be, nothing is written', async () => {
+  const world = await open({ itemBytes: 30_000 })
+  expect((await batch(world, [create, keep(2), keep(3)])).status).toBe(200)
+  const refused = await batch(world, [create, keep(2), keep(3), keep(4), keep(5)])
+  expect([refused.status, refused.json()]).toEqual([
+    413,
+    {
+      type: 'urn:typeorm-resources:body-too-large',
+      title: expect.any(String),
+      status: 413,
+      detail: 'the results have more than 30000 characters (limits.itemBytes); send fewer operations',
+      index: 3,
+    },
+  ])
+  expect(await plains(world)).toHaveLength(1)
+})
+
+test('Batches: after the time limit of a transaction, nothing is written', async () => {
+  const world = await open({ bulkTime: 1 })
+  const refused = await batch(world, Array(100).fill(create))
+  expect([refused.status, refused.json()]).toMatchObject([413, { detail: expect.stringMatching(/longer than 1 ms/) }])
+  expect(await plains(world)).toHaveLength(0)
+})
+
+test('Batches: memory for all results is reserved before they are written', async () => {
+  const world = await open({ responseBytes: 15 * MiB + 64 * 1024 })
+  const get = 'GET /api/story/1/ HTTP/1.1\r\nHost: x\r\n\r\n'
+  const [socket] = await Promise.all([openPaused(world.url, get), once(requests, 'answered')])
+  expect((await batch(world, [create, keep(2), keep(3)])).status).toBe(200)
+  const stories = Array.from({ length: 12 }, (_, index) => keep(index + 2))
+  const refused = await batch(world, [create, ...stories])
+  expect([refused.status, refused.headers['retry-after'], refused.json()]).toMatchObject([
+    503,
+    '1',
+    { type: 'urn:typeorm-resources:unavailable', index: expect.any(Number) },
+  ])
+  expect(await plains(world)).toHaveLength(1)
+  socket.destroy()
+  const end = Date.now() + 10_000
+  let status = 503
+  while (status === 503 && Date.now() < end) status = (await batch(world, [create, ...stories])).status
+  expect([status, (await plains(world)).length]).toEqual([200, 2])
+})

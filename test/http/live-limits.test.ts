@@ -1,0 +1,275 @@
+import { createServer } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { closeGracefully, type Principal, Resource, type Rule, UserAccount, userRule } from 'typeorm-resources'
+import { basic, send } from '../client'
+import { EventReader } from '../support/event-reader'
+import { listen } from '../support/listen'
+import { type LiveWorld, liveEntities, openLiveWorld, Project, Task } from '../support/live-world'
+import { openPaused } from '../support/paused-client'
+import { unhashed } from '../support/unhashed'
+import { isMariadb, isSqlite } from '../world/leg'
+
+/** Limits of live lists, and how they end (specification: Live lists). */
+
+let world: LiveWorld
+afterEach(() => world.close())
+
+/** Users whose credentials are not valid any more. */
+const refused = new Set<string>()
+/** Teams of users, instead of those in the header. */
+const teams = new Map<string, string>()
+beforeEach(() => {
+  refused.clear()
+  teams.clear()
+})
+
+/** The user of the header `X-User`. */
+const byHeader: Rule = ({ context }) => {
+  const [id = '', team = ''] = context.get('X-User').split(':')
+  return id === '' || refused.has(id) ? null : ({ id, team: teams.get(id) ?? team } as Principal)
+}
+
+@Entity()
+@Resource({ auth: byHeader, scope: (principal) => ({ team: (principal as { team?: string }).team ?? '' }) })
+class Paper {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20, default: 'red' }) team!: string
+  @Column(isMariadb ? { type: 'mediumtext' } : { type: 'text' }) text!: string
+}
+
+@Entity()
+@UserAccount(unhashed)
+class Member {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20, unique: true }) username!: string
+  @Column({ length: 20 }) password!: string
+}
+
+@Entity()
+@Resource({ auth: userRule() })
+class Notice {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) text!: string
+}
+
+const open = async (limits: object = {}): Promise<void> => {
+  world = await openLiveWorld({ limits, passwordChange: true }, { entities: [...liveEntities, Paper, Member, Notice] })
+}
+
+/** Records the log lines about streams from now on. */
+const recordLog = (): readonly string[] => {
+  const lines: string[] = []
+  world.dataSource.logger.log = (_, line) => {
+    if (String(line).includes('streamed')) lines.push(String(line))
+  }
+  return lines
+}
+
+const statusOf = async (path: string, user?: string): Promise<number> => (await world.watch(path, user)).status
+
+const create = async (count: number, team = 'red'): Promise<void> => {
+  const project = team === 'red' ? 1 : 2
+  const tasks = Array.from({ length: count }, (_, index) => ({ title: `t${index}`, project: { id: project } }))
+  await world.dataSource.getRepository(Task).insert(tasks)
+}
+
+/** Waits until a subscription is possible again. */
+const untilOpen = async (path: string, user?: string): Promise<void> => {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const reader = await world.watch(path, user)
+    if (reader.status === 200) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error('no subscription is possible')
+}
+
+test('at most liveLists subscriptions are open; one that ends makes room for another one', async () => {
+  await open({ liveLists: 3, liveListsPerClient: 3 })
+  const readers = await Promise.all(['a:red', 'b:red', 'c:blue', 'd:blue'].map((user) => world.watch('task/', user)))
+  expect(readers.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 503])
+  const refused = readers.find(({ status }) => status === 503)
+  await refused?.waitForClose()
+  expect(refused?.response.headers['retry-after']).toBeDefined()
+  expect(refused?.body).toContain('limits.liveLists')
+  readers.find(({ status }) => status === 200)?.close()
+  await untilOpen('task/', 'e:red')
+  expect(await statusOf('task/', 'f:red')).toBe(503)
+})
+
+test('one user has at most liveListsPerClient subscriptions, also if they are opened at the same time', async () => {
+  await open({ liveListsPerClient: 2 })
+  const readers = await Promise.all([1, 2, 3, 4].map(() => world.watch('task/')))
+  expect(readers.map(({ status }) => status).toSorted()).toEqual([200, 200, 429, 429])
+  expect(readers.find(({ status }) => status === 429)?.response.headers['retry-after']).toBeDefined()
+  expect(await statusOf('task/', 'bob:blue')).toBe(200)
+  readers.find(({ status }) => status === 200)?.close()
+  await untilOpen('task/')
+  expect(await statusOf('task/')).toBe(429)
+})
+
+test('a list with more than liveRecords is refused, and one that grows over it ends', async () => {
+  await open({ liveRecords: 5 })
+  await create(5)
+  const [reader, other] = [await world.watch('task/'), await world.watch('task/', 'bob:blue')]
+  expect([await reader.take(1), await other.take(1)]).toMatchObject([[['reset', { length: 5 }]], [['reset', []]]])
+  await create(1)
+  await reader.waitForClose()
+  const refused = await world.watch('task/')
+  await refused.waitForClose()
+  expect([refused.status, refused.body]).toEqual([400, expect.stringContaining('limits.liveRecords')])
+  expect(other.isClosed).toBe(false)
+  await create(1, 'blue')
+  expect((await other.take(1)).map(([name]) => name)).toEqual(['created'])
+  expect(await statusOf('task/?title=t0')).toBe(200)
+})
+
+test('lists that have more than allLiveRecords together are refused, also if clients ask at the same time', async () => {
+  await open({ allLiveRecords: 5 })
+  await create(4)
+  await create(3, 'blue')
+  const reader = await world.watch('task/')
+  expect((await reader.take(1)).length).toBe(1)
+  const refused = await Promise.all([1, 2, 3].map(() => world.watch('task/', 'bob:blue')))
+  expect(refused.map(({ status }) => status)).toEqual([503, 503, 503])
+  // Equal lists count once.
+  expect(await statusOf('task/', 'cid:red')).toBe(200)
+  expect(await statusOf('task/?title=t0', 'bob:blue')).toBe(200)
+  await create(1)
+  expect((await reader.take(1)).map(([name]) => name)).toEqual(['created'])
+  expect(world.faults).toEqual([])
+})
+
+test('an item that nobody could subscribe to is not read at changes', async () => {
+  await open()
+  for (const path of ['task/99/', 'task/98/', 'task/97/']) expect(await statusOf(path)).toBe(404)
+  const reader = await world.watch('task/', 'bob:blue')
+  await reader.take(1)
+  world.statements()
+  await world.dataSource.getRepository(Task).save({ title: 'new', project: { id: 2 } })
+  expect((await reader.take(1)).map(([name]) => name)).toEqual(['created'])
+  await sleep(50)
+  expect(world.statements().filter((sql) => sql.includes('tr_0') && sql.includes('title'))).toHaveLength(1)
+})
+
+test('a client that does not read is disconnected, and others receive all events', async () => {
+  await open({ liveBytes: 500_000 })
+  const lines = recordLog()
+  const papers = world.dataSource.getRepository(Paper)
+  const { id } = await papers.save({ text: 'first' })
+  const socket = await openPaused(
+    world.url,
+    'GET /api/paper/ HTTP/1.1\r\nHost: x\r\nX-User: ann:red\r\nAccept: text/event-stream\r\n\r\n',
+  )
+  const reader = await world.watch('paper/')
+  expect((await reader.take(1)).length).toBe(1)
+  for (let round = 0; lines.length === 0 && round < 100; round++) {
+    await papers.update(id, { text: `${round}`.padEnd(200_000, 'x') })
+    expect((await reader.take(1)).map(([name]) => name)).toEqual(['updated'])
+  }
+  expect(lines).toEqual([expect.stringContaining('limits.liveBytes')])
+  socket.resume()
+  await new Promise((resolve) => socket.once('close', resolve))
+  expect(reader.isClosed).toBe(false)
+  expect(await statusOf('paper/')).toBe(200)
+  expect(world.faults).toEqual([])
+})
+
+test('a client that does not read does not keep a subscription that has ended', async () => {
+  await open({ liveBytes: 5_000_000, liveCheck: 300, liveListsPerClient: 1, liveHeartbeat: 100 })
+  const papers = world.dataSource.getRepository(Paper)
+  const { id } = await papers.save({ text: 'first' })
+  const socket = await openPaused(
+    world.url,
+    'GET /api/paper/ HTTP/1.1\r\nHost: x\r\nX-User: ann:red\r\nAccept: text/event-stream\r\n\r\n',
+  )
+  for (let round = 0; round < 40; round++) {
+    await papers.update(id, { text: `${round}`.padEnd(200_000, 'x') })
+    await sleep(5)
+  }
+  expect(await statusOf('paper/')).toBe(429)
+  refused.add('ann')
+  await sleep(400)
+  refused.clear()
+  await untilOpen('paper/')
+  socket.destroy()
+  expect(world.faults).toEqual([])
+})
+
+test('heartbeats are sent in the interval liveHeartbeat', async () => {
+  await open({ liveHeartbeat: 30 })
+  const reader = await world.watch('task/')
+  await sleep(300)
+  expect(reader.comments).toBeGreaterThan(2)
+})
+
+test('a subscription ends when its credentials are not valid any more, or its list is another one', async () => {
+  await open({ liveCheck: 100 })
+  const reader = await world.watch('paper/', 'ann:red')
+  const moved = await world.watch('paper/', 'bob:blue')
+  const other = await world.watch('paper/', 'cid:blue')
+  await sleep(250)
+  expect([reader.isClosed, moved.isClosed]).toEqual([false, false])
+  refused.add('ann')
+  teams.set('bob', 'red')
+  await Promise.all([reader.waitForClose(), moved.waitForClose()])
+  expect(await statusOf('paper/')).toBe(401)
+  await world.dataSource.getRepository(Paper).insert({ team: 'blue', text: 'new' })
+  expect((await other.take(2)).map(([name]) => name)).toEqual(['reset', 'created'])
+  expect(world.faults).toEqual([])
+})
+
+test.each([
+  [
+    'a request changes the password',
+    async () => {
+      const body = { old: 'ann', new: 'new' }
+      expect((await send(world.url, 'POST /api/-/password', { as: 'ann', body })).status).toBe(204)
+    },
+  ],
+  ['the application changes the password', () => world.dataSource.getRepository(Member).update(1, { password: 'new' })],
+  ['the application removes the user', () => world.dataSource.getRepository(Member).delete(1)],
+])('when %s, the subscriptions of the user end at once', async (_, change) => {
+  await open()
+  const names = ['ann', 'bob']
+  await world.dataSource
+    .getRepository(Member)
+    .insert(names.map((name, index) => ({ id: index + 1, username: name, password: name })))
+  const [reader, other] = await Promise.all(
+    names.map((name) => world.watch('notice/', '', { Authorization: basic(name) })),
+  )
+  expect([reader?.status, other?.status]).toEqual([200, 200])
+  await change()
+  await reader?.waitForClose()
+  expect(other?.isClosed).toBe(false)
+})
+
+test('closeGracefully ends the streams and refuses further ones', async () => {
+  await open()
+  const server = createServer(world.app.callback())
+  const reader = await EventReader.open(`${await listen(server)}/api/task/`, { 'X-User': 'ann:red' })
+  await reader.take(1)
+  const closing = closeGracefully(server, world.dataSource, { timeout: 3000 })
+  expect(await statusOf('task/')).toBe(503)
+  await reader.waitForClose()
+  expect(reader.response.complete).toBe(true)
+  expect(await closing).toBe(true)
+  await world.dataSource.initialize()
+})
+
+test('after the data source was destroyed and initialized again, lists are live again', async () => {
+  await open()
+  const reader = await world.watch('task/')
+  await reader.take(1)
+  await world.dataSource.destroy()
+  await reader.waitForClose()
+  expect(reader.response.complete).toBe(true)
+  expect(await statusOf('task/')).toBe(503)
+  await world.dataSource.initialize()
+  if (isSqlite) await world.dataSource.getRepository(Project).insert([{ team: 'red' }, { team: 'blue' }])
+  const again = await world.watch('task/', 'ann:red', { 'Last-Event-ID': reader.lastId })
+  expect((await again.take(1)).map(([name]) => name)).toEqual(['reset'])
+  await world.request('POST task/', { title: 'new', project_id: 1 })
+  expect((await again.take(1)).map(([name]) => name)).toEqual(['created'])
+  expect(world.faults).toEqual([])
+})
