@@ -4,16 +4,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { DataSource } from 'typeorm'
 import type { MountOptions } from '../site/mount-options'
-
-/** An error of the command's user, whose message is printed without a stack. `code` is the exit code of the process. */
-export class CommandError extends Error {
-  constructor(
-    message: string,
-    readonly code: 1 | 2,
-  ) {
-    super(message)
-  }
-}
+import { CommandError } from './command-error'
 
 /** Loads the only data source, or promise of one, that a file exports. @throws {CommandError} */
 export async function loadDataSource(file: string): Promise<DataSource> {

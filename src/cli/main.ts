@@ -1,98 +1,88 @@
 #!/usr/bin/env node
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { DataSource } from 'typeorm'
 import { ConfigError } from '../errors'
-import { describeAccess, describeDataSource } from '../site/describe'
-import type { MountOptions } from '../site/mount-options'
-import { CommandError, loadDataSource, loadOptions } from './load'
+import { CommandError, messageOf } from './command-error'
 
-const usage = `Usage: typeorm-resources <command> <data-source> [options]
-
-Prints a description of a data source's resources. It does not connect to the database.
-
-  openapi               prints the OpenAPI 3.1 document
-  access                prints a table of who may read and write what
-
-  <data-source>         a file that exports a DataSource, for example ./data-source.ts
-  --options <file>      a file whose default export is the options of mountResources
-  -o, --output <file>   writes the description to this file
-  --check <file>        fails if the description differs from this file
-  -h, --help            prints this help
-  -v, --version         prints the version
+const synopsis = `Usage: typeorm-resources openapi|access <data-source> [options]
+       typeorm-resources export|import <resource> <file> --url <url> [options]
 `
+
+const help = `${synopsis}
+Descriptions of a data source's resources. The command does not connect to the database.
+
+  openapi                 prints the OpenAPI 3.1 document
+  access                  prints a table of who may read and write what
+
+  <data-source>           a file that exports a DataSource, for example ./data-source.ts
+  --options <file>        a file whose default export is the options of mountResources
+  -o, --output <file>     writes the description to this file
+  --check <file>          fails if the description differs from this file
+
+Records of a running service. Run an interrupted command again to continue it.
+
+  export                  writes the records of a resource to a file
+  import                  creates the records of a file, all or none
+
+  <resource>              the name of the resource in paths, for example city
+  <file>                  a file with the extension .csv or .ndjson; - for the standard input or output
+  --url <url>             the URL of the mount, for example http://localhost:3000/api
+  --format csv|ndjson     the format, if the extension does not say it
+  --query <text>          export: parameters of the list, for example 'region=Europe&fields=name'
+  --omit <fields>         import: leaves out these fields of the file, for example generated keys: --omit id
+  --dry-run               import: checks the records, and writes nothing
+  --on-conflict <fields>  import: updates a record that has the same values in these fields
+  --batch-size <number>   import: sends so many records at a time, each time all or none
+
+  The credentials are the environment variables TYPEORM_RESOURCES_USERNAME and TYPEORM_RESOURCES_PASSWORD,
+  or TYPEORM_RESOURCES_TOKEN, or TYPEORM_RESOURCES_API_KEY.
+
+  -h, --help              prints this help
+  -v, --version           prints the version
+`
+
+const commands = {
+  openapi: { arguments: ['file of the data source'], options: ['options', 'output', 'check'] },
+  access: { arguments: ['file of the data source'], options: ['options', 'output', 'check'] },
+  export: { arguments: ['name of the resource', 'file'], options: ['url', 'format', 'query'] },
+  import: {
+    arguments: ['name of the resource', 'file'],
+    options: ['url', 'format', 'omit', 'dry-run', 'on-conflict', 'batch-size'],
+  },
+} as const satisfies Readonly<Record<string, object>>
 
 async function main(): Promise<void> {
   const { values, positionals } = parse()
-  if (values.help) return void process.stdout.write(usage)
+  if (values.help) return void process.stdout.write(help)
   if (values.version) return void process.stdout.write(`${version()}\n`)
-  const [command, file, ...others] = positionals
-  if (command === undefined) throw new CommandError(`The command is missing\n\n${usage}`, 2)
-  const describe = isCommand(command) ? commands[command] : undefined
-  if (describe === undefined) {
-    throw new CommandError(`Unknown command "${command}"; commands: ${Object.keys(commands).join(', ')}\n\n${usage}`, 2)
+  const [command, ...given] = positionals
+  if (command === undefined) throw wrongUsage('The command is missing')
+  if (!isCommand(command)) {
+    throw wrongUsage(`Unknown command "${command}"; commands: ${Object.keys(commands).join(', ')}`)
   }
-  if (file === undefined) throw new CommandError(`The file of the data source is missing\n\n${usage}`, 2)
-  if (others.length > 0) throw new CommandError(`Unexpected argument "${others[0]}"\n\n${usage}`, 2)
-  const dataSource = await loadDataSource(file)
-  const options = values.options === undefined ? {} : await loadOptions(values.options)
-  const text = await describe(dataSource, options).finally(async () => {
-    // The file may export a connected data source, whose connections would keep the process running.
-    if (dataSource.isInitialized) await dataSource.destroy()
-  })
-  if (values.check !== undefined) check(values.check, text)
-  else if (values.output === undefined) print(text)
-  else write(values.output, text)
-}
-
-type Describe = (dataSource: DataSource, options: MountOptions) => Promise<string>
-
-const commands: Readonly<Record<'openapi' | 'access', Describe>> = {
-  openapi: async (dataSource, options) => {
-    const document = JSON.parse(await describeDataSource(dataSource, options))
-    return `${JSON.stringify(document, null, 2)}\n`
-  },
-  access: describeAccess,
+  const { arguments: expected, options } = commands[command]
+  if (given.length < expected.length) throw wrongUsage(`The ${expected[given.length]} is missing`)
+  if (given.length > expected.length) throw wrongUsage(`Unexpected argument "${given[expected.length]}"`)
+  const unknown = Object.keys(values).find((name) => !new Set<string>(options).has(name))
+  if (unknown !== undefined) {
+    throw wrongUsage(`${command} has no option --${unknown}; options: ${options.map((name) => `--${name}`).join(', ')}`)
+  }
+  const [first = '', file = ''] = given
+  if (command === 'export' || command === 'import') {
+    const { transfer } = await import('./transfer/transfer.ts')
+    return transfer(command, first, file, values)
+  }
+  // Loads TypeORM, which takes longer than an export of a small list.
+  const { describe } = await import('./describe.ts')
+  return describe(command, first, values)
 }
 
 const isCommand = (name: string): name is keyof typeof commands => Object.hasOwn(commands, name)
 
-/** @throws {CommandError} if a file does not have this text; the message has the lines that differ */
-function check(file: string, text: string): void {
-  const expected = read(file)
-  if (expected === text) return
-  const [before, after] = [expected.split('\n'), text.split('\n')]
-  const removed = before.filter((line) => !after.includes(line)).map((line) => `- ${line}`)
-  const added = after.filter((line) => !before.includes(line)).map((line) => `+ ${line}`)
-  throw new CommandError([`${file} differs from the description:`, ...removed, ...added].join('\n'), 1)
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new CommandError(`${file} cannot be read: ${messageOf(error)}`, 1)
-  }
-}
-
-function print(text: string): void {
-  process.stdout.on('error', (error) => {
-    // The reader has closed the pipe, for example `head`.
-    if ('code' in error && error.code === 'EPIPE') return
-    process.stderr.write(`The document cannot be printed: ${error.message}\n`)
-    process.exitCode = 1
-  })
-  process.stdout.write(text)
-}
-
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text)
-  } catch (error) {
-    throw new CommandError(`${file} cannot be written: ${messageOf(error)}`, 1)
-  }
-}
+// The complete help would move the message out of a small terminal.
+const wrongUsage = (message: string): CommandError =>
+  new CommandError(`${message}\n\n${synopsis}       typeorm-resources --help`, 2)
 
 function parse() {
   try {
@@ -102,21 +92,25 @@ function parse() {
         options: { type: 'string' },
         output: { type: 'string', short: 'o' },
         check: { type: 'string' },
+        url: { type: 'string' },
+        format: { type: 'string' },
+        query: { type: 'string' },
+        omit: { type: 'string' },
+        'dry-run': { type: 'boolean' },
+        'on-conflict': { type: 'string' },
+        'batch-size': { type: 'string' },
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean', short: 'v' },
       },
     })
   } catch (error) {
-    throw new CommandError(`${messageOf(error)}\n\n${usage}`, 2)
+    // Node.js adds advice about arguments that begin with a hyphen, which no argument does.
+    throw wrongUsage(messageOf(error).split('. To specify', 1).join())
   }
 }
 
 function version(): string {
   return JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')).version
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 main().catch((error: unknown) => {

@@ -24,11 +24,11 @@ const run = (...words: readonly string[]): Promise<Ended> =>
   })
 
 const cases: readonly (readonly [string, number, string])[] = [
-  ['', 2, 'The command is missing\n\nUsage: typeorm-resources <command> <data-source>'],
-  ['swagger', 2, 'Unknown command "swagger"; commands: openapi, access\n\nUsage:'],
+  ['', 2, 'The command is missing\n\nUsage: typeorm-resources openapi|access <data-source>'],
+  ['swagger', 2, 'Unknown command "swagger"; commands: openapi, access, export, import\n\nUsage:'],
   ['openapi', 2, 'The file of the data source is missing\n\nUsage:'],
   ['openapi data-source.js more', 2, 'Unexpected argument "more"\n\nUsage:'],
-  ['openapi --colour', 2, "Unknown option '--colour'"],
+  ['openapi --colour', 2, "Unknown option '--colour'\n\nUsage:"],
   ['openapi nothing.js', 1, 'There is no file nothing.js'],
   ['openapi options.js', 1, 'options.js does not export a DataSource of TypeORM'],
   ['openapi two.js', 1, 'two.js exports 2 DataSources; it must export one'],
@@ -40,6 +40,8 @@ const cases: readonly (readonly [string, number, string])[] = [
 test.each(cases)('typeorm-resources %s exits with code %i', async (line, code, message) => {
   const ended = await run(...line.split(' ').filter(Boolean))
   expect(ended).toEqual({ code, stdout: '', stderr: expect.stringContaining(message) })
+  // The message must not scroll out of a small terminal.
+  expect(ended.stderr.split('\n').length).toBeLessThan(9)
   // Mistakes of the user are reported without a stack.
   expect(ended.stderr).not.toMatch(/^ +at /m)
 })

@@ -1,0 +1,84 @@
+import type { ListFormat } from '../../resource'
+import { CommandError } from '../command-error'
+
+const [lineFeed, carriageReturn, comma, quote] = [0x0a, 0x0d, 0x2c, 0x22]
+
+/** Removes fields from the successive records of a file. */
+export interface Omission {
+  /**
+   * Removes the fields from a record. It keeps its number of lines, so that the service's errors have the right ones.
+   * @throws {CommandError} if the header of CSV does not have all of the fields
+   */
+  readonly omit: (record: Buffer) => Buffer
+  /** @throws {CommandError} if there is a field that no record has had so far */
+  readonly requireFound: () => void
+}
+
+export function buildOmission(format: ListFormat, names: ReadonlySet<string>): Omission {
+  if (names.size === 0) return { omit: (record) => record, requireFound: () => undefined }
+  return format === 'csv' ? omitCells(names) : omitMembers(names)
+}
+
+function omitMembers(names: ReadonlySet<string>): Omission {
+  const present = new Set<string>()
+  const omit = (record: Buffer): Buffer => {
+    const text = record.toString()
+    // The service reports lines that are not JSON objects.
+    if (!text.trimStart().startsWith('{')) return record
+    try {
+      const members = Object.entries(JSON.parse(text))
+      for (const [name] of members) present.add(name)
+      return Buffer.from(`${JSON.stringify(Object.fromEntries(members.filter(([name]) => !names.has(name))))}\n`)
+    } catch {
+      return record
+    }
+  }
+  return { omit, requireFound: () => present.size > 0 && requireNames(names, [...present]) }
+}
+
+function omitCells(names: ReadonlySet<string>): Omission {
+  let omitted: ReadonlySet<number> | undefined
+  const omit = (record: Buffer): Buffer => {
+    const { cells, lineEnd } = cellsOf(record)
+    if (omitted === undefined && record.length > lineEnd.length) {
+      const header = cells.map((cell) =>
+        cell
+          .toString()
+          .replace(/^\uFEFF/, '')
+          .replace(/^"(.*)"$/, '$1'),
+      )
+      requireNames(names, header)
+      omitted = new Set(header.flatMap((name, index) => (names.has(name) ? [index] : [])))
+    }
+    const kept = cells.filter((_, index) => !omitted?.has(index)).flatMap((cell) => [Buffer.of(comma), cell])
+    return Buffer.concat([...kept.slice(1), lineEnd])
+  }
+  return { omit, requireFound: () => undefined }
+}
+
+/** @throws {CommandError} for a name that is not among those of the file: a misspelt field would be imported */
+function requireNames(names: ReadonlySet<string>, present: readonly string[]): void {
+  const unknown = [...names].find((name) => !present.includes(name))
+  if (unknown === undefined) return
+  throw new CommandError(
+    `--omit names "${unknown}", which the file does not have; its fields: ${present.join(', ')}`,
+    2,
+  )
+}
+
+/** The cells of a row as they are written, and its line break. */
+function cellsOf(record: Buffer): { readonly cells: readonly Buffer[]; readonly lineEnd: Buffer } {
+  let end = record.length
+  if (record[end - 1] === lineFeed) end--
+  if (record[end - 1] === carriageReturn) end--
+  const cells: Buffer[] = []
+  let start = 0
+  let isQuoted = false
+  for (let index = 0; index < end; index++) {
+    if (record[index] === quote) isQuoted = !isQuoted
+    if (record[index] !== comma || isQuoted) continue
+    cells.push(record.subarray(start, index))
+    start = index + 1
+  }
+  return { cells: [...cells, record.subarray(start, end)], lineEnd: record.subarray(end) }
+}
