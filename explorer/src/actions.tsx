@@ -3,19 +3,22 @@ import { Refused, type Reply, type Request, send } from './api'
 import { type Field, type Resource, valueAt } from './model'
 import { Problem } from './problem'
 import { go, links } from './route'
-import { type User, useError, useSession } from './session'
+import { isOfAnother, type User, useError, useSession } from './session'
 
 interface ActionsProps {
   readonly resource: Resource
   readonly id: string
   /** The record as it was read. */
   readonly before: unknown
+  /** Value of the parameter `deleted`: the record is deleted if it is `only`, and may be if it is `with`. */
+  readonly deleted: string | null
 }
 
 /** Buttons for the actions on a record that the access rule and the owner permit. */
-export function Actions({ resource, id, before }: ActionsProps) {
+export function Actions({ resource, id, before, deleted }: ActionsProps) {
   const { user, askToSignIn } = useSession()
-  const { name, owner, updates, deletes, writesNeedUser, writesNeedAdmin } = resource
+  const { name, updates, deletes, writesNeedUser, writesNeedAdmin } = resource
+  if (deleted === 'only') return <Restore name={name} id={id} />
   if (!updates && !deletes) return null
   if (user === undefined && writesNeedUser) {
     if (askToSignIn === undefined) return null
@@ -26,30 +29,49 @@ export function Actions({ resource, id, before }: ActionsProps) {
     )
   }
   if (user && writesNeedAdmin && !user.admin) return <p class="quiet">Only administrators may change it.</p>
-  if (user && owner !== undefined && String(valueAt(before, owner.split('__'))) !== String(user.id)) {
-    return <p class="quiet">Only its owner may change it.</p>
-  }
+  if (isOfAnother(resource, user, before)) return <p class="quiet">Only its owner may change it.</p>
   return (
     <div class="buttons">
+      {deleted === 'with' && <Restore name={name} id={id} />}
       {updates && (
         <a class="button" href={links.edit(name, id)}>
           Edit
         </a>
       )}
-      {deletes && <Delete resource={resource} path={`/${name}/${encodeURIComponent(id)}/`} before={before} />}
+      {deletes && <Delete resource={resource} id={id} path={`/${name}/${encodeURIComponent(id)}/`} before={before} />}
     </div>
+  )
+}
+
+/** Button that restores a soft-deleted record. */
+function Restore({ name, id }: { readonly name: string; readonly id: string }) {
+  const { user, announce } = useSession()
+  const [error, setError] = useError()
+  const restore = (): Promise<void> =>
+    send({ method: 'POST', path: `/${name}/${encodeURIComponent(id)}/restore/` }, user).then(() => {
+      go(links.record(name, id))
+      announce(`${name} ${id} has been restored.`)
+    }, setError)
+  return (
+    <>
+      <button type="button" onClick={restore}>
+        Restore
+      </button>
+      {error && <Problem error={error} />}
+    </>
   )
 }
 
 interface DeleteProps {
   readonly resource: Resource
+  readonly id: string
   readonly path: string
   readonly before: unknown
 }
 
 /** Delete button. It asks for confirmation, because a deletion cannot be undone. */
-function Delete({ resource, path, before }: DeleteProps) {
-  const { user, note } = useSession()
+function Delete({ resource, id, path, before }: DeleteProps) {
+  const { user, note, announce } = useSession()
   /** The ETag of the record; undefined until the button is pressed. */
   const [asked, setAsked] = useState<Pick<Reply, 'tag'>>()
   const [error, setError] = useError()
@@ -65,7 +87,11 @@ function Delete({ resource, path, before }: DeleteProps) {
     setAsked(undefined)
     note({ method: 'GET', path })
   }
-  const remove = (): Promise<void> => send(request, user).then(() => go(links.list(resource.name)), setError)
+  const remove = (): Promise<void> =>
+    send(request, user).then(() => {
+      go(links.list(resource.name))
+      announce(`${resource.name} ${id} has been deleted.`)
+    }, setError)
   return (
     <>
       {asked === undefined ? (
@@ -75,7 +101,7 @@ function Delete({ resource, path, before }: DeleteProps) {
       ) : (
         <>
           <button type="button" class="danger" onClick={remove} ref={sure}>
-            Delete for good
+            Yes, delete
           </button>
           <button type="button" onClick={keep}>
             Keep

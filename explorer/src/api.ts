@@ -5,7 +5,10 @@ export interface Request {
   readonly method: string
   /** Path after that of the mount, such as `/city/?limit=5`. */
   readonly path: string
+  /** Value that is sent as JSON, or a file, which is sent as it is. */
   readonly body?: unknown
+  /** Media type of the body. Default: JSON. */
+  readonly type?: string
   /** ETag of the record for `If-Match`. */
   readonly tag?: string | null
 }
@@ -14,6 +17,8 @@ export interface Request {
 export interface FieldError {
   readonly field: string
   readonly message: string
+  /** Line of the record in a file, from 1. */
+  readonly line?: number
 }
 
 /** Thrown for a response whose status is not 2xx, with a message for the user. */
@@ -38,8 +43,12 @@ export interface Reply {
 }
 
 /** Sends a request. @throws {Refused} */
-export async function send(request: Request, credentials: Credentials | undefined): Promise<Reply> {
-  const response = await fetchAccepted(request, credentials, { Accept: 'application/json' })
+export async function send(
+  request: Request,
+  credentials: Credentials | undefined,
+  signal: AbortSignal | null = null,
+): Promise<Reply> {
+  const response = await fetchAccepted(request, credentials, { Accept: 'application/json' }, signal)
   const json = response.status === 204 ? undefined : await jsonOf(response)
   return { json, tag: response.headers.get('ETag') }
 }
@@ -59,16 +68,53 @@ export async function fetchFile(
   })
 }
 
+/** Time before a lost connection with events is opened again, in milliseconds. */
+const reconnectMs = 2000
+
+/**
+ * Follows the changes of a list until the signal is aborted, or the service refuses the request.
+ * @param onChange called after each change, and when changes may have been missed
+ */
+export async function followChanges(
+  path: string,
+  credentials: Credentials | undefined,
+  signal: AbortSignal,
+  onChange: () => void,
+): Promise<void> {
+  const accept = { Accept: 'text/event-stream' }
+  // The first event has the list that the page has read already.
+  for (let isFirst = true; !signal.aborted; ) {
+    try {
+      const { body } = await fetchAccepted({ method: 'GET', path }, credentials, accept, signal)
+      if (body === null) return
+      const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+      let rest = ''
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const lines = (rest + part.value).split('\n')
+        rest = lines.pop() ?? ''
+        if (!lines.some((line) => line.startsWith('event: '))) continue
+        if (!isFirst) onChange()
+        isFirst = false
+      }
+    } catch (error) {
+      if (error instanceof Refused && error.status >= 400 && error.status < 500) return
+    }
+    await new Promise((resolve) => setTimeout(resolve, reconnectMs))
+  }
+}
+
+const jsonType = 'application/json'
+
 /** @throws {Refused} for a status that is not 2xx */
 async function fetchAccepted(
-  { method, path, body, tag }: Request,
+  { method, path, body, type = jsonType, tag }: Request,
   credentials: Credentials | undefined,
   accept: { readonly Accept?: string },
   signal: AbortSignal | null = null,
 ): Promise<Response> {
   const headers = {
     ...accept,
-    ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    ...(body !== undefined && { 'Content-Type': type }),
     ...(credentials && { Authorization: credentials.authorization }),
     ...(tag && { 'If-Match': tag }),
   }
@@ -78,10 +124,12 @@ async function fetchAccepted(
     headers,
     signal,
     credentials: 'omit',
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    // The browser reads a file while it sends it, so the page never has all of it in memory.
+    ...(body !== undefined && { body: body instanceof File ? body : JSON.stringify(body) }),
   } as const
   const response = await fetch(root + path, options).catch(() => {
-    throw new Refused(0, 'The service cannot be reached.', [])
+    const cause = body instanceof File ? ', or the file has changed: choose it again' : ''
+    throw new Refused(0, `The service cannot be reached${cause}.`, [])
   })
   if (!response.ok) throw await refusalOf(response)
   return response
@@ -116,19 +164,23 @@ export function urlOf({ path }: Request): string {
  * variable of the shell.
  */
 export function curlOf(request: Request, credentials: Credentials | undefined): string {
-  const { method, body, tag } = request
+  const { method, body, type = jsonType, tag } = request
   return [
     'curl',
     ...(credentials ? authorizationArguments(credentials) : []),
     ...(method === 'GET' ? [] : ['-X', method]),
     ...(tag ? ['-H', quote(`If-Match: ${tag}`)] : []),
-    ...(body === undefined ? [] : ['-H', quote('Content-Type: application/json'), '-d', quote(JSON.stringify(body))]),
+    ...(body === undefined ? [] : ['-H', quote(`Content-Type: ${type}`), ...dataArguments(body)]),
     quote(urlOf(request)),
   ].join(' ')
 }
 
 function authorizationArguments({ scheme: { name, variable }, username = '' }: Credentials): readonly string[] {
   return variable === undefined ? ['-u', quote(username)] : ['-H', `${quote(`Authorization: ${name} `)}"$${variable}"`]
+}
+
+function dataArguments(body: unknown): readonly string[] {
+  return body instanceof File ? ['--data-binary', quote(`@${body.name}`)] : ['-d', quote(JSON.stringify(body))]
 }
 
 function quote(text: string): string {

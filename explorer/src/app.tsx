@@ -9,7 +9,7 @@ import { RecordView } from './record'
 import { RequestBar } from './request-bar'
 import { links, type Route, useRoute } from './route'
 import { type Credentials, type Scheme, schemesIn } from './scheme'
-import { type Session, SessionContext, type User } from './session'
+import { mayRead, type Session, SessionContext, type User, useSession } from './session'
 import { SignIn } from './sign-in'
 
 export function App() {
@@ -18,6 +18,8 @@ export function App() {
   const [user, setUser] = useState<User>()
   const [isSigningIn, setSigningIn] = useState(false)
   const [request, setRequest] = useState<Request>({ method: 'GET', path: '/' })
+  const [done, setDone] = useState({ text: '', hash: '' })
+  const announce = (text: string): void => setDone({ text, hash: location.hash })
   useEffect(() => {
     let isCurrent = true
     const show = (next: Model | undefined, refused?: Refused): void => {
@@ -42,7 +44,7 @@ export function App() {
   }
   const [scheme, ...others] = schemesFor(model, error)
   const askToSignIn = scheme && (() => setSigningIn(true))
-  const session = useMemo(() => model && { model, user, askToSignIn, note: setRequest }, [model, user])
+  const session = useMemo(() => model && { model, user, askToSignIn, note: setRequest, announce }, [model, user])
   return (
     <>
       <Header title={model?.title ?? 'API'} user={user} onSignIn={askToSignIn} onSignOut={() => setUser(undefined)} />
@@ -50,11 +52,13 @@ export function App() {
         <SignIn schemes={[scheme, ...others]} onSignIn={signIn} onClose={() => setSigningIn(false)} />
       )}
       {error && !model && (
-        <p role="alert" class="notice">
-          {error.message}
-        </p>
+        <main class="content">
+          <p role="alert" class={error.status === 401 ? 'notice calm' : 'notice'}>
+            {error.message}
+          </p>
+        </main>
       )}
-      {session && <Shell session={session} request={request} />}
+      {session && <Shell session={session} request={request} done={done} />}
     </>
   )
 }
@@ -65,12 +69,22 @@ function schemesFor(model: Model | undefined, error: Refused | undefined): reado
   return error?.status === 401 ? schemesIn(error.challenges) : []
 }
 
-function Shell({ session, request }: { readonly session: Session; readonly request: Request }) {
+interface ShellProps {
+  readonly session: Session
+  readonly request: Request
+  /** What the last form has done, in words, and the fragment of the view that shows it. */
+  readonly done: { readonly text: string; readonly hash: string }
+}
+
+function Shell({ session, request, done }: ShellProps) {
   const route = useRoute()
   const { resources, title: name } = session.model
   const resource = resources.get(route.resource)
   useFocusOnHeading(route, name)
   useFocusKept(session.user)
+  useEffect(() => {
+    if (done.hash !== location.hash) session.announce('')
+  }, [route])
   return (
     <SessionContext.Provider value={session}>
       <div class="shell">
@@ -86,6 +100,9 @@ function Shell({ session, request }: { readonly session: Session; readonly reque
           </ul>
         </nav>
         <main class="content">
+          <p role="status" class="result done">
+            {done.text}
+          </p>
           {resource ? (
             <View key={viewKey(route)} resource={resource} route={route} />
           ) : (
@@ -105,10 +122,27 @@ function viewKey({ resource, id, form }: Route): string {
 
 function View({ resource, route }: { readonly resource: Resource; readonly route: Route }) {
   const { id, form, query } = route
+  const { user } = useSession()
+  if (form !== 'create' && !mayRead(resource, user)) return <Closed resource={resource} />
   if (form === 'create') return <Form resource={resource} initial={query} />
   if (id === undefined) return <List resource={resource} query={query} />
   if (form === 'update') return <Form resource={resource} id={id} />
-  return <RecordView resource={resource} id={id} />
+  return <RecordView resource={resource} id={id} deleted={resource.restores ? query.get('deleted') : null} />
+}
+
+/** View of a resource that the user may not read. The page does not ask the service for it, and has no error to show. */
+function Closed({ resource: { name, description } }: { readonly resource: Resource }) {
+  const { user, askToSignIn } = useSession()
+  const whose = user ? 'administrators' : 'users who have signed in'
+  return (
+    <>
+      <h1 tabIndex={-1}>{name}</h1>
+      <p class="quiet">{description}</p>
+      <p class="notice calm">
+        {user || !askToSignIn ? `Only ${whose} may see these records.` : 'Sign in to see these records.'}
+      </p>
+    </>
+  )
 }
 
 function Start({ route, model }: { readonly route: Route; readonly model: Model }) {

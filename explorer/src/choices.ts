@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Refused, send } from './api'
+import { containing, patternOf } from './filter-field'
 import { type Field, type Resource, valueAt } from './model'
 import { pathOf } from './route'
 import { type User, useSession } from './session'
@@ -21,10 +22,10 @@ function queryFor({ searches, orderings, filters }: Resource, { name }: Field, t
   const query = new URLSearchParams({ limit: String(maxChoices) })
   if (orderings.has(name)) query.set('ordering', name)
   if (text === '') return query
-  const { operators } = filters.find((filter) => filter.name === name) ?? {}
-  const operator = ['ilike', 'like'].find((one) => operators?.has(one))
+  const filter = filters.find((one) => one.name === name)
+  const operator = filter && containing(filter)
   if (searches) query.set('search', text)
-  else if (operator) query.set(`${name}__${operator}`, `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`)
+  else if (operator) query.set(`${name}__${operator}`, patternOf(text))
   return query
 }
 

@@ -7,14 +7,19 @@ export interface Schema {
   readonly description?: string
   readonly maxLength?: number
   readonly readOnly?: boolean
+  readonly writeOnly?: boolean
   readonly default?: unknown
   readonly examples?: readonly unknown[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly items?: Schema
+  readonly $ref?: string
   readonly anyOf?: readonly Schema[]
   readonly minimum?: number
   readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly exclusiveMaximum?: number
+  readonly minLength?: number
   readonly maxItems?: number
   readonly 'x-resource'?: string
   readonly 'x-owner'?: string
@@ -28,8 +33,12 @@ export interface Parameter {
 
 export interface Operation {
   readonly parameters?: readonly Parameter[]
+  /** `content` has the schemas of bodies by their media types. */
+  readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> }
   /** Alternative ways of authentication. An empty object means that none is required. */
   readonly security?: readonly object[]
+  /** `content` has the media types of a body. */
+  readonly responses?: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>
   readonly 'x-needs'?: string
 }
 
@@ -37,6 +46,7 @@ export interface PathItem {
   readonly get?: Operation
   readonly post?: Operation
   readonly put?: Operation
+  readonly patch?: Operation
   readonly delete?: Operation
 }
 

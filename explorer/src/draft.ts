@@ -1,6 +1,6 @@
 import type { FieldError } from './api'
 import { isNullable } from './document'
-import { isJsonFor, isText, parseInput } from './input'
+import { isList, isText, jsonFault, limitFault, parseInput } from './input'
 import type { Field } from './model'
 
 /**
@@ -15,23 +15,23 @@ export function withoutPasswords(fields: readonly Field[], draft: Draft): Draft 
   return new Map([...draft, ...secret.map(({ name }) => [name, '…'] as const)])
 }
 
-/** Errors of fields that accept any JSON and have other text, which would be sent as a string. */
+/** Errors that are found without a request: text that is not JSON, which would be sent as a string, and limits. */
 export function faultsOf(fields: readonly Field[], draft: Draft): readonly FieldError[] {
-  const message = 'must be JSON; a text stands in double quotes'
-  return fields
-    .filter(({ name, schema }) => !isJsonFor(schema, draft.get(name)))
-    .map(({ name }) => ({ field: name, message }))
+  return fields.flatMap(({ name, schema }) => {
+    const message = jsonFault(schema, draft.get(name)) ?? limitFault(schema, draft.get(name))
+    return message === undefined ? [] : [{ field: name, message }]
+  })
 }
 
 /**
- * Body of the request for a draft. An empty input of a field that is not text means no value: it is left out of a POST,
- * and null in a PUT if the field is nullable.
+ * Body of the request for a draft. An empty input of a field that is not text or a list means no value: it is left out
+ * of a POST, and null in a PUT if the field is nullable.
  */
 export function bodyOf(fields: readonly Field[], draft: Draft, isNew: boolean): object {
   const body: Record<string, unknown> = {}
   for (const { name, path, schema } of fields) {
     const given = draft.get(name)
-    const isNothing = given === '' && !isText(schema)
+    const isNothing = given === '' && !isText(schema) && !isList(schema)
     if (given === undefined || (isNothing && isNew)) continue
     const text = isNothing && isNullable(schema) ? null : given
     let at = body

@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks'
-import { isNullable, lineLength, type Schema, typesOf } from './document'
-import { textOf } from './input'
+import { isDateTime, isNullable, lineLength, type Schema, typesOf } from './document'
+import { exampleOf, isJson, isList, textOf } from './input'
 import { type Field, labelField, type Resource, title } from './model'
 import { ReferenceInput } from './reference-input'
 import { mayRead, useSession } from './session'
@@ -10,12 +10,15 @@ interface FieldRowProps {
   /** Text of the input; undefined until the user edits it. */
   readonly value: string | null | undefined
   readonly stored: unknown
+  /** The value that the user has seen, if another user may have changed it meanwhile. */
+  readonly seen?: unknown
   readonly error: string | undefined
-  readonly onChange: (text: string | null) => void
+  /** Receives undefined for the stored value instead of the input. */
+  readonly onChange: (text: string | null | undefined) => void
 }
 
 /** One field of a form: label, input, description and error. */
-export function FieldRow({ field, value, stored, error, onChange }: FieldRowProps) {
+export function FieldRow({ field, value, stored, seen = stored, error, onChange }: FieldRowProps) {
   const id = useId()
   const { name, schema, required } = field
   const shown = value === undefined ? textOf(schema, stored ?? schema.default) : (value ?? '')
@@ -24,6 +27,7 @@ export function FieldRow({ field, value, stored, error, onChange }: FieldRowProp
     <div class={error ? 'field wrong' : 'field'}>
       <label for={id}>
         {title(name)}
+        {isDateTime(schema) && <span class="required"> UTC</span>}
         {required && (
           <span aria-hidden="true" class="required">
             {' '}
@@ -49,7 +53,19 @@ export function FieldRow({ field, value, stored, error, onChange }: FieldRowProp
           null<span class="hidden"> for {title(name)}</span>
         </label>
       )}
-      <small id={`${id}-hint`}>{schema.description}</small>
+      {JSON.stringify(seen) !== JSON.stringify(stored) && (
+        <p class="changed">
+          Changed meanwhile from <q>{textOf(schema, seen)}</q> to <q>{textOf(schema, stored)}</q>.{' '}
+          {value !== undefined && (
+            <button type="button" onClick={() => onChange(undefined)}>
+              Take this value<span class="hidden"> for {title(name)}</span>
+            </button>
+          )}
+        </p>
+      )}
+      <small id={`${id}-hint`}>
+        {schema.description} {hintOf(schema)}
+      </small>
       {error && (
         <p class="error" id={`${id}-error`}>
           {title(name)} {error}
@@ -90,17 +106,27 @@ function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps)
       </select>
     )
   }
-  const isJson = types.length === 0 || types.includes('array') || types.includes('object')
-  if (isJson || (schema.maxLength ?? 0) > lineLength || isUnbounded(schema)) {
-    return <textarea {...common} rows={4} onInput={(event) => onChange(event.currentTarget.value)} />
-  }
-  const isNumber = types.includes('integer') || types.includes('number')
   const line = {
     ...common,
     onInput: (event: { currentTarget: HTMLInputElement }) => onChange(event.currentTarget.value),
   }
   if (schema.format === 'password') return <input {...line} type="password" autocomplete="new-password" />
   if (schema.format === 'date') return <input {...line} type="date" />
+  if (isDateTime(schema) && /^$|^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(value)) {
+    return <DateTimeInput common={common} value={value} onChange={onChange} />
+  }
+  const isText = (schema.maxLength ?? 0) <= lineLength && !isUnbounded(schema)
+  if (isJson(schema) || isList(schema) || !isText) {
+    return (
+      <textarea
+        {...common}
+        class={isJson(schema) ? 'json' : undefined}
+        rows={isText ? 3 : 1}
+        onInput={(event) => onChange(event.currentTarget.value)}
+      />
+    )
+  }
+  const isNumber = types.includes('integer') || types.includes('number')
   return (
     <input
       {...line}
@@ -111,11 +137,33 @@ function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps)
   )
 }
 
+interface DateTimeProps {
+  readonly common: object
+  readonly value: string
+  readonly onChange: (text: string) => void
+}
+
+/** Picker of a date and time. Its value has a `T`, and lacks seconds that are zero. */
+export function DateTimeInput({ common, value, onChange }: DateTimeProps) {
+  const change = ({ currentTarget: { value: picked } }: { readonly currentTarget: HTMLInputElement }): void =>
+    onChange(picked.length === 16 ? `${picked.replace('T', ' ')}:00` : picked.replace('T', ' '))
+  return <input {...common} type="datetime-local" step="1" value={value.replace(' ', 'T')} onInput={change} />
+}
+
+/** What a description does not say: the format of a text. */
+function hintOf(schema: Schema): string {
+  if (isList(schema)) return 'One value in each line.'
+  const example = exampleOf(schema)
+  return isJson(schema) ? `JSON${example === undefined ? '.' : `, such as ${example}`}` : ''
+}
+
 /** The resource of a foreign key and the label of its records, if the user may read them. */
 function useRelated(schema: Schema): { readonly target: Resource; readonly label: Field } | undefined {
   const { model, user } = useSession()
   const target = model.resources.get(schema['x-resource'] ?? '')
-  const label = target && mayRead(target, user) ? labelField(target) : undefined
+  // A list of keys is JSON.
+  const isKey = !typesOf(schema).includes('array')
+  const label = target && isKey && mayRead(target, user) ? labelField(target) : undefined
   return target && label && { target, label }
 }
 

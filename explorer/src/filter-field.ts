@@ -7,6 +7,22 @@ export interface FilterField {
   readonly operators: ReadonlyMap<string, Schema>
 }
 
+/** Pattern of texts that contain this text, whose special characters are escaped. */
+export function patternOf(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+}
+
+/** Text of a pattern for texts that contain it; undefined for other patterns. */
+export function textInPattern(pattern: string): string | undefined {
+  const inner = /^%(.*)%$/s.exec(pattern)?.[1]?.replaceAll(/\\([\\%_])/g, '$1')
+  return inner !== undefined && patternOf(inner) === pattern ? inner : undefined
+}
+
+/** The operator of a pattern for a text that is contained, in any case if possible; undefined if the field has none. */
+export function containing({ operators: known }: FilterField): string | undefined {
+  return ['ilike', 'like'].find((one) => known.has(one))
+}
+
 /** Labels of the operators. The compiler checks that there is one for each operator of the typed client. */
 export const operators: Readonly<Record<string, string>> = {
   eq: '=',
@@ -35,11 +51,16 @@ export const optional: readonly string[] = [
   'format',
 ]
 
+/** Whether it is the parameter that lists soft-deleted records, and not a filter on a field of this name. */
+function listsDeleted({ name, schema }: Parameter): boolean {
+  return name === 'deleted' && schema.enum?.includes('only') === true
+}
+
 /** Filters of a list, from its parameters in the OpenAPI document. */
 export function filtersIn(parameters: readonly Parameter[]): readonly FilterField[] {
   const names = new Set(parameters.map(({ name }) => name))
   const found = new Map<string, Map<string, Schema>>()
-  for (const { name, schema } of parameters) {
+  for (const { name, schema } of parameters.filter((parameter) => !listsDeleted(parameter))) {
     if (reserved.includes(name) || (optional.includes(name) && !names.has(`${name}__is`))) continue
     const [, base = name, operator = 'eq'] = /^(.+)__([a-z]+)$/.exec(name) ?? []
     const isOperator = Object.hasOwn(operators, operator) && (names.has(base) || operator === 'is' || operator === 'eq')
@@ -51,9 +72,9 @@ export function filtersIn(parameters: readonly Parameter[]): readonly FilterFiel
   return [...found].map(([name, all]) => ({ name, operators: all }))
 }
 
-/** Name of a filter in the query string. */
+/** Name of a filter in the query string. A field `deleted` has an operator, because a parameter may have this name. */
 export function filterName(field: string, operator: string): string {
-  return operator === 'eq' && !reserved.includes(field) ? field : `${field}__${operator}`
+  return operator === 'eq' && !reserved.includes(field) && field !== 'deleted' ? field : `${field}__${operator}`
 }
 
 /** Field and operator of a parameter in the query string; undefined if it is not a filter of the list. */

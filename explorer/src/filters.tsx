@@ -2,11 +2,14 @@ import { useId, useState } from 'preact/hooks'
 import type { Schema } from './document'
 import {
   alternativesIn,
+  containing,
   type FilterField,
   filterName,
   findFilter,
   operators,
   optional,
+  patternOf,
+  textInPattern,
   withAlternative,
 } from './filter-field'
 import { type Resource, title } from './model'
@@ -20,39 +23,61 @@ interface FiltersProps {
 /** Parameters that are not shown as filters. `or`, `and` and `not` are. */
 const others: readonly string[] = ['ordering', 'limit', 'page', ...optional]
 
+/** Comparison with a pattern for a text that is contained. It is no operator of the service. */
+const contains = 'contains'
+const labelOf = (comparison: string): string => operators[comparison] ?? comparison
+
+/** Comparison and text of a filter, as its form shows them. */
+function comparisonOf(
+  { field, operator }: { readonly field: FilterField; readonly operator: string },
+  value: string,
+): { readonly operator: string; readonly text: string } {
+  const text = operator === containing(field) ? textInPattern(value) : undefined
+  return text === undefined ? { operator, text: value } : { operator: contains, text }
+}
+
 /** Text of a filter, such as `population ≥ 5`. Unknown filters are shown too, so that they can be removed. */
 function wordsOf(filters: readonly FilterField[], name: string, value: string): string {
   const found = findFilter(filters, name)
-  if (found !== undefined) return `${title(found.field.name)} ${operators[found.operator]} ${value}`
+  if (found !== undefined) {
+    const { operator, text } = comparisonOf(found, value)
+    return `${title(found.field.name)} ${labelOf(operator)} ${text}`
+  }
   const alternatives = name === 'or' ? alternativesIn(value) : undefined
   return alternatives?.map(([one, text]) => wordsOf(filters, one, text)).join(' or ') ?? `${name} = ${value}`
 }
 
 /** Filters of a list, each with buttons to remove it and to add an alternative, and a form to add a filter. */
 export function Filters({ resource, query }: FiltersProps) {
-  /** The open form: `instead` is the index of the filter to add an alternative to; undefined for a new filter. */
-  const [form, setForm] = useState<{ readonly instead: number | undefined } | undefined>()
+  /** The open form: `index` is that of the filter to change or to add an alternative to; undefined for a new filter. */
+  const [form, setForm] = useState<{ readonly index?: number; readonly isChange?: boolean } | undefined>()
   const active = [...query].flatMap(([name, value], index) => {
     const found = findFilter(resource.filters, name)
     if (!found && others.includes(name)) return []
     const mayAdd = found !== undefined || (name === 'or' && alternativesIn(value) !== undefined)
-    return [{ words: wordsOf(resource.filters, name, value), index, mayAdd }]
+    return [{ words: wordsOf(resource.filters, name, value), index, mayAdd, mayChange: found !== undefined }]
   })
   const show = (next: URLSearchParams): void => {
     // After the change, the index may be that of another filter.
-    if (form?.instead !== undefined) setForm(undefined)
+    if (form?.index !== undefined) setForm(undefined)
     go(links.list(resource.name, fromStart(next)))
   }
   const remove = (index: number): void => show(new URLSearchParams([...query].filter((_, at) => at !== index)))
   const add = (name: string, value: string): void => {
-    const instead = form?.instead
-    show(
-      instead === undefined
-        ? new URLSearchParams([...query, [name, value]])
-        : withAlternative(query, instead, name, value),
-    )
+    const { index, isChange } = form ?? {}
+    const pairs = [...query]
+    if (index === undefined) show(new URLSearchParams([...pairs, [name, value]]))
+    else if (isChange) show(new URLSearchParams(pairs.with(index, [name, value])))
+    else show(withAlternative(query, index, name, value))
   }
-  const isNew = form !== undefined && form.instead === undefined
+  const toggle = (index: number | undefined, isChange = false): void =>
+    setForm(
+      form && form.index === index && form.isChange === isChange
+        ? undefined
+        : { ...(index !== undefined && { index }), isChange },
+    )
+  const isOpen = (index: number | undefined, isChange = false): boolean =>
+    form !== undefined && form.index === index && form.isChange === isChange
   return (
     <div class="filters">
       {resource.searches && (
@@ -69,14 +94,25 @@ export function Filters({ resource, query }: FiltersProps) {
       )}
       {active.length > 0 && (
         <ul aria-label="Filters">
-          {active.map(({ words, index, mayAdd }) => (
+          {active.map(({ words, index, mayAdd, mayChange }) => (
             <li key={index}>
-              {words}
+              {mayChange ? (
+                <button
+                  type="button"
+                  aria-expanded={isOpen(index, true)}
+                  onClick={() => toggle(index, true)}
+                  aria-label={`Change the filter ${words}`}
+                >
+                  {words}
+                </button>
+              ) : (
+                words
+              )}
               {mayAdd && (
                 <button
                   type="button"
-                  aria-expanded={form?.instead === index}
-                  onClick={() => setForm(form?.instead === index ? undefined : { instead: index })}
+                  aria-expanded={isOpen(index)}
+                  onClick={() => toggle(index)}
                   aria-label={`Or another filter instead of ${words}`}
                 >
                   or…
@@ -89,10 +125,17 @@ export function Filters({ resource, query }: FiltersProps) {
           ))}
         </ul>
       )}
-      <button type="button" aria-expanded={isNew} onClick={() => setForm(isNew ? undefined : { instead: undefined })}>
+      <button type="button" aria-expanded={isOpen(undefined)} onClick={() => toggle(undefined)}>
         Add a filter
       </button>
-      {form && <FilterForm resource={resource} onAdd={add} />}
+      {form && (
+        <FilterForm
+          key={JSON.stringify(form)}
+          resource={resource}
+          filter={form.isChange && form.index !== undefined ? [...query][form.index] : undefined}
+          onAdd={add}
+        />
+      )}
     </div>
   )
 }
@@ -119,19 +162,27 @@ function SearchBox({ words, onSearch }: SearchBoxProps) {
 
 interface FilterFormProps {
   readonly resource: Resource
+  /** Name and value of the filter to change; undefined for a new one. */
+  readonly filter: readonly [string, string] | undefined
   readonly onAdd: (name: string, value: string) => void
 }
 
-function FilterForm({ resource, onAdd }: FilterFormProps) {
-  const [name, setName] = useState(resource.filters[0]?.name ?? '')
-  const [operator, setOperator] = useState('eq')
+function FilterForm({ resource, filter, onAdd }: FilterFormProps) {
+  const [known, value] = filter ?? ['', '']
+  const found = findFilter(resource.filters, known)
+  const initial = found && comparisonOf(found, value)
+  const [name, setName] = useState((found?.field ?? resource.filters[0])?.name ?? '')
+  const [operator, setOperator] = useState(initial?.operator)
   const field = resource.filters.find((one) => one.name === name)
   if (field === undefined) return null
-  const chosen = field.operators.has(operator) ? operator : ([...field.operators.keys()][0] ?? 'eq')
+  const pattern = containing(field)
+  const comparisons = [...(pattern === undefined ? [] : [contains]), ...field.operators.keys()]
+  const chosen = comparisons.find((one) => one === operator) ?? comparisons[0] ?? 'eq'
   const add = (event: SubmitEvent): void => {
     event.preventDefault()
-    const value = String(new FormData(event.currentTarget as HTMLFormElement).get('value'))
-    onAdd(filterName(field.name, chosen), value)
+    const text = String(new FormData(event.currentTarget as HTMLFormElement).get('value'))
+    if (chosen === contains && pattern !== undefined) onAdd(filterName(name, pattern), patternOf(text))
+    else onAdd(filterName(name, chosen), text)
   }
   return (
     <form class="row" onSubmit={add}>
@@ -152,16 +203,16 @@ function FilterForm({ resource, onAdd }: FilterFormProps) {
       <label>
         Comparison
         <select value={chosen} onChange={(event) => setOperator(event.currentTarget.value)}>
-          {[...field.operators.keys()].map((one) => (
+          {comparisons.map((one) => (
             <option key={one} value={one}>
-              {operators[one]}
+              {labelOf(one)}
             </option>
           ))}
         </select>
       </label>
-      <Operand key={name} schema={field.operators.get(chosen) ?? {}} operator={chosen} />
+      <Operand key={name} schema={field.operators.get(chosen) ?? {}} operator={chosen} text={initial?.text ?? ''} />
       <button type="submit" class="primary">
-        Filter
+        {found ? 'Change' : 'Filter'}
       </button>
     </form>
   )
@@ -177,7 +228,14 @@ function groups(filters: readonly FilterField[]): readonly (readonly [string, re
   return [...found]
 }
 
-function Operand({ schema, operator }: { readonly schema: Schema; readonly operator: string }) {
+interface OperandProps {
+  readonly schema: Schema
+  readonly operator: string
+  /** The initial value. */
+  readonly text: string
+}
+
+function Operand({ schema, operator, text }: OperandProps) {
   const id = useId()
   const choices = schema.type === 'boolean' ? ['true', 'false'] : schema.enum?.map(String)
   const example = schema.examples?.[0]
@@ -185,7 +243,7 @@ function Operand({ schema, operator }: { readonly schema: Schema; readonly opera
     <div class="operand">
       <label for={id}>Value</label>
       {choices ? (
-        <select id={id} name="value">
+        <select id={id} name="value" defaultValue={text}>
           {choices.map((one) => (
             <option key={one}>{one}</option>
           ))}
@@ -195,6 +253,7 @@ function Operand({ schema, operator }: { readonly schema: Schema; readonly opera
           id={id}
           name="value"
           required
+          defaultValue={text}
           aria-describedby={`${id}-hint`}
           placeholder={example === undefined ? '' : String(example)}
         />

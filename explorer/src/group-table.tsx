@@ -2,7 +2,7 @@ import { type Group, wordsOfMember } from './aggregate'
 import type { LabelOf } from './labels'
 import type { Field, Resource } from './model'
 import { SortableHeader } from './table'
-import { Value } from './value'
+import { grouped, Value } from './value'
 
 interface GroupTableProps {
   readonly resource: Resource
@@ -46,7 +46,7 @@ export function GroupTable({ resource, query, groups, keys, functions, labelOf, 
               ))}
               {functions.map((name) => (
                 <td key={name} class="number">
-                  {String(group[name])}
+                  {grouped(String(group[name]))}
                 </td>
               ))}
             </tr>

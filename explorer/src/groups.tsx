@@ -1,4 +1,4 @@
-import { useMemo, useRef } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { type Group, memberField, namesIn } from './aggregate'
 import { parameterIn } from './filter-field'
 import { Filters } from './filters'
@@ -10,7 +10,7 @@ import type { Resource } from './model'
 import { type PageMeta, Pager } from './pager'
 import { Problem } from './problem'
 import { fromStart, links, pathOf } from './route'
-import { useRead, useSession } from './session'
+import { useKept, useRead, useSession } from './session'
 
 interface GroupsProps {
   readonly resource: Resource
@@ -47,7 +47,7 @@ export function Groups({ resource, query }: GroupsProps) {
   const keys = useMemo(() => by.map((name) => memberField(model, resource, name)), [model, resource, by.join()])
   const loaded = useRead(pathOf(`/${resource.name}/`, query))
   const page = loaded.state === 'done' ? (loaded.reply.json as Page) : undefined
-  const groups = useKept(page?.objects, loaded.state === 'failed', `${functions} ${by}`)
+  const groups = useKept(loaded, page?.objects, `${functions} ${by}`) ?? none
   const labelOf = useFetchedLabels(groups, keys)
   return (
     <>
@@ -59,7 +59,7 @@ export function Groups({ resource, query }: GroupsProps) {
       </div>
       <Filters resource={resource} query={query} />
       <GroupSettings resource={resource} query={query} />
-      {loaded.state === 'failed' && <Problem error={loaded.error} />}
+      {loaded.state === 'failed' && <Problem error={loaded.error} isRead />}
       {by.length > 0 && <GroupChart groups={groups} keys={keys} measure={functions[0] ?? ''} labelOf={labelOf} />}
       {loaded.state !== 'failed' && (
         <GroupTable {...{ resource, query, groups, keys, functions, labelOf }} isBusy={loaded.state === 'loading'} />
@@ -67,16 +67,4 @@ export function Groups({ resource, query }: GroupsProps) {
       {page && <Pager resource={resource} query={query} meta={page.meta} unit="Groups" />}
     </>
   )
-}
-
-/**
- * Groups of the last page while the next one is loaded, so that the chart does not disappear and the table does not move.
- * @param members names of the members of a group: groups with other members are not kept
- */
-function useKept(groups: readonly Group[] | undefined, isFailed: boolean, members: string): readonly Group[] {
-  const last = useRef({ groups: none, members })
-  if (groups !== undefined || isFailed || last.current.members !== members) {
-    last.current = { groups: groups ?? none, members }
-  }
-  return last.current.groups
 }

@@ -26,10 +26,27 @@ export function columnsIn(model: Model, { relations }: Resource, text = ''): Rea
   return columns.some(([, fields]) => fields === undefined) ? undefined : new Map(columns as [string, Columns][])
 }
 
-/** Value of `include` for columns; undefined if there are none. */
-export function columnsText(columns: ReadonlyMap<string, Columns>): string | undefined {
+/** Number of records that the page of a record shows of a relation to many. */
+export const maxListed = 10
+
+/** Value of `include` for columns; undefined if there are none. @param lists columns of relations to many records */
+export function columnsText(
+  columns: ReadonlyMap<string, Columns>,
+  lists: ReadonlyMap<string, Columns> = new Map(),
+): string | undefined {
   const filled = [...columns].filter(([, fields]) => fields.length > 0)
-  return includesText(Object.fromEntries(filled.map(([name, fields]) => [name, { fields }])))
+  return includesText({
+    ...Object.fromEntries(filled.map(([name, fields]) => [name, { fields }])),
+    ...Object.fromEntries([...lists].map(([name, fields]) => [name, { fields, limit: maxListed }])),
+  })
+}
+
+/** Relations to many records that the user may read, with the labels of these. */
+export function listsFor(model: Model, { lists }: Resource, user: User | undefined) {
+  return lists.flatMap((list) => {
+    const target = model.resources.get(list.target)
+    return target && mayRead(target, user) ? [{ ...list, label: labelField(target) }] : []
+  })
 }
 
 /** Label of the record that a relation leads to; undefined if the user may not read it. */
@@ -42,6 +59,7 @@ export function labelOf(model: Model, { target }: Relation, user: User | undefin
  * Value of `include` for a request: the given columns, and the labels of the records that foreign keys refer to.
  * @param text value of `include` in the URL of the page
  * @param shown names of the fields of the request; undefined for all
+ * @param lists relations to many records that are shown too
  */
 export function includeFor(
   model: Model,
@@ -49,6 +67,7 @@ export function includeFor(
   user: User | undefined,
   text: string | undefined,
   shown: readonly string[] | undefined,
+  lists: ReturnType<typeof listsFor> = [],
 ): string | undefined {
   const columns = columnsIn(model, resource, text)
   if (columns === undefined) return text
@@ -62,5 +81,6 @@ export function includeFor(
   for (const [name, label] of labels) {
     if (all.has(name) || all.size < maxRelations) all.set(name, [...new Set([...(all.get(name) ?? []), ...label])])
   }
-  return columnsText(all)
+  const listed = lists.slice(0, maxRelations - all.size)
+  return columnsText(all, new Map(listed.map(({ name, label }) => [name, [label?.name ?? 'id']])))
 }

@@ -3,23 +3,80 @@ import { type Schema, typesOf } from './document'
 /** Text of an input for a value. */
 export function textOf(schema: Schema, value: unknown): string {
   if (value === undefined || value === null) return ''
+  if (Array.isArray(value) && isList(schema) && value.every(isLine)) return value.join('\n')
   // In a field for any JSON, strings have quotes to distinguish them from numbers.
   return typeof value === 'object' || isAnyJson(schema) ? JSON.stringify(value, null, 2) : String(value)
+}
+
+/** Whether a schema is an array of texts, numbers or booleans, which an input shows as lines. */
+export function isList({ type, items }: Schema): boolean {
+  const isScalar = items?.enum !== undefined || /string|integer|number|boolean/.test(typesOf(items ?? {}).join())
+  return isScalar && [type].flat().includes('array')
+}
+
+/** Whether a member of a list can be a line. A line that begins with a bracket would be the start of a JSON array. */
+function isLine(member: unknown): boolean {
+  return member !== null && /^[^[\n][^\n]*$/.test(String(member))
+}
+
+/** Whether an input of a schema contains JSON. */
+export function isJson(schema: Schema): boolean {
+  const types = typesOf(schema)
+  return schema.enum === undefined && !isList(schema) && (types.length === 0 || /array|object/.test(types.join()))
+}
+
+/** JSON of an example of an array of objects, whose members have the examples of their schemas. */
+export function exampleOf({ items, examples = [] }: Schema): string | undefined {
+  const { properties, required = [] } = items?.anyOf?.[0] ?? items ?? {}
+  if (properties === undefined) return examples[0] === undefined ? undefined : JSON.stringify(examples[0])
+  const members = Object.entries(properties).filter(([name]) => required.includes(name))
+  return JSON.stringify([Object.fromEntries(members.map(([name, schema]) => [name, schema.examples?.[0] ?? '…']))])
 }
 
 function isAnyJson(schema: Schema): boolean {
   return schema.enum === undefined && typesOf(schema).length === 0
 }
 
-/** Whether the text is valid for the schema: a field for any JSON must be empty or contain JSON. */
-export function isJsonFor(schema: Schema, text: string | null | undefined): boolean {
-  return !text || !isAnyJson(schema) || parseJson(text) !== text
+/** Error of a text that should be JSON, completing a sentence with the name of the field; undefined if it is JSON. */
+export function jsonFault(schema: Schema, text: string | null | undefined): string | undefined {
+  if (!text || !isJson(schema)) return undefined
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch (error) {
+    const reason = isAnyJson(schema) ? 'a text stands in double quotes' : (error as Error).message
+    return `must be JSON; ${reason}`
+  }
 }
 
 /** Whether any text is a valid value, including the empty one. Dates and decimals have a format or pattern. */
 export function isText(schema: Schema): boolean {
   const { format = 'password', pattern, enum: members } = schema
   return typesOf(schema).includes('string') && format === 'password' && pattern === undefined && members === undefined
+}
+
+/** Error of a number or a text outside of the limits of its schema, completing a sentence with the name of the field. */
+export function limitFault(schema: Schema, text: string | null | undefined): string | undefined {
+  if (!text || schema.enum !== undefined) return undefined
+  const value = parseInput(schema, text)
+  const { minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity, exclusiveMaximum = Infinity } = schema
+  const { minLength = 0, maxLength = Infinity } = schema
+  if (typeof value === 'string' && isText(schema)) {
+    const { length } = [...value]
+    if (length < minLength) return `must have at least ${minLength} characters`
+    return length > maxLength ? `must have at most ${maxLength} characters, not ${length}` : undefined
+  }
+  const types = typesOf(schema)
+  const isNumber = /integer|number/.test(types.join()) && !types.includes('string')
+  // The service checks integers beyond the safe range, which are texts.
+  if (isNumber && typeof value === 'string' && !/^-?\d+$/.test(value)) {
+    return `must be ${types.includes('integer') ? 'an integer' : 'a number'}`
+  }
+  if (typeof value !== 'number') return undefined
+  if (value < minimum) return `must be at least ${minimum}`
+  if (value > maximum) return `must be at most ${maximum}`
+  if (value <= exclusiveMinimum) return `must be greater than ${exclusiveMinimum}`
+  return value >= exclusiveMaximum ? `must be less than ${exclusiveMaximum}` : undefined
 }
 
 /**
@@ -33,7 +90,10 @@ export function parseInput(schema: Schema, text: string): unknown {
   if (types.includes('boolean')) return text === 'true' ? true : text === 'false' ? false : text
   if (types.includes('integer') || types.includes('number')) return parseNumber(text)
   if (types.includes('string')) return text
-  return parseJson(text)
+  const json = parseJson(text)
+  if (!isList(schema) || Array.isArray(json)) return json
+  const lines = text.split('\n').filter((line) => line !== '')
+  return lines.map((line) => parseInput(schema.items ?? {}, line))
 }
 
 /** Parses a number. Integers beyond the safe range stay strings, so that they do not lose digits. */

@@ -1,5 +1,5 @@
 import type { Aggregates } from './aggregate'
-import { isShortText, needsUser, type OpenApi, type Parameter, type Schema, typesOf } from './document'
+import { isShortText, needsUser, type OpenApi, type Operation, type Parameter, type Schema, typesOf } from './document'
 import { type FilterField, filtersIn } from './filter-field'
 import { type Scheme, schemesOf } from './scheme'
 
@@ -24,9 +24,21 @@ export interface Resource {
   readonly relatedOrderings: readonly string[]
   /** Fields in the body of a POST; undefined if there is no POST. */
   readonly creates: readonly Field[] | undefined
-  /** Fields in the body of a PUT; undefined if there is no PUT. */
+  /** Fields in the body of a PUT, without related records; undefined if there is no PUT. */
   readonly updates: readonly Field[] | undefined
+  /** Members of the body of a PUT that replace related records, such as `lines` or `tag_ids`. */
+  readonly nested: readonly Field[]
   readonly deletes: boolean
+  /** Whether the user may restore soft-deleted records. Lists and records then have the parameter `deleted`. */
+  readonly restores: boolean
+  /** Greatest number of records that one request can change; 0 if it can change only one. */
+  readonly maxChanged: number
+  /** Greatest number of records that one request can delete; 0 if it can delete only one. */
+  readonly maxDeleted: number
+  /** Media types of files whose records a POST creates. */
+  readonly fileTypes: readonly string[]
+  /** Values of the parameter `on_conflict` of a POST: fields, separated by commas, by which it finds existing records. */
+  readonly conflictFields: readonly string[]
   /** Whether reads require a user. */
   readonly readsNeedUser: boolean
   /** Whether reads require an administrator. */
@@ -37,6 +49,8 @@ export interface Resource {
   readonly writesNeedAdmin: boolean
   /** Name of the field with the owner of a record. */
   readonly owner: string | undefined
+  /** Relations to many records that no foreign key of these shows, such as many-to-many. */
+  readonly lists: readonly RelatedList[]
   /** Foreign keys that refer to this resource. */
   readonly referrers: readonly Reference[]
   readonly limits: { readonly max: number; readonly default: number }
@@ -44,6 +58,8 @@ export interface Resource {
   readonly counts: boolean
   /** Undefined if lists cannot have groups instead of records. */
   readonly aggregates: Aggregates | undefined
+  /** Whether lists send their changes. */
+  readonly isLive: boolean
   /** Whether lists are available as CSV. */
   readonly hasCsv: boolean
   /** Whether lists have the parameter `search`. */
@@ -57,6 +73,15 @@ export interface Relation {
   /** Path of the related record in a record. */
   readonly path: readonly string[]
   readonly foreignKey: Field
+  /** Name of the related resource. */
+  readonly target: string
+}
+
+/** A relation to many records. */
+export interface RelatedList {
+  /** As in the parameter `include`. */
+  readonly name: string
+  readonly path: readonly string[]
   /** Name of the related resource. */
   readonly target: string
 }
@@ -77,7 +102,8 @@ export interface Field {
 }
 
 export function readModel({ info, tags, paths, components: { schemas, securitySchemes } }: OpenApi): Model {
-  const fieldsOf = (name: string): readonly Field[] | undefined => schemas[name] && fieldsIn(schemas[name])
+  const fieldsOf = (name: string): readonly Field[] | undefined =>
+    schemas[name] && withoutIncluded(fieldsIn(schemas[name]))
   const all = tags.map(({ name }) => ({ name, fields: fieldsOf(name) ?? [] }))
   const resources = tags.map(({ name, description }): [string, Resource] => {
     const [collection, item] = [paths[`/${name}`], paths[`/${name}/{id}`]]
@@ -86,8 +112,14 @@ export function readModel({ info, tags, paths, components: { schemas, securitySc
     const limit = find('limit')
     const writes = [collection?.post, item?.put, item?.delete]
     const fields = fieldsOf(name) ?? []
+    const updates = item?.put === undefined ? undefined : fieldsOf(`${name}.update`)
     const filters = filtersIn(parameters)
     const reads = collection?.get
+    const referrers = all.flatMap((other) =>
+      other.fields
+        .filter(({ schema }) => schema['x-resource'] === name)
+        .map((field) => ({ resource: other.name, field: field.name })),
+    )
     const resource: Resource = {
       name,
       description,
@@ -101,28 +133,47 @@ export function readModel({ info, tags, paths, components: { schemas, securitySc
       }),
       orderings: new Set((find('ordering').items?.anyOf?.[0]?.enum ?? []).map(String)),
       creates: collection?.post === undefined ? undefined : fieldsOf(`${name}.create`),
-      updates: item?.put === undefined ? undefined : fieldsOf(`${name}.update`),
+      updates: updates?.filter((field) => !isNested(field)),
+      nested: updates?.filter(isNested) ?? [],
       deletes: item?.delete !== undefined,
+      restores: `/${name}/{id}/restore` in paths,
+      maxChanged: maxRecords(collection?.patch),
+      maxDeleted: maxRecords(collection?.delete),
+      fileTypes: fileTypes.filter((type) => type in (collection?.post?.requestBody?.content ?? {})),
+      conflictFields: (parameterOf(collection?.post, 'on_conflict')?.enum ?? []).map(String),
       readsNeedUser: needsUser(reads),
       readsNeedAdmin: reads?.['x-needs'] === 'admins',
       writesNeedUser: writes.some(needsUser),
       writesNeedAdmin: writes.some((write) => write?.['x-needs'] === 'admins'),
       owner: schemas[name]?.['x-owner'],
-      referrers: all.flatMap((other) =>
-        other.fields
-          .filter(({ schema }) => schema['x-resource'] === name)
-          .map((field) => ({ resource: other.name, field: field.name })),
+      lists: listsIn(schemas[`${name}.included`]).filter(
+        ({ target }) => !referrers.some((other) => other.resource === target),
       ),
+      referrers,
       limits: { max: limit.maximum ?? 1000, default: Number(limit.default ?? 20) },
       // Lists that can be counted allow `limit=0`.
       counts: limit.minimum === 0,
       aggregates: aggregatesOf(find('aggregate'), find('by')),
+      isLive: reads?.responses?.['200']?.content?.['text/event-stream'] !== undefined,
       hasCsv: find('format').enum?.includes('csv') === true && !filters.some((filter) => filter.name === 'format'),
       searches: parameters.some((one) => one.name === 'search') && !filters.some((filter) => filter.name === 'search'),
     }
     return [name, resource]
   })
   return { title: info.title, resources: new Map(resources), schemes: schemesOf(securitySchemes) }
+}
+
+/** Media types of files that can be imported. */
+const fileTypes = ['text/csv', 'application/x-ndjson']
+
+/** Schema of a parameter. It is the last one of this name: filters, whose fields may have any name, come before. */
+function parameterOf({ parameters = [] }: Operation = {}, name: string): Schema | undefined {
+  return parameters.findLast((parameter) => parameter.in === 'query' && parameter.name === name)?.schema
+}
+
+/** Greatest number of records that an operation on a collection can write; 0 if there is no such operation. */
+function maxRecords(operation: Operation | undefined): number {
+  return parameterOf(operation, 'max')?.maximum ?? 0
 }
 
 /** @returns undefined if a list has not both parameters, or if they are filters */
@@ -145,6 +196,24 @@ function fieldsIn({ properties = {}, required = [] }: Schema, path: readonly str
   })
 }
 
+/** Whether a member of a body contains related records or their keys, which records do not show. */
+export function isNested({ schema }: Field): boolean {
+  const isList = schema.writeOnly === true && typesOf(schema).includes('array')
+  return isList && (schema['x-resource'] !== undefined || hasRecords(schema))
+}
+
+/** Whether the members of an array are records. */
+function hasRecords({ items }: Schema): boolean {
+  return items !== undefined && [items, ...(items.anyOf ?? [])].some(({ properties }) => properties !== undefined)
+}
+
+/** Fields without `lines_next` and `lines_total`, which a response adds to `lines` and a body may repeat. */
+function withoutIncluded(fields: readonly Field[]): readonly Field[] {
+  const lists = fields.filter((field) => isNested(field) && hasRecords(field.schema))
+  const added = new Set(lists.flatMap(({ name }) => [`${name}_next`, `${name}_total`]))
+  return fields.filter(({ name }) => !added.has(name))
+}
+
 function relationsIn(fields: readonly Field[], parameters: readonly Parameter[]): readonly Relation[] {
   const { pattern } = parameters.find(({ name }) => name === 'include')?.schema ?? {}
   if (pattern === undefined) return []
@@ -157,9 +226,28 @@ function relationsIn(fields: readonly Field[], parameters: readonly Parameter[])
   })
 }
 
+/** Relations to many records in the schema of included members, which have a reference to the schema of a record. */
+function listsIn(included: Schema = {}): readonly RelatedList[] {
+  return fieldsIn(included).flatMap(({ name, path, schema }) => {
+    const target = (schema.items?.anyOf?.[0] ?? schema.items)?.$ref?.split('/').at(-1)
+    return target === undefined ? [] : [{ name, path, target }]
+  })
+}
+
+/** Number of records in words. */
+export function countOf(count: number): string {
+  return count === 1 ? '1 record' : `${count.toLocaleString('en')} records`
+}
+
 /** Display name of a field: `country__region` becomes `country › region`. */
 export function title(name: string): string {
   return name.split('__').join(' › ')
+}
+
+/** Whether the values of a field are numbers, and not keys. */
+export function isNumber({ name, schema }: Field): boolean {
+  const isKey = name === 'id' || schema['x-resource'] !== undefined
+  return !isKey && (schema.format === 'decimal' || typesOf(schema).some((type) => /integer|number/.test(type)))
 }
 
 export function valueAt(record: unknown, path: readonly string[]): unknown {

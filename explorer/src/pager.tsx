@@ -1,4 +1,4 @@
-import type { Resource } from './model'
+import { countOf, type Resource } from './model'
 import { fromStart, go, links } from './route'
 
 /** `meta` of a list: paths of the next and previous page, empty if there is none. */
@@ -53,7 +53,7 @@ export function Pager({ resource, query, meta, unit }: PagerProps) {
           </button>
         )
       ) : (
-        <span role="status">{meta.total === 1 ? '1 record' : `${meta.total.toLocaleString('en')} records`}</span>
+        <span role="status">{countOf(meta.total)}</span>
       )}
       <label class="inline">
         {unit} per page

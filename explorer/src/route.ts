@@ -1,4 +1,4 @@
-import { useLayoutEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** Route of the page, from the fragment of its URL: a list with its query, a record, or a form. */
 export interface Route {
@@ -47,7 +47,9 @@ export function pathOf(path: string, query: URLSearchParams | Readonly<Record<st
 
 export const links = {
   list: (resource: string, query?: URLSearchParams | string): string => `#/${resource}${queryOf(query)}`,
-  record: (resource: string, id: unknown): string => `#/${resource}/${encodeURIComponent(String(id))}`,
+  /** @param deleted value of the parameter `deleted` of the list that shows the record */
+  record: (resource: string, id: unknown, deleted?: string | null): string =>
+    `#/${resource}/${encodeURIComponent(String(id))}${queryOf(deleted ? `deleted=${deleted}` : '')}`,
   edit: (resource: string, id: unknown): string => `#/${resource}/${encodeURIComponent(String(id))}/edit`,
   create: (resource: string, query?: URLSearchParams | string): string => `#/${resource}/+${queryOf(query)}`,
 }
@@ -66,11 +68,45 @@ export function go(link: string): void {
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => readRoute(location.hash))
+  const shown = useRef(location.hash)
   // An effect that runs after painting would miss a change of the hash between the first rendering and the painting.
   useLayoutEffect(() => {
-    const read = (): void => setRoute(readRoute(location.hash))
+    const read = (): void => {
+      if (location.hash === shown.current) return
+      if (hasEdits && !confirm('Discard what you have entered?')) {
+        history.pushState(null, '', shown.current || '#')
+        return
+      }
+      shown.current = location.hash
+      setRoute(readRoute(location.hash))
+    }
+    // The fragment may have changed since the first rendering.
+    read()
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
   }, [])
   return route
+}
+
+/** Whether a form has input that is not saved. */
+let hasEdits = false
+
+/** Asks the user before the page is left, or shows something else, while a form has input that is not saved. */
+export function useEdits(isEdited: boolean): void {
+  useEffect(() => {
+    if (!isEdited) return
+    const ask = (event: Event): void => event.preventDefault()
+    hasEdits = true
+    addEventListener('beforeunload', ask)
+    return () => {
+      hasEdits = false
+      removeEventListener('beforeunload', ask)
+    }
+  }, [isEdited])
+}
+
+/** Navigates after a form has been saved. */
+export function leaveForm(link: string): void {
+  hasEdits = false
+  go(link)
 }

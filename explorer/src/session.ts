@@ -1,7 +1,7 @@
 import { createContext } from 'preact'
-import { useContext, useEffect, useState } from 'preact/hooks'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { type Refused, type Reply, type Request, send } from './api'
-import type { Model, Resource } from './model'
+import { type Model, type Resource, valueAt } from './model'
 import type { Credentials } from './scheme'
 
 /** The signed-in user. */
@@ -20,6 +20,16 @@ export function mayRead({ readsNeedUser, readsNeedAdmin }: Resource, user: User 
   return (user !== undefined || !readsNeedUser) && (!readsNeedAdmin || user?.admin === true)
 }
 
+/** Whether a user may write records of a resource, as far as the OpenAPI document says. */
+export function mayWrite({ writesNeedUser, writesNeedAdmin }: Resource, user: User | undefined): boolean {
+  return (user !== undefined || !writesNeedUser) && (!writesNeedAdmin || user?.admin === true)
+}
+
+/** Whether only another user may write a record. */
+export function isOfAnother({ owner }: Resource, user: User | undefined, record: unknown): boolean {
+  return user !== undefined && owner !== undefined && String(valueAt(record, owner.split('__'))) !== String(user.id)
+}
+
 /** Context of all components. */
 export interface Session {
   readonly model: Model
@@ -28,6 +38,8 @@ export interface Session {
   readonly askToSignIn: (() => void) | undefined
   /** Sets the request that the page shows. */
   readonly note: (request: Request) => void
+  /** Shows what was done, in words, until the user goes on to something else. */
+  readonly announce: (done: string) => void
 }
 
 export const SessionContext = createContext<Session | undefined>(undefined)
@@ -53,18 +65,32 @@ export type Loaded =
 
 const loading: Loaded = { state: 'loading' }
 
+/** Events of the window after which requests that have failed are sent again: the user's wish, and a new connection. */
+const retryEvents = ['retry', 'online']
+
 /**
  * Fetches a path, and again when the user changes.
  * @param isNoted whether the page shows this request
  * @param fallback path without the records that the page has added to the request, for a service that refuses them
+ * @param version another number fetches the path again
  */
-export function useRead(path: string, isNoted = true, fallback = path): Loaded {
+export function useRead(path: string, isNoted = true, fallback = path, version = 0): Loaded {
   const { user, note } = useSession()
   const [last, setLast] = useState<{
     readonly path: string
     readonly user: User | undefined
     readonly loaded: Loaded
   }>()
+  const [retries, setRetries] = useState(0)
+  const isFailed = last?.loaded.state === 'failed'
+  useEffect(() => {
+    if (!isFailed) return
+    const retry = (): void => setRetries((count) => count + 1)
+    for (const event of retryEvents) addEventListener(event, retry)
+    return () => {
+      for (const event of retryEvents) removeEventListener(event, retry)
+    }
+  }, [isFailed])
   useEffect(() => {
     let isCurrent = true
     const show = (next: Loaded): void => {
@@ -88,7 +114,20 @@ export function useRead(path: string, isNoted = true, fallback = path): Loaded {
     return () => {
       isCurrent = false
     }
-  }, [path, fallback, isNoted, user, note])
+  }, [path, fallback, isNoted, user, note, version, retries])
   // The effect runs only after painting: until then, the state is that of another path or user.
   return last?.path === path && last.user === user ? last.loaded : loading
+}
+
+/**
+ * Part of the last response while the next one is loaded, so that what the page shows does not disappear and move.
+ * @param part of the response that is loaded; undefined until then
+ * @param kind the part of a response of another kind, or for another user, is not kept
+ */
+export function useKept<Part>({ state }: Loaded, part: Part | undefined, kind = ''): Part | undefined {
+  const { user } = useSession()
+  const last = useRef({ part, kind, user })
+  if (state !== 'loading' || last.current.kind !== kind || last.current.user !== user)
+    last.current = { part, kind, user }
+  return last.current.part
 }

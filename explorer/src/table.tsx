@@ -1,8 +1,9 @@
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { columnsOf } from './column'
-import { typesOf } from './document'
 import { useLabels } from './labels'
-import { type Field, type Resource, title, valueAt } from './model'
+import { isNumber, labelField, type Resource, title, valueAt } from './model'
 import { fromStart, go, links } from './route'
+import { SelectAll, type Selection, SelectOne } from './selection'
 import { useSession } from './session'
 import { Value } from './value'
 
@@ -11,20 +12,27 @@ interface TableProps {
   readonly query: URLSearchParams
   readonly records: readonly { readonly id: unknown }[]
   readonly isBusy: boolean
+  /** Undefined if the user can do nothing with several records. */
+  readonly selection: Selection | undefined
 }
 
-/** Table of records, with a column for each field and for the chosen fields of related records. */
-export function Table({ resource, query, records, isBusy }: TableProps) {
+/** Table of records, with a check box for each of them, if they can be selected, and a column for each field and for the chosen fields of related records. */
+export function Table({ resource, query, records, isBusy, selection }: TableProps) {
   const { model } = useSession()
   const { name } = resource
   const columns = columnsOf(model, resource, query)
   const labelOf = useLabels(resource, records)
+  const label = labelField(resource)
+  const deleted = resource.restores ? query.get('deleted') : null
+  const names = `${selection !== undefined} ${columns.map((column) => column.name)}`
+  const table = useSteadyColumns(names, !isBusy && records.length > 0)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be focusable for keyboard users
     <section class="table" tabIndex={0} aria-label={`Records of ${name}`} aria-busy={isBusy}>
-      <table>
+      <table ref={table}>
         <thead>
           <tr>
+            {selection && <SelectAll selection={selection} records={records} />}
             {columns.map((column) => (
               <SortableHeader
                 key={column.name}
@@ -41,14 +49,16 @@ export function Table({ resource, query, records, isBusy }: TableProps) {
         <tbody>
           {records.map((record) => (
             <tr key={String(record.id)}>
+              {selection && <SelectOne selection={selection} record={record} name={name} />}
               {columns.map((column) => (
                 <td key={column.name} class={isNumber(column.field) ? 'number' : undefined}>
                   {column.name === 'id' ? (
-                    <a href={links.record(name, record.id)} aria-label={`${name} ${String(record.id)}`}>
+                    <a href={links.record(name, record.id, deleted)} aria-label={`${name} ${String(record.id)}`}>
                       {String(record.id)}
                     </a>
                   ) : (
                     <Value
+                      link={column.name === label?.name ? links.record(name, record.id, deleted) : undefined}
                       field={column.field}
                       value={valueAt(record, column.path)}
                       label={column.path === column.field.path ? labelOf(column.field, record) : undefined}
@@ -60,14 +70,36 @@ export function Table({ resource, query, records, isBusy }: TableProps) {
           ))}
         </tbody>
       </table>
-      {!isBusy && records.length === 0 && <p class="empty">No records.</p>}
+      {records.length === 0 && <p class={isBusy ? 'empty loading' : 'empty'}>{isBusy ? 'Loading…' : 'No records.'}</p>}
     </section>
   )
 }
 
-function isNumber({ schema }: Field): boolean {
-  const isKey = schema['x-resource'] !== undefined
-  return !isKey && typesOf(schema).some((type) => type === 'integer' || type === 'number')
+/**
+ * Keeps the columns of a table from becoming narrower when other records are shown, such as in another order.
+ * @param names names of the columns: after a change, and after the window is resized, their widths are measured again
+ * @param hasRows whether the widths are those of rows
+ */
+function useSteadyColumns(names: string, hasRows: boolean) {
+  const table = useRef<HTMLTableElement>(null)
+  const headers = (): readonly HTMLElement[] => [...(table.current?.querySelectorAll('th') ?? [])]
+  const clear = (): void => {
+    for (const { style } of headers()) style.minWidth = ''
+  }
+  useLayoutEffect(clear, [names])
+  useLayoutEffect(() => {
+    if (!hasRows) return
+    // All widths are read before the first one is set, which would change the others.
+    const widths = headers().map((header) => header.getBoundingClientRect().width)
+    for (const [index, { style }] of headers().entries()) style.minWidth = `${widths[index]}px`
+  })
+  useEffect(() => {
+    for (const event of ['resize', 'beforeprint']) addEventListener(event, clear)
+    return () => {
+      for (const event of ['resize', 'beforeprint']) removeEventListener(event, clear)
+    }
+  }, [])
+  return table
 }
 
 interface HeaderProps {
@@ -103,7 +135,6 @@ export function SortableHeader({ name, label = title(name), description = '', ..
     <th scope="col" aria-sort={direction ?? 'none'} class={className}>
       <button type="button" onClick={sort} title={description}>
         {label}
-        <span aria-hidden="true">{direction === 'ascending' ? ' ▲' : direction === 'descending' ? ' ▼' : ''}</span>
       </button>
     </th>
   )

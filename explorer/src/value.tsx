@@ -1,4 +1,4 @@
-import { type Field, title } from './model'
+import { type Field, isNumber, title } from './model'
 import { links } from './route'
 import { useSession } from './session'
 
@@ -12,10 +12,12 @@ interface ValueProps {
   readonly label?: string | undefined
   /** Whether long text is shown in full. */
   readonly whole?: boolean
+  /** Link of the value: that to the record whose label it is. */
+  readonly link?: string | undefined
 }
 
 /** A value of a record. A foreign key is a link to its record. */
-export function Value({ field, value, label, whole = false }: ValueProps) {
+export function Value({ field, value, label, whole = false, link }: ValueProps) {
   const { model } = useSession()
   // The first text of a record may be its key.
   const name = label === String(value) ? undefined : label
@@ -32,8 +34,15 @@ export function Value({ field, value, label, whole = false }: ValueProps) {
     )
   }
   const text = typeof value === 'object' ? JSON.stringify(value, null, whole ? 2 : 0) : String(value)
+  if (isNumber(field)) return <>{grouped(text)}</>
   if (whole) return <span class={typeof value === 'object' ? 'whole json' : 'whole'}>{text}</span>
-  return <>{text.length > cellLength ? `${text.slice(0, cellLength)}…` : text}</>
+  const short = text.length > cellLength ? `${text.slice(0, cellLength)}…` : text
+  return <>{link === undefined || text === '' ? short : <a href={link}>{short}</a>}</>
+}
+
+/** Number with commas between its thousands, from five digits on: a year has none. */
+export function grouped(text: string): string {
+  return text.replace(/^-?\d{5,}/, (digits) => digits.replaceAll(/\B(?=(\d{3})+$)/g, ','))
 }
 
 function Label({ id, text }: { readonly id: unknown; readonly text: string }) {

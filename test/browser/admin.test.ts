@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { staticFiles } from '../../sample/static-files'
+import { send } from '../client'
 import type { World } from '../world/world'
 import { eventually, Visitor } from './browser'
 import { openSampleSite } from './sample-site'
@@ -18,7 +19,7 @@ beforeAll(async () => {
   const env = { ...process.env, NODE_ENV: 'production' }
   execFileSync('npm', ['run', '--silent', 'admin:build'], { cwd: root, stdio: 'inherit', env })
   const files = staticFiles('/admin/', resolve(root, 'sample/admin/dist'), 'sample:admin')
-  world = await openSampleSite({ before: (app) => void app.use(files) })
+  world = await openSampleSite({ mount: { live: true }, before: (app) => void app.use(files) })
   visitor = await Visitor.arrive()
 }, 300_000)
 afterEach(async () => expect(await visitor?.finish()).toEqual([]))
@@ -148,6 +149,15 @@ test('a refused value shows its message at the field, and a corrected value is s
   await page.getByRole('cell', { name: '5', exact: true }).waitFor()
 })
 
+test('a list shows the changes of other users', async () => {
+  await open('bob', '/visit')
+  await page.getByRole('cell', { name: 'Visit 3' }).waitFor()
+  const { status } = await send(world.url, 'PUT /api/visit/3/', { as: 'ann', body: { note: 'Changed by ann' } })
+  expect(status).toBe(200)
+  await page.getByRole('cell', { name: 'Changed by ann' }).waitFor()
+  await world.sql(`UPDATE "visit" SET "note" = 'Visit 3' WHERE "id" = 3`)
+})
+
 test("a refused write on another user's record shows the server's message", async () => {
   await open('bob', '/visit/3')
   await field('Note').fill('Mine')
@@ -180,4 +190,13 @@ test('Refine, which needs totals, reads all pages up to the last', async () => {
     await items.getByText(name, { exact: true }).waitFor()
   }
   await button('More').and(page.locator(':disabled')).waitFor()
+})
+
+test('Refine shows the changes of other users', async () => {
+  page = await visitor.open(`${world.url}/admin/refine.html`)
+  const items = page.getByRole('listitem')
+  await items.getByText('Berlin').waitFor()
+  const [berlin] = await world.sql(`SELECT "id" FROM "city" WHERE "name" = 'Berlin'`)
+  await send(world.url, `PUT /api/city/${berlin?.['id']}/`, { as: 'ann', body: { name: 'Changed' } })
+  await items.getByText('Changed').waitFor()
 })

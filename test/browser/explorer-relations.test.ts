@@ -56,6 +56,37 @@ test('a record shows the names of related records, which it reads with the same 
   expect(paths).toEqual(['/api/book/2/?include=writer(fields:(name)),genre(fields:(meaning))'])
 })
 
+test('a record shows the first records that refer to it, with links to all of them and to a new one', async () => {
+  const paths = await open('#/writer/1')
+  const list = page.getByRole('region', { name: 'Records of book' })
+  await list.getByRole('link', { name: 'genre_id 100% true 1' }).first().waitFor()
+  expect(await list.locator('tbody tr').count()).toBe(5)
+  expect(paths.at(-1)).toBe('/api/book/?writer_id=1&limit=5&include=writer(fields:(name)),genre(fields:(meaning))')
+  await link('New book').waitFor()
+  expect(await barriers(page)).toEqual([])
+  await link('More book records').click()
+  await expectColumn('title', ['Book 00', 'Book 03'])
+  expect(new URL(page.url()).hash).toBe('#/book?writer_id=1')
+})
+
+test('a record without records that refer to it has an empty list, and none of what the user may not read', async () => {
+  await open('#/genre/2')
+  await page.getByText('No records.').waitFor()
+  await page.goto(`${world.url}/api/#/book/2`)
+  await link('loan by book_id').waitFor()
+  await expectNone(page.getByRole('region', { name: 'Records of loan' }))
+})
+
+test('a record shows the records of a relation to many by name', async () => {
+  await open('#/country/2')
+  await link('Portuguese').waitFor()
+  expect(await barriers(page)).toEqual([])
+  await link('Spain').click()
+  await heading('country 1 Spain').waitFor()
+  await page.getByRole('heading', { name: 'borders' }).waitFor()
+  await page.getByText('None.', { exact: true }).first().waitFor()
+})
+
 test('if the service refuses the related records, the list is shown without them', async () => {
   await page?.close()
   page = await visitor.open(`${world.url}/api/`)

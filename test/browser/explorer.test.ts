@@ -61,6 +61,9 @@ const {
   signIn,
 } = explorerPage(() => page)
 
+/** What an anonymous visitor sees instead of records that only users may read. */
+const closed = (): Locator => page.getByText('Sign in to see these records.', { exact: true })
+
 /** Fills and submits the open form of a filter. */
 async function submitFilter(field: string, comparison: string, value: string): Promise<void> {
   await page.getByRole('combobox', { name: 'Field' }).selectOption(field)
@@ -106,6 +109,142 @@ test('clicks on a column sort ascending, then descending, then not at all', asyn
   await expectColumn('name', ['Lisbon', 'Berlin'])
 })
 
+test('columns keep their widths when other records are shown, and the rows stay until these are loaded', async () => {
+  await open('#/city')
+  await expectColumn('name', ['Lisbon', 'Berlin'])
+  const lefts = (): Promise<unknown> =>
+    page.evaluate(
+      `[...document.querySelectorAll('th')].map((header) => Math.round(header.getBoundingClientRect().left))`,
+    )
+  const before = await lefts()
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => (release = resolve))
+  await page.route(/ordering=population/, (route) => released.then(() => route.continue()))
+  await page.getByRole('columnheader', { name: 'population' }).getByRole('button').click()
+  await page.locator('[aria-busy=true]').getByText('Lisbon').waitFor()
+  release()
+  await expectColumn('name', ['Village 0', 'Village 1'])
+  expect(await lefts()).toEqual(before)
+})
+
+test('headings of columns that can be sorted have an arrow, and all others have none', async () => {
+  await open('#/city?ordering=-name')
+  await expectColumn('name', ['Village 9'])
+  const arrow = (name: string): Promise<unknown> =>
+    page.evaluate(
+      `getComputedStyle(document.evaluate("//th[.='${name}']/button", document).iterateNext(), '::after').content`,
+    )
+  expect([await arrow('population'), await arrow('name')]).toEqual(['"↕" / ""', '"▼" / ""'])
+})
+
+test('numbers have separators, but keys have none, and the name of a record is a link to it', async () => {
+  await open('#/city?ordering=-population')
+  await expectColumn('population', ['8,336,599', '3,426,354'])
+  await expectColumn('id', ['7', '2'])
+  await link('Tokyo').click()
+  await heading('city 7 Tokyo').waitFor()
+  await page.getByText('8,336,599').waitFor()
+})
+
+/** Views, the fragments of their URLs, users, and what they see instead of records that they may not read. */
+test.each([
+  ['#/visit', undefined, 'Sign in to see these records.'],
+  ['#/visit/1', undefined, 'Sign in to see these records.'],
+  ['#/visit/1/edit', undefined, 'Sign in to see these records.'],
+  ['#/user', undefined, 'Sign in to see these records.'],
+  ['#/user', 'bob', 'Only administrators may see these records.'],
+  ['#/user/1', 'bob', 'Only administrators may see these records.'],
+  ['#/visit/3', 'bob', 'Only its owner may change it.'],
+])('%s as %s asks the service for nothing that the user may not read', async (fragment, as, text) => {
+  await open()
+  await heading('Places').waitFor()
+  const refused: string[] = []
+  page.on('response', (response) => response.status() >= 400 && refused.push(response.url()))
+  if (as !== undefined) await signIn(as)
+  await page.evaluate(`location.hash = ${JSON.stringify(fragment)}`)
+  await page.getByText(text, { exact: true }).waitFor()
+  await page.waitForLoadState('networkidle')
+  expect(refused).toEqual([])
+  await eventually(async () =>
+    expect(await page.getByRole('button', { name: 'Sign in' }).count()).toBe(as === undefined ? 1 : 0),
+  )
+})
+
+test('users whose password has been changed are told so', async () => {
+  const own = await openSampleSite()
+  closing.push(own)
+  page = await visitor.open(`${own.url}/api/#/user/2`)
+  await signIn('bob')
+  await page.getByText('Only administrators may see these records.').waitFor()
+  await send(own.url, 'PUT /api/user/2/', { as: 'ann', body: { password: 'another' } })
+  await resource('visit').click()
+  const message = 'The service no longer accepts the password of bob, which may have been changed.'
+  await page.getByRole('alert').getByText(message).waitFor()
+  await button('Sign in again').click()
+  await page.getByLabel('Password').waitFor()
+})
+
+/** Widths of a phone. */
+test.each([320, 375])('nothing is wider than a window of %d px', async (width) => {
+  for (const [name, fragment, text] of views) {
+    await open(fragment, { viewport: { width, height: 640 } })
+    await page.getByText(text, { exact: true }).first().waitFor()
+    if (name === 'a list') await button('Add a filter').click()
+    await requireNoOverflow()
+  }
+})
+
+/** Views that are loading: the fragments of their URLs, and their requests. */
+test.each([
+  ['#/city', /city/],
+  ['#/city/1', /city.1/],
+])('%s says that it is loading, and after a failure tries again', async (fragment, path) => {
+  await open()
+  await heading('Places').waitFor()
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => (release = resolve))
+  await page.route(path, (route) => released.then(() => route.fulfill({ status: 503, json: { title: 'Too busy' } })))
+  await page.evaluate(`location.hash = ${JSON.stringify(fragment)}`)
+  await page.getByText('Loading…').waitFor()
+  expect(await barriers(page)).toEqual([])
+  // The browser logs the status 503 as an error. The page has to show it.
+  page.removeAllListeners('console')
+  release()
+  await page.getByRole('alert').filter({ hasText: 'Too busy' }).waitFor()
+  await page.unroute(path)
+  await button('Try again').click()
+  await page.getByText('Lisbon').first().waitFor()
+  await expectNone(page.getByRole('alert'))
+})
+
+test('a view that could not be loaded offline is loaded when there is a connection again', async () => {
+  await open()
+  await heading('Places').waitFor()
+  page.removeAllListeners('console')
+  await page.context().setOffline(true)
+  await resource('city').click()
+  await page.getByRole('alert').filter({ hasText: 'The service cannot be reached.' }).waitFor()
+  await page.context().setOffline(false)
+  await expectColumn('name', ['Lisbon'])
+})
+
+test('a page that is printed has the records, and nothing that only a screen needs', async () => {
+  await open('#/city')
+  await expectColumn('name', ['Lisbon'])
+  await page.emulateMedia({ media: 'print' })
+  for (const hidden of [resource('city'), request(), button('Add a filter'), link('Next')])
+    expect(await hidden.isVisible()).toBe(false)
+  expect(await link('Lisbon').isVisible()).toBe(true)
+  expect(await heading('city').isVisible()).toBe(true)
+})
+
+test('with a zoom of 200 %, the request does not cover the form', async () => {
+  await open('#/tale/+', { viewport: { width: 590, height: 380 }, deviceScaleFactor: 2 })
+  await heading('New tale').waitFor()
+  await requireNoOverflow()
+  expect((await request().boundingBox())?.y).toBeGreaterThan((await button('Create').boundingBox())?.y ?? 0)
+})
+
 test('a double click on a column sorts descending', async () => {
   await open('#/city')
   await page.getByRole('columnheader', { name: 'population' }).getByRole('button').dblclick()
@@ -133,6 +272,38 @@ test('filters consist of field, operator and value, may follow relations, and ca
   await button('Remove the filter population ≥ 2000000').click()
   await button('Remove the filter country › region = Asia').click()
   await expectColumn('name', ['Lisbon', 'Berlin'])
+})
+
+/** Fields, comparisons and values, the parameter that is sent, how the filter is shown, and the records that it finds. */
+test.each([
+  ['name', 'contains', 'oky', 'name__ilike=%25oky%25', 'name contains oky', ['Tokyo']],
+  ['name', 'contains', '0%_', 'name__ilike=%250%5C%25%5C_%25', 'name contains 0%_', []],
+  ['name', 'like, any case', '%lin', 'name__ilike=%25lin', 'name like, any case %lin', ['Berlin']],
+  ['population', '>', '8000000', 'population__gt=8000000', 'population > 8000000', ['Tokyo']],
+] as const)('the filter "%s %s %s" is the parameter %s, and can be changed', async (...row) => {
+  const [field, comparison, value, parameter, words, found] = row
+  await open('#/city')
+  await button('Add a filter').click()
+  // The usual comparison of a text.
+  await page.getByRole('combobox', { name: 'Field' }).selectOption('name')
+  await expectInput(page.getByRole('combobox', { name: 'Comparison' }), 'contains')
+  await submitFilter(field, comparison, value)
+  await button(`Remove the filter ${words}`).waitFor()
+  expect(new URL(page.url()).hash).toBe(`#/city?${parameter}`)
+  await expectLength(found.length)
+  await expectColumn('name', found)
+  await button(`Change the filter ${words}`).click()
+  await expectInput(page.getByLabel('Value', { exact: true }), value)
+  await page
+    .getByRole('combobox', { name: 'Comparison' })
+    .getByRole('option', { name: comparison, selected: true })
+    .waitFor({ state: 'attached' })
+  await page.getByRole('combobox', { name: 'Field' }).selectOption('name')
+  await page.getByRole('combobox', { name: 'Comparison' }).selectOption('=')
+  await page.getByLabel('Value', { exact: true }).fill('Rome')
+  await button('Change').click()
+  await expectColumn('name', ['Rome'])
+  expect(new URL(page.url()).hash).toBe('#/city?name=Rome')
 })
 
 test('a filter can have alternatives, one of which must hold', async () => {
@@ -199,14 +370,14 @@ test('a record links to the record of its foreign key and to the records that re
 
 test('signing in with a wrong password shows a message; with the right password the user sees their own records', async () => {
   await open('#/visit')
-  await page.getByRole('alert').filter({ hasText: 'Sign in to do this.' }).waitFor()
+  await closed().waitFor()
   await signIn('bob', 'wrong')
   await page.getByRole('alert').filter({ hasText: 'is wrong' }).waitFor()
   await page.getByRole('dialog').getByLabel('Password').fill('bob')
   await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click()
   await expectColumn('note', ['Visit 1', 'Visit 2'])
   await button('Sign out').click()
-  await page.getByRole('alert').filter({ hasText: 'Sign in to do this.' }).waitFor()
+  await closed().waitFor()
 })
 
 test('a record can be created, changed and deleted, and refused values are reported at their fields', async () => {
@@ -230,7 +401,7 @@ test('a record can be created, changed and deleted, and refused values are repor
   await page.getByText('By tram and on foot').waitFor()
   const id = new URL(page.url()).hash.split('/').at(-1)
   await button('Delete').click()
-  await button('Delete for good').click()
+  await button('Yes, delete').click()
   await heading('visit').waitFor()
   expect((await send(world.url, `GET /api/visit/${id}/`, { as: 'bob' })).status).toBe(404)
 })
@@ -263,7 +434,7 @@ test('null is shown, kept and can be set', async () => {
   await isNull.and(page.locator(':checked')).waitFor()
   await page.getByLabel('capital', { exact: true }).fill('Lisbon')
   await button('Save').click()
-  await page.getByText('Lisbon', { exact: true }).waitFor()
+  await page.locator('dl').getByText('Lisbon', { exact: true }).waitFor()
   await link('Edit').click()
   await isNull.check()
   await button('Save').click()
@@ -281,7 +452,7 @@ test('a record that requires If-Match can be changed and deleted', async () => {
   await button('Save').click()
   await heading('mark 50% Changed').waitFor()
   await button('Delete').click()
-  await button('Delete for good').click()
+  await button('Yes, delete').click()
   await heading('mark').waitFor()
   expect((await send(world.url, 'GET /api/mark/50%25/')).status).toBe(404)
 })
@@ -316,7 +487,7 @@ test('invalid JSON is not stored as text, and an emptied input is left out of th
   await button('Save').click()
   await page.getByText('"water": 3').waitFor()
   await page.goto(`${world.url}/api/#/visit/+?city_id=1&rating=4`)
-  await page.getByLabel('visited').fill('2024-01-01 10:00:00')
+  await page.getByLabel('visited').fill('2024-01-01T10:00:00')
   await page.getByLabel('visited').fill('')
   await button('Create').click()
   await heading(/^visit \d+/).waitFor()
@@ -466,7 +637,7 @@ const views: readonly (readonly [string, string, string])[] = [
   ['a list', '#/city?population__gte=100', 'Lisbon'],
   ['a record', '#/city/1', 'Lisbon'],
   ['a form', '#/tale/+', 'New tale'],
-  ['a refusal', '#/visit', 'Sign in to do this.'],
+  ['a refusal', '#/visit', 'Sign in to see these records.'],
 ]
 const looks: readonly BrowserContextOptions[] = [
   { colorScheme: 'light' },
@@ -575,7 +746,7 @@ describe('a service with several schemes', () => {
     await request().getByText(`curl ${argument} '${several.url}/api/visit/?include=city(fields:(name))'`).waitFor()
     expect(await page.content()).not.toContain(text.trim())
     await button('Sign out').click()
-    await page.getByRole('alert').filter({ hasText: 'Sign in to do this.' }).waitFor()
+    await closed().waitFor()
   })
 
   test('the curl command works if the variable of the shell is set', async () => {
@@ -605,8 +776,8 @@ describe('a service with several schemes', () => {
     await link('New visit').waitFor()
     tokens.delete('short-lived')
     await resource('visit').click()
-    await page.getByRole('alert').filter({ hasText: 'or the credentials have expired' }).waitFor()
-    await button('Sign in as somebody else').waitFor()
+    await page.getByRole('alert').filter({ hasText: 'credentials of User 2, which may have expired' }).waitFor()
+    await button('Sign in again').waitFor()
   })
 
   test('the schemes can be chosen with the keyboard, and axe finds no accessibility problem in each form', async () => {
@@ -684,4 +855,12 @@ test('the API reference shows every operation without requests to other origins'
   await page.getByText('Places').first().waitFor()
   await page.locator('.opblock-summary-path').getByText('city', { exact: false }).first().waitFor()
   await eventually(async () => expect(await page.locator('.opblock').count()).toBeGreaterThan(20))
+  expect(await page.getByText('Not stated').isVisible()).toBe(false)
+  await page.locator('[id^=operations-language]').first().locator('.opblock-summary-control').click()
+  await page.getByText('name__ilike', { exact: true }).waitFor()
+  const heightOf = async (selector: string): Promise<number> =>
+    (await page.locator(selector).first().boundingBox())?.height ?? 0
+  expect(await heightOf('.opblock.is-open')).toBeLessThan(1500)
+  await link('Explorer').click()
+  await heading('Places').waitFor()
 })
