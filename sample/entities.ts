@@ -24,7 +24,7 @@ export class Language {
 }
 
 @Entity()
-@Resource({ auth: adminRule({ read: 'public' }), description: 'Countries of the world.' })
+@Resource({ auth: adminRule({ read: 'public' }), bulk: true, description: 'Countries of the world.' })
 export class Country {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 3, unique: true }) code!: string
@@ -39,7 +39,7 @@ export class Country {
 }
 
 @Entity()
-@Resource({ auth: adminRule({ read: 'public' }), description: 'Cities and towns of the countries.' })
+@Resource({ auth: adminRule({ read: 'public' }), bulk: true, description: 'Cities and towns of the countries.' })
 export class City {
   @PrimaryGeneratedColumn() id!: number
   @Index() @Column({ length: 80 }) name!: string

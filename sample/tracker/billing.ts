@@ -6,10 +6,14 @@ import { inManagedCompany, inManagedProject, inProjectOfOwnCompany, writes } fro
 
 const ofPerson = (me: Principal) => ({ person: me.id })
 
-/** Working time. Members see the entries of their company's projects, and write their own. Guests see none. */
+/**
+ * Working time. Members see the entries of their company's projects, write their own, and import files of them. Guests see
+ * none.
+ */
 @Entity()
 @Resource({
   auth: userRule(),
+  bulk: true,
   readOnly: ['person'],
   preset: ofPerson,
   scope: (me) => ({ task__project__company__memberships__person: me.id }),
@@ -34,11 +38,15 @@ export class Entry {
   @ManyToOne(() => Person, { nullable: false }) person!: Relation<Person>
 }
 
-/** Members see invoices, managers write drafts and send them. Only the application marks an invoice as paid. */
+/**
+ * Members see invoices, managers write drafts, with their lines or without, and send them. Only the application marks an
+ * invoice as paid.
+ */
 @Entity()
 @Unique(['project', 'number'])
 @Resource({
   auth: userRule(),
+  nested: ['lines'],
   scope: inProjectOfOwnCompany,
   may: {
     create: (me) => ({ ...inManagedProject(me), status: 'draft' }),

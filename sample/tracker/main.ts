@@ -2,29 +2,40 @@ import 'reflect-metadata'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import Koa from 'koa'
-import { DataSource } from 'typeorm'
-import { closeGracefully, mountResources } from 'typeorm-resources'
+import { DataSource, type DataSourceOptions } from 'typeorm'
+import { closeGracefully, IdempotencyKey, mountResources } from 'typeorm-resources'
 import { staticFiles } from '../static-files'
+import { addActions } from './actions'
 import { login } from './login'
 import { trackerOptions } from './options'
+import { Person } from './people'
 import { people, seedTracker, trackerEntities } from './seed'
 
 const port = Number(process.env['PORT'] || 3000)
 const url = `http://127.0.0.1:${port}`
 
+const databaseUrl = process.env['DATABASE_URL']
+
+/** A database of PostgreSQL, which several processes may serve, or one in memory. */
+function databaseOptions(): DataSourceOptions {
+  return databaseUrl
+    ? { type: 'postgres', url: databaseUrl, synchronize: true }
+    : { type: 'better-sqlite3', database: ':memory:', synchronize: true }
+}
+
 async function main(): Promise<void> {
-  const dataSource = new DataSource({
-    type: 'better-sqlite3',
-    database: ':memory:',
-    entities: trackerEntities,
-    synchronize: true,
-  })
+  const dataSource = new DataSource({ ...databaseOptions(), entities: [...trackerEntities, IdempotencyKey] })
   await dataSource.initialize()
-  const key = await seedTracker(dataSource)
+  const isEmpty = (await dataSource.getRepository(Person).count()) === 0
+  const key = isEmpty ? await seedTracker(dataSource) : '(shown when the database was filled)'
   const app = new Koa()
   app.use(staticFiles('/', join(__dirname, 'page'), 'sample:tracker'))
   app.use(login(dataSource))
-  const { resources } = mountResources(app, dataSource, trackerOptions)
+  const mounted = mountResources(app, dataSource, {
+    ...trackerOptions,
+    live: databaseUrl ? { relay: 'postgres' } : true,
+  })
+  addActions(mounted, dataSource)
   const server = createServer(app.callback())
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -33,7 +44,7 @@ async function main(): Promise<void> {
   console.log(`Users, whose passwords are their names: ${people.join(', ')}`)
   console.log(`A key of bob, which reads projects, and reads and creates entries: ${key}`)
   console.log(`Tokens: POST ${url}/login with a name and a password`)
-  for (const { path, scope } of resources) console.log(`  ${url}${path}  (${scope})`)
+  for (const { path, scope } of mounted.resources) console.log(`  ${url}${path}  (${scope})`)
   console.log(`\nTry
   curl -u ann:ann '${url}/api/project/'
   curl -u bob:bob '${url}/api/project/'

@@ -18,5 +18,6 @@ export const trackerOptions: MountOptions = {
     byName: new RateLimiterMemory({ points: 1000, duration: 60 * 60 }),
   },
   passwordChange: true,
+  live: true,
   info: { title: 'Project tracker' },
 }

@@ -76,10 +76,14 @@ export class Guest {
   person!: Relation<Person>
 }
 
-/** Guests see the tasks of their project, members write them. A deleted task stays in the table. */
+/**
+ * Guests see the tasks of their project, members write them, several with one request as well. A deleted task stays in
+ * the table.
+ */
 @Entity()
 @Resource({
   auth: userRule(),
+  bulk: true,
   exclude: ['deleted'],
   scope: { through: 'project' },
   may: writes(inProjectOfOwnCompany),

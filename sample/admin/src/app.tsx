@@ -1,12 +1,12 @@
 import { Admin, Resource } from 'react-admin'
-import { createBasicAuth, createDataProvider } from 'typeorm-resources/react-admin'
+import { createBasicAuth, createDataProvider, createLiveMethods } from 'typeorm-resources/react-admin'
 import { CityEdit, CityList } from './cities'
 import { CountryEdit, CountryList } from './countries'
 import { UserEdit, UserList } from './users'
 import { VisitCreate, VisitEdit, VisitList } from './visits'
 
 const { authProvider, fetch } = createBasicAuth('/api', { storage: sessionStorage })
-const dataProvider = createDataProvider('/api', { fetch })
+const dataProvider = { ...createDataProvider('/api', { fetch }), ...createLiveMethods('/api', { fetch }) }
 
 export function App() {
   return (

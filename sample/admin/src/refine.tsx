@@ -1,9 +1,13 @@
 import { Refine, useTable } from '@refinedev/core'
-import { createDataProvider } from 'typeorm-resources/refine'
+import { createDataProvider, createLiveProvider } from 'typeorm-resources/refine'
 
 export function App() {
   return (
-    <Refine dataProvider={createDataProvider('/api')} options={{ disableTelemetry: true }}>
+    <Refine
+      dataProvider={createDataProvider('/api')}
+      liveProvider={createLiveProvider('/api')}
+      options={{ liveMode: 'auto', disableTelemetry: true }}
+    >
       <Cities />
     </Refine>
   )

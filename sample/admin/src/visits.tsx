@@ -13,6 +13,7 @@ import {
   TextInput,
 } from 'react-admin'
 import { containsName } from './choices'
+import { LiveUpdates } from './live'
 
 const filters = [
   <NumberInput key="rating" source="rating__gte" label="Rating at least" alwaysOn />,
@@ -24,6 +25,7 @@ const filters = [
 export function VisitList() {
   return (
     <List filters={filters} sort={{ field: 'visited', order: 'DESC' }}>
+      <LiveUpdates />
       <DataTable>
         <DataTable.Col source="city_id" label="City">
           <ReferenceField source="city_id" reference="city" />

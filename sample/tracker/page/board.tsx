@@ -1,12 +1,12 @@
 import type { Session } from './api'
-import { About, Heading, Notice, useData, type ViewProps } from './view'
+import { About, Heading, Notice, useLive, type ViewProps } from './view'
 
 export const states = ['open', 'doing', 'done'] as const
 const pageSize = 20
 
-/** One page of tasks with their related records. The comments are only counted. */
-const loadTasks = ({ api }: Session, query: URLSearchParams, signal: AbortSignal) =>
-  api.task.list(
+/** The tasks with their related records, as they are now and after each change. The comments are only counted. */
+const watchTasks = ({ api }: Session, query: URLSearchParams, signal: AbortSignal) =>
+  api.task.watch(
     { project: query.has('project') ? Number(query.get('project')) : undefined },
     {
       fields: ['title', 'state'],
@@ -18,17 +18,16 @@ const loadTasks = ({ api }: Session, query: URLSearchParams, signal: AbortSignal
       },
       search: query.get('search') ?? '',
       ordering: '-id',
-      count: 'exact',
-      limit: pageSize,
-      page: Number(query.get('page') ?? 1),
       signal,
     },
   )
-type Tasks = Awaited<ReturnType<typeof loadTasks>>
+type Tasks = ReturnType<typeof watchTasks> extends AsyncIterable<infer List> ? List : never
 
 /** Tasks in columns by state. The query may have a project, words to search for, and the number of a page. */
 export function Board({ session, query }: ViewProps) {
-  const { data, error } = useData((signal) => loadTasks(session, query, signal))
+  const { data, error } = useLive((signal) => watchTasks(session, query, signal))
+  const start = (Number(query.get('page') ?? 1) - 1) * pageSize
+  const shown = data?.slice(start, start + pageSize)
   const search = (event: SubmitEvent): void => {
     event.preventDefault()
     const words = (event.currentTarget as HTMLFormElement)['words'].value
@@ -44,15 +43,13 @@ export function Board({ session, query }: ViewProps) {
         </form>
       </search>
       <Notice error={error} isLoading={data === undefined} />
-      {data && <Pager {...data} query={query} />}
-      <div class="columns">
-        {data && states.map((state) => <Column key={state} state={state} tasks={data.objects} />)}
-      </div>
+      {data && <Pager start={start} total={data.length} query={query} />}
+      <div class="columns">{shown && states.map((state) => <Column key={state} state={state} tasks={shown} />)}</div>
     </>
   )
 }
 
-function Column({ state, tasks }: { readonly state: string; readonly tasks: Tasks['objects'] }) {
+function Column({ state, tasks }: { readonly state: string; readonly tasks: Tasks }) {
   const own = tasks.filter((task) => task.state === state)
   return (
     <section aria-labelledby={state}>
@@ -72,18 +69,26 @@ function Column({ state, tasks }: { readonly state: string; readonly tasks: Task
   )
 }
 
-function Pager({ meta, objects, query }: Tasks & { readonly query: URLSearchParams }) {
-  const before = (meta.page - 1) * pageSize
+interface PagerProps {
+  /** Number of tasks before the page. */
+  readonly start: number
+  readonly total: number
+  readonly query: URLSearchParams
+}
+
+function Pager({ start, total, query }: PagerProps) {
+  const end = Math.min(start + pageSize, total)
   const linkTo = (page: number): string => {
     const next = new URLSearchParams(query)
     next.set('page', String(page))
     return `#/board?${next}`
   }
+  const page = start / pageSize + 1
   return (
     <nav aria-label="Pages">
-      {objects.length > 0 && `${before + 1}–${before + objects.length} of `}
-      {meta.total} tasks {meta.previous !== '' && <a href={linkTo(meta.page - 1)}>Previous</a>}{' '}
-      {meta.next !== '' && <a href={linkTo(meta.page + 1)}>Next</a>}
+      {end > start && `${start + 1}–${end} of `}
+      {total} tasks {page > 1 && <a href={linkTo(page - 1)}>Previous</a>}{' '}
+      {end < total && <a href={linkTo(page + 1)}>Next</a>}
     </nav>
   )
 }

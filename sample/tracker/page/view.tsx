@@ -32,6 +32,23 @@ export function useData<Data>(load: (signal: AbortSignal) => Promise<Data>) {
   return { ...loaded, reload: () => setAttempt(attempt + 1) }
 }
 
+/**
+ * Follows a live list while a view is shown.
+ * @param watch opens one stream of events
+ */
+export function useLive<Data>(watch: (signal: AbortSignal) => AsyncIterable<Data>) {
+  const [loaded, setLoaded] = useState<Loaded<Data>>({})
+  useEffect(() => {
+    const controller = new AbortController()
+    const follow = async (): Promise<void> => {
+      for await (const data of watch(controller.signal)) setLoaded({ data })
+    }
+    follow().catch(({ message }: Error) => controller.signal.aborted || setLoaded({ error: message }))
+    return () => controller.abort()
+  }, [])
+  return loaded
+}
+
 /** Runs actions of the user. The error of the last one is shown. */
 export function useAction() {
   const [error, setError] = useState<string>()
