@@ -30,7 +30,14 @@ async function checkAnswer(one: Running, ours: Running | undefined, work: Work, 
   if (ours === undefined || expected === undefined) return
   const records = idsIn(ours, work, expected.text)
   deepStrictEqual(idsIn(one, work, own.text), records, `${name} answers ${work} with other records`)
-  if (sameBytes.has(name)) deepStrictEqual(own, expected, `${name} answers ${work} otherwise`)
+  const compared = lists.includes(work) ? withoutTag(expected) : expected
+  if (sameBytes.has(name)) deepStrictEqual(own, compared, `${name} answers ${work} otherwise`)
+}
+
+/** The response without its ETag: the lists of hand-written servers have none. */
+function withoutTag({ headers, ...response }: Heard): Heard {
+  const { etag, ...others } = headers
+  return { ...response, headers: others }
 }
 
 /** A write answers with what was sent, and an update is what is read from then on. */

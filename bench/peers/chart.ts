@@ -45,6 +45,8 @@ const ink = '#57606a'
 const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width, height })
 chart.setOption({
   animation: false,
+  // Without it, the labels are dark on a dark page.
+  backgroundColor: '#ffffff',
   title: panels.map(([, text], index) => ({
     text,
     left: at(index),

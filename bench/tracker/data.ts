@@ -1,5 +1,5 @@
 import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm'
-import { hashPassword } from 'typeorm-resources'
+import { hashPassword, IdempotencyKey } from 'typeorm-resources'
 import { Entry } from '../../sample/tracker/billing'
 import { Company, Membership, Person } from '../../sample/tracker/people'
 import { Comment, Project, Tag, Task } from '../../sample/tracker/projects'
@@ -8,11 +8,16 @@ import { trackerEntities } from '../../sample/tracker/seed'
 /** Numbers of records of each of two companies. The person who sends the requests is a member of the first. */
 export const counts = { persons: 12, projects: 8, tasks: 345, commentsPerTask: 30, entries: 15_000, weeks: 26 }
 export const pageSize = 20
-/** A person of the first company, whose password is the name. */
+/** A manager of the first company, whose password is the name. */
 export const username = 'person-1-1'
 
 export const open = (file: string, synchronize = false): Promise<DataSource> =>
-  new DataSource({ type: 'better-sqlite3', database: file, entities: trackerEntities, synchronize }).initialize()
+  new DataSource({
+    type: 'better-sqlite3',
+    database: file,
+    entities: [...trackerEntities, IdempotencyKey],
+    synchronize,
+  }).initialize()
 
 const each = <T>(count: number, build: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, index) => build(index))
@@ -34,7 +39,10 @@ async function seedCompany(dataSource: DataSource, company: number, password: st
   const rows: readonly (readonly [EntityTarget<ObjectLiteral>, readonly ObjectLiteral[]])[] = [
     [Company, [{ id: company, name: `Company ${company}` }]],
     [Person, each(persons, (index) => ({ id: person(index), username: `person-${company}-${index + 1}`, password }))],
-    [Membership, each(persons, (index) => ({ person: person(index), company }))],
+    [
+      Membership,
+      each(persons, (index) => ({ person: person(index), company, role: index === 0 ? 'manager' : 'member' })),
+    ],
     [Project, each(projects, (index) => ({ id: idOf(projects, index), name: `Project ${index}`, company }))],
     [Tag, each(2, (index) => ({ id: 2 * company + index, label: `tag ${index}`, company }))],
     [

@@ -5,6 +5,7 @@ import Koa, { type Context } from 'koa'
 import type { DataSource } from 'typeorm'
 import { login, tokens } from '../../sample/tracker/login'
 import { pageSize } from './data'
+import { addWrites } from './handwritten-writes'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -85,6 +86,7 @@ export function handwritten(dataSource: DataSource, file: string): Koa {
     context.type = 'text/csv'
     context.body = `${lines.join('\r\n')}\r\n`
   })
+  addWrites(router, new Database(file))
   const app = new Koa()
   app.use(login(dataSource))
   app.use(router.routes())
@@ -93,7 +95,8 @@ export function handwritten(dataSource: DataSource, file: string): Koa {
 
 const secret = new TextEncoder().encode(tokens.secret)
 
-async function personOf(context: Context): Promise<number> {
+/** @returns the id of the person whose token the request has */
+export async function personOf(context: Context): Promise<number> {
   const { payload } = await jwtVerify(context.get('Authorization').slice('Bearer '.length), secret, {
     issuer: tokens.issuer,
     audience: tokens.audience,

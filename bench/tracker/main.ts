@@ -1,13 +1,11 @@
 /**
- * What the views of the tracker's page cost: one request to the service, compared with the separate requests that a page needs without
- * includes, aggregates, counts and formats, and with endpoints written by hand: `npm run bench:tracker`. A client sends one request after the other.
+ * What the views and the writes of the tracker's page cost: one request to the service, compared with the separate requests that a page needs
+ * without includes, aggregates, counts, formats, bulk and nested writes, and with endpoints written by hand: `npm run bench:tracker`. A client
+ * sends one request after the other.
  */
 import 'reflect-metadata'
 import { deepStrictEqual } from 'node:assert'
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Koa from 'koa'
@@ -15,9 +13,11 @@ import { mountResources } from 'typeorm-resources'
 import { login } from '../../sample/tracker/login'
 import { trackerOptions } from '../../sample/tracker/options'
 import { database, serve } from '../serve'
-import { open, seed, username } from './data'
+import { Client } from './client'
+import { open, seed } from './data'
 import { handwritten } from './handwritten'
 import { type Screen, screens } from './screens'
+import { type Write, writes } from './writes'
 
 async function service(): Promise<Koa> {
   const dataSource = await open(database)
@@ -32,56 +32,17 @@ const servers: Readonly<Record<string, () => Promise<Koa>>> = {
   handwritten: async () => handwritten(await open(database), database),
 }
 
-/** Client of a server with a token, on one connection. It counts requests and bytes of bodies. */
-class Client {
-  requests = 0
-  bytes = 0
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  #token = ''
+type Clients = readonly [Client, Client]
 
-  private constructor(
-    readonly origin: string,
-    readonly child: ChildProcess,
-  ) {}
-
-  static async start(name: string, file: string): Promise<Client> {
-    const env = { ...process.env, NODE_ENV: 'production', BENCH_SERVER: name, BENCH_DATABASE: file }
-    const child = fork(__filename, { env })
-    const [{ port }] = (await once(child, 'message')) as [{ readonly port: number }]
-    const client = new Client(`http://127.0.0.1:${port}`, child)
-    const body = new URLSearchParams({ username, password: username })
-    client.#token = Object(await (await fetch(`${client.origin}/login`, { method: 'POST', body })).json()).access_token
-    return client
-  }
-
-  async get(path: string): Promise<string> {
-    const headers = { Authorization: `Bearer ${this.#token}` }
-    const sent = request(this.origin + path, { agent: this.#agent, headers }).end()
-    const [response] = await once(sent, 'response')
-    const chunks: Buffer[] = []
-    for await (const chunk of response) chunks.push(chunk)
-    const body = Buffer.concat(chunks)
-    if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode} ${body}`)
-    this.requests++
-    this.bytes += body.length
-    return body.toString()
-  }
-
-  close(): void {
-    this.#agent.destroy()
-    this.child.disconnect()
-  }
-}
-
-/** Ways to load a view. */
-const ways: Readonly<Record<string, (screen: Screen, clients: readonly [Client, Client]) => Promise<unknown>>> = {
-  'separate requests': ({ separate }, [own]) => separate((path) => own.get(`/api/${path}`)),
-  'one request': ({ path }, [own]) => own.get(`/api/${path}`),
-  'written by hand': ({ ownPath }, [, other]) => other.get(ownPath),
-}
+/** The ways to load a view. */
+const waysOf = ({ separate, path, ownPath }: Screen, [own, other]: Clients) => ({
+  'separate requests': () => separate((part) => own.get(`/api/${part}`)),
+  'one request': () => own.get(`/api/${path}`),
+  'written by hand': () => other.get(ownPath),
+})
 
 /** Fails if an endpoint written by hand does not have the data of the service. */
-async function requireSameData({ path, ownPath }: Screen, [own, other]: readonly [Client, Client]): Promise<void> {
+async function requireSameData({ path, ownPath }: Screen, [own, other]: Clients): Promise<void> {
   const [expected, actual] = [await own.get(`/api/${path}`), await other.get(ownPath)]
   if (!actual.startsWith('{')) return deepStrictEqual(actual, expected)
   deepStrictEqual(comparable(JSON.parse(actual)), comparable(JSON.parse(expected)))
@@ -99,29 +60,38 @@ function comparable({ meta, ...rest }: { readonly meta?: { readonly total?: numb
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
+/** Measures the ways in turn. @param undo runs after each of them */
+async function measure(
+  { name, ways, rounds, undo }: Omit<Write, 'undo'> & Partial<Write>,
+  clients: Clients,
+): Promise<void> {
+  const times = new Map(Object.keys(ways).map((way) => [way, [] as number[]]))
+  const sizes = new Map<string, string>()
+  for (let round = -Math.ceil(rounds / 10); round < rounds; round++) {
+    for (const [way, run] of Object.entries(ways)) {
+      for (const client of clients) [client.requests, client.bytes] = [0, 0]
+      const start = performance.now()
+      await run()
+      if (round >= 0) times.get(way)?.push(performance.now() - start)
+      undo?.()
+      const [own, other] = clients
+      sizes.set(way, `${own.requests + other.requests} requests, ${own.bytes + other.bytes} bytes`)
+    }
+  }
+  for (const [way, all] of times) console.log(`${name}, ${way}: ${sizes.get(way)}, ${median(all).toFixed(2)} ms`)
+}
+
 async function compare(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tracker-'))
   const file = join(folder, 'tracker.sqlite')
   await seed(file)
-  const clients = [await Client.start('service', file), await Client.start('handwritten', file)] as const
+  const clients: Clients = [await Client.start('service', file), await Client.start('handwritten', file)]
   const rounds = Number(process.env['BENCH_ROUNDS'] ?? 200)
   for (const screen of screens) {
     await requireSameData(screen, clients)
-    const times = new Map(Object.keys(ways).map((way) => [way, [] as number[]]))
-    const sizes = new Map<string, string>()
-    for (let round = -20; round < rounds; round++) {
-      for (const [way, load] of Object.entries(ways)) {
-        for (const client of clients) [client.requests, client.bytes] = [0, 0]
-        const start = performance.now()
-        await load(screen, clients)
-        if (round >= 0) times.get(way)?.push(performance.now() - start)
-        const [own, other] = clients
-        sizes.set(way, `${own.requests + other.requests} requests, ${own.bytes + other.bytes} bytes`)
-      }
-    }
-    for (const [way, all] of times)
-      console.log(`${screen.name}, ${way}: ${sizes.get(way)}, ${median(all).toFixed(2)} ms`)
+    await measure({ name: screen.name, rounds, ways: waysOf(screen, clients) }, clients)
   }
+  for (const write of writes(file, clients)) await measure(write, clients)
   for (const client of clients) client.close()
   rmSync(folder, { recursive: true })
 }

@@ -1,0 +1,330 @@
+/**
+ * What live lists cost: `npm run bench:live`. Statements and CPU time of a change with 1,000 subscribers of one list, and of 1,000
+ * lists; the time from the commit to the event; writes with and without live lists, and reads beside idle streams. Ratios are those of
+ * alternating windows of one run. `BENCH_POSTGRES_URL` adds PostgreSQL and its relay, whose tables `bench_card` are replaced, and
+ * `BENCH_REDIS_URL` the relay by Redis.
+ */
+import 'reflect-metadata'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, type ClientRequest, get, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import Koa from 'koa'
+import { Column, DataSource, type DataSourceOptions, Entity, type Logger, PrimaryGeneratedColumn } from 'typeorm'
+import { type MountOptions, mountResources, type Principal, Resource } from 'typeorm-resources'
+import { median } from './report'
+import { database } from './serve'
+
+@Entity('bench_card')
+@Resource({
+  name: 'card',
+  auth: ({ context }) => ({ id: context.get('X-User') }),
+  // Users whose names begin with "own" have lists of their own, with the same records.
+  scope: ({ id }: Principal) => (String(id).startsWith('own') ? { owner__ne: String(id) } : true),
+})
+class Card {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) owner!: string
+  @Column({ length: 40 }) title!: string
+  @Column('int') version!: number
+}
+
+type Live = 'none' | 'alone' | 'postgres' | 'redis'
+
+const { BENCH_SERVER, BENCH_POSTGRES_URL, BENCH_REDIS_URL = '' } = process.env
+const cardCount = 200
+const subscribers = Number(process.env['BENCH_SUBSCRIBERS'] ?? 1000)
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 9)
+
+/** Runs a server. It reports its CPU time and its number of statements, and when it has committed which version. */
+async function runServer(live: Live): Promise<void> {
+  let statements = 0
+  const logger = Object.fromEntries(
+    ['logQuery', 'logQueryError', 'logQuerySlow', 'logSchemaBuild', 'logMigration', 'log'].map((name) => [
+      name,
+      name === 'logQuery' ? () => ++statements : () => undefined,
+    ]),
+  ) as unknown as Logger
+  const dataSource = await openSource({ logger })
+  const app = new Koa()
+  const relay = live === 'redis' ? new Redis(BENCH_REDIS_URL) : 'postgres'
+  const options: MountOptions = {
+    live: live === 'none' ? false : live === 'alone' ? true : { relay },
+    limits: { liveLists: 2 * subscribers, liveListsPerClient: 2 * subscribers },
+  }
+  const mounted = mountResources(app, dataSource, options)
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  process.send?.({ port: (server.address() as AddressInfo).port })
+  process.on('message', (message) => {
+    if (message === 'commits') return void mounted.on('change', () => process.send?.({ at: now() }))
+    const { user, system } = process.cpuUsage()
+    process.send?.({ cpu: (user + system) / 1000, statements })
+  })
+  process.on('disconnect', () => process.exit())
+}
+
+function openSource(options: object, place = database): Promise<DataSource> {
+  const isPostgres = place.startsWith('postgres')
+  return new DataSource({
+    ...(isPostgres ? { type: 'postgres', url: place } : { type: 'better-sqlite3', database: place, enableWAL: true }),
+    entities: [Card],
+    ...options,
+  } as DataSourceOptions).initialize()
+}
+
+/** Milliseconds of a clock that all processes share. */
+const now = (): number => performance.timeOrigin + performance.now()
+
+interface Running {
+  readonly child: ChildProcess
+  readonly origin: string
+  readonly usage: () => Promise<Usage>
+}
+
+interface Usage {
+  /** CPU time in milliseconds. */
+  readonly cpu: number
+  readonly statements: number
+}
+
+async function start(live: Live, place: string): Promise<Running> {
+  const env = { ...process.env, NODE_ENV: 'production', BENCH_SERVER: live, BENCH_DATABASE: place }
+  const child = fork(String(process.argv[1]), { env })
+  const [{ port }] = (await once(child, 'message')) as [{ readonly port: number }]
+  return {
+    child,
+    origin: `http://127.0.0.1:${port}`,
+    usage: async () => {
+      child.send('usage')
+      const [usage] = (await once(child, 'message')) as [Usage]
+      return usage
+    },
+  }
+}
+
+/** Clients that count the events that they receive. */
+class Subscribers {
+  events = 0
+  #buffer = ''
+  readonly #requests: ClientRequest[] = []
+
+  /** @param onEvent is called with the versions that the first client receives */
+  constructor(readonly onEvent: (version: number, at: number) => void = () => undefined) {}
+
+  async open({ origin }: Running, count: number, userOf: (index: number) => string): Promise<void> {
+    for (let begin = 0; begin < count; begin += 50) {
+      const some = Array.from({ length: Math.min(50, count - begin) }, (_, index) => begin + index)
+      await Promise.all(some.map((index) => this.#open(`${origin}/api/card/`, userOf(index), index === 0)))
+    }
+  }
+
+  close(): void {
+    for (const one of this.#requests) one.destroy()
+  }
+
+  async untilEvents(count: number): Promise<void> {
+    for (let wait = 0; this.events < count; wait++) {
+      if (wait > 10_000) throw new Error(`${this.events} of ${count} events have arrived`)
+      await sleep(2)
+    }
+  }
+
+  #open(url: string, user: string, isFirst: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const headers = { Accept: 'text/event-stream', 'X-User': user }
+      const outgoing = get(url, { agent: false, headers }, (response) => {
+        if (response.statusCode !== 200) reject(new Error(`${url} is answered with ${response.statusCode}`))
+        response.on('error', () => undefined)
+        response.setEncoding('latin1').on('data', (text: string) => {
+          this.events += text.split('event: updated').length - 1
+          if (isFirst) this.#report(text)
+          // The list itself is the first event.
+          if (text.includes('event: reset')) resolve()
+        })
+      })
+      outgoing.on('error', reject)
+      this.#requests.push(outgoing)
+    })
+  }
+
+  #report(text: string): void {
+    this.#buffer = (this.#buffer + text).slice(-4096)
+    for (const [, version] of text.matchAll(/event: updated\ndata: \{[^\n]*"version":(\d+)/g)) {
+      this.onEvent(Number(version), now())
+    }
+  }
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+
+function send({ origin }: Running, method: string, path: string, body?: object): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'Content-Type': 'application/json', 'X-User': 'writer' }
+    const outgoing = request(`${origin}${path}`, { method, agent, headers }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`${method} ${path} is answered with ${response.statusCode}`))
+      response.resume().on('end', resolve)
+    })
+    outgoing.on('error', reject)
+    outgoing.end(body && JSON.stringify(body))
+  })
+}
+
+let version = 0
+const change = (server: Running): Promise<void> =>
+  send(server, 'PATCH', `/api/card/${1 + (++version % cardCount)}/`, { version })
+
+/** What one change costs a server: statements and CPU time, until all subscribers have its events. */
+async function costOfChange(server: Running, some: Subscribers, count: number, changes: number): Promise<string> {
+  const { events } = some
+  const before = await server.usage()
+  for (let index = 1; index <= changes; index++) {
+    await change(server)
+    await some.untilEvents(events + index * count)
+  }
+  const after = await server.usage()
+  const each = (after.cpu - before.cpu) / changes
+  const statements = (after.statements - before.statements) / changes
+  const perEvent = count === 0 ? '' : `, ${((1000 * each) / count).toFixed(1)} µs for each event`
+  return `${statements.toFixed(1)} statements, ${each.toFixed(2)} ms of CPU${perEvent}`
+}
+
+async function compareSubscribers(title: string, place: string): Promise<void> {
+  const server = await start('alone', place)
+  const none = new Subscribers()
+  await costOfChange(server, none, 0, 20)
+  console.log(`${title}, a change without subscribers: ${await costOfChange(server, none, 0, 100)}`)
+  const works = [
+    { name: `1 subscriber`, count: 1, userOf: () => 'root' },
+    { name: `${subscribers} subscribers of one list`, count: subscribers, userOf: () => 'root' },
+    { name: `${subscribers} lists`, count: subscribers, userOf: (index: number) => `own${index}` },
+  ]
+  for (const { name, count, userOf } of works) {
+    const some = new Subscribers()
+    await some.open(server, count, userOf)
+    await costOfChange(server, some, count, 2)
+    console.log(`${title}, a change with ${name}: ${await costOfChange(server, some, count, 10)}`)
+    some.close()
+    await sleep(500)
+  }
+  server.child.disconnect()
+}
+
+/** The time from the commit in one process to the event of a client of another one, or the same. */
+async function latency(title: string, live: Live, place: string, processes: number): Promise<void> {
+  const servers = await Promise.all(Array.from({ length: processes }, () => start(live, place)))
+  const [writer, reader] = [servers[0], servers.at(-1)] as [Running, Running]
+  const commits: number[] = []
+  const times: number[] = []
+  let isReceived = (): void => undefined
+  const some = new Subscribers((_, at) => {
+    times.push(at)
+    isReceived()
+  })
+  await some.open(reader, 1, () => 'root')
+  writer.child.send('commits')
+  writer.child.on('message', ({ at }: { at?: number }) => {
+    if (at !== undefined) commits.push(at)
+  })
+  // The relay needs a moment to connect.
+  await sleep(1000)
+  const count = 200
+  for (let index = 0; index < count; index++) {
+    const received = new Promise<void>((resolve) => {
+      isReceived = resolve
+    })
+    await change(writer)
+    await received
+    await sleep(3)
+  }
+  await sleep(100)
+  const delays = times.map((at, index) => at - (commits[index] ?? 0)).toSorted((a, b) => a - b)
+  const p99 = delays[Math.floor(delays.length * 0.99)] ?? 0
+  console.log(`${title}: commit to event ${median(delays).toFixed(1)} ms median, ${p99.toFixed(1)} ms p99`)
+  some.close()
+  for (const { child } of servers) child.disconnect()
+}
+
+/** Compares the CPU time of some work of servers, in alternating windows. The first one is 1. */
+async function alternate(
+  title: string,
+  servers: ReadonlyMap<string, Running>,
+  work: (server: Running) => Promise<void>,
+): Promise<void> {
+  const figures = new Map([...servers.keys()].map((name) => [name, [] as number[]]))
+  const repeats = 100
+  for (let round = -2; round < rounds; round++) {
+    for (const [name, server] of [...servers].toSorted(() => Math.random() - 0.5)) {
+      const before = await server.usage()
+      for (let repeat = 0; repeat < repeats; repeat++) await work(server)
+      const cpu = ((await server.usage()).cpu - before.cpu) / repeats
+      if (round >= 0) figures.get(name)?.push(cpu)
+    }
+  }
+  const [first = []] = figures.values()
+  for (const [name, values] of figures) {
+    const ratio = median(values.map((value, round) => value / (first[round] ?? value)))
+    console.log(`${title}, ${name}: ${median(values).toFixed(3)} ms of CPU, ${ratio.toFixed(3)} of the first`)
+  }
+}
+
+async function compareWrites(title: string, lives: readonly Live[], place: string): Promise<void> {
+  const servers = new Map<string, Running>()
+  for (const live of lives) servers.set(`live lists: ${live}`, await start(live, place))
+  await alternate(`${title}, PATCH`, servers, change)
+  for (const { child } of servers.values()) child.disconnect()
+}
+
+async function compareReads(title: string, place: string): Promise<void> {
+  const idle = subscribers / 2
+  const servers = new Map([
+    ['no streams', await start('alone', place)],
+    [`${idle} idle streams`, await start('alone', place)],
+  ])
+  const some = new Subscribers()
+  await some.open([...servers.values()][1] as Running, idle, (index) => `own${index % 20}`)
+  await alternate(`${title}, GET of 20`, servers, (server) => send(server, 'GET', '/api/card/'))
+  some.close()
+  for (const { child } of servers.values()) child.disconnect()
+}
+
+async function prepare(place: string): Promise<void> {
+  const source = await openSource({ synchronize: true, dropSchema: false }, place)
+  const cards = source.getRepository(Card)
+  await cards.clear()
+  const rows = Array.from({ length: cardCount }, (_, index) => ({
+    id: index + 1,
+    owner: `user${index % 20}`,
+    title: `Card ${index} of the board`,
+    version: 0,
+  }))
+  await cards.insert(rows)
+  await source.destroy()
+}
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-'))
+  const sqlite = join(folder, 'cards.sqlite')
+  for (const place of [sqlite, ...(BENCH_POSTGRES_URL === undefined ? [] : [BENCH_POSTGRES_URL])]) {
+    const title = place === sqlite ? 'sqlite' : 'postgres'
+    const relays: readonly Live[] = [
+      ...(place === sqlite ? [] : ['postgres' as const]),
+      ...(BENCH_REDIS_URL === '' || place === sqlite ? [] : ['redis' as const]),
+    ]
+    await prepare(place)
+    await compareSubscribers(title, place)
+    await latency(`${title}, one process`, 'alone', place, 1)
+    for (const relay of relays) await latency(`${title}, two processes, relay ${relay}`, relay, place, 2)
+    await compareWrites(title, ['none', 'alone', ...relays], place)
+    await compareReads(title, place)
+  }
+  rmSync(folder, { recursive: true })
+  agent.destroy()
+}
+
+void (BENCH_SERVER === undefined ? main() : runServer(BENCH_SERVER as Live))
