@@ -1,3 +1,4 @@
+import { memberOf } from '../client/group-text.ts'
 import { type ClientOptions, createClient } from '../client/index.ts'
 
 export type Identifier = string | number
@@ -37,6 +38,11 @@ export type ProviderOptions = ClientOptions & {
    * (the service's `limits.count`). Use false if a resource has a field `count`. Default: `capped`.
    */
   readonly count?: 'exact' | 'capped' | false
+  /**
+   * Names of the resources that have the option `bulk` in the service, or true for all: one request then writes several of
+   * their records. Default: one request for each record.
+   */
+  readonly bulk?: boolean | readonly string[]
 }
 
 /** Client of a resource whose entity is unknown. */
@@ -51,8 +57,11 @@ export interface Collection {
   readonly all: (filters: Values, request: ListRequest) => AsyncIterable<Item>
   readonly get: (id: Identifier, request: Selection) => Promise<Item>
   readonly create: (values: Values) => Promise<Item>
+  readonly createMany: (records: readonly Values[]) => Promise<readonly Item[]>
   readonly update: (id: Identifier, values: Values, request?: WriteRequest) => Promise<Item>
+  readonly updateMany: (filters: Values, values: Values) => Promise<number>
   readonly delete: (id: Identifier, request?: WriteRequest) => Promise<void>
+  readonly deleteMany: (filters: Values) => Promise<number>
 }
 /** Returns the collection of a resource by its name. */
 export type CollectionOf = (resource: string) => Collection
@@ -69,6 +78,8 @@ export function collectionsOf(baseUrl: string, options: ClientOptions): Collecti
 const chunkSize = 100
 /** Maximum number of characters of the ids in a request. A parameter may have at most 2,048. */
 const maxIdCharacters = 2000
+/** The same for the ids as they are encoded in the URL. Servers and proxies limit its length, often to 8,000 characters. */
+const maxEncodedIdCharacters = 4000
 
 /**
  * Fetches a page by its number. The service cuts a page if its records have too many bytes: then the rest is fetched
@@ -98,22 +109,31 @@ export async function fetchMany(
   selection: Selection,
 ): Promise<readonly Item[]> {
   const pages = await Promise.all(
-    chunksOf(ids).map((chunk) => fetchPage(collection, { id__in: chunk }, { ...selection, limit: chunk.length })),
+    chunksOf(ids, chunkSize).map((chunk) =>
+      fetchPage(collection, { id__in: chunk }, { ...selection, limit: chunk.length }),
+    ),
   )
   return pages.flatMap(({ objects }) => objects)
 }
 
-function chunksOf(ids: readonly Identifier[]): readonly (readonly Identifier[])[] {
+/** Splits ids, without repetitions, into the lists of as few requests as their number and length allow. */
+export function chunksOf(ids: readonly Identifier[], maxIds: number): readonly (readonly Identifier[])[] {
   const chunks: Identifier[][] = []
-  let usedCharacters = 0
+  let characters = 0
+  let encodedCharacters = 0
   for (const id of new Set(ids)) {
-    // Upper bound for the id as a member of a list, with quotes and comma.
-    const length = encodeURIComponent(`${JSON.stringify(String(id))},`).length
+    const member = `${memberOf(id)},`
+    const encodedLength = encodeURIComponent(member).length
+    characters += member.length
+    encodedCharacters += encodedLength
     const lastChunk = chunks.at(-1)
-    const fits = lastChunk !== undefined && lastChunk.length < chunkSize && usedCharacters + length <= maxIdCharacters
-    if (fits) lastChunk.push(id)
-    else chunks.push([id])
-    usedCharacters = fits ? usedCharacters + length : length
+    const fits = characters <= maxIdCharacters && encodedCharacters <= maxEncodedIdCharacters
+    if (lastChunk !== undefined && lastChunk.length < maxIds && fits) lastChunk.push(id)
+    else {
+      chunks.push([id])
+      characters = member.length
+      encodedCharacters = encodedLength
+    }
   }
   return chunks
 }

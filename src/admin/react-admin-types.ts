@@ -64,7 +64,10 @@ export interface DataProvider {
     resource: string,
     params: Omit<WriteParams<Item>, 'data'>,
   ) => Promise<{ data: Item }>
-  /** Sends one request for each record. After all have finished, it throws the first error. */
+  /**
+   * Sends one request for each record, and throws the first error after all have finished. With the option `bulk`, one
+   * request changes up to 500 records, all of them or none.
+   */
   readonly updateMany: <Item extends RecordWithId>(
     resource: string,
     params: { readonly ids: readonly Item['id'][]; readonly data: Values },
@@ -74,4 +77,22 @@ export interface DataProvider {
     resource: string,
     params: { readonly ids: readonly Item['id'][] },
   ) => Promise<{ data: Item['id'][] }>
+}
+
+/** Methods of a data provider that ra-realtime calls. */
+export interface LiveMethods {
+  /**
+   * Calls a function after changes of a resource's records (`resource/task`) or of one record (`resource/task/7`). Resolves
+   * when the service reports changes, or has refused to.
+   */
+  readonly subscribe: (topic: string, callback: (event: RealtimeEvent) => void) => Promise<void>
+  readonly unsubscribe: (topic: string, callback: (event: RealtimeEvent) => void) => Promise<void>
+}
+/** Event of ra-realtime. */
+export interface RealtimeEvent {
+  topic: string
+  type: 'created' | 'updated' | 'deleted'
+  /** Without ids, any record of the topic may have changed. */
+  payload: { ids: Identifier[] }
+  date: Date
 }

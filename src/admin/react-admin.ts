@@ -5,19 +5,21 @@ import {
   fetchMany,
   fetchPage,
   fieldNameOf,
-  type Identifier,
   orderingOf,
   type ProviderOptions,
   type Values,
 } from './collection.ts'
 import { changesOf, createReadRecords, type ReadRecords } from './edits.ts'
+import { type ManyWrites, manyWrites } from './many.ts'
 import { containing } from './pattern.ts'
 import type { DataProvider, ListParams, ListResult } from './react-admin-types.ts'
 import { fieldErrorsOf, messageOf, translateTo } from './refusal.ts'
 
 export { type AccessControl, type AccessControlOptions, createAccessControl } from './access-control.ts'
 export { type BasicAuth, type BasicAuthOptions, createBasicAuth } from './basic-auth.ts'
-export type { DataProvider } from './react-admin-types.ts'
+export type { LiveProviderOptions } from './live.ts'
+export { createLiveMethods } from './react-admin-live.ts'
+export type { DataProvider, LiveMethods, RealtimeEvent } from './react-admin-types.ts'
 export { createTokenAuth, type TokenAuth, type TokenAuthOptions } from './token-auth.ts'
 
 /**
@@ -49,16 +51,14 @@ const translated = translateTo(HttpError)
  * @example
  * const dataProvider = createDataProvider('/api', { username: 'ann', password: 'ann-secret' })
  */
-export function createDataProvider(
-  baseUrl: string,
-  { count = 'capped', ...options }: ProviderOptions = {},
-): DataProvider {
+export function createDataProvider(baseUrl: string, options: ProviderOptions = {}): DataProvider {
+  const { count = 'capped' } = options
   const collectionOf = collectionsOf(baseUrl, options)
   const readRecords = createReadRecords()
   return {
     supportAbortSignal: true,
     ...buildReads(collectionOf, readRecords, count || undefined),
-    ...buildWrites(collectionOf, readRecords),
+    ...buildWrites(collectionOf, readRecords, manyWrites(collectionOf, options)),
   }
 }
 
@@ -108,6 +108,7 @@ function buildReads(
 function buildWrites(
   collectionOf: CollectionOf,
   readRecords: ReadRecords,
+  many: ManyWrites,
 ): Omit<DataProvider, Reads | 'supportAbortSignal'> {
   return {
     create: async (resource, { data }) => {
@@ -125,22 +126,15 @@ function buildWrites(
       )
       return { data: (previousData ?? { id }) as never }
     },
-    updateMany: (resource, { ids, data }) => forEachId(ids, (id) => collectionOf(resource).update(id, data)),
-    deleteMany: (resource, { ids }) => forEachId(ids, (id) => collectionOf(resource).delete(id)),
+    updateMany: async (resource, { ids, data }) => {
+      await translated(many.update(resource, ids, data))
+      return { data: [...ids] }
+    },
+    deleteMany: async (resource, { ids }) => {
+      await translated(many.delete(resource, ids))
+      return { data: [...ids] }
+    },
   }
-}
-
-/**
- * Runs `work` for all ids and waits until all have finished, so that a list that is read afterwards shows all changes.
- */
-async function forEachId<Id extends Identifier>(
-  ids: readonly Id[],
-  work: (id: Id) => Promise<unknown>,
-): Promise<{ data: Id[] }> {
-  const results = await Promise.allSettled(ids.map((id) => translated(work(id))))
-  const failed = results.find((result) => result.status === 'rejected')
-  if (failed) throw failed.reason
-  return { data: [...ids] }
 }
 
 /** Converts filters of react-admin into those of the service. @param path prefix of the names, such as `country__` */

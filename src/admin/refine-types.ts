@@ -1,4 +1,5 @@
 import type { Identifier, Values } from './collection.ts'
+import type { Subscription } from './live.ts'
 
 // The parts of Refine's types that the provider uses, so that its declarations do not depend on Refine. The compiler
 // checks in sample/admin that they match Refine's own types.
@@ -43,7 +44,10 @@ export interface ListParams extends ResourceParams {
   readonly filters?: readonly Filter[] | undefined
 }
 
-/** `DataProvider` of Refine 5. Refine replaces missing optional methods, such as `updateMany`, by calls of these. */
+/**
+ * `DataProvider` of Refine 5. The methods for several records send one request for each, and throw the first error after all
+ * have finished. With the option `bulk`, one request creates all records, or writes up to 500: all of them or none.
+ */
 export interface DataProvider {
   readonly getList: <Item extends RefineRecord>(params: ListParams) => Promise<{ data: Item[]; total: number }>
   readonly getMany: <Item extends RefineRecord>(
@@ -61,5 +65,36 @@ export interface DataProvider {
   readonly deleteOne: <Item extends RefineRecord>(
     params: ResourceParams & { readonly id: Identifier },
   ) => Promise<{ data: Item }>
+  readonly createMany: <Item extends RefineRecord, Sent = Values>(
+    params: ResourceParams & { readonly variables: readonly Sent[] },
+  ) => Promise<{ data: Item[] }>
+  /** With the option `bulk`, the result has the changed fields and the ids of the records. */
+  readonly updateMany: <Item extends RefineRecord, Sent = Values>(
+    params: ResourceParams & { readonly ids: readonly Identifier[]; readonly variables: Sent },
+  ) => Promise<{ data: Item[] }>
+  /** The result has the ids of the records. */
+  readonly deleteMany: <Item extends RefineRecord>(
+    params: ResourceParams & { readonly ids: readonly Identifier[] },
+  ) => Promise<{ data: Item[] }>
   readonly getApiUrl: () => string
+}
+
+/** `LiveProvider` of Refine 5. */
+export interface LiveProvider {
+  readonly subscribe: (options: {
+    /** Such as `resources/task`. */
+    readonly channel: string
+    /** Types of the events to receive; `*` for all. */
+    readonly types: readonly string[]
+    readonly params?: { readonly ids?: readonly Identifier[] } | undefined
+    readonly callback: (event: RefineLiveEvent) => void
+  }) => Subscription
+  readonly unsubscribe: (subscription: Subscription) => void
+}
+/** Event of Refine. Without ids, any record of the resource may have changed. */
+interface RefineLiveEvent {
+  channel: string
+  type: string
+  payload: { ids: Identifier[] }
+  date: Date
 }

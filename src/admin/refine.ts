@@ -12,13 +12,16 @@ import {
   type Selection,
   type Values,
 } from './collection.ts'
+import { manyWrites } from './many.ts'
 import { filtersOf } from './refine-filters.ts'
 import type { DataProvider, ListParams, Meta } from './refine-types.ts'
 import { fieldErrorsOf, messageOf, translateTo } from './refusal.ts'
 
 export { type AccessControl, type AccessControlOptions, createAccessControl } from './access-control.ts'
+export type { LiveProviderOptions } from './live.ts'
 export { type BasicAuth, createBasicAuth, createTokenAuth, type TokenAuth } from './refine-auth.ts'
-export type { DataProvider } from './refine-types.ts'
+export { createLiveProvider } from './refine-live.ts'
+export type { DataProvider, LiveProvider } from './refine-types.ts'
 
 /** Error in the form that Refine expects: forms show the message of each field next to it. */
 export class HttpError extends Error {
@@ -43,11 +46,10 @@ const translated = translateTo(HttpError)
  * @example
  * const dataProvider = createDataProvider('/api', { username: 'ann', password: 'ann-secret' })
  */
-export function createDataProvider(
-  baseUrl: string,
-  { count = 'capped', ...options }: ProviderOptions = {},
-): DataProvider {
+export function createDataProvider(baseUrl: string, options: ProviderOptions = {}): DataProvider {
+  const { count = 'capped' } = options
   const collectionOf = collectionsOf(baseUrl, options)
+  const many = manyWrites(collectionOf, options)
   return {
     getList: (params) => translated(list(collectionOf(params.resource), params, count || undefined)),
     getMany: async ({ resource, ids, meta }) => {
@@ -58,6 +60,12 @@ export function createDataProvider(
     create: ({ resource, variables }) => toResult(collectionOf(resource).create(variables as Values)),
     update: ({ resource, id, variables }) => toResult(collectionOf(resource).update(id, variables as Values)),
     deleteOne: ({ resource, id }) => toResult(remove(collectionOf(resource), id)),
+    createMany: ({ resource, variables }) => toList(many.create(resource, variables as readonly Values[])),
+    updateMany: ({ resource, ids, variables }) => toList(many.update(resource, ids, variables as Values)),
+    deleteMany: async ({ resource, ids }) => {
+      await translated(many.delete(resource, ids))
+      return { data: ids.map((id) => ({ id })) as never[] }
+    },
     getApiUrl: () => baseUrl,
   }
 }
@@ -95,4 +103,8 @@ async function remove(collection: Collection, id: Identifier): Promise<{ readonl
 
 async function toResult(record: Promise<unknown>): Promise<{ data: never }> {
   return { data: (await translated(record)) as never }
+}
+
+async function toList(records: Promise<readonly unknown[]>): Promise<{ data: never[] }> {
+  return { data: (await translated(records)) as never[] }
 }

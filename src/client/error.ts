@@ -6,6 +6,8 @@ export interface Problem {
   readonly status: number
   readonly detail: string
   readonly errors?: readonly FieldError[]
+  /** Index of the refused operation of a batch, from 0. */
+  readonly index?: number
 }
 
 /**
@@ -15,6 +17,10 @@ export interface Problem {
 export interface FieldError {
   readonly field: string
   readonly message: string
+  /** Index of the record, from 0, if the request has an array of records. */
+  readonly index?: number
+  /** Line of the record, from 1, if the request is an import. */
+  readonly line?: number
 }
 
 /** Thrown for a response whose status is not 2xx, or whose body is not JSON. */

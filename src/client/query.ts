@@ -1,17 +1,35 @@
 import { groupOf, isGroup, memberOf, textOf } from './group-text.ts'
 import { includesText } from './include-text.ts'
+import type { MatchingOptions } from './request-options.ts'
 import type { AggregateOptions, ListOptions } from './types.ts'
 
 /** Options of all requests that have a query. */
 export type QueryOptions = ListOptions &
-  Partial<AggregateOptions<string, string, object>> & { readonly include?: object | undefined }
+  MatchingOptions &
+  Partial<AggregateOptions<string, string, object>> & {
+    readonly include?: object | undefined
+    readonly on?: string | readonly string[] | undefined
+  }
 
 /**
  * Query string of a list, of groups or, without filters, of an item, with its question mark, or empty. Undefined values
  * are left out.
  */
 export function queryOf(filters: object, options: QueryOptions): string {
-  const { ordering, limit, page, after, count, search, fields, functions: aggregate, by, having = {} } = options
+  const {
+    ordering,
+    limit,
+    page,
+    after,
+    count,
+    search,
+    max,
+    fields,
+    on,
+    functions: aggregate,
+    by,
+    having = {},
+  } = options
   const include = includesText(options.include)
   const query = new URLSearchParams()
   const add = (name: string, value: unknown): void => {
@@ -22,12 +40,35 @@ export function queryOf(filters: object, options: QueryOptions): string {
     // A field with the name of a parameter needs an operator (specification: Names of filters).
     else
       add(
-        /^(ordering|limit|page)$/.test(name) ? `${name}__eq` : name,
+        /^(ordering|limit|page|max)$/.test(name) ? `${name}__eq` : name,
         Array.isArray(value) ? value.map(memberOf).join() : value,
       )
   }
-  const parameters = { ordering, limit, page, after, count, search, fields, include, aggregate, by, ...having }
+  const parameters = {
+    ...{ ordering, limit, page, after, count, search, max, fields, include, on_conflict: on, aggregate, by },
+    ...having,
+  }
   for (const [name, value] of Object.entries(parameters)) add(name, value)
   const text = String(query)
   return text === '' ? '' : `?${text}`
+}
+
+/**
+ * Query string of a write of all records that match. Undefined is not left out of its filters: the write would be for more
+ * records than intended.
+ * @throws {TypeError} without filters and search, and for a filter that is undefined
+ */
+export function matchingQueryOf(filters: object, options: MatchingOptions = {}): string {
+  requireDefined(filters, 'filters')
+  if (Object.keys(filters).length === 0 && !options.search) {
+    throw new TypeError('updateMany and deleteMany need a filter or a search, so that not all records are written')
+  }
+  return queryOf(filters, options)
+}
+
+/** @param path names of the members, for messages: `filters.or.0.score` */
+function requireDefined(value: unknown, path: string): void {
+  if (value === undefined) throw new TypeError(`${path} is undefined: updateMany and deleteMany need a value for it`)
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) requireDefined(member, `${path}.${name}`)
 }

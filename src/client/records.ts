@@ -1,4 +1,4 @@
-import type { Callable, EntityOf, Given, KeyOf, NullOf, RoleAt, Scalar } from './entity.ts'
+import type { Callable, EntityOf, Given, KeyOf, NamesOf, NullOf, Related, RoleAt, Scalar } from './entity.ts'
 
 /** Type of a value in a record's JSON. A date-time is a string `YYYY-MM-DD HH:MM:SS`. */
 export type JsonOf<Value> = unknown extends Value
@@ -50,7 +50,7 @@ type RecordIn<Entity, Resources> = {
 
 /**
  * Values for `create` and `update`. The type requires none of them: the service reports missing ones. Hidden properties can
- * be written.
+ * be written. The types do not know which relations have the option `nested`: all relations to many can be named.
  */
 export type ValuesOf<Resource, Resources = { readonly resource: Resource }> = ValuesIn<EntityOf<Resource>, Resources>
 type ValuesIn<Entity, Resources> = {
@@ -62,7 +62,16 @@ type ValuesIn<Entity, Resources> = {
   > extends 'one'
     ? ReferenceOf<Entity[Name]>
     : BodyOf<Entity[Name]>
+} & {
+  /** Related records of a one-to-many relation, such as `lines`. */
+  readonly [Name in NamesOf<Entity, 'many', Resources, never>]?: readonly ValuesIn<Related<Entity[Name]>, Resources>[]
+} & {
+  /** Keys of the related records of a many-to-many relation, such as `tag_ids` for the relation `tags`. */
+  readonly [Name in NamesOf<Entity, 'many', Resources, never> as KeysName<Name>]?: readonly KeyOf<
+    Related<Entity[Name]>
+  >[]
 }
+type KeysName<Name extends string> = `${Name extends `${infer Singular}s` ? Singular : Name}_ids`
 
 /** Name of a property in JSON by its `RoleAt`. `never` leaves the property out. */
 type JsonName<Name extends string, Role> = Role extends 'field' ? Name : Role extends 'one' ? `${Name}_id` : never

@@ -1,18 +1,26 @@
 import { authorizedFetch, authorizeWith } from './authorization.ts'
 import { errorOf, ResourceError } from './error.ts'
-import type { ClientOptions, WriteOptions } from './types.ts'
+import type { KeyOptions, WriteOptions } from './request-options.ts'
+import type { ClientOptions } from './types.ts'
 
 /** Sends one request. @throws {ResourceError} for a response whose status is not 2xx */
 export type Send = (method: string, url: string, values?: unknown, options?: SendOptions) => Promise<Response>
 
-/** Options of one request, with the media type of its response. Default: JSON. */
-interface SendOptions extends WriteOptions {
+/** Options of one request. */
+interface SendOptions extends WriteOptions, KeyOptions {
+  /** Media type of the response. Default: JSON. */
   readonly accept?: string
+  /** Value of the header `Last-Event-ID`. Default: the header is not sent. */
+  readonly lastEventId?: string
 }
 
-/** Builds the function that sends requests with the client's headers, and repeats them after a 503. */
+/**
+ * Builds the function that sends requests with the client's headers, and repeats them after a 503; those with an
+ * `Idempotency-Key` also after an error of the connection, and while the first of them is running.
+ */
 export function buildSend({
   retries = 2,
+  idempotencyKeys = false,
   fetch: fetchFunction = fetch,
   headers: own = {},
   ...credentials
@@ -21,23 +29,43 @@ export function buildSend({
   for (const [name, value] of Object.entries(own)) defaultHeaders.set(name, value)
   const authorize = authorizeWith(credentials)
   const send = defaultHeaders.has('Authorization') ? fetchFunction : authorizedFetch(authorize, fetchFunction)
-  return async (method, url, values, { signal, ifMatch, accept } = {}) => {
+  return async (method, url, values, { signal, ifMatch, accept, lastEventId, idempotencyKey } = {}) => {
+    const generated = idempotencyKeys && /^(POST|PATCH)$/.test(method) && crypto.randomUUID()
+    const key = idempotencyKey ?? generated
     const headers = new Headers(defaultHeaders)
     if (accept !== undefined) headers.set('Accept', accept)
     if (values !== undefined) headers.set('Content-Type', 'application/json')
     if (ifMatch !== undefined) headers.set('If-Match', ifMatch)
+    if (key) headers.set('Idempotency-Key', key)
+    if (lastEventId) headers.set('Last-Event-ID', lastEventId)
     const body = values === undefined ? null : JSON.stringify(values, serializeBigInt)
-    // A POST is not repeated: it may have been executed although the response is 503.
-    for (let retriesLeft = method === 'POST' ? 0 : retries; ; retriesLeft--) {
+    const sendOnce = async (): Promise<Response> => {
       const response = await send(url, { method, headers, body, signal: signal ?? null })
-      if (response.ok) return response
-      const delayMs = response.status === 503 && retriesLeft > 0 ? retryAfterMs(response) : undefined
-      if (delayMs === undefined) throw await errorOf(response)
-      await response.body?.cancel()
+      // The connection may break until the body is complete.
+      if (key) await response.clone().arrayBuffer()
+      return response
+    }
+    // A POST without a key is not repeated: it may have been executed although the response is 503.
+    for (let retriesLeft = method === 'POST' && !key ? 0 : retries; ; retriesLeft--) {
+      const mayRepeat = retriesLeft > 0
+      const response = await sendOnce().catch((error: unknown) => {
+        if (!key || !mayRepeat) throw error
+      })
+      if (response?.ok) return response
+      let delayMs: number | undefined = brokenDelayMs
+      if (response !== undefined) {
+        const isTransient = response.status === 503 || (response.status === 409 && key)
+        delayMs = isTransient && mayRepeat ? retryAfterMs(response) : undefined
+        if (delayMs === undefined) throw await errorOf(response)
+        await response.body?.cancel()
+      }
       await sleep(delayMs, signal)
     }
   }
 }
+
+/** Delay after an error of the connection, in milliseconds. */
+const brokenDelayMs = 1000
 
 /**
  * Replacer for `JSON.stringify`: a bigint beyond the safe integers becomes a string (specification: Values in JSON).
@@ -59,9 +87,13 @@ export function etagOf(record: object): string | undefined {
 export async function readJson<Result>(response: Response): Promise<Result> {
   if (response.status === 204) return undefined as Result
   const json = parseJson(response, await response.text())
-  const etag = response.headers.get('ETag')
-  if (etag !== null && typeof json === 'object' && json !== null) etags.set(json, etag)
+  keepEtag(json, response.headers.get('ETag'))
   return json as Result
+}
+
+/** Keeps the ETag of a record, if there is one, for {@link etagOf}. */
+export function keepEtag(json: unknown, etag: string | null | undefined): void {
+  if (etag && typeof json === 'object' && json !== null) etags.set(json, etag)
 }
 
 /**
@@ -80,14 +112,14 @@ export function parseJson({ status, url }: Response, text: string): unknown {
 const maxRetryAfterMs = 30_000
 
 /** Delay of `Retry-After`, in milliseconds. @returns undefined if the header is missing, invalid or too long */
-function retryAfterMs({ headers }: Response): number | undefined {
+export function retryAfterMs({ headers }: Response): number | undefined {
   const text = headers.get('Retry-After') ?? ''
   const delayMs = /^\d+$/.test(text) ? Number(text) * 1000 : Math.max(0, Date.parse(text) - Date.now())
   return delayMs <= maxRetryAfterMs ? delayMs : undefined
 }
 
 /** Waits. @throws the signal's reason as soon as it is aborted */
-async function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+export async function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted()
   await new Promise<void>((resolve) => {
     const finish = (): void => {

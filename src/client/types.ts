@@ -1,9 +1,12 @@
 import type { CheckedAggregate, CheckedGroupKey, Group, HavingOf } from './aggregates.ts'
+import type { AnyOperation, BatchOperations, BatchResults } from './batch-types.ts'
 import type { EntityOf } from './entity.ts'
 import type { AllFilters, Checked } from './filters.ts'
 import type { CheckedIncludes, IncludesOf, WithIncludes } from './includes.ts'
 import type { OrderingOf, WithDirection } from './ordering.ts'
-import type { RecordOf, Selected, ValuesOf } from './records.ts'
+import type { RecordOf, Selected } from './records.ts'
+import type { IncludingOptions, KeyOptions, RequestOptions, Selection } from './request-options.ts'
+import type { ResourceWrites } from './write-types.ts'
 
 /**
  * A token, or a function that returns it. The function is called before each request; null or undefined sends no token.
@@ -44,33 +47,20 @@ export interface ClientSettings {
   /** Headers of every request. They replace those that the client sets. */
   readonly headers?: Readonly<Record<string, string>>
   /**
-   * Number of times that a request is repeated after a 503 with a `Retry-After` of at most 30 seconds. A POST is never
-   * repeated, because it may have been executed. Default: 2.
+   * Number of times that a request is repeated after a 503 with a `Retry-After` of at most 30 seconds. A POST without an
+   * `Idempotency-Key` is never repeated, because it may have been executed. Default: 2.
    */
   readonly retries?: number
+  /**
+   * Whether each POST has a random `Idempotency-Key`, so that it can be repeated, also after an error of the connection.
+   * The service must have the entity `IdempotencyKey`. Default: false.
+   */
+  readonly idempotencyKeys?: boolean
   /** Function that sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch
 }
 
-/** Options of one request. */
-export interface RequestOptions {
-  /** Aborts the request, also while it waits for a retry. The method then throws the signal's reason. */
-  readonly signal?: AbortSignal
-}
-
-/** Selection of the fields that records have. */
-export interface Selection<Name = string> {
-  /** Names of the fields, besides `id`, which records always have. Default: all fields. */
-  readonly fields?: readonly Name[]
-}
-
-/** Related records that records contain. */
-export interface IncludingOptions<Includes> {
-  /** Relations whose records are added: `{ author: true, comments: { limit: 5, ordering: '-created' } }`. */
-  readonly include?: Includes
-}
-
-/** Options of a streamed list. */
+/** Options of a streamed or watched list. */
 export interface StreamOptions<Ordering extends string = string, Name = string>
   extends RequestOptions,
     Selection<Name> {
@@ -116,12 +106,6 @@ export interface AggregateOptions<Name extends string, Key extends string, Havin
   readonly search?: string
 }
 
-/** Options of a write. */
-export interface WriteOptions extends RequestOptions {
-  /** Writes only if the record still has this ETag (see `etagOf`). Otherwise the response is 412. */
-  readonly ifMatch?: string | undefined
-}
-
 /** One page of a list or of groups (specification: Collection envelope). */
 export interface Page<Item> {
   readonly meta: {
@@ -144,7 +128,8 @@ export interface Page<Item> {
  * of `fetch`.
  * @typeParam Resources all resources of the client: their hidden properties cannot be filtered by through relations
  */
-export interface ResourceClient<Resource, Resources = { readonly resource: Resource }> {
+export interface ResourceClient<Resource, Resources = { readonly resource: Resource }>
+  extends ResourceWrites<Resource, Resources> {
   readonly list: <
     Filters extends object = AllFilters<EntityOf<Resource>, Resources>,
     Name extends keyof RecordOf<Resource, Resources> = never,
@@ -179,6 +164,24 @@ export interface ResourceClient<Resource, Resources = { readonly resource: Resou
     filters?: Checked<Resource, Resources, Filters>,
     options?: StreamOptions<OrderingOf<Resource, Resources>, Name>,
   ) => AsyncGenerator<Selected<RecordOf<Resource, Resources>, Name>, void, undefined>
+  /**
+   * Iterates over the states of a list: an array of all records, first and after each change. It keeps one connection open
+   * until the loop ends or the signal is aborted, and opens another one if it breaks. A slow loop gets the newest array. Only
+   * if the service has the option `live`.
+   */
+  readonly watch: <
+    Filters extends object = AllFilters<EntityOf<Resource>, Resources>,
+    Name extends keyof RecordOf<Resource, Resources> = never,
+    Includes extends IncludesOf<Resource, Resources> = never,
+  >(
+    filters?: Checked<Resource, Resources, Filters>,
+    options?: StreamOptions<OrderingOf<Resource, Resources>, Name> &
+      IncludingOptions<CheckedIncludes<Resource, Resources, Includes>>,
+  ) => AsyncGenerator<
+    readonly WithIncludes<Selected<RecordOf<Resource, Resources>, Name>, Resource, Resources, Includes>[],
+    void,
+    undefined
+  >
   /** Reads groups of the records that match the filters, instead of the records. */
   readonly aggregate: <
     Name extends string,
@@ -199,18 +202,24 @@ export interface ResourceClient<Resource, Resources = { readonly resource: Resou
     id: string | number,
     options?: RequestOptions & Selection<Name> & IncludingOptions<CheckedIncludes<Resource, Resources, Includes>>,
   ) => Promise<WithIncludes<Selected<RecordOf<Resource, Resources>, Name>, Resource, Resources, Includes>>
-  readonly create: <Includes extends IncludesOf<Resource, Resources> = never>(
-    values: ValuesOf<Resource, Resources>,
-    options?: RequestOptions & IncludingOptions<CheckedIncludes<Resource, Resources, Includes>>,
-  ) => Promise<WithIncludes<RecordOf<Resource, Resources>, Resource, Resources, Includes>>
-  /** Changes the fields in `values` and no others. */
-  readonly update: <Includes extends IncludesOf<Resource, Resources> = never>(
-    id: string | number,
-    values: ValuesOf<Resource, Resources>,
-    options?: WriteOptions & IncludingOptions<CheckedIncludes<Resource, Resources, Includes>>,
-  ) => Promise<WithIncludes<RecordOf<Resource, Resources>, Resource, Resources, Includes>>
-  readonly delete: (id: string | number, options?: WriteOptions) => Promise<void>
 }
 
 /** Clients of the resources, by their names in the path. */
-export type Client<Resources> = { readonly [Name in keyof Resources]: ResourceClient<Resources[Name], Resources> }
+export type Client<Resources> = {
+  readonly [Name in keyof Resources]: ResourceClient<Resources[Name], Resources>
+} & BatchClient<Resources>
+
+/** Writes of several resources. No resource can have the name of this method. */
+interface BatchClient<Resources> {
+  /**
+   * Runs several writes in one transaction: all of them, or none. Only if the service has the option `batch`.
+   * @param build returns the operations in their order. Its parameter has the methods of the resources, which return
+   * operations instead of sending requests.
+   * @returns the results of the operations
+   * @throws {ResourceError} with the index of the refused operation in `problem.index`
+   */
+  readonly $batch: <Operations extends readonly AnyOperation[]>(
+    build: (resources: BatchOperations<Resources>) => readonly [...Operations],
+    options?: RequestOptions & KeyOptions,
+  ) => Promise<BatchResults<Operations>>
+}
