@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { openSync, readFileSync } from 'node:fs'
+import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DataSource, type DataSourceOptions } from 'typeorm'
@@ -60,10 +60,19 @@ interface Kind {
 
 const run = promisify(execFile)
 
+/** Options of `initdb`. */
+const newCluster = ['-U', 'test', '-E', 'UTF8', '--no-locale']
+const passwordFile = 'password'
+const password = 'secret'
+
 /** Starts PostgreSQL. @param settings such as `deadlock_timeout=50ms` */
 export function startPostgres(settings: readonly string[] = []): Promise<Cluster> {
-  const options = ['-U', 'test', '-A', 'trust', '-E', 'UTF8', '--no-locale']
-  return startPostgresOn(['initdb', ...options], settings)
+  return startPostgresOn(['initdb', ...newCluster, '-A', 'trust'], settings)
+}
+
+/** Starts PostgreSQL, which demands a password of every connection. */
+export function startPostgresWithPassword(): Promise<Cluster> {
+  return startPostgresOn(['initdb', ...newCluster, '-A', 'scram-sha-256', '--pwfile', passwordFile], [], password)
 }
 
 /** Starts a PostgreSQL standby, a read-only replica of another server. */
@@ -72,12 +81,17 @@ export function startStandby(primary: Cluster, settings: readonly string[] = [])
   return startPostgresOn(['pg_basebackup', ...options], settings)
 }
 
-/** Starts PostgreSQL. @param making the command that creates its files, without the directory */
-async function startPostgresOn(making: readonly string[], settings: readonly string[]): Promise<Cluster> {
+/**
+ * Starts PostgreSQL.
+ * @param making the command that creates its files, without the directory
+ * @param secret password of its user
+ */
+async function startPostgresOn(making: readonly string[], settings: readonly string[], secret = ''): Promise<Cluster> {
   const [maker = '', ...options] = making
   const owner = await ownerNamed('postgres', 'postgresql')
   const directory = temporaryDirectory(owner)
   const data = join(directory, 'data')
+  if (secret !== '') writeFileSync(join(directory, passwordFile), secret)
   await run(binary(maker, 'postgresql'), [...options, '--no-sync', '-D', data], { ...owner, cwd: directory })
   const port = await freePort()
   const all = [
@@ -89,7 +103,7 @@ async function startPostgresOn(making: readonly string[], settings: readonly str
     ...settings,
   ]
   const log = join(directory, 'log')
-  const source = { type: 'postgres', url: `postgres://test@127.0.0.1:${port}/postgres` } as const
+  const source = { type: 'postgres', url: `postgres://test:${secret}@127.0.0.1:${port}/postgres` } as const
   return start({
     name: 'PostgreSQL',
     source,

@@ -1,6 +1,6 @@
 import { CardLedger, type CardState, CardWriters } from './card-writers'
 import { type ChildOptions, startChildSite } from './child-site'
-import { type Cluster, startPostgres } from './clusters'
+import { type Cluster, startPostgresWithPassword } from './clusters'
 import { Card, Deck } from './entities'
 import { LiveCopy } from './live-copy'
 import { type RedisServer, startRedis } from './redis'
@@ -15,7 +15,7 @@ const undisturbedMs = byForm({ short: 700, long: 5_000 })
 let cluster: Cluster
 let redis: RedisServer
 beforeAll(async () => {
-  ;[cluster, redis] = await Promise.all([startPostgres(), startRedis()])
+  ;[cluster, redis] = await Promise.all([startPostgresWithPassword(), startRedis()])
   // Another site creates the tables before these start.
   const dataSource = await createSource(cluster.source).initialize()
   await dataSource.getRepository(Deck).insert([{ shelf: 'left' }, { shelf: 'right' }])
@@ -136,7 +136,7 @@ describe.each<{
       for (const { copy } of copies) {
         const expected = await copy.read()
         await until('it has the list', () => copy.isOpen && copy.text === expected).catch(() =>
-          expect([copy.options, copy.text]).toEqual([copy.options, expected]),
+          expect([copy.options, copy.isOpen, copy.text]).toEqual([copy.options, true, expected]),
         )
       }
       logFigures(`two processes, relay ${relay}, ${what}`, {

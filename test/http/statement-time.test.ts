@@ -154,19 +154,27 @@ if (isSqlite)
     const get = (agent?: Agent): ReturnType<typeof send> =>
       send(world.url, 'GET /api/person/?friends__name__ne=z&limit=1', { agent })
     await get()
-    const start = performance.now()
-    expect((await get()).status).toBe(200)
+    const durations: number[] = []
+    for (let round = 0; round < 3; round++) {
+      const start = performance.now()
+      await get()
+      durations.push(performance.now() - start)
+    }
     // Together they take three times as long as the limit.
-    const count = Math.min(100, Math.ceil((3 * statementTimeout) / (performance.now() - start)))
+    const count = Math.min(100, Math.ceil((3 * statementTimeout) / Math.min(...durations)))
     const agent = new Agent({ keepAlive: true })
     // On open connections, so that all requests arrive in one turn of the event loop.
     await Promise.all(Array.from({ length: count }, () => send(world.url, 'GET /api/sleeper/', { agent })))
-    const replies = await Promise.all(Array.from({ length: count }, () => get(agent)))
-    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+    const statuses = async (): Promise<number[]> =>
+      (await Promise.all(Array.from({ length: count }, () => get(agent)))).map(({ status }) => status)
+    // On a busy machine, a single statement may exceed the limit; if the limit counted from the arrival, most would, each time.
+    let received = await statuses()
+    for (let round = 0; round < 3 && received.includes(503); round++) received = await statuses()
+    expect(received).toEqual(Array.from({ length: count }, () => 200))
     agent.destroy()
     await world.close()
     expect(world.faults).toEqual([])
-  }, 20_000)
+  }, 60_000)
 
 test('statementTimeout: 0 sets no time limit', async () => {
   const world = await openWorld({ entities: [Sleeper, Person], seed, mount: { statementTimeout: 0 } })
