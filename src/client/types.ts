@@ -52,7 +52,7 @@ export interface ClientSettings {
    */
   readonly retries?: number
   /**
-   * Whether each POST has a random `Idempotency-Key`, so that it can be repeated, also after an error of the connection.
+   * Whether each POST and PATCH has a random `Idempotency-Key`, so that it can be repeated after an error of the connection too.
    * The service must have the entity `IdempotencyKey`. Default: false.
    */
   readonly idempotencyKeys?: boolean
