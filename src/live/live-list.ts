@@ -37,7 +37,7 @@ export interface LiveSource {
 
 /** Maximum number of events of one reading; if there are more, the subscribers receive the whole list instead. */
 const maxEvents = 500
-/** After a complete reading, the next one waits this many times its duration, so that long lists do not load the database. */
+/** After a complete reading, the next one waits this many times the duration, so that long lists do not load the database. */
 const pauseFactor = 10
 /** Time before a failed reading is tried again, in milliseconds: at first, and at most. */
 const firstRetryMs = 100
@@ -83,10 +83,12 @@ export class LiveList {
   #isEnded = false
   /** Whether the last reading has failed. */
   #isFailing = false
-  /** End and duration of the last complete reading, in milliseconds. */
+  /** End of the last complete reading, and durations of the last two, in milliseconds. */
   #readEnd = 0
-  #readMs = 0
+  #durations: readonly number[] = []
   #retryMs = firstRetryMs
+  /** Duration of the last reading that has failed. */
+  #failedMs = 0
   #retryTimer: NodeJS.Timeout | undefined
   #pauseTimer: NodeJS.Timeout | undefined
   #load = { resolve: (): void => undefined, reject: (_error: unknown): void => undefined }
@@ -158,8 +160,9 @@ export class LiveList {
   /** Waits for the list's turn, unless it is waiting already. New subscribers wait for a shorter pause. */
   #schedule(): void {
     if (this.#isQueued || this.#isEnded) return
-    const pause = (this.#joining.size > 0 ? 1 : pauseFactor) * this.#readMs
-    const wait = this.#isStale ? this.#readEnd + pause - performance.now() : 0
+    // A reading that has waited for a lock or a connection took longer than the list needs: so the shorter of the last two counts.
+    const pause = (this.#joining.size > 0 ? 1 : pauseFactor) * Math.min(...this.#durations)
+    const wait = this.#isStale && this.#isLoaded ? this.#readEnd + pause - performance.now() : 0
     if (wait > 0) {
       this.#pauseTimer ??= setTimeout(() => {
         this.#pauseTimer = undefined
@@ -179,23 +182,26 @@ export class LiveList {
     this.#isStale = false
     const start = performance.now()
     try {
-      await this.#readChanges(changed, wasStale).finally(() => {
-        if (!wasStale) return
+      await this.#readChanges(changed, wasStale)
+      if (wasStale) {
         this.#readEnd = performance.now()
-        this.#readMs = this.#readEnd - start
-      })
+        this.#durations = [...this.#durations, this.#readEnd - start].slice(-2)
+      }
       this.#isFailing = false
       this.#isQueued = false
       if (!this.#isLoaded) this.#load.resolve()
       this.#isLoaded = true
       if (this.#isStale || this.#changed.size > 0) this.#schedule()
     } catch (error) {
-      this.#failed(error)
+      this.#failed(error, performance.now() - start)
     }
   }
 
-  /** Tries again, so that the list is correct when the database is available again. */
-  #failed(error: unknown): void {
+  /**
+   * Tries again, so that the list is correct when the database is available again.
+   * @param duration of the reading, in milliseconds
+   */
+  #failed(error: unknown, duration: number): void {
     const isPermanent = error instanceof ApiError && error.code !== 'unavailable'
     if (!this.#isLoaded || isPermanent) {
       this.owner.close(this, error)
@@ -203,6 +209,7 @@ export class LiveList {
     }
     if (!this.#isFailing) this.owner.report(error)
     this.#isStale = true
+    this.#failedMs = duration
     this.#retryIn(this.#isFailing ? Math.min(maxRetryMs, this.#retryMs * 2) : firstRetryMs)
     this.#isFailing = true
   }
@@ -211,7 +218,7 @@ export class LiveList {
     this.#retryMs = milliseconds
     clearTimeout(this.#retryTimer)
     // A reading that takes long before it fails must not be repeated all the time.
-    const wait = Math.max(milliseconds, this.#readMs)
+    const wait = Math.max(milliseconds, this.#failedMs)
     this.#retryTimer = setTimeout(() => {
       this.#retryTimer = undefined
       this.owner.enqueue(this.#read)
