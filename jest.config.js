@@ -2,6 +2,7 @@ const { randomInt } = require('node:crypto')
 const { availableParallelism } = require('node:os')
 const leftOut = require('./test/left-out')
 const legs = require('./test/legs')
+const { drivers, typeorm } = require('./test/suites')
 
 if (process.env.TEST_ALL === '1' && leftOut.lines.length > 0) {
   throw new Error(`not all tests can run here:\n${leftOut.lines.join('\n')}`)
@@ -45,27 +46,18 @@ const common = {
   },
 }
 
-/**
- * Suites that take long and depend little on the version of TypeORM: they run on the legs of the hostile tests, one for
- * each database, and on all legs at night.
- */
-const longSuites = [
-  ...['aggregates', 'api-key-entities', 'api-keys', 'budgets', 'client', 'costly-text', 'failed-logins'],
-  ...['field-permission-functions', 'field-permissions', 'forged-tokens', 'held-writes', 'long-lists', 'openapi'],
-  ...[
-    'mcp',
-    'operation',
-    'pages',
-    'password-queue',
-    'password-time',
-    'profile-memory',
-    'related-time',
-    'row-parsers',
-    'slow-clients',
-  ],
-  ...['stream-clients', 'stream-memory', 'stream-site', 'streams'],
-  ...['statement-memory', 'statement-time', 'tracker-authentication', 'tracker-leaks', 'tracker-records', 'tree-model'],
-]
+/** Whether all suites run on all legs: at night. A suite that is named on the command line runs on all legs too. */
+const runsAll = TEST_NIGHTLY === '1' || process.argv.slice(2).some((argument) => argument.includes('test/http/'))
+
+/** Patterns of the suites that run on a leg: see test/suites.js. */
+function suitesOf({ runs, suites = [] }) {
+  if (runsAll) return ['conformance', 'http', 'varied', 'model', ...suites].map(pathsIn)
+  const some = [suitePaths(typeorm), ...(runs === 'drivers' ? [suitePaths(drivers)] : [])]
+  return [...['conformance', 'varied', ...suites].map(pathsIn), ...(runs === 'all' ? [pathsIn('http')] : some)]
+}
+
+const pathsIn = (folder) => `<rootDir>/test/${folder}/**/*.test.ts`
+const suitePaths = (names) => `<rootDir>/test/http/{${names.join(',')}}.test.ts`
 
 /** Suites that cover every use of TypeORM's classes, errors and metadata, for runs with two copies of TypeORM. */
 const withTwoCopies = [
@@ -129,17 +121,13 @@ module.exports = {
     ...legs
       .map((leg, index) => ({ ...leg, seed: seedOf(index) }))
       .filter(({ name }) => !leftOut.legs.some((leg) => leg.name === name))
-      .map(({ name, typeorm, driver, seed, without, suites = [] }) => ({
+      .map((leg) => ({
         ...common,
-        displayName: name,
-        testMatch: ['conformance', 'http', 'varied', 'model', ...suites].map(
-          (suite) => `<rootDir>/test/${suite}/**/*.test.ts`,
-        ),
-        testPathIgnorePatterns: [without ?? [], suites.includes('hostile') || TEST_NIGHTLY === '1' ? [] : longSuites]
-          .flat()
-          .map((name) => `/${name}\\.test\\.ts$`),
-        moduleNameMapper: { ...common.moduleNameMapper, '^typeorm$': `<rootDir>/node_modules/${typeorm}` },
-        globals: { testLeg: { name, driver, seed } },
+        displayName: leg.name,
+        testMatch: suitesOf(leg),
+        testPathIgnorePatterns: leg.without ? [`/${leg.without}\\.test\\.ts$`] : [],
+        moduleNameMapper: { ...common.moduleNameMapper, '^typeorm$': `<rootDir>/node_modules/${leg.typeorm}` },
+        globals: { testLeg: { name: leg.name, driver: leg.driver, seed: leg.seed } },
       })),
   ],
 }

@@ -1,17 +1,25 @@
 /**
  * The legs: combinations of a database, a driver and a version of TypeORM on which the HTTP and conformance suites run
- * (docs/reference/databases.md). The hostile tests and other suites that take long (`longSuites` in jest.config.js) run on one leg of each database.
+ * (docs/reference/databases.md). `runs` are the suites of `test/http` that run on a leg, besides those about TypeORM: all of them on one
+ * leg of each database, and those about drivers with each driver (suites.js).
  */
 module.exports = [
-  { name: '1.1 better-sqlite3', typeorm: 'typeorm', driver: 'better-sqlite3', suites: ['sqlite', 'hostile'] },
+  {
+    name: '1.1 better-sqlite3',
+    typeorm: 'typeorm',
+    driver: 'better-sqlite3',
+    runs: 'all',
+    suites: ['sqlite', 'hostile', 'model'],
+  },
   { name: '0.3 better-sqlite3', typeorm: 'typeorm-0.3', driver: 'better-sqlite3', suites: ['sqlite'] },
-  { name: '0.3 sqlite3', typeorm: 'typeorm-0.3', driver: 'sqlite', suites: ['sqlite'] },
+  { name: '0.3 sqlite3', typeorm: 'typeorm-0.3', driver: 'sqlite', runs: 'drivers', suites: ['sqlite', 'model'] },
   {
     name: '1.1 postgres',
     typeorm: 'typeorm',
     driver: 'postgres',
     server: 'TEST_POSTGRES_URL',
-    suites: ['hostile', 'postgres'],
+    runs: 'all',
+    suites: ['hostile', 'model', 'postgres'],
   },
   { name: '0.3 postgres', typeorm: 'typeorm-0.3', driver: 'postgres', server: 'TEST_POSTGRES_URL' },
   {
@@ -19,7 +27,8 @@ module.exports = [
     typeorm: 'typeorm',
     driver: 'mariadb',
     server: 'TEST_MARIADB_URL',
-    suites: ['hostile', 'mysql'],
+    runs: 'all',
+    suites: ['hostile', 'model', 'mysql'],
   },
   { name: '0.3 mariadb', typeorm: 'typeorm-0.3', driver: 'mariadb', server: 'TEST_MARIADB_URL', suites: ['mysql'] },
   // The driver `mysql` on the MariaDB server: TypeORM does not use RETURNING with it, and declares generated columns in MySQL's syntax,
@@ -30,6 +39,7 @@ module.exports = [
     driver: 'mysql',
     server: 'TEST_MARIADB_URL',
     without: 'computed',
-    suites: ['mysql'],
+    runs: 'drivers',
+    suites: ['model', 'mysql'],
   },
 ]

@@ -1,0 +1,29 @@
+/**
+ * Which suites of `test/http` run on which legs. Their number times the number of legs is the time of the whole run, so a suite runs
+ * where its subject can make a difference; a new one, and all that are not named here, on one leg of each database. At night, and for
+ * a suite that is named on the command line, all run on all legs.
+ */
+
+/** Suites about metadata, entities, events and errors of TypeORM, and about values that a driver converts: they run on all legs. */
+const typeorm = [
+  ...['account-columns', 'accounts', 'altered', 'binary-keys', 'bulk', 'cascades', 'columns', 'computed'],
+  ...['deleted-relations', 'embedded', 'embedded-relations', 'entities', 'entity-order', 'exact-numbers', 'faults'],
+  ...['hidden-references', 'hstore', 'idempotency', 'inherited-columns', 'inherited-relations', 'keys', 'keyset'],
+  ...['lifecycle', 'listener-events', 'listener-principal', 'listeners-late', 'live-lists', 'models', 'mounting'],
+  ...['names', 'nested-writes', 'null-values', 'overridden-columns', 'prototype-keys', 'redeclared-columns'],
+  ...['redeclared-relations', 'related-keys', 'relations', 'restoring', 'schema-inheritance', 'shapes', 'shared-keys'],
+  ...['statements', 'transformed-dates', 'transformed-types', 'trees', 'tree-rules', 'types', 'updates', 'upserts'],
+  ...['validation', 'validators-in-transactions', 'virtual-columns'],
+]
+
+/** Suites about SQL and transactions: they run with each driver, on one version of TypeORM. */
+const drivers = [
+  ...['audit', 'batch', 'batch-transactions', 'bound-objects', 'change-events', 'client-keys', 'collations'],
+  ...['concurrent-updates', 'conditional', 'counts', 'database-rules', 'decimal-numbers', 'deferred', 'differences'],
+  ...['filter-objects', 'groups', 'hidden-types', 'idempotency-table', 'imports', 'includes', 'indexes'],
+  ...['nested-conflicts', 'nested-keys', 'orderings', 'owners', 'paging', 'passwords', 'permissions', 'problems'],
+  ...['refusals', 'row-scopes', 'search', 'search-index', 'selected-fields', 'session-settings'],
+  ...['unreadable-references', 'vanished-pages'],
+]
+
+module.exports = { typeorm, drivers }
