@@ -20,7 +20,16 @@ const typeorm = [
 const drivers = [
   ...['audit', 'batch', 'batch-transactions', 'bound-objects', 'change-events', 'client-keys', 'collations'],
   ...['concurrent-updates', 'conditional', 'counts', 'database-rules', 'decimal-numbers', 'deferred', 'differences'],
-  ...['filter-objects', 'groups', 'hidden-types', 'idempotency-table', 'imports', 'includes', 'indexes'],
+  ...[
+    'filter-objects',
+    'groups',
+    'hidden-types',
+    'idempotency-table',
+    'imports',
+    'included-tags',
+    'includes',
+    'indexes',
+  ],
   ...['nested-conflicts', 'nested-keys', 'orderings', 'owners', 'paging', 'passwords', 'permissions', 'problems'],
   ...['refusals', 'row-scopes', 'search', 'search-index', 'selected-fields', 'session-settings'],
   ...['unreadable-references', 'vanished-pages'],

@@ -33,12 +33,15 @@ export interface ListsSql {
   readonly condition: ConditionSql
   /** Predicate that the field of {@link parentFieldOf} has one of the keys of the parents. */
   readonly hasParent: string
-  /** Placeholder for the number of rows of one list. */
+  /** Placeholder for the number of rows of one list; with the form `together`, of all lists. */
   readonly maxLength: string
 }
 
-/** How a statement reads the lists: see `Dialect.listsPerParent`. */
-type ListsForm = Dialect['listsPerParent']
+/**
+ * How a statement reads the lists: see `Dialect.listsPerParent`. With `together`, it reads all related records of all parents, at
+ * most as many as its limit.
+ */
+export type ListsForm = Dialect['listsPerParent'] | 'together'
 
 /** A subquery for each parent needs an index on the foreign key: without one, each would read the whole table. */
 export function listsFormOf({ dialect, dataSource }: Store, { relation }: IncludedList): ListsForm {
@@ -49,13 +52,13 @@ export function listsFormOf({ dialect, dataSource }: Store, { relation }: Includ
 
 /** The field by which the statement selects the parents. */
 export function parentFieldOf(form: ListsForm, { list, parent }: IncludedQuery): FieldRef {
-  if (form !== 'window') return { alias: parentsAlias, field: parent.view.key }
+  if (form === 'in' || form === 'lateral') return { alias: parentsAlias, field: parent.view.key }
   return { alias: keyAlias(list), field: list.foreignKey ?? parent.view.key }
 }
 
 /** Builds the SELECT of the lists of several parents, each in its order, without LIMIT. */
 export function listsQuery(store: Store, included: IncludedQuery, sql: ListsSql, valueLimit: ValueLimit): Builder {
-  const builder = sql.form === 'in' ? selectedLists(store, included, sql) : numberedLists(store, included, sql)
+  const builder = listsBuilders[sql.form](store, included, sql)
   addColumns(store, builder, included.query, valueLimit)
   const parentKey = included.parentKey.map((_, index) => escapeName(store, listsAlias, parentKeyName(index)))
   addParentKey(store, builder, included, parentKey)
@@ -69,8 +72,7 @@ export function listsQuery(store: Store, included: IncludedQuery, sql: ListsSql,
 function numberedLists(store: Store, included: IncludedQuery, sql: ListsSql): Builder {
   const isWindow = sql.form === 'window'
   const [source, parameters] = isWindow ? windowSource(store, included, sql) : lateralSource(store, included, sql)
-  const keysAreEqual = keysOf(store).map((key, index) => `${escapeName(store, listsAlias, keyName(index))} = ${key}`)
-  const builder = selectFromLists(store, source, keysAreEqual.join(' AND '), parameters)
+  const builder = selectFromLists(store, source, keysAreEqual(store), parameters)
   const position = escapeName(store, listsAlias, positionName)
   if (isWindow) builder.where(`${position} <= ${sql.maxLength}`)
   addJoins(store, builder, includedJoinsOf(included.query), sql.condition)
@@ -78,16 +80,35 @@ function numberedLists(store: Store, included: IncludedQuery, sql: ListsSql): Bu
 }
 
 /** Numbers the related records of all parents. */
-function windowSource(store: Store, included: IncludedQuery, { condition, hasParent }: ListsSql): Source {
-  const parentKeys = parentKeySql(store, included)
+function windowSource(store: Store, included: IncludedQuery, sql: ListsSql): Source {
+  const query = keysOfAll(store, included, sql)
+  const parentKeys = parentKeySql(store, included).join(', ')
+  query.addSelect(`ROW_NUMBER() OVER (PARTITION BY ${parentKeys} ORDER BY ${orderOf(store, included)})`, positionName)
+  return [query.getQuery(), query.getParameters()]
+}
+
+/** Builds the SELECT of all related records. A subquery with LIMIT reads their keys, so that the database does not sort more rows. */
+function allLists(store: Store, included: IncludedQuery, sql: ListsSql): Builder {
+  const keys = keysOfAll(store, included, sql)
+  const source = `${keys.getQuery()} LIMIT ${sql.maxLength}`
+  const builder = selectFromLists(store, source, keysAreEqual(store), keys.getParameters())
+  addOrderedJoins(store, builder, included, sql)
+  return builder
+}
+
+/** Builds the SELECT of the keys of the related records of all parents, with those of the parents, in any order. */
+function keysOfAll(store: Store, included: IncludedQuery, { condition, hasParent }: ListsSql): Builder {
   const query = relatedQuery(store, included, condition).andWhere(hasParent)
   addKeys(store, query)
-  for (const [index, key] of parentKeys.entries()) query.addSelect(key, parentKeyName(index))
-  query.addSelect(
-    `ROW_NUMBER() OVER (PARTITION BY ${parentKeys.join(', ')} ORDER BY ${orderOf(store, included)})`,
-    positionName,
-  )
-  return [query.getQuery(), query.getParameters()]
+  for (const [index, key] of parentKeySql(store, included).entries()) query.addSelect(key, parentKeyName(index))
+  return query
+}
+
+/** Condition that a related record has the key that a subquery has selected. */
+function keysAreEqual(store: Store): string {
+  return keysOf(store)
+    .map((key, index) => `${escapeName(store, listsAlias, keyName(index))} = ${key}`)
+    .join(' AND ')
 }
 
 /** Numbers the first related records of each parent, in a subquery for each. */
@@ -111,12 +132,23 @@ function selectedLists(store: Store, included: IncludedQuery, sql: ListsSql): Bu
   const parents = parentsOf(store, included, sql, parameters)
   const isInList = `(${keysOf(store).join(', ')}) IN (${list.getQuery()} LIMIT ${sql.maxLength})`
   const builder = selectFromLists(store, parents, isInList, parameters)
-  const { query } = included
+  addOrderedJoins(store, builder, included, sql)
+  return builder
+}
+
+/** Adds the joins of the included records and of the ordering, and the ordering. */
+function addOrderedJoins(store: Store, builder: Builder, { query }: IncludedQuery, { condition }: ListsSql): void {
   const includedAliases = new Set([rootAlias, ...query.included.map(({ alias }) => alias)])
   const needsAllJoins = query.ordering.some(({ alias }) => !includedAliases.has(alias))
-  addJoins(store, builder, needsAllJoins ? query.joins : includedJoinsOf(query), sql.condition)
+  addJoins(store, builder, needsAllJoins ? query.joins : includedJoinsOf(query), condition)
   addOrdering(store, builder, query)
-  return builder
+}
+
+const listsBuilders: Readonly<Record<ListsForm, typeof numberedLists>> = {
+  in: selectedLists,
+  lateral: numberedLists,
+  window: numberedLists,
+  together: allLists,
 }
 
 /** SQL of a subquery, with its constant parameters. */

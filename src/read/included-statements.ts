@@ -1,11 +1,10 @@
 import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import type { Statement } from '../connection/statement-cache'
-import type { Dialect } from '../dialect/dialect'
 import type { Query } from '../query/query'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
 import { bindConditionValues, conditionSql } from './condition-sql'
-import { listsFormOf, listsQuery, parentFieldOf } from './included-lists-sql'
+import { type ListsForm, listsFormOf, listsQuery, parentFieldOf } from './included-lists-sql'
 import { type IncludedQuery, includedCountQuery, keyAlias, singleListQuery } from './included-sql'
 import type { ValueLimit } from './measure'
 import type { Store } from './store'
@@ -42,7 +41,7 @@ export function singleListStatement(
   return { statement, values }
 }
 
-/** The statement for the lists of several parents. */
+/** The statement for the lists of several parents: of each as many related records as `list.query.limit`. */
 export function listsStatement(
   session: DbSession,
   store: Store,
@@ -51,21 +50,64 @@ export function listsStatement(
   maxRows: number,
   valueLimit: ValueLimit,
 ): BoundStatement {
+  const { list } = included
+  // Only if needed: with LIMIT, SQLite sorts in a temporary table, which takes longer.
+  const limit = keys.size * list.query.limit > maxRows ? maxRows : undefined
+  return severalListsStatement(session, store, included, keys, valueLimit, {
+    form: undefined,
+    length: list.query.limit,
+    limit,
+  })
+}
+
+/** The statement for all related records of several parents, at most as many as `maxRows`. */
+export function allListsStatement(
+  session: DbSession,
+  store: Store,
+  included: IncludedQuery,
+  keys: ParentKeys,
+  maxRows: number,
+  valueLimit: ValueLimit,
+): BoundStatement {
+  return severalListsStatement(session, store, included, keys, valueLimit, {
+    form: 'together',
+    length: maxRows,
+    limit: undefined,
+  })
+}
+
+/** How the lists of several parents are read. */
+interface ListsRequest {
+  /** Undefined for the form that the database and its indexes determine. */
+  readonly form: ListsForm | undefined
+  /** Number of rows of one list; with the form `together`, of all lists. */
+  readonly length: number
+  /** Number of rows of the statement. */
+  readonly limit: number | undefined
+}
+
+function severalListsStatement(
+  session: DbSession,
+  store: Store,
+  included: IncludedQuery,
+  keys: ParentKeys,
+  valueLimit: ValueLimit,
+  { form: given, length, limit }: ListsRequest,
+): BoundStatement {
   const { dataSource } = store
   const { list, query } = included
-  const hasParent = (form: Dialect['listsPerParent']) =>
+  const hasParent = (form: ListsForm) =>
     ({ type: 'compare', on: parentFieldOf(form, included), operator: 'in', valuesIndex: 0 }) as const
   const parentKeys = [...keys.values()]
   const { values, bind } = collectValues()
   const condition = bindConditionValues(store, query, bind)
   const conditionCount = values.length
-  const parents = bindComparisonValues(hasParent(store.dialect.listsPerParent), parentKeys, dataSource, bind)
-  const maxLength = bind(list.query.limit)
-  // Only if needed: with LIMIT, SQLite sorts in a temporary table, which takes longer.
-  const limitClause = keys.size * list.query.limit > maxRows ? ` LIMIT ${bind(maxRows)}` : ''
-  const key = `includes ${keyOf(store, included)} ${valueLimit} ${limitClause} ${condition} ${parents}`
+  const parents = bindComparisonValues(hasParent(given ?? store.dialect.listsPerParent), parentKeys, dataSource, bind)
+  const maxLength = bind(length)
+  const limitClause = limit === undefined ? '' : ` LIMIT ${bind(limit)}`
+  const key = `includes ${keyOf(store, included)} ${given} ${valueLimit} ${limitClause} ${condition} ${parents}`
   const statement = cachedStatement(session, key, () => {
-    const form = listsFormOf(store, list)
+    const form = given ?? listsFormOf(store, list)
     const sql = {
       form,
       condition: conditionSql(store, query, { otherValues: values.length - conditionCount }),
