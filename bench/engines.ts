@@ -39,5 +39,9 @@ export const serverUrls: Readonly<Partial<Record<Engine, string>>> = {
   ...(process.env['BENCH_MARIADB_URL'] && { mariadb: process.env['BENCH_MARIADB_URL'] }),
 }
 
-/** SQLite, and the engines of {@link serverUrls}. */
-export const measuredEngines = engines.filter((engine) => engine === 'sqlite' || serverUrls[engine] !== undefined)
+const chosenEngines = process.env['BENCH_ENGINES']?.split(',')
+
+/** SQLite, and the engines of {@link serverUrls}. `BENCH_ENGINES=postgres,mariadb` measures only some of them. */
+export const measuredEngines = engines.filter(
+  (engine) => (engine === 'sqlite' || serverUrls[engine] !== undefined) && (chosenEngines?.includes(engine) ?? true),
+)

@@ -1,5 +1,5 @@
 /** Compares the throughput of the service with that of other implementations: `npm run bench`. */
-import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkResponses } from './check'
 import { fill, seedFile } from './database'
@@ -8,10 +8,11 @@ import { printGoals } from './goals'
 import { type Deployment, deployments } from './implementations'
 import { measure, type Series, type Window } from './measure'
 import { pinToSecondCore, type Running, startServer } from './process'
-import { type Measurement, printMarkdown, printTable, processResult, summarize } from './report'
+import { type Measurement, printMarkdown, printTable, processResult, type Results, summarize } from './report'
 import { comparedWith, type Work, works } from './work'
 
 const data = join(__dirname, '..', 'data')
+const resultsFile = join(__dirname, '..', 'results.json')
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 10)
 const listIn = (variable: string): readonly string[] => process.env[variable]?.split(',') ?? []
 const onlyImplementations = listIn('BENCH_ONLY')
@@ -106,10 +107,32 @@ async function measureEngine(engine: Engine) {
   }
 }
 
+/** Adds the results of the other engines that the file has, if they are from the same machine and with the same data. */
+function withStoredResults(measured: Results): Results {
+  if (!existsSync(resultsFile)) return measured
+  const stored: Results = JSON.parse(readFileSync(resultsFile, 'utf8'))
+  const { machine, node, notes, results, processes } = measured
+  if (stored.machine !== machine || stored.node !== node || stored.notes !== notes) return measured
+  const isOther = ({ engine }: { readonly engine: Engine }): boolean => !results.some((one) => one.engine === engine)
+  return {
+    ...measured,
+    results: [...stored.results.filter(isOther), ...results],
+    processes: [...stored.processes.filter(isOther), ...processes],
+  }
+}
+
 async function main(): Promise<void> {
   pinToSecondCore()
   const all = []
-  for (const engine of measuredEngines) all.push(await measureEngine(engine))
+  for (const engine of measuredEngines) {
+    try {
+      all.push(await measureEngine(engine))
+    } catch (error) {
+      // The results of the other engines took long to measure, so that they are kept.
+      console.error(`${engine} was not measured:`, error)
+      process.exitCode = 1
+    }
+  }
   const results = summarize(
     all.flatMap(({ measurements }) => measurements),
     all.flatMap(({ processes }) => processes),
@@ -117,9 +140,9 @@ async function main(): Promise<void> {
   printTable(results)
   printGoals(results)
   printMarkdown(results)
-  // A part of the results must not replace all of them.
-  const isWhole = onlyWorks.length === 0 && onlyImplementations.length === 0
-  if (isWhole) writeFileSync(join(__dirname, '..', 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
+  // A part of the requests or implementations must not replace all of them.
+  const isWhole = onlyWorks.length === 0 && onlyImplementations.length === 0 && results.results.length > 0
+  if (isWhole) writeFileSync(resultsFile, `${JSON.stringify(withStoredResults(results), null, 2)}\n`)
 }
 
 main()

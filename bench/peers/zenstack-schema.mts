@@ -35,7 +35,7 @@ export const toMany = (name: string, type: string, opposite: string): Fields => 
   [name]: { name, type, array: true, relation: { opposite } },
 })
 
-/** @param key names of the fields of the key */
+/** A model and its table. @param key names of the fields of the key */
 export function model(name: string, table: string, fields: Fields, key: readonly string[] = ['id']): Model {
   const uniqueFields =
     key.length === 1

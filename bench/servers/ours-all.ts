@@ -1,7 +1,7 @@
 /**
- * The service with every option that does not change the responses to the requests of the benchmark. Left out are options that refuse
- * these requests (`ownerField`, `requireIfMatch`), change their responses (`paging`, `serverTiming`), or add statements to each of them
- * (`databaseSettings`). The audit log is part of each write.
+ * The service with every option that does not change the responses to the requests of the benchmark. It does not have the options that
+ * refuse these requests (`ownerField`, `requireIfMatch`), change their responses (`paging`, `serverTiming`), or add statements to each
+ * of them (`databaseSettings`). Each write also stores an entry of the audit log.
  */
 import 'reflect-metadata'
 import Koa from 'koa'

@@ -1,6 +1,6 @@
 /**
- * The pages as endpoints of Fastify with remult's `find({ include })`. Its REST interface has no related records: there, the
- * client sends further requests for them.
+ * The pages as endpoints of Fastify with remult's `find({ include })`. The REST interface of remult has no related records: a client
+ * would send further requests for them.
  */
 import fastify from 'fastify'
 import { Entity, Fields, Relations, repo } from 'remult'
