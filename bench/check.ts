@@ -92,9 +92,7 @@ async function request(
   const sent = deployment.requests[work]?.(pick)
   if (sent === undefined) return undefined
   const { path, ...options }: BenchRequest = sent
-  // A server may close an idle connection at the moment when it is used again.
-  const headersOfRequest = { ...options.headers, connection: 'close' }
-  const response = await fetch(`${origin}${path}`, { ...options, headers: headersOfRequest })
+  const response = await fetch(`${origin}${path}`, options)
   const text = await response.text()
   ok(response.ok, `${deployment.name} responds to ${work} with ${response.status}: ${text}`)
   const { date, ...headers } = Object.fromEntries(response.headers)

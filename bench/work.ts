@@ -40,13 +40,18 @@ export const highestScore = 10_000
 /** Password of every user. */
 export const password = 'correct horse'
 
-const json = { 'content-type': 'application/json' }
 export const get = (path: string, headers = {}): BenchRequest => ({ method: 'GET', path, headers })
 export const send = (
   method: BenchRequest['method'],
   path: string,
   values: Readonly<Record<string, unknown>>,
-): BenchRequest => ({ method, path, body: JSON.stringify(values), headers: json })
+): BenchRequest => ({
+  method,
+  path,
+  body: JSON.stringify(values),
+  // A new object for each request: autocannon adds the Content-Length to the headers of requests that it sets up.
+  headers: { 'content-type': 'application/json' },
+})
 /** Pseudo-random number from 0 to `count` - 1. 7919 is a prime number. */
 export const scatter = (pick: number, count: number): number => (pick * 7919) % count
 
