@@ -41,7 +41,7 @@ const peers = '../peers/dist/peers'
 const inObjects = (response: unknown) => Object(response).objects
 const inData = (response: unknown) => Object(response).data
 
-const { list, item } = plainRequests
+const { list, item, create, update } = plainRequests
 
 const implementations: readonly Implementation[] = [
   {
@@ -66,6 +66,15 @@ const implementations: readonly Implementation[] = [
     title: 'typeorm-resources, all features',
     server: 'servers/ours-all.js',
     requests: plainRequests,
+    recordsOf: inObjects,
+    equal: 'body',
+  },
+  {
+    name: 'ours-all-without-audit',
+    title: 'typeorm-resources, all features but the audit log',
+    server: 'servers/ours-all.js',
+    requests: { ...(create && { create }), ...(update && { update }) },
+    environment: { BENCH_AUDIT: 'false' },
     recordsOf: inObjects,
     equal: 'body',
   },

@@ -1,7 +1,7 @@
 /**
  * The service with every option that does not change the responses to the requests of the benchmark. It does not have the options that
  * refuse these requests (`ownerField`, `requireIfMatch`), change their responses (`paging`, `serverTiming`), or add statements to each
- * of them (`databaseSettings`). Each write also stores an entry of the audit log.
+ * of them (`databaseSettings`). Each write also stores an entry of the audit log, except with `BENCH_AUDIT=false`.
  */
 import 'reflect-metadata'
 import Koa from 'koa'
@@ -44,7 +44,7 @@ serve(async () => {
     batch: true,
     mcp: true,
     live: true,
-    audit: { entity: LogEntry },
+    ...(process.env['BENCH_AUDIT'] !== 'false' && { audit: { entity: LogEntry } }),
     allowedOrigins: ['https://admin.example.org'],
     pagingSecret: 'a secret of the benchmark',
     health: true,
