@@ -1,6 +1,6 @@
 /**
- * What the most expensive requests cost that pass all other limits, on 100,000 records with 20 related ones each: `npm run bench:budgets`,
- * with `DATABASE_URL=postgres://…` or `mysql://…` for an empty database of a server.
+ * Measures the most expensive requests that the limits permit, on 100,000 records with 20 related records each: `npm run bench:budgets`.
+ * `DATABASE_URL=postgres://…` or `mysql://…` uses an empty database of a server.
  */
 import 'reflect-metadata'
 import { once } from 'node:events'
@@ -61,7 +61,7 @@ interface Case {
   readonly type?: string
 }
 
-const list = (length: number): string => Array.from({ length }, (_, index) => index).join(',')
+const integers = (length: number): string => Array.from({ length }, (_, index) => index).join(',')
 const worstPattern = `%${'a'.repeat(8)}%${'a'.repeat(8)}%ab`
 
 const cases: readonly Case[] = [
@@ -69,7 +69,7 @@ const cases: readonly Case[] = [
   {
     name: '1,000 members in four lists',
     path: ['a', 'b', 'id', 'a__ne']
-      .map((n, i) => `${n}${i < 3 ? '__in' : ''}=${i < 3 ? list(300) : 1}`)
+      .map((n, i) => `${n}${i < 3 ? '__in' : ''}=${i < 3 ? integers(300) : 1}`)
       .join('&')
       .replace(/^/, 'item/?'),
   },
@@ -78,12 +78,12 @@ const cases: readonly Case[] = [
     path: `item/?${Array.from({ length: 29 }, (_, i) => `${['a', 'b', 'id'][i % 3]}__${['gte', 'lte', 'ne', 'gt', 'lt'][i % 5]}=${i}`).join('&')}&ordering=a,-b,title`,
   },
   { name: 'a pattern with many %', path: `item/?body__like=${encodeURIComponent(worstPattern)}` },
-  { name: 'the same without case', path: `item/?body__ilike=${encodeURIComponent(worstPattern)}` },
-  { name: 'a page at the end of the depth', path: 'item/?page=100&limit=1000&ordering=title' },
+  { name: 'a pattern with many %, case-insensitive', path: `item/?body__ilike=${encodeURIComponent(worstPattern)}` },
+  { name: 'a page with the largest offset', path: 'item/?page=100&limit=1000&ordering=title' },
   { name: 'a page of 1,000', path: 'item/?limit=1000' },
-  { name: 'one relation to many, found soon', path: 'item/?parts__name__ne=z&limit=1' },
-  { name: 'two relations to many, nothing found', path: 'item/?parts__item__parts__name=none&limit=1' },
-  { name: 'two relations to many, everything found', path: 'item/?parts__item__parts__name__ne=z&limit=1' },
+  { name: 'one relation to many, first record matches', path: 'item/?parts__name__ne=z&limit=1' },
+  { name: 'two relations to many, no record matches', path: 'item/?parts__item__parts__name=none&limit=1' },
+  { name: 'two relations to many, every record matches', path: 'item/?parts__item__parts__name__ne=z&limit=1' },
   {
     name: 'a body of 1 MiB of members',
     method: 'POST',
@@ -100,7 +100,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-async function ask(url: string, { method = 'GET', path, body, type }: Case): Promise<number> {
+async function send(url: string, { method = 'GET', path, body, type }: Case): Promise<number> {
   const headers = type === undefined ? {} : { 'Content-Type': type }
   return new Promise((resolve, reject) => {
     const outgoing = request(`${url}/api/${path}`, { method, headers, agent: false }, (incoming) => {
@@ -112,14 +112,14 @@ async function ask(url: string, { method = 'GET', path, body, type }: Case): Pro
   })
 }
 
-/** Sends each case from a thread of its own, so that the event loop of the service is measured alone. */
+/** Sends the requests in a worker thread, so that only the event loop of the service is measured. */
 async function client(): Promise<void> {
   const { url } = workerData as { readonly url: string }
   parentPort?.on('message', async (index: number) => {
     const one = cases[index]
     if (one === undefined) return
     const start = performance.now()
-    const status = await ask(url, one).catch((error: Error) => error.message)
+    const status = await send(url, one).catch((error: Error) => error.message)
     parentPort?.postMessage({ status, milliseconds: performance.now() - start })
   })
 }
@@ -131,7 +131,7 @@ function optionsOf(url: string | undefined): DataSourceOptions {
 
 async function fill(dataSource: DataSource): Promise<void> {
   const { driver } = dataSource
-  const name = (one: string): string => driver.escape(one)
+  const name = (identifier: string): string => driver.escape(identifier)
   const type = dataSource.options.type
   const body = type === 'postgres' || type === 'mariadb' ? "repeat('a', 300)" : `'${'a'.repeat(300)}'`
   const digits = `(${Array.from({ length: 10 }, (_, digit) => `SELECT ${digit} AS d`).join(' UNION ALL ')})`
@@ -160,21 +160,21 @@ async function main(): Promise<void> {
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const worker = new Worker(__filename, { workerData: { url } })
-  console.log('| request | status | answered after ms | event loop blocked ms | memory MiB |')
+  console.log('| request | status | time ms | event loop blocked ms | memory MiB |')
   for (const [index, { name }] of cases.entries()) {
     globalThis.gc?.()
     const before = process.memoryUsage().rss
-    let most = before
-    const watch = setInterval(() => {
-      most = Math.max(most, process.memoryUsage().rss)
+    let maxMemory = before
+    const sampling = setInterval(() => {
+      maxMemory = Math.max(maxMemory, process.memoryUsage().rss)
     }, 5)
     const delay = monitorEventLoopDelay({ resolution: 1 })
     delay.enable()
     worker.postMessage(index)
     const [{ status, milliseconds }] = await once(worker, 'message')
     delay.disable()
-    clearInterval(watch)
-    const memory = (Math.max(most, process.memoryUsage().rss) - before) / 2 ** 20
+    clearInterval(sampling)
+    const memory = (Math.max(maxMemory, process.memoryUsage().rss) - before) / 2 ** 20
     console.log(
       `| ${name} | ${status} | ${milliseconds.toFixed(0)} | ${(delay.max / 1e6).toFixed(0)} | ${memory.toFixed(0)} |`,
     )

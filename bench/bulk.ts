@@ -1,7 +1,7 @@
 /**
- * What writes of several records cost, compared with Koa routes with the statements of a hand: `npm run bench:bulk`. One POST of 5,000
- * records, one PATCH of the 1,000 records that match a filter. CPU time of the server's process and duration, in alternating windows.
- * `BENCH_POSTGRES_URL` adds PostgreSQL, whose table is emptied.
+ * Compares writes of several records with Koa routes that run statements written by hand: `npm run bench:bulk`. The writes are a POST of
+ * 5,000 records and a PATCH of the 1,000 records that match a filter. Measures the CPU time of the server's process and the duration, in
+ * alternating windows. `BENCH_POSTGRES_URL` adds PostgreSQL, whose table is emptied.
  */
 import 'reflect-metadata'
 import Database from 'better-sqlite3'
@@ -13,9 +13,9 @@ import { anonymous, Resource } from 'typeorm-resources'
 import {
   alternate,
   columns,
+  type Engine,
   EntryColumns,
-  type Kind,
-  kind,
+  engine,
   measure,
   open,
   print,
@@ -35,7 +35,7 @@ class Entry extends EntryColumns {}
 
 type Row = ReturnType<typeof rowOf>
 
-/** The checks of the service: names, types, lengths. */
+/** Checks names, types and lengths, as the service does. @throws for a wrong value */
 function checked(body: unknown): readonly Row[] {
   const rows = body as Row[]
   for (const row of rows) {
@@ -116,7 +116,7 @@ function postgresStatements(): Statements {
 }
 
 function handwritten(): Koa {
-  const { insert, change } = kind === 'sqlite' ? sqliteStatements() : postgresStatements()
+  const { insert, change } = engine === 'sqlite' ? sqliteStatements() : postgresStatements()
   const bodyOf = async ({ req }: Context): Promise<unknown> => JSON.parse(String(await getRawBody(req)))
   return new Koa().use(async (context) => {
     const body = await bodyOf(context)
@@ -166,8 +166,8 @@ const works: readonly { readonly title: string; readonly rows: number; readonly 
 ]
 
 /** Leaves only the rows that PATCH changes. */
-async function prepare(type: Kind, place: string): Promise<void> {
-  const source = await open(Entry, type, place)
+async function prepare(type: Engine, target: string): Promise<void> {
+  const source = await open(Entry, type, target)
   const entries = source.getRepository(Entry)
   await entries.clear()
   const rows = Array.from({ length: changedCount }, (_, index) => ({ ...rowOf(index), day: '2024-01-01' }))
@@ -175,7 +175,7 @@ async function prepare(type: Kind, place: string): Promise<void> {
   await source.destroy()
 }
 
-async function compare(running: readonly Running[], type: Kind): Promise<void> {
+async function compare(running: readonly Running[], type: Engine): Promise<void> {
   for (const { title, rows, run } of works) {
     const comparison = await alternate(running, { rounds: 9, warmUps: 2 }, (server) =>
       measure(server, () => run(server.origin), repeats),
@@ -184,4 +184,4 @@ async function compare(running: readonly Running[], type: Kind): Promise<void> {
   }
 }
 
-void runPair({ entity: Entry, handwritten, kinds: ['sqlite', 'postgres'], prepare, compare })
+void runPair({ entity: Entry, handwritten, engines: ['sqlite', 'postgres'], prepare, compare })

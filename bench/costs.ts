@@ -1,4 +1,7 @@
-/** What must not grow unasked: the start with many entities, the event loop under a long list, memory under many shapes of requests. */
+/**
+ * Measures costs that must not grow: the start with many entities, how long a long list blocks the event loop, and memory after many
+ * shapes of requests. `npm run bench:costs`.
+ */
 import 'reflect-metadata'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -7,12 +10,11 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import Koa from 'koa'
 import { DataSource } from 'typeorm'
 import { anonymous, mountResources } from 'typeorm-resources'
-import { fill, optionsFor } from './database'
+import { fill, optionsFor, seedFile } from './database'
 import { Note, User } from './model'
 import { otherEntities } from './other-entities'
-import { noteCount } from './work'
 
-const database = join(__dirname, '..', 'data', `notes-${noteCount}.sqlite`)
+const database = join(__dirname, '..', 'data', seedFile)
 
 async function timed(work: () => unknown): Promise<number> {
   const start = performance.now()
@@ -36,17 +38,17 @@ async function main(): Promise<void> {
   await once(server, 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const get = async (path: string): Promise<void> => {
-    const answer = await fetch(`${origin}${path}`)
-    await answer.text()
-    if (!answer.ok) throw new Error(`${path} is answered with ${answer.status}`)
+    const response = await fetch(`${origin}${path}`)
+    await response.text()
+    if (!response.ok) throw new Error(`${path}: status ${response.status}`)
   }
 
   const descriptions: string[] = []
-  // The first for what is compiled by then, and not by us.
+  // The first one is not printed: the compiler has not optimized the code yet.
   for (const count of [50, 50, 100, 200, 298]) {
-    const written = await timed(() => get(`/of${count}/openapi.json`))
-    const again = await timed(() => get(`/of${count}/openapi.json`))
-    descriptions.push(`${count + 2} entities ${written} ms, again ${again} ms`)
+    const first = await timed(() => get(`/of${count}/openapi.json`))
+    const second = await timed(() => get(`/of${count}/openapi.json`))
+    descriptions.push(`${count + 2} entities ${first} ms, second request ${second} ms`)
   }
 
   await get('/api/note/?limit=1000')
@@ -68,8 +70,10 @@ async function main(): Promise<void> {
   }
   console.log(`300 entities: TypeORM's initialize ${initialize} ms, mountResources ${mount} ms`)
   console.log(`openapi.json: ${descriptions.slice(1).join('; ')}`)
-  console.log(`limit=1000: the event loop waits ${(delay.max / 1e6).toFixed(1)} ms at most, this client in its process`)
-  console.log(`10,000 shapes: heap after each thousand, MiB: ${memory.join(' ')}`)
+  console.log(
+    `limit=1000: the event loop is blocked for at most ${(delay.max / 1e6).toFixed(1)} ms; the client is in the same process`,
+  )
+  console.log(`10,000 shapes: heap in MiB after each thousand: ${memory.join(' ')}`)
   server.close()
   await dataSource.destroy()
 }

@@ -2,23 +2,18 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DataSource, type DataSourceOptions, type ObjectLiteral } from 'typeorm'
 import { hashPassword } from 'typeorm-resources'
+import { connectionOptions, engineOf } from './engines'
 import { Note, User } from './model'
+import { allEntities, FullNote, FullUser } from './model-all'
 import { highestScore, noteCount, password, userCount } from './work'
 
-/** What every contestant has of a database. */
+/** TypeORM's options for the notes and their users. */
 export function optionsFor(database: string): DataSourceOptions {
-  const entities = [User, Note]
-  if (database.startsWith('postgres:')) return { type: 'postgres', url: database, entities }
-  if (database.startsWith('mysql:')) return { type: 'mariadb', url: database, entities }
-  return {
-    type: 'better-sqlite3',
-    database,
-    entities,
-    enableWAL: true,
-    // So that what is measured is code, not the disk: nobody waits for it at each commit.
-    prepareDatabase: (connection) => void connection.pragma('synchronous = NORMAL'),
-  }
+  return { ...connectionOptions(database), entities: [User, Note] }
 }
+
+/** Name of the SQLite file that each server gets a copy of. */
+export const seedFile = `seed-${noteCount}.sqlite`
 
 const words = 'amber birch cloud delta ember frost grove harbor island juniper kettle lantern meadow north opal'.split(
   ' ',
@@ -46,28 +41,30 @@ function noteOf(index: number): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Fills an empty database; one that is filled already is left. */
+/** Creates and fills the tables of all implementations. An existing SQLite file is kept; the tables of a server are replaced. */
 export async function fill(database: string): Promise<void> {
-  const isFile = !database.includes('://')
+  const engine = engineOf(database)
+  const isFile = engine === 'sqlite'
   if (isFile && existsSync(database)) return
   if (isFile) mkdirSync(dirname(database), { recursive: true })
-  const dataSource = new DataSource({ ...optionsFor(database), synchronize: true, dropSchema: true })
+  const options = { ...connectionOptions(database), entities: allEntities }
+  const dataSource = new DataSource({ ...options, synchronize: true, dropSchema: true })
   try {
     await dataSource.initialize()
     const hash = await hashPassword(password)
     await dataSource.transaction(async (manager) => {
-      const insert = (entity: typeof User | typeof Note, values: ObjectLiteral[]): Promise<unknown> =>
+      const insert = (entity: typeof FullUser | typeof FullNote, values: ObjectLiteral[]): Promise<unknown> =>
         manager.createQueryBuilder().insert().into<ObjectLiteral>(entity).values(values).updateEntity(false).execute()
-      await insert(User, Array.from({ length: userCount }, userOf(hash)))
+      await insert(FullUser, Array.from({ length: userCount }, userOf(hash)))
       for (let start = 0; start < noteCount; start += 1000) {
         const length = Math.min(1000, noteCount - start)
         await insert(
-          Note,
+          FullNote,
           Array.from({ length }, (_, index) => noteOf(start + index)),
         )
       }
     })
-    await dataSource.query('ANALYZE')
+    await dataSource.query(analyze[engine])
   } catch (error) {
     if (isFile) rmSync(database, { force: true })
     throw error
@@ -75,3 +72,6 @@ export async function fill(database: string): Promise<void> {
     await dataSource.destroy()
   }
 }
+
+/** Statements that update the statistics of the query planner. */
+const analyze = { sqlite: 'ANALYZE', postgres: 'VACUUM ANALYZE', mariadb: 'ANALYZE TABLE notes, users' } as const

@@ -1,6 +1,6 @@
 /**
- * What an export of 100,000 rows costs, compared with a Koa route that renders the rows of the driver's cursor: `npm run bench:export`. CPU time of
- * the server's process for one export, in alternating windows. `BENCH_POSTGRES_URL` and `BENCH_MARIADB_URL` add databases.
+ * Compares an export of 100,000 rows with a Koa route that renders the rows of the driver's cursor: `npm run bench:export`. Measures the
+ * CPU time of the server's process for one export, in alternating windows. `BENCH_POSTGRES_URL` and `BENCH_MARIADB_URL` add databases.
  */
 import 'reflect-metadata'
 import { get } from 'node:http'
@@ -13,7 +13,18 @@ import { Pool } from 'pg'
 import QueryStream from 'pg-query-stream'
 import { Entity } from 'typeorm'
 import { anonymous, Resource } from 'typeorm-resources'
-import { alternate, EntryColumns, type Kind, kind, measure, open, print, type Running, rowOf, runPair } from './pair'
+import {
+  alternate,
+  type Engine,
+  EntryColumns,
+  engine,
+  measure,
+  open,
+  print,
+  type Running,
+  rowOf,
+  runPair,
+} from './pair'
 import { database } from './serve'
 
 @Entity('export_entry')
@@ -22,8 +33,8 @@ class Entry extends EntryColumns {}
 
 const rowCount = Number(process.env['BENCH_ROWS'] ?? 100_000)
 
-async function prepare(type: Kind, place: string): Promise<void> {
-  const source = await open(Entry, type, place)
+async function prepare(type: Engine, target: string): Promise<void> {
+  const source = await open(Entry, type, target)
   const entries = source.getRepository(Entry)
   await entries.clear()
   for (let start = 0; start < rowCount; start += 1000) {
@@ -36,13 +47,13 @@ async function prepare(type: Kind, place: string): Promise<void> {
 type Row = Readonly<Record<string, unknown>>
 const sql = 'SELECT id, minutes, day, note, phase, billed FROM export_entry ORDER BY id'
 
-/** The rows of the driver's cursor. */
+/** Opens the database. @returns a function that reads the rows with the driver's cursor */
 function rowsOf(): () => Iterable<Row> | AsyncIterable<Row> {
-  if (kind === 'sqlite') {
+  if (engine === 'sqlite') {
     const statement = new Database(database, { readonly: true }).prepare(sql)
     return () => statement.iterate() as Iterable<Row>
   }
-  if (kind === 'postgres') {
+  if (engine === 'postgres') {
     const pool = new Pool({ connectionString: database })
     return async function* () {
       const client = await pool.connect()
@@ -60,6 +71,7 @@ function rowsOf(): () => Iterable<Row> | AsyncIterable<Row> {
   }
 }
 
+/** Renders batches of 200 rows. */
 async function* rendered(rows: Iterable<Row> | AsyncIterable<Row>, render: (batch: readonly Row[]) => string) {
   let batch: Row[] = []
   for await (const row of rows) {
@@ -73,7 +85,7 @@ async function* rendered(rows: Iterable<Row> | AsyncIterable<Row>, render: (batc
 
 function handwritten(): Koa {
   const rows = rowsOf()
-  const shown = kind === 'postgres' ? (row: Row) => row : (row: Row) => ({ ...row, billed: row['billed'] === 1 })
+  const shown = engine === 'postgres' ? (row: Row) => row : (row: Row) => ({ ...row, billed: row['billed'] === 1 })
   const toNdjson = (batch: readonly Row[]): string => batch.map((row) => `${JSON.stringify(shown(row))}\n`).join('')
   const cast = { boolean: (value: boolean) => (value ? 'true' : 'false') }
   const toCsv = (batch: readonly Row[]): string =>
@@ -100,10 +112,10 @@ async function receive({ name, origin }: Running, format: string): Promise<void>
     }).on('error', reject)
   })
   const header = format === 'csv' && name === 'ours' ? 1 : 0
-  if (lines !== rowCount + header) throw new Error(`${name} has sent ${lines} lines`)
+  if (lines !== rowCount + header) throw new Error(`${name} has sent ${lines} lines, not ${rowCount + header}`)
 }
 
-async function compare(running: readonly Running[], type: Kind): Promise<void> {
+async function compare(running: readonly Running[], type: Engine): Promise<void> {
   for (const format of ['ndjson', 'csv']) {
     const comparison = await alternate(running, { rounds: 9, warmUps: 2 }, (server) =>
       measure(server, () => receive(server, format)),
@@ -112,4 +124,4 @@ async function compare(running: readonly Running[], type: Kind): Promise<void> {
   }
 }
 
-void runPair({ entity: Entry, handwritten, kinds: ['sqlite', 'postgres', 'mariadb'], prepare, compare })
+void runPair({ entity: Entry, handwritten, engines: ['sqlite', 'postgres', 'mariadb'], prepare, compare })

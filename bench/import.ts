@@ -1,5 +1,5 @@
 /**
- * What an import of 100,000 records costs, compared with a Koa route that inserts rows of the driver with multi-row INSERTs, and how long GETs take
+ * Compares an import of 100,000 records with a Koa route that runs INSERTs of several rows with the driver, and measures how long GETs take
  * during an import: `npm run bench:import`. `BENCH_POSTGRES_URL` adds PostgreSQL.
  */
 import 'reflect-metadata'
@@ -15,9 +15,9 @@ import { anonymous, Resource } from 'typeorm-resources'
 import {
   alternate,
   columns,
+  type Engine,
   EntryColumns,
-  type Kind,
-  kind,
+  engine,
   measure,
   open,
   print,
@@ -33,7 +33,7 @@ class Entry extends EntryColumns {}
 
 const rowCount = Number(process.env['BENCH_ROWS'] ?? 100_000)
 /** Number of rows before an import, which GETs read. */
-const oldRows = 1000
+const initialRows = 1000
 /** Rows of one INSERT of the hand-written route; the service inserts as many. */
 const rowsPerInsert = 200
 /** Time between two GETs, in milliseconds. */
@@ -41,15 +41,15 @@ const pause = 10
 
 const file = (): string => Array.from({ length: rowCount }, (_, index) => `${JSON.stringify(rowOf(index))}\n`).join('')
 
-/** Leaves only the old rows, with the keys from 1. */
-async function reset(type: Kind, place: string): Promise<void> {
-  const source = await open(Entry, type, place)
+/** Deletes all rows but the initial ones, whose keys begin at 1. */
+async function reset(type: Engine, target: string): Promise<void> {
+  const source = await open(Entry, type, target)
   const entries = source.getRepository(Entry)
   if (type === 'postgres') await source.query('TRUNCATE import_entry RESTART IDENTITY')
   else await entries.clear()
-  const rows = Array.from({ length: oldRows }, (_, index) => ({ id: index + 1, ...rowOf(index) }))
+  const rows = Array.from({ length: initialRows }, (_, index) => ({ id: index + 1, ...rowOf(index) }))
   await entries.createQueryBuilder().insert().values(rows).updateEntity(false).execute()
-  if (type === 'postgres') await source.query(`SELECT setval('import_entry_id_seq', ${oldRows})`)
+  if (type === 'postgres') await source.query(`SELECT setval('import_entry_id_seq', ${initialRows})`)
   else await source.query('PRAGMA wal_checkpoint(TRUNCATE)')
   await source.destroy()
 }
@@ -99,7 +99,7 @@ function postgresInsert(): Insert {
 
 async function* chunksOf(body: Readable): AsyncGenerator<readonly Values[]> {
   let chunk: Values[] = []
-  // Created when the transaction has begun: lines that are read before the iteration starts are lost.
+  // Created after BEGIN: lines that are read before the iteration starts would be lost.
   for await (const line of createInterface({ input: body })) {
     const record = JSON.parse(line) as Readonly<Record<string, unknown>>
     if (chunk.push(columns.map((name) => record[name])) < rowsPerInsert) continue
@@ -110,7 +110,7 @@ async function* chunksOf(body: Readable): AsyncGenerator<readonly Values[]> {
 }
 
 function handwritten(): Koa {
-  const insert = kind === 'sqlite' ? sqliteInsert() : postgresInsert()
+  const insert = engine === 'sqlite' ? sqliteInsert() : postgresInsert()
   return new Koa().use(async (context) => {
     await insert(chunksOf(context.req))
     context.status = 201
@@ -119,7 +119,10 @@ function handwritten(): Koa {
 
 const agent = new Agent({ keepAlive: true })
 
-/** Sends a request. An import has a connection of its own, which the server has not closed while it had no request. @returns the status */
+/**
+ * Sends a request. An import opens a new connection, because the server may have closed an idle one.
+ * @returns the status
+ */
 function send(url: string, method: string, body?: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = body === undefined ? {} : { 'Content-Type': 'application/x-ndjson' }
@@ -136,25 +139,25 @@ function send(url: string, method: string, body?: string): Promise<number> {
 
 async function importOnce({ name, origin }: Running, body: string): Promise<void> {
   const status = await send(`${origin}/api/entry/`, 'POST', body)
-  if (status !== 201) throw new Error(`${name}: the import was answered with ${status}`)
+  if (status !== 201) throw new Error(`${name}: the import has the status ${status}`)
 }
 
-const paths = { list: () => '', item: (index: number) => `${1 + (index % oldRows)}/` } as const
+const paths = { list: () => '', item: (index: number) => `${1 + (index % initialRows)}/` } as const
 type Times = Readonly<Record<keyof typeof paths, number[]>>
 
-/** Sends lists and items in turn until `work` ends. @returns how long each has taken, in milliseconds */
+/** Sends lists and items in turn until `work` ends. @returns their durations, in milliseconds */
 async function readDuring({ origin }: Running, work: Promise<unknown>): Promise<Times> {
-  let isOver = false
+  let hasEnded = false
   const end = work.finally(() => {
-    isOver = true
+    hasEnded = true
   })
   const times: Times = { list: [], item: [] }
-  for (let index = 0; !isOver; index++) {
+  for (let index = 0; !hasEnded; index++) {
     const name = index % 2 === 0 ? 'list' : 'item'
     const begin = performance.now()
     const status = await send(`${origin}/api/entry/${paths[name](index)}`, 'GET')
     times[name].push(performance.now() - begin)
-    if (status !== 200) throw new Error(`a GET during the import was answered with ${status}`)
+    if (status !== 200) throw new Error(`a GET during the import has the status ${status}`)
     await setTimeout(pause)
   }
   await end
@@ -163,15 +166,16 @@ async function readDuring({ origin }: Running, work: Promise<unknown>): Promise<
 
 function percentiles(times: readonly number[]): string {
   const sorted = times.toSorted((left, right) => left - right)
-  const at = (part: number): string => (sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN).toFixed(1)
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms (${sorted.length} requests)`
+  const percentile = (share: number): string =>
+    (sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN).toFixed(1)
+  return `p50 ${percentile(0.5)} ms, p99 ${percentile(0.99)} ms, longest ${percentile(1)} ms (${sorted.length} requests)`
 }
 
-async function compare(running: readonly Running[], type: Kind, place: string): Promise<void> {
+async function compare(running: readonly Running[], type: Engine, target: string): Promise<void> {
   const body = file()
   const comparison = await alternate(running, { rounds: 5, warmUps: 1 }, async (server) => {
     const figures = await measure(server, () => importOnce(server, body))
-    await reset(type, place)
+    await reset(type, target)
     return figures
   })
   print(type, comparison, rowCount)
@@ -193,7 +197,7 @@ void runPair({
   entity: Entry,
   options: { defaultAuth: () => anonymous, limits: { bulkTime: 600_000 } },
   handwritten,
-  kinds: ['sqlite', 'postgres'],
+  engines: ['sqlite', 'postgres'],
   prepare: reset,
   compare,
 })

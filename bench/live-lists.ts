@@ -1,8 +1,12 @@
 /**
- * What live lists cost: `npm run bench:live`. Statements and CPU time of a change with 1,000 subscribers of one list, and of 1,000
- * lists; the time from the commit to the event; writes with and without live lists, and reads beside idle streams. Ratios are those of
- * alternating windows of one run. `BENCH_POSTGRES_URL` adds PostgreSQL and its relay, whose tables `bench_card` are replaced, and
- * `BENCH_REDIS_URL` the relay by Redis.
+ * Measures the cost of live lists: `npm run bench:live`.
+ *
+ * - Statements and CPU time of a change with 1,000 subscribers of one list, and with 1,000 lists.
+ * - The time from the commit to the event.
+ * - Writes with and without live lists, and reads while other streams are idle. The ratios are from alternating windows of one run.
+ *
+ * `BENCH_POSTGRES_URL` adds PostgreSQL and its relay; the rows of the table `bench_card` are replaced. `BENCH_REDIS_URL` adds the relay
+ * of Redis.
  */
 import 'reflect-metadata'
 import { type ChildProcess, fork } from 'node:child_process'
@@ -24,7 +28,7 @@ import { database } from './serve'
 @Resource({
   name: 'card',
   auth: ({ context }) => ({ id: context.get('X-User') }),
-  // Users whose names begin with "own" have lists of their own, with the same records.
+  // The lists of users whose names begin with "own" are not shared with other users. They have the same records.
   scope: ({ id }: Principal) => (String(id).startsWith('own') ? { owner__ne: String(id) } : true),
 })
 class Card {
@@ -41,7 +45,7 @@ const cardCount = 200
 const subscribers = Number(process.env['BENCH_SUBSCRIBERS'] ?? 1000)
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 9)
 
-/** Runs a server. It reports its CPU time and its number of statements, and when it has committed which version. */
+/** Runs a server. It reports its CPU time, its number of statements, and the time of each commit. */
 async function runServer(live: Live): Promise<void> {
   let statements = 0
   const logger = Object.fromEntries(
@@ -69,16 +73,16 @@ async function runServer(live: Live): Promise<void> {
   process.on('disconnect', () => process.exit())
 }
 
-function openSource(options: object, place = database): Promise<DataSource> {
-  const isPostgres = place.startsWith('postgres')
+function openSource(options: object, target = database): Promise<DataSource> {
+  const isPostgres = target.startsWith('postgres')
   return new DataSource({
-    ...(isPostgres ? { type: 'postgres', url: place } : { type: 'better-sqlite3', database: place, enableWAL: true }),
+    ...(isPostgres ? { type: 'postgres', url: target } : { type: 'better-sqlite3', database: target, enableWAL: true }),
     entities: [Card],
     ...options,
   } as DataSourceOptions).initialize()
 }
 
-/** Milliseconds of a clock that all processes share. */
+/** Time in milliseconds, from a clock that is the same for all processes. */
 const now = (): number => performance.timeOrigin + performance.now()
 
 interface Running {
@@ -93,8 +97,8 @@ interface Usage {
   readonly statements: number
 }
 
-async function start(live: Live, place: string): Promise<Running> {
-  const env = { ...process.env, NODE_ENV: 'production', BENCH_SERVER: live, BENCH_DATABASE: place }
+async function start(live: Live, target: string): Promise<Running> {
+  const env = { ...process.env, NODE_ENV: 'production', BENCH_SERVER: live, BENCH_DATABASE: target }
   const child = fork(String(process.argv[1]), { env })
   const [{ port }] = (await once(child, 'message')) as [{ readonly port: number }]
   return {
@@ -119,8 +123,8 @@ class Subscribers {
 
   async open({ origin }: Running, count: number, userOf: (index: number) => string): Promise<void> {
     for (let begin = 0; begin < count; begin += 50) {
-      const some = Array.from({ length: Math.min(50, count - begin) }, (_, index) => begin + index)
-      await Promise.all(some.map((index) => this.#open(`${origin}/api/card/`, userOf(index), index === 0)))
+      const indexes = Array.from({ length: Math.min(50, count - begin) }, (_, index) => begin + index)
+      await Promise.all(indexes.map((index) => this.#open(`${origin}/api/card/`, userOf(index), index === 0)))
     }
   }
 
@@ -139,12 +143,12 @@ class Subscribers {
     return new Promise((resolve, reject) => {
       const headers = { Accept: 'text/event-stream', 'X-User': user }
       const outgoing = get(url, { agent: false, headers }, (response) => {
-        if (response.statusCode !== 200) reject(new Error(`${url} is answered with ${response.statusCode}`))
+        if (response.statusCode !== 200) reject(new Error(`${url}: status ${response.statusCode}`))
         response.on('error', () => undefined)
         response.setEncoding('latin1').on('data', (text: string) => {
           this.events += text.split('event: updated').length - 1
           if (isFirst) this.#report(text)
-          // The list itself is the first event.
+          // The first event contains the list.
           if (text.includes('event: reset')) resolve()
         })
       })
@@ -167,7 +171,7 @@ function send({ origin }: Running, method: string, path: string, body?: object):
   return new Promise((resolve, reject) => {
     const headers = { 'Content-Type': 'application/json', 'X-User': 'writer' }
     const outgoing = request(`${origin}${path}`, { method, agent, headers }, (response) => {
-      if (response.statusCode !== 200) reject(new Error(`${method} ${path} is answered with ${response.statusCode}`))
+      if (response.statusCode !== 200) reject(new Error(`${method} ${path}: status ${response.statusCode}`))
       response.resume().on('end', resolve)
     })
     outgoing.on('error', reject)
@@ -179,13 +183,13 @@ let version = 0
 const change = (server: Running): Promise<void> =>
   send(server, 'PATCH', `/api/card/${1 + (++version % cardCount)}/`, { version })
 
-/** What one change costs a server: statements and CPU time, until all subscribers have its events. */
-async function costOfChange(server: Running, some: Subscribers, count: number, changes: number): Promise<string> {
-  const { events } = some
+/** Statements and CPU time of a change, until all subscribers have received its event. */
+async function costOfChange(server: Running, clients: Subscribers, count: number, changes: number): Promise<string> {
+  const { events } = clients
   const before = await server.usage()
   for (let index = 1; index <= changes; index++) {
     await change(server)
-    await some.untilEvents(events + index * count)
+    await clients.untilEvents(events + index * count)
   }
   const after = await server.usage()
   const each = (after.cpu - before.cpu) / changes
@@ -194,8 +198,8 @@ async function costOfChange(server: Running, some: Subscribers, count: number, c
   return `${statements.toFixed(1)} statements, ${each.toFixed(2)} ms of CPU${perEvent}`
 }
 
-async function compareSubscribers(title: string, place: string): Promise<void> {
-  const server = await start('alone', place)
+async function compareSubscribers(title: string, target: string): Promise<void> {
+  const server = await start('alone', target)
   const none = new Subscribers()
   await costOfChange(server, none, 0, 20)
   console.log(`${title}, a change without subscribers: ${await costOfChange(server, none, 0, 100)}`)
@@ -205,33 +209,33 @@ async function compareSubscribers(title: string, place: string): Promise<void> {
     { name: `${subscribers} lists`, count: subscribers, userOf: (index: number) => `own${index}` },
   ]
   for (const { name, count, userOf } of works) {
-    const some = new Subscribers()
-    await some.open(server, count, userOf)
-    await costOfChange(server, some, count, 2)
-    console.log(`${title}, a change with ${name}: ${await costOfChange(server, some, count, 10)}`)
-    some.close()
+    const clients = new Subscribers()
+    await clients.open(server, count, userOf)
+    await costOfChange(server, clients, count, 2)
+    console.log(`${title}, a change with ${name}: ${await costOfChange(server, clients, count, 10)}`)
+    clients.close()
     await sleep(500)
   }
   server.child.disconnect()
 }
 
-/** The time from the commit in one process to the event of a client of another one, or the same. */
-async function latency(title: string, live: Live, place: string, processes: number): Promise<void> {
-  const servers = await Promise.all(Array.from({ length: processes }, () => start(live, place)))
+/** Measures the time from a commit to the event that a client receives, from the same process or from another one. */
+async function latency(title: string, live: Live, target: string, processes: number): Promise<void> {
+  const servers = await Promise.all(Array.from({ length: processes }, () => start(live, target)))
   const [writer, reader] = [servers[0], servers.at(-1)] as [Running, Running]
   const commits: number[] = []
   const times: number[] = []
   let isReceived = (): void => undefined
-  const some = new Subscribers((_, at) => {
+  const clients = new Subscribers((_, at) => {
     times.push(at)
     isReceived()
   })
-  await some.open(reader, 1, () => 'root')
+  await clients.open(reader, 1, () => 'root')
   writer.child.send('commits')
   writer.child.on('message', ({ at }: { at?: number }) => {
     if (at !== undefined) commits.push(at)
   })
-  // The relay needs a moment to connect.
+  // Time for the relay to connect.
   await sleep(1000)
   const count = 200
   for (let index = 0; index < count; index++) {
@@ -246,11 +250,11 @@ async function latency(title: string, live: Live, place: string, processes: numb
   const delays = times.map((at, index) => at - (commits[index] ?? 0)).toSorted((a, b) => a - b)
   const p99 = delays[Math.floor(delays.length * 0.99)] ?? 0
   console.log(`${title}: commit to event ${median(delays).toFixed(1)} ms median, ${p99.toFixed(1)} ms p99`)
-  some.close()
+  clients.close()
   for (const { child } of servers) child.disconnect()
 }
 
-/** Compares the CPU time of some work of servers, in alternating windows. The first one is 1. */
+/** Compares the CPU time that servers need for the same work, in alternating windows. Prints ratios to the first server. */
 async function alternate(
   title: string,
   servers: ReadonlyMap<string, Running>,
@@ -269,32 +273,32 @@ async function alternate(
   const [first = []] = figures.values()
   for (const [name, values] of figures) {
     const ratio = median(values.map((value, round) => value / (first[round] ?? value)))
-    console.log(`${title}, ${name}: ${median(values).toFixed(3)} ms of CPU, ${ratio.toFixed(3)} of the first`)
+    console.log(`${title}, ${name}: ${median(values).toFixed(3)} ms of CPU, ${ratio.toFixed(3)} of the first one`)
   }
 }
 
-async function compareWrites(title: string, lives: readonly Live[], place: string): Promise<void> {
+async function compareWrites(title: string, lives: readonly Live[], target: string): Promise<void> {
   const servers = new Map<string, Running>()
-  for (const live of lives) servers.set(`live lists: ${live}`, await start(live, place))
+  for (const live of lives) servers.set(`live lists: ${live}`, await start(live, target))
   await alternate(`${title}, PATCH`, servers, change)
   for (const { child } of servers.values()) child.disconnect()
 }
 
-async function compareReads(title: string, place: string): Promise<void> {
+async function compareReads(title: string, target: string): Promise<void> {
   const idle = subscribers / 2
   const servers = new Map([
-    ['no streams', await start('alone', place)],
-    [`${idle} idle streams`, await start('alone', place)],
+    ['no streams', await start('alone', target)],
+    [`${idle} idle streams`, await start('alone', target)],
   ])
-  const some = new Subscribers()
-  await some.open([...servers.values()][1] as Running, idle, (index) => `own${index % 20}`)
+  const clients = new Subscribers()
+  await clients.open([...servers.values()][1] as Running, idle, (index) => `own${index % 20}`)
   await alternate(`${title}, GET of 20`, servers, (server) => send(server, 'GET', '/api/card/'))
-  some.close()
+  clients.close()
   for (const { child } of servers.values()) child.disconnect()
 }
 
-async function prepare(place: string): Promise<void> {
-  const source = await openSource({ synchronize: true, dropSchema: false }, place)
+async function prepare(target: string): Promise<void> {
+  const source = await openSource({ synchronize: true, dropSchema: false }, target)
   const cards = source.getRepository(Card)
   await cards.clear()
   const rows = Array.from({ length: cardCount }, (_, index) => ({
@@ -310,18 +314,18 @@ async function prepare(place: string): Promise<void> {
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'))
   const sqlite = join(folder, 'cards.sqlite')
-  for (const place of [sqlite, ...(BENCH_POSTGRES_URL === undefined ? [] : [BENCH_POSTGRES_URL])]) {
-    const title = place === sqlite ? 'sqlite' : 'postgres'
+  for (const target of [sqlite, ...(BENCH_POSTGRES_URL === undefined ? [] : [BENCH_POSTGRES_URL])]) {
+    const title = target === sqlite ? 'sqlite' : 'postgres'
     const relays: readonly Live[] = [
-      ...(place === sqlite ? [] : ['postgres' as const]),
-      ...(BENCH_REDIS_URL === '' || place === sqlite ? [] : ['redis' as const]),
+      ...(target === sqlite ? [] : ['postgres' as const]),
+      ...(BENCH_REDIS_URL === '' || target === sqlite ? [] : ['redis' as const]),
     ]
-    await prepare(place)
-    await compareSubscribers(title, place)
-    await latency(`${title}, one process`, 'alone', place, 1)
-    for (const relay of relays) await latency(`${title}, two processes, relay ${relay}`, relay, place, 2)
-    await compareWrites(title, ['none', 'alone', ...relays], place)
-    await compareReads(title, place)
+    await prepare(target)
+    await compareSubscribers(title, target)
+    await latency(`${title}, one process`, 'alone', target, 1)
+    for (const relay of relays) await latency(`${title}, two processes, relay ${relay}`, relay, target, 2)
+    await compareWrites(title, ['none', 'alone', ...relays], target)
+    await compareReads(title, target)
   }
   rmSync(folder, { recursive: true })
   agent.destroy()

@@ -3,88 +3,98 @@ import autocannon from 'autocannon'
 import type { Running } from './process'
 import type { Work } from './work'
 
-/** Somebody at some work, under the name that it has in the table. */
+/** A server and the requests that it is measured with. */
 export interface Series {
+  /** Name of the implementation, or `ours, list` where `ours` is compared with other requests to itself. */
   readonly name: string
   readonly running: Running
   readonly work: Work
 }
 
-/** One window of load. */
+/** The results of one time window. */
 export interface Window {
-  /** Requests answered in a second. */
+  /** Responses per second. */
   readonly rate: number
   /** Latencies in milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** Time of the server's process for one request, in milliseconds. */
+  /** CPU time of the server's process for one request, in milliseconds. */
   readonly cpu: number
 }
 
 const connections = 32
-/** Different requests of one kind of work, of which each connection has its share. */
+/** Number of different requests of one kind, which are divided among the connections. */
 const variants = 16 * connections
-/** About how long a window is, in seconds. */
-const windowLength = Number(process.env['BENCH_WINDOW'] ?? 0.75)
-/** Who has waited for the others has memory and caches to get back, which is not counted. In seconds. */
-const lead = 0.25
+/** Approximate length of a window, in seconds. */
+const windowSeconds = Number(process.env['BENCH_WINDOW'] ?? 0.75)
+/** Time before a window, in seconds. It is not measured: the caches and the memory of the server are filled again. */
+const warmUpSeconds = 0.25
 
-/** A window ends when all of its requests are answered: what is left behind would be done in the time of whoever comes next. */
+/**
+ * Measures one window. It ends when all of its requests have a response: unfinished requests would take CPU time of the next
+ * window.
+ */
 export async function measure({ running, work, name }: Series): Promise<Window> {
   const { origin, usage } = running
   const requests = await requestsOf(running, work)
-  const led = await load({ url: origin, duration: lead }, requests)
-  await becomeIdle(running)
-  const amount = Math.max(connections, Math.round((led.requests.total / lead) * windowLength))
+  const warmUp = await load({ url: origin, duration: warmUpSeconds }, requests)
+  await waitUntilIdle(running)
+  const amount = Math.max(connections, Math.round((warmUp.requests.total / warmUpSeconds) * windowSeconds))
   const before = await usage()
   const start = performance.now()
   const result = await load({ url: origin, amount }, requests)
   const elapsed = performance.now() - start
   const after = await usage()
-  const answered = result.requests.total
+  const responses = result.requests.total
   const expected = work === 'refused' ? result['4xx'] : result['2xx']
-  if (answered === 0 || expected < answered || result.errors > 0) {
-    throw new Error(`${name}, ${work}: ${answered - expected} of ${answered} answers are not as they should be`)
+  if (responses === 0 || expected < responses || result.errors > 0) {
+    const { engine } = running.deployment
+    throw new Error(
+      `${name} on ${engine}, ${work}: ${responses - expected} of ${responses} responses have another status`,
+    )
   }
   return {
-    rate: (answered / elapsed) * 1000,
+    rate: (responses / elapsed) * 1000,
     p50: result.latency.p50,
     p99: result.latency.p99,
-    cpu: (after.cpu - before.cpu) / answered,
+    cpu: (after.cpu - before.cpu) / responses,
   }
 }
 
-/** A connection builds all of its requests before it sends one, as long as which the server has nothing to do. */
+/** Sends requests on all connections. */
 function load(options: autocannon.Options, requests: readonly autocannon.Request[]): Promise<autocannon.Result> {
   let connection = 0
+  // Each connection builds all of its requests before it sends the first one. With the requests of all connections, the server
+  // would be idle meanwhile.
   const setupClient = (client: autocannon.Client): void => {
     const share = connection++
     client.setRequests(requests.filter((_, index) => index % connections === share))
   }
-  // It looks whether it is done when it takes a sample: every second by default.
+  // autocannon checks whether it has finished when it takes a sample, by default only once in a second.
   return autocannon({ ...options, connections, setupClient, sampleInt: 5 })
 }
 
-/** Waits until the server has done what it was asked by connections that are gone. */
-async function becomeIdle({ usage }: Running): Promise<void> {
+/** CPU time of a server that counts as idle, in milliseconds within {@link idleInterval}. */
+const maxIdleCpu = 5
+const idleInterval = 20
+
+/** Waits until the server has finished the requests of connections that are closed. */
+async function waitUntilIdle({ usage }: Running): Promise<void> {
   let [before, after] = [0, (await usage()).cpu]
-  while (after - before > mostIdle) {
-    await setTimeout(20)
+  while (after - before > maxIdleCpu) {
+    await setTimeout(idleInterval)
     before = after
     after = (await usage()).cpu
   }
 }
 
-/** In milliseconds of 20. */
-const mostIdle = 5
-
-/** All that were sent, to whomever. */
+/** Number of updates that were sent to all servers. */
 let updates = 0
 
-async function requestsOf({ contestant, origin }: Running, work: Work): Promise<autocannon.Request[]> {
-  const request = contestant.requests[work]
-  if (request === undefined) throw new Error(`${contestant.name} has no ${work}`)
-  // A value that is there already need not be written, and some do not.
+async function requestsOf({ deployment, origin }: Running, work: Work): Promise<autocannon.Request[]> {
+  const request = deployment.requests[work]
+  if (request === undefined) throw new Error(`${deployment.name} has no request for ${work}`)
+  // Each update has new values, because some implementations do not write values that are already stored.
   if (work === 'update') {
     return Array.from({ length: connections }, () => ({
       setupRequest: (sent: autocannon.Request) => ({ ...sent, ...request(updates++) }),

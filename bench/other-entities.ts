@@ -1,6 +1,6 @@
 import { EntitySchema, type ObjectLiteral } from 'typeorm'
 
-/** Entities that are mounted and that nobody asks for. */
+/** Entities that are mounted and get no requests. */
 export function otherEntities(count: number): readonly EntitySchema<ObjectLiteral>[] {
   return Array.from(
     { length: count },

@@ -6,15 +6,16 @@ import { join } from 'node:path'
 import Koa from 'koa'
 import { Column, DataSource, type DataSourceOptions, type ObjectType, PrimaryGeneratedColumn } from 'typeorm'
 import { mountResources } from 'typeorm-resources'
+import { type Engine, engineOf, serverUrls } from './engines'
 import { median } from './report'
 import { database, serve, type Usage } from './serve'
 
-export type Kind = 'sqlite' | 'postgres' | 'mariadb'
+export type { Engine }
 
-/** Database of a server's process. */
-export const kind = (process.env['BENCH_KIND'] ?? 'sqlite') as Kind
+/** Engine of the database of this process. */
+export const engine = engineOf(database)
 
-/** Columns of the tables of which a request writes or reads many rows. */
+/** Columns of the tables for requests that write or read many rows. */
 export abstract class EntryColumns {
   @PrimaryGeneratedColumn() id!: number
   @Column('int') minutes!: number
@@ -36,10 +37,10 @@ export const rowOf = (index: number) => ({
   billed: index % 2 === 0,
 })
 
-/** Opens a data source, and creates its table. @param place path of the SQLite file, or URL of the server */
-export function open(entity: ObjectType<EntryColumns>, type: Kind, place: string): Promise<DataSource> {
+/** Opens a data source, and creates its table. @param target path of the SQLite file, or URL of the server */
+export function open(entity: ObjectType<EntryColumns>, type: Engine, target: string): Promise<DataSource> {
   return new DataSource({
-    ...(type === 'sqlite' ? { type: 'better-sqlite3', database: place, enableWAL: true } : { type, url: place }),
+    ...(type === 'sqlite' ? { type: 'better-sqlite3', database: target, enableWAL: true } : { type, url: target }),
     entities: [entity],
     synchronize: true,
   } as DataSourceOptions).initialize()
@@ -58,18 +59,18 @@ export interface Figures {
   readonly time: number
 }
 
-/** What both servers have measured, one value for each round. */
+/** Figures of both servers, one for each round. */
 export type Comparison = Readonly<Record<Running['name'], readonly Figures[]>>
 
-/** Benchmark of this library beside a Koa application with the statements of a hand. */
+/** Benchmark that compares this library with a Koa application with statements written by hand. */
 export interface Pair {
   readonly entity: ObjectType<EntryColumns>
   readonly options?: Parameters<typeof mountResources>[2]
   readonly handwritten: () => Koa
-  readonly kinds: readonly Kind[]
-  /** Writes the rows that the table has before the servers start. */
-  readonly prepare: (type: Kind, place: string) => Promise<void>
-  readonly compare: (running: readonly Running[], type: Kind, place: string) => Promise<void>
+  readonly engines: readonly Engine[]
+  /** Writes the initial rows, before the servers start. */
+  readonly prepare: (type: Engine, target: string) => Promise<void>
+  readonly compare: (running: readonly Running[], type: Engine, target: string) => Promise<void>
 }
 
 /**
@@ -77,19 +78,19 @@ export interface Pair {
  * process that {@link start} has started, it runs one of the servers.
  */
 export async function runPair(pair: Pair): Promise<void> {
-  const { BENCH_SERVER: name, BENCH_POSTGRES_URL: postgres, BENCH_MARIADB_URL: mariadb } = process.env
+  const name = process.env['BENCH_SERVER']
   if (name !== undefined) {
     const app = name === 'ours' ? await ours(pair) : pair.handwritten()
     return serve(() => app.listen(0, '127.0.0.1'))
   }
   const folder = mkdtempSync(join(tmpdir(), 'bench-'))
-  const places = { sqlite: join(folder, 'entries.sqlite'), postgres, mariadb }
-  for (const type of pair.kinds) {
-    const place = places[type]
-    if (place === undefined) continue
-    await pair.prepare(type, place)
-    const running = await Promise.all([start('ours', type, place), start('handwritten', type, place)])
-    await pair.compare(running, type, place)
+  const databases: Readonly<Partial<Record<Engine, string>>> = { sqlite: join(folder, 'entries.sqlite'), ...serverUrls }
+  for (const type of pair.engines) {
+    const target = databases[type]
+    if (target === undefined) continue
+    await pair.prepare(type, target)
+    const running = await Promise.all([start('ours', target), start('handwritten', target)])
+    await pair.compare(running, type, target)
     for (const { child } of running) child.disconnect()
   }
   rmSync(folder, { recursive: true })
@@ -97,13 +98,13 @@ export async function runPair(pair: Pair): Promise<void> {
 
 async function ours({ entity, options }: Pair): Promise<Koa> {
   const app = new Koa()
-  mountResources(app, await open(entity, kind, database), options)
+  mountResources(app, await open(entity, engine, database), options)
   return app
 }
 
 /** Starts this program once more, as a server. */
-async function start(name: Running['name'], type: Kind, place: string): Promise<Running> {
-  const env = { ...process.env, NODE_ENV: 'production', BENCH_SERVER: name, BENCH_KIND: type, BENCH_DATABASE: place }
+async function start(name: Running['name'], target: string): Promise<Running> {
+  const env = { ...process.env, NODE_ENV: 'production', BENCH_SERVER: name, BENCH_DATABASE: target }
   const child = fork(String(process.argv[1]), { env })
   const [{ port }] = (await once(child, 'message')) as [{ readonly port: number }]
   return { name, child, origin: `http://127.0.0.1:${port}` }

@@ -11,13 +11,13 @@ import {
   userCount,
 } from './work'
 
-// Left out for all peers: signing in, which none does by itself, and refusals, since what is refused differs.
+// `signedIn` and `refused` are missing: the peers have no passwords of their own, and refuse other requests than the service.
 
 const score = (pick: number): number => scatter(pick, highestScore)
 const user = (pick: number): string => `user${1 + scatter(pick, userCount)}`
 const item = (pick: number): string => `/notes/${1 + scatter(pick, noteCount)}`
 
-/** The peers know the foreign key by the name of its property. */
+/** A new note for peers, whose foreign key is named `authorId`. */
 function createdNote(pick: number): Readonly<Record<string, unknown>> {
   const { author_id: authorId, ...values } = newNote(pick)
   return { ...values, authorId }
@@ -25,7 +25,7 @@ function createdNote(pick: number): Readonly<Record<string, unknown>> {
 
 export const remultRequests: Requests = {
   list: (pick) => get(`/api/notes?_limit=20&_page=${1 + (pick % 20)}`),
-  filter: (pick) => get(`/api/notes?published=true&score.lte=${score(pick)}&_sort=score&_order=desc&_limit=20`),
+  filter: (pick) => get(`/api/notes?published=true&score.lte=${score(pick)}&_sort=score,id&_order=desc,asc&_limit=20`),
   join: (pick) =>
     get(`/api/notes?$custom$byAuthor=${encodeURIComponent(JSON.stringify({ username: user(pick) }))}&_limit=20`),
   deepPage: (pick) => get(`/api/notes?_limit=20&_page=${deepPage(pick)}`),
@@ -35,7 +35,7 @@ export const remultRequests: Requests = {
   list500: (pick) => get(`/api/notes?_limit=500&_page=${1 + (pick % 10)}`),
 }
 
-/** It passes on the text of a boolean, and SQLite stores numbers. */
+/** nestjs-paginate binds the text of a boolean as it is. SQLite and MariaDB need a number; PostgreSQL accepts one too. */
 export const nestPaginateRequests: Requests = {
   list: (pick) => get(`/notes?limit=20&page=${1 + (pick % 20)}`),
   filter: (pick) =>
@@ -48,7 +48,7 @@ export const nestPaginateRequests: Requests = {
   list500: (pick) => get(`/notes?limit=500&page=${1 + (pick % 10)}`),
 }
 
-/** Nothing is counted where no page is named. */
+/** @dataui/crud counts the records if the request has a page. */
 export const nestCrudRequests: Requests = {
   list: (pick) => get(`/notes?limit=20&page=${1 + (pick % 20)}`),
   filter: (pick) =>
@@ -61,4 +61,32 @@ export const nestCrudRequests: Requests = {
   create: (pick) => send('POST', '/notes', createdNote(pick)),
   update: (pick) => send('PATCH', item(pick), changedNote(pick)),
   list500: (pick) => get(`/notes?limit=500&page=${1 + (pick % 10)}`),
+}
+
+/** The RPC API of ZenStack, with the arguments of its ORM. */
+export const zenstackRequests: Requests = {
+  list: (pick) => get(zenstackList({ take: 20, skip: 20 * (pick % 20) })),
+  filter: (pick) =>
+    get(
+      zenstackList({
+        where: { published: true, score: { lte: score(pick) } },
+        orderBy: [{ score: 'desc' }, { id: 'asc' }],
+        take: 20,
+      }),
+    ),
+  join: (pick) => get(zenstackList({ where: { author: { username: user(pick) } }, take: 20 })),
+  deepPage: (pick) => get(zenstackList({ take: 20, skip: 20 * (deepPage(pick) - 1) })),
+  item: (pick) => get(zenstackPath('findUnique', { where: { id: 1 + scatter(pick, noteCount) } })),
+  create: (pick) => send('POST', '/model/note/create', { data: createdNote(pick) }),
+  update: (pick) =>
+    send('PUT', '/model/note/update', { where: { id: 1 + scatter(pick, noteCount) }, data: changedNote(pick) }),
+  list500: (pick) => get(zenstackList({ take: 500, skip: 500 * (pick % 10) })),
+}
+
+function zenstackList(query: object): string {
+  return zenstackPath('findMany', { orderBy: { id: 'asc' }, ...query })
+}
+
+function zenstackPath(operation: string, query: object): string {
+  return `/model/note/${operation}?q=${encodeURIComponent(JSON.stringify(query))}`
 }

@@ -1,98 +1,148 @@
-import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+/** Compares the throughput of the service with that of other implementations: `npm run bench`. */
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { printBars } from './bars'
-import { checkAnswers } from './check'
-import { type Contestant, contestants } from './contestants'
-import { fill } from './database'
+import { checkResponses } from './check'
+import { fill, seedFile } from './database'
+import { type Engine, measuredEngines, serverUrls } from './engines'
+import { printGoals } from './goals'
+import { type Deployment, deployments } from './implementations'
 import { measure, type Series, type Window } from './measure'
-import { type Running, startServer, takeSecondCore } from './process'
-import { printMarkdown, printTable, summarize } from './report'
-import { comparedWith, noteCount, type Work, works } from './work'
+import { pinToSecondCore, type Running, startServer } from './process'
+import { type Measurement, printMarkdown, printTable, processResult, type Results, summarize } from './report'
+import { comparedWith, type Work, works } from './work'
 
 const data = join(__dirname, '..', 'data')
+const resultsFile = join(__dirname, '..', 'results.json')
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 10)
-const chosen = (name: string): readonly string[] => process.env[name]?.split(',') ?? []
+const listIn = (variable: string): readonly string[] => process.env[variable]?.split(',') ?? []
+const onlyImplementations = listIn('BENCH_ONLY')
+const onlyWorks = listIn('BENCH_WORK')
 
-async function databaseOf({ engine, name }: Contestant): Promise<string | undefined> {
-  if (engine === 'postgres') return process.env['BENCH_POSTGRES_URL']
-  const original = join(data, `notes-${noteCount}.sqlite`)
-  await fill(original)
-  const copy = join(data, `${name}.sqlite`)
-  for (const end of ['-wal', '-shm']) rmSync(copy + end, { force: true })
-  copyFileSync(original, copy)
-  return copy
-}
+const fileOf = ({ implementation }: Deployment): string => join(__dirname, implementation.server)
 
-const fileOf = ({ server }: Contestant): string => join(__dirname, server)
-
-/** Those who are asked for and compiled: the peers need a package of their own. */
-function compiledContestants(): readonly Contestant[] {
-  const only = chosen('BENCH_ONLY')
-  const asked = contestants.filter(({ name }) => only.length === 0 || only.includes(name))
-  const missing = asked.filter((contestant) => !existsSync(fileOf(contestant))).map(({ name }) => name)
+/** The deployments that `BENCH_ONLY` names by implementation or by their own name. Those that are not compiled are left out. */
+function chosenDeployments(engine: Engine): readonly Deployment[] {
+  const chosen = deployments.filter(
+    ({ name, implementation, engine: own }) =>
+      own === engine &&
+      (onlyImplementations.length === 0 ||
+        onlyImplementations.includes(name) ||
+        onlyImplementations.includes(implementation.name)),
+  )
+  const missing = chosen.filter((deployment) => !existsSync(fileOf(deployment))).map(({ name }) => name)
   if (missing.length > 0) {
     process.stderr.write(`Left out, because they are not compiled: ${missing.join(', ')}. "npm run bench" does it.\n`)
   }
-  return asked.filter(({ name }) => !missing.includes(name))
+  return chosen.filter(({ name }) => !missing.includes(name))
 }
 
-async function startAll(): Promise<readonly Running[]> {
-  const url = process.env['BENCH_POSTGRES_URL']
-  if (url !== undefined) await fill(url)
-  const running: Running[] = []
-  for (const contestant of compiledContestants()) {
-    const database = await databaseOf(contestant)
-    if (database !== undefined) running.push(await startServer(contestant, fileOf(contestant), database))
+/** Fills the database of an engine. @returns the database of a deployment: its own copy of a file, or the server */
+async function prepareDatabase(engine: Engine): Promise<(deployment: Deployment) => string> {
+  const url = serverUrls[engine]
+  const original = url ?? join(data, seedFile)
+  await fill(original)
+  if (url !== undefined) return () => url
+  return ({ name }) => {
+    const copy = join(data, `${name}.sqlite`)
+    for (const suffix of ['-wal', '-shm']) rmSync(copy + suffix, { force: true })
+    copyFileSync(original, copy)
+    return copy
   }
-  return running
 }
 
-/** Everybody who can do it; where ours is compared with itself, ours alone. */
+/** The implementations that support this kind of request. If it is compared with another one, also `ours` with that one. */
 function seriesOf(all: readonly Running[], work: Work): readonly Series[] {
   const reference = comparedWith[work]
-  const able = all.filter(({ contestant }) => contestant.requests[work] !== undefined)
-  const series = able.map((running): Series => ({ name: running.contestant.name, running, work }))
+  const series = all
+    .filter(({ deployment }) => deployment.requests[work] !== undefined)
+    .map((running): Series => ({ name: running.deployment.implementation.name, running, work }))
   if (reference === undefined) return series
   return series.flatMap((one) => [one, { ...one, name: `${one.name}, ${reference}`, work: reference }])
 }
 
-/** The windows of one kind of work, round by round, by name. */
-async function measureWork(series: readonly Series[]): Promise<ReadonlyMap<string, readonly Window[]>> {
+/** Measures one kind of request, in rounds. */
+async function measureWork(all: readonly Running[], work: Work): Promise<readonly Measurement[]> {
+  const series = seriesOf(all, work)
+  // The first windows are not used: the servers have not been optimized by the compiler yet.
   for (const one of series) await measure(one)
   const windows = new Map(series.map(({ name }): [string, Window[]] => [name, []]))
   for (let round = 0; round < rounds; round++) {
     for (const one of shuffled(series)) windows.get(one.name)?.push(await measure(one))
   }
-  return windows
+  return series.map(({ name, running }) => ({
+    work,
+    engine: running.deployment.engine,
+    implementation: name,
+    windows: windows.get(name) ?? [],
+  }))
 }
 
-/** Nobody is always the first, nor always behind the same, whose database may still be at work. */
+/** Copy in random order. A database may still work for the previous implementation, so that a fixed order would be unfair. */
 function shuffled<T>(all: readonly T[]): readonly T[] {
-  const drawn = all.map((one) => ({ one, lot: Math.random() }))
-  return drawn.toSorted((a, b) => a.lot - b.lot).map(({ one }) => one)
+  const keyed = all.map((one) => ({ one, key: Math.random() }))
+  return keyed.toSorted((a, b) => a.key - b.key).map(({ one }) => one)
 }
 
-async function main(): Promise<void> {
-  takeSecondCore()
-  const running = await startAll()
+/** Measures all implementations on one engine. Their servers run only meanwhile. */
+async function measureEngine(engine: Engine) {
+  const chosen = chosenDeployments(engine)
+  if (chosen.length === 0) return { measurements: [], processes: [] }
+  const databaseOf = await prepareDatabase(engine)
+  const running: Running[] = []
   try {
-    await checkAnswers(running)
-    const only = chosen('BENCH_WORK')
-    const all = new Map<Work, ReadonlyMap<string, readonly Window[]>>()
-    for (const work of works.filter((one) => only.length === 0 || only.includes(one))) {
-      all.set(work, await measureWork(seriesOf(running, work)))
+    for (const one of chosen) running.push(await startServer(one, fileOf(one), databaseOf(one)))
+    await checkResponses(running)
+    const measurements: Measurement[] = []
+    process.stderr.write(`${engine}: `)
+    for (const work of works.filter((one) => onlyWorks.length === 0 || onlyWorks.includes(one))) {
+      measurements.push(...(await measureWork(running, work)))
       process.stderr.write(`${work} `)
     }
-    const results = await summarize(running, all)
-    printTable(results)
-    printBars(results)
-    printMarkdown(results)
-    // What was left out would be lost.
-    const isWhole = only.length === 0 && chosen('BENCH_ONLY').length === 0
-    if (isWhole) writeFileSync(join(__dirname, '..', 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
+    process.stderr.write('\n')
+    const processes = []
+    for (const one of running) processes.push(await processResult(one))
+    return { measurements, processes }
   } finally {
     for (const one of running) await one.stop()
   }
+}
+
+/** Adds the results of the other engines that the file has, if they are from the same machine and with the same data. */
+function withStoredResults(measured: Results): Results {
+  if (!existsSync(resultsFile)) return measured
+  const stored: Results = JSON.parse(readFileSync(resultsFile, 'utf8'))
+  const { machine, node, notes, results, processes } = measured
+  if (stored.machine !== machine || stored.node !== node || stored.notes !== notes) return measured
+  const isOther = ({ engine }: { readonly engine: Engine }): boolean => !results.some((one) => one.engine === engine)
+  return {
+    ...measured,
+    results: [...stored.results.filter(isOther), ...results],
+    processes: [...stored.processes.filter(isOther), ...processes],
+  }
+}
+
+async function main(): Promise<void> {
+  pinToSecondCore()
+  const all = []
+  for (const engine of measuredEngines) {
+    try {
+      all.push(await measureEngine(engine))
+    } catch (error) {
+      // The results of the other engines took long to measure, so that they are kept.
+      console.error(`${engine} was not measured:`, error)
+      process.exitCode = 1
+    }
+  }
+  const results = summarize(
+    all.flatMap(({ measurements }) => measurements),
+    all.flatMap(({ processes }) => processes),
+  )
+  printTable(results)
+  printGoals(results)
+  printMarkdown(results)
+  // A part of the requests or implementations must not replace all of them.
+  const isWhole = onlyWorks.length === 0 && onlyImplementations.length === 0 && results.results.length > 0
+  if (isWhole) writeFileSync(resultsFile, `${JSON.stringify(withStoredResults(results), null, 2)}\n`)
 }
 
 main()

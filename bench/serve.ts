@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What a server tells of itself. */
+/** Resource usage of a server's process. */
 export interface Usage {
   /** User and system time, in milliseconds. */
   readonly cpu: number
@@ -9,10 +9,10 @@ export interface Usage {
   readonly memory: number
 }
 
-/** Where a server's data are: the path of a SQLite file, or the URL of a PostgreSQL or MariaDB. */
+/** Database of a server: the path of a SQLite file, or the URL of PostgreSQL or MariaDB. */
 export const database = process.env['BENCH_DATABASE'] ?? ''
 
-/** Listens on a free port, says it to the process that started this one, and answers each of its messages with its usage. */
+/** Starts a server, sends its port to the parent process, and responds to each message of it with the usage of this process. */
 export async function serve(start: () => Promise<Server> | Server): Promise<void> {
   const server = await start()
   if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))

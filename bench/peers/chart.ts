@@ -1,11 +1,12 @@
-/** Draws what `npm run bench` has measured: requests a second, by kind of work. */
+/** Draws the results of `npm run bench` on SQLite: requests per second by kind of request. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import * as echarts from 'echarts'
 
 interface Result {
   readonly work: string
-  readonly contestant: string
+  readonly engine: string
+  readonly implementation: string
   readonly rate: number
 }
 
@@ -19,11 +20,12 @@ const panels = [
   ['update', 'an update'],
 ] as const
 
-/** From below. */
+/** From bottom to top. */
 const titles = [
   ['nest-crud', 'Nest, @dataui/crud'],
   ['nest-paginate', 'Nest, nestjs-paginate'],
   ['remult', 'remult'],
+  ['zenstack', 'ZenStack 3'],
   ['typeorm-people', 'Koa, findAndCount, save'],
   ['typeorm-experts', 'Koa, find, insert, update'],
   ['limit', 'Koa, SQL by hand'],
@@ -33,8 +35,8 @@ const titles = [
 const { results }: { readonly results: readonly Result[] } = JSON.parse(
   readFileSync(resolve(root, 'bench/results.json'), 'utf8'),
 )
-const rateOf = (work: string, contestant: string): number | undefined =>
-  results.find((one) => one.work === work && one.contestant === contestant)?.rate
+const rateOf = (work: string, name: string): number | undefined =>
+  results.find((one) => one.work === work && one.implementation === name && one.engine === 'sqlite')?.rate
 
 const shown = titles.filter(([name]) => rateOf('list', name) !== undefined)
 const [width, height, left, gap] = [1000, 330, 190, 24]
@@ -45,7 +47,7 @@ const ink = '#57606a'
 const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width, height })
 chart.setOption({
   animation: false,
-  // Without it, the labels are dark on a dark page.
+  // Without a background, the dark labels could not be read on a dark page.
   backgroundColor: '#ffffff',
   title: panels.map(([, text], index) => ({
     text,
@@ -86,10 +88,10 @@ chart.setOption({
     type: 'text',
     left,
     bottom: 6,
-    style: { text: 'requests a second, one core, SQLite with 100,000 rows', fill: ink, fontSize: 12 },
+    style: { text: 'requests per second, one core, SQLite with 100,000 rows', fill: ink, fontSize: 12 },
   },
 })
 mkdirSync(dirname(picture), { recursive: true })
 writeFileSync(picture, chart.renderToSVGString())
-// Its timers would keep the process.
+// Its timers would keep the process running.
 chart.dispose()

@@ -1,5 +1,4 @@
-/** Nest and TypeORM, with @dataui/crud for everything, as its documentation has it. */
-
+/** Nest and TypeORM with @dataui/crud, as in its documentation. */
 import { Crud, type CrudController } from '@dataui/crud'
 import { TypeOrmCrudService } from '@dataui/crud-typeorm'
 import { Controller, Injectable, Module } from '@nestjs/common'
@@ -22,12 +21,12 @@ class NotesService extends TypeOrmCrudService<Note> {
   query: {
     maxLimit: 500,
     sort: [{ field: 'id', order: 'ASC' }],
-    // Every note has an author, and only its name is filtered by.
+    // Every note has an author, whose columns are only needed by filters.
     join: { author: { required: true, select: false } },
   },
-  // What was written is answered as it was saved, not read once more.
+  // The response to a write is the saved entity, without a further SELECT.
   routes: { createOneBase: { returnShallow: true }, updateOneBase: { returnShallow: true } },
-  // Records have nothing to hide: they need not be copied before they are JSON.
+  // No field is hidden, so that records need not be transformed before they are serialized.
   serialize: { get: false, getMany: false, create: false, update: false },
 })
 @Controller('notes')

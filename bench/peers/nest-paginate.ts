@@ -1,4 +1,4 @@
-/** Nest and TypeORM, with nestjs-paginate for the lists, as its documentation has them. */
+/** Nest and TypeORM with nestjs-paginate for lists, as in its documentation. */
 import {
   Body,
   Controller,
@@ -32,15 +32,15 @@ const config: PaginateConfig<Note> = {
   filterableColumns: {
     published: [FilterOperator.EQ],
     score: [FilterOperator.LTE],
-    // A relation that is filtered by need not be loaded: it is a subquery.
+    // The filter is a subquery, so that the relation need not be loaded.
     'author.username': [FilterOperator.EQ],
   },
   maxLimit: 500,
-  // No relation is loaded, so that rows are records.
+  // Without loaded relations, one row is one record.
   paginationType: PaginationType.LIMIT_AND_OFFSET,
 }
 
-/** What nestjs-paginate does not do is as experts write it. */
+/** The other requests are as in `../servers/typeorm-experts`. */
 @Injectable()
 class NotesService {
   constructor(@InjectRepository(Note) private readonly notes: Repository<Note>) {}

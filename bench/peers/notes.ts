@@ -1,7 +1,8 @@
-/** What the two servers on Nest have in common: entities over the tables of `../model`, and what may be written. */
+/** Entities, bodies and database of both servers with Nest. The tables are those of `../model`. */
 import type { TypeOrmModuleOptions } from '@nestjs/typeorm'
 import { IsBoolean, IsInt, IsOptional, IsString } from 'class-validator'
 import { Column, CreateDateColumn, Entity, Index, ManyToOne, PrimaryGeneratedColumn, type Relation } from 'typeorm'
+import { connectionOptions } from '../engines'
 import { database } from '../serve'
 
 @Entity('users')
@@ -42,11 +43,4 @@ export class UpdateNote {
   @IsOptional() @IsInt() authorId?: number
 }
 
-/** As in `../database`, that every contestant has the same of its driver. */
-export const typeOrmOptions: TypeOrmModuleOptions = {
-  type: 'better-sqlite3',
-  database,
-  entities: [User, Note],
-  enableWAL: true,
-  prepareDatabase: (connection) => void connection.pragma('synchronous = NORMAL'),
-}
+export const typeOrmOptions: TypeOrmModuleOptions = { ...connectionOptions(database), entities: [User, Note] }

@@ -1,4 +1,4 @@
-/** What the responses of all implementations must have in common. */
+/** Brings the responses of all implementations into one form, so that they can be compared. */
 import type { Screen } from './requests'
 
 type Json = Readonly<Record<string, unknown>>

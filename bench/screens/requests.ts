@@ -1,12 +1,15 @@
+import type { Engine } from '../engines'
 import { projectCount, taskCount } from './model'
 
 export type Screen = 'board' | 'task'
 
 /** One of the implementations that are compared. */
-export interface Contestant {
+export interface Implementation {
   readonly name: string
-  /** The compiled server, from the folder `dist/screens`. */
+  /** The compiled server, relative to the folder `dist/screens`. */
   readonly server: string
+  /** Default: all. */
+  readonly engines?: readonly Engine[]
   readonly paths: Readonly<Record<Screen, (pick: number) => string>>
 }
 
@@ -24,7 +27,7 @@ function zenStack(operation: string, query: object): string {
   return `/model/task/${operation}?q=${encodeURIComponent(JSON.stringify(query))}`
 }
 
-export const contestants: readonly Contestant[] = [
+export const implementations: readonly Implementation[] = [
   {
     name: 'ours',
     server: 'ours.js',
@@ -35,10 +38,6 @@ export const contestants: readonly Contestant[] = [
   },
   { name: 'handwritten', server: 'handwritten.js', paths: plain },
   { name: 'find', server: 'find.js', paths: plain },
-]
-
-/** Their servers use SQLite only. */
-export const sqlitePeers: readonly Contestant[] = [
   { name: 'remult', server: `${peers}/remult.mjs`, paths: plain },
   {
     name: 'nestjs-paginate',
@@ -51,6 +50,8 @@ export const sqlitePeers: readonly Contestant[] = [
   {
     name: 'zenstack',
     server: `${peers}/zenstack.mjs`,
+    // The dialect for MySQL reads related records with LATERAL, which MariaDB does not support.
+    engines: ['sqlite', 'postgres'],
     paths: {
       board: (pick) =>
         zenStack('findMany', {

@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
+import { engineOf } from '../engines'
 import { database } from '../serve'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -11,7 +12,8 @@ export type Statement = (values: readonly unknown[]) => Promise<readonly Row[]> 
 
 /** Opens the database of this process, and returns a function that prepares statements. */
 export function openDatabase(): (sql: string) => Statement {
-  if (database.startsWith('postgres:')) {
+  const engine = engineOf(database)
+  if (engine === 'postgres') {
     const pool = new Pool({ connectionString: database })
     let statements = 0
     return (sql) => {
@@ -21,7 +23,7 @@ export function openDatabase(): (sql: string) => Statement {
       return async (values) => (await pool.query({ name, text, values: [...values] })).rows
     }
   }
-  if (database.startsWith('mysql:')) {
+  if (engine === 'mariadb') {
     const pool = createPool(database)
     return (sql) => async (values) => (await pool.execute(sql, values as (string | number)[]))[0] as Row[]
   }

@@ -1,10 +1,10 @@
-/** The same without Koa: `node:http` and the driver alone. */
+/** `node:http` with prepared statements of the driver. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { serve } from '../serve'
-import { type Answer, BadRequest, handwrittenNotes } from './handwritten'
-import { openSpelling } from './spellings'
+import { BadRequest, handwrittenNotes, type NoteResponse } from './handwritten'
+import { openDatabase } from './statements'
 
-const notes = handwrittenNotes(openSpelling())
+const notes = handwrittenNotes(openDatabase())
 
 async function readBody(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
   const chunks: Buffer[] = []
@@ -12,7 +12,7 @@ async function readBody(request: IncomingMessage): Promise<Readonly<Record<strin
   return JSON.parse(Buffer.concat(chunks).toString())
 }
 
-async function answer(request: IncomingMessage): Promise<readonly [status: number, answer: Answer]> {
+async function responseTo(request: IncomingMessage): Promise<readonly [status: number, response: NoteResponse]> {
   const [path = '', query] = (request.url ?? '').split('?')
   const [, id] = /^\/api\/note\/(?:(\d+)\/)?$/.exec(path) ?? []
   if (request.method === 'GET') {
@@ -23,10 +23,12 @@ async function answer(request: IncomingMessage): Promise<readonly [status: numbe
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const [status, { json, headers }] = await answer(request).catch((error: unknown): readonly [number, Answer] => {
-    if (!(error instanceof BadRequest)) throw error
-    return [400, { json: JSON.stringify({ detail: error.message }), headers: { 'Content-Type': 'application/json' } }]
-  })
+  const [status, { json, headers }] = await responseTo(request).catch(
+    (error: unknown): readonly [number, NoteResponse] => {
+      if (!(error instanceof BadRequest)) throw error
+      return [400, { json: JSON.stringify({ detail: error.message }), headers: { 'Content-Type': 'application/json' } }]
+    },
+  )
   response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(json) })
   response.end(json)
 }

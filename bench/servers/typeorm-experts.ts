@@ -1,4 +1,4 @@
-/** As experts write it: no count, no relation but its foreign key, one statement where TypeORM can. */
+/** TypeORM with few statements: no count, no relations, `insert` and `update`. */
 import { serveSite } from './typeorm-site'
 
 serveSite({

@@ -1,4 +1,4 @@
-/** As most people write it: all relations, a count of everything, and `save`. */
+/** TypeORM as in many tutorials: all relations, a count of all records, and `save`. */
 import { serveSite } from './typeorm-site'
 
 const relations = { author: true }

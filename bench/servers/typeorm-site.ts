@@ -1,4 +1,4 @@
-/** Koa with router, body parser and TypeORM's repositories, in two ways of writing. */
+/** Koa with router, body parser and a repository of TypeORM. */
 import 'reflect-metadata'
 import Router from '@koa/router'
 import Koa from 'koa'
@@ -8,7 +8,7 @@ import { optionsFor } from '../database'
 import { Note } from '../model'
 import { database, serve } from '../serve'
 
-/** How a site asks its repository. */
+/** How the handlers call the repository. */
 export interface Style {
   readonly list: (notes: Repository<Note>, options: FindManyOptions<Note>) => Promise<unknown>
   readonly read: (notes: Repository<Note>, id: number) => Promise<unknown>

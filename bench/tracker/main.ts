@@ -1,7 +1,7 @@
 /**
- * What the views and the writes of the tracker's page cost: one request to the service, compared with the separate requests that a page needs
- * without includes, aggregates, counts, formats, bulk and nested writes, and with endpoints written by hand: `npm run bench:tracker`. A client
- * sends one request after the other.
+ * Measures the views and the writes of the tracker's page: `npm run bench:tracker`. One request to the service is compared with the separate
+ * requests that a page needs without includes, aggregates, counts, formats, bulk and nested writes, and with endpoints written by hand. A
+ * client sends one request after the other.
  */
 import 'reflect-metadata'
 import { deepStrictEqual } from 'node:assert'
@@ -48,7 +48,7 @@ async function requireSameData({ path, ownPath }: Screen, [own, other]: Clients)
   deepStrictEqual(comparable(JSON.parse(actual)), comparable(JSON.parse(expected)))
 }
 
-/** A response without what only the service has. */
+/** A response without the members that only the service returns. */
 function comparable({ meta, ...rest }: { readonly meta?: { readonly total?: number } }): unknown {
   const omitted = new Set(['comments_next', 'tags_next', 'project_id', 'assignee_id'])
   const text = JSON.stringify({ ...rest, total: meta?.total }, (name, value) => {

@@ -2,12 +2,12 @@ import Database from 'better-sqlite3'
 import type { Client } from './client'
 import { counts } from './data'
 
-/** Something that a person does, and the ways to do it. */
+/** A write of the page, and the ways to send it. */
 export interface Write {
   readonly name: string
   readonly rounds: number
   readonly ways: Readonly<Record<string, () => Promise<unknown>>>
-  /** Undoes what one way has done, and fails if it was something else. */
+  /** Undoes the write of one way. It fails if the way has written anything else. */
   readonly undo: () => void
 }
 

@@ -15,6 +15,7 @@ import {
   type Repository,
   VirtualColumn,
 } from 'typeorm'
+import { connectionOptions } from '../../engines'
 import { database } from '../../serve'
 import { serveNest } from '../serve-nest'
 
@@ -108,7 +109,7 @@ class TasksController {
 
 @Module({
   imports: [
-    TypeOrmModule.forRoot({ type: 'better-sqlite3', database, entities: [Person, Project, Tag, Task, Comment] }),
+    TypeOrmModule.forRoot({ ...connectionOptions(database), entities: [Person, Project, Tag, Task, Comment] }),
     TypeOrmModule.forFeature([Task]),
   ],
   controllers: [TasksController],

@@ -1,13 +1,12 @@
 /**
- * The pages as endpoints of Fastify with remult's `find({ include })`. Its REST interface has no related records: there, the
- * client sends further requests for them.
+ * The pages as endpoints of Fastify with remult's `find({ include })`. The REST interface of remult has no related records: a client
+ * would send further requests for them.
  */
-import Database from 'better-sqlite3'
 import fastify from 'fastify'
-import { Entity, Fields, Relations, repo, SqlDatabase } from 'remult'
-import { BetterSqlite3DataProvider } from 'remult/remult-better-sqlite3'
+import { Entity, Fields, Relations, repo } from 'remult'
 import { remultApi } from 'remult/remult-fastify'
-import { database, serve } from '../../serve.js'
+import { serve } from '../../serve.js'
+import { openRemultDatabase } from '../remult-database.mjs'
 
 @Entity('person')
 class Person {
@@ -60,7 +59,7 @@ serve(async () => {
   const app = fastify()
   const api = remultApi({
     entities: [Person, Project, Tag, TaskTag, Comment, Task],
-    dataProvider: new SqlDatabase(new BetterSqlite3DataProvider(new Database(database))),
+    dataProvider: await openRemultDatabase(),
     ensureSchema: false,
     logApiEndPoints: false,
   })

@@ -1,23 +1,33 @@
-/** The pages of ZenStack's RPC handler on Fastify. */
+/** The pages with ZenStack. */
+import { serveZenStack } from '../serve-zenstack.mjs'
+import { field, id, model, toMany, toOne } from '../zenstack-schema.mjs'
 
-import { ZenStackClient } from '@zenstackhq/orm'
-import { SqliteDialect } from '@zenstackhq/orm/dialects/sqlite'
-import { RPCApiHandler } from '@zenstackhq/server/api'
-import { ZenStackFastifyPlugin } from '@zenstackhq/server/fastify'
-import Database from 'better-sqlite3'
-import fastify from 'fastify'
-import { database, serve } from '../../serve.js'
-import { schema } from './zenstack-schema.mjs'
-
-serve(async () => {
-  const client = new ZenStackClient(schema, { dialect: new SqliteDialect({ database: new Database(database) }) })
-  const app = fastify()
-  await app.register(ZenStackFastifyPlugin, {
-    prefix: '/model',
-    apiHandler: new RPCApiHandler({ schema }) as never,
-    // The types of the two packages do not agree under `exactOptionalPropertyTypes`.
-    getClient: () => client as never,
-  })
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  return app.server
+serveZenStack({
+  Person: model('Person', 'person', {
+    ...id,
+    ...field('name', 'String'),
+    ...toMany('tasks', 'Task', 'assignee'),
+    ...toMany('comments', 'Comment', 'author'),
+  }),
+  Project: model('Project', 'project', { ...id, ...field('name', 'String'), ...toMany('tasks', 'Task', 'project') }),
+  Tag: model('Tag', 'tag', { ...id, ...field('label', 'String'), ...toMany('tasks', 'TaskTag', 'tag') }),
+  TaskTag: model('TaskTag', 'task_tag', { ...toOne('task', 'Task', 'tags'), ...toOne('tag', 'Tag', 'tasks') }, [
+    'task_id',
+    'tag_id',
+  ]),
+  Task: model('Task', 'task', {
+    ...id,
+    ...field('title', 'String'),
+    ...field('status', 'String'),
+    ...toOne('project', 'Project', 'tasks'),
+    ...toOne('assignee', 'Person', 'tasks'),
+    ...toMany('tags', 'TaskTag', 'task'),
+    ...toMany('comments', 'Comment', 'task'),
+  }),
+  Comment: model('Comment', 'comment', {
+    ...id,
+    ...field('text', 'String'),
+    ...toOne('author', 'Person', 'comments'),
+    ...toOne('task', 'Task', 'comments'),
+  }),
 })
