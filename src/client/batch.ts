@@ -1,4 +1,4 @@
-import type { RequestOptions } from './request-options.ts'
+import type { KeyOptions, RequestOptions } from './request-options.ts'
 import { keepEtag, readJson, type Send } from './send.ts'
 import { type Write, writeMethods } from './writes.ts'
 
@@ -28,7 +28,7 @@ export async function sendBatch(
   base: string,
   send: Send,
   build: BuildOperations,
-  options?: RequestOptions,
+  options?: RequestOptions & KeyOptions,
 ): Promise<readonly unknown[]> {
   const root = base.replace(/^\w+:\/\/[^/]+/, '')
   const resources = new Proxy(
@@ -55,8 +55,7 @@ export async function sendBatch(
     headers: { 'If-Match': own?.ifMatch },
   }))
   const { results } = await readJson<{ readonly results: readonly Result[] }>(
-    // The service does not store responses to batches, so a batch must not be repeated.
-    await send('POST', `${base}/-/batch`, values, { ...options, idempotencyKey: false }),
+    await send('POST', `${base}/-/batch`, values, options),
   )
   return results.map(({ status, headers, body }, index) => {
     keepEtag(body, headers.ETag)

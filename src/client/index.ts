@@ -1,6 +1,6 @@
 import { type BuildOperations, sendBatch } from './batch.ts'
 import { type QueryOptions, queryOf } from './query.ts'
-import type { RequestOptions } from './request-options.ts'
+import type { KeyOptions, RequestOptions } from './request-options.ts'
 import { buildSend, readJson, type Send } from './send.ts'
 import { ndjson, readRecords } from './stream.ts'
 import type { AggregateOptions, Client, ClientOptions, Page, ResourceClient } from './types.ts'
@@ -51,7 +51,7 @@ export type { ResourceWrites, Upserted, UpsertedMany } from './write-types.ts'
 export function createClient<Resources>(baseUrl: string, options: ClientOptions = {}): Client<Resources> {
   const send = buildSend(options)
   const base = baseUrl.replace(/\/+$/, '')
-  const batch = (build: BuildOperations, batchOptions?: RequestOptions): Promise<unknown> =>
+  const batch = (build: BuildOperations, batchOptions?: RequestOptions & KeyOptions): Promise<unknown> =>
     sendBatch(base, send, build, batchOptions)
   return new Proxy({} as Client<Resources>, {
     get: (_, name) => {

@@ -220,6 +220,6 @@ interface BatchClient<Resources> {
    */
   readonly $batch: <Operations extends readonly AnyOperation[]>(
     build: (resources: BatchOperations<Resources>) => readonly [...Operations],
-    options?: RequestOptions & KeyOptions,
+    options?: RequestOptions & KeyOptions & KeyOptions,
   ) => Promise<BatchResults<Operations>>
 }

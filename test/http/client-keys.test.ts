@@ -21,7 +21,7 @@ const listeners: RequestListener[] = []
 const keys: (string | undefined)[] = []
 beforeAll(async () => {
   resetPeople()
-  world = await openWorld({ entities: keyed })
+  world = await openWorld({ entities: keyed, mount: { batch: true } })
   const service = world.app.callback()
   server = createServer((request, response) => {
     keys.push(request.headers['idempotency-key'] as string | undefined)
@@ -74,6 +74,26 @@ test.each<[string, RequestListener]>([
   expect(await clientOf().plain.create({ title: 'one' })).toMatchObject({ title: 'one' })
   expect([keys.length, new Set(keys).size, await count()]).toEqual([2, 1, 1])
   expect(keys[0]).toMatch(/^[\da-f-]{36}$/)
+})
+
+test.each([
+  ['before it is executed', breakBefore],
+  ['after it', breakAfter(false)],
+])('a batch is repeated after a connection that breaks %s, and executed once', async (_, listener) => {
+  listeners.push(listener)
+  const created = await clientOf().$batch(({ plain }) => [
+    plain.create({ title: 'one' }),
+    plain.create({ title: 'two' }),
+  ])
+  expect(created).toMatchObject([{ title: 'one' }, { title: 'two' }])
+  expect([keys.length, new Set(keys).size, await count()]).toEqual([2, 1, 2])
+})
+
+test('a batch without a key is not repeated', async () => {
+  listeners.push(breakBefore)
+  const sending = clientOf().$batch(({ plain }) => [plain.create({ title: 'one' })], { idempotencyKey: false })
+  await expect(sending).rejects.toThrow()
+  expect([keys, await count()]).toEqual([[undefined], 0])
 })
 
 test('each POST has another key, and other requests have none', async () => {
