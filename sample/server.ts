@@ -73,6 +73,9 @@ export function reasonOf(error: unknown): string {
   const { message, code = '' } = error as NodeJS.ErrnoException
   if (unreachable.has(code)) return `no server answers there (${code})`
   if (code === '3D000' || code === 'ER_BAD_DB_ERROR') return 'the server has no such database, create it first'
+  if (message.startsWith('Could not locate the bindings file')) {
+    return 'its driver is not compiled, run "npm rebuild better-sqlite3 sqlite3"'
+  }
   return message
 }
 

@@ -177,6 +177,6 @@ test.each(['shared', 'flag', 'date', 'pair', 'some', 'unknown', 'password', 'con
 test('users cannot be found without a user entity', async () => {
   const mount = mountWith('id', [Item as typeof Person])
   await expect(mount).rejects.toThrow(
-    'bearer() needs users; put @UserAccount on their entity or set the option "users"',
+    'bearer() needs users; put @UserAccount() on their entity or set the option "users"',
   )
 })

@@ -96,7 +96,7 @@ export interface Authenticator {
 
 /** The mistake that there is no user entity. @param what the part of the configuration that needs one */
 export function missingUsers(what: string): string {
-  return `${what} needs users; put @UserAccount on their entity or set the option "users"`
+  return `${what} needs users; put @UserAccount() on their entity or set the option "users"`
 }
 
 /**

@@ -102,7 +102,8 @@ function withReadAccess(rule: Rule, access: ReadAccess, description: Description
     throw new TypeError(`${description.title}Rule() has an ${mistake}`)
   })
   const { read } = access
-  if (read !== undefined && read !== 'public') throw new TypeError(`"read" must be "public" or undefined, not ${read}`)
+  if (read !== undefined && read !== 'public')
+    throw new TypeError(`"read" must be "public" or undefined, not "${read}"`)
   if (read === undefined) return withDescription(rule, description)
   return withDescription((request) => (request.reads ? anonymous : rule(request)), {
     ...description,

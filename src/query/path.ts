@@ -160,7 +160,7 @@ function parsePath<Suffix extends string>(
     if (through.length > joinDepth) throw new ValueError(`follows too many relations; at most ${joinDepth} are allowed`)
     current = related
     ;[first, parts] = takeName(current, parts)
-    prefix = `${subject}goes on with ${first}, which `
+    prefix = `${subject}contains ${first}, which `
   }
 }
 

@@ -72,7 +72,7 @@ export function buildRegistry(
   const mistakesBefore = allMistakes.length
   const accounts = collectAccounts(dataSource, users, report)
   const hasUsers = accounts !== undefined || allMistakes.length > mistakesBefore
-  if (passwordChange && !hasUsers) report('"passwordChange" needs users; put @UserAccount on their entity')
+  if (passwordChange && !hasUsers) report('"passwordChange" needs users; put @UserAccount() on their entity')
   const apiKeys = collectApiKeys(dataSource, accounts?.metadata, report)
   const entities: MountedEntities = {
     hasUsers,

@@ -427,8 +427,8 @@ describe('mistakes at mount', () => {
   test('a mount without users', async () => {
     expect(await mistakesOf([Task], { authenticators: [apiKeys()], defaultAuth: readOnlyRule() })).toEqual([
       'apiKeys() needs an entity with @ApiKeys; put it on one of the data source',
-      'apiKeys() needs users; put @UserAccount on their entity or set the option "users"',
-      'Task: its rule (user) needs users; put @UserAccount on their entity or set the option "users"',
+      'apiKeys() needs users; put @UserAccount() on their entity or set the option "users"',
+      'Task: its rule (user) needs users; put @UserAccount() on their entity or set the option "users"',
     ])
   })
 

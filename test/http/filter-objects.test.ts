@@ -197,7 +197,7 @@ test.each<[unknown, string]>([
   [{ or: { id: 1 } }, 'the value of "or" must be an array of filters'],
   [{ nope: 1 }, 'nope is not a field of book'],
   [{ pageCount: 1 }, 'pageCount is not a field of book'],
-  [{ shelf__nope: 1 }, 'shelf__nope goes on with nope, which is not a field of shelf'],
+  [{ shelf__nope: 1 }, 'shelf__nope contains nope, which is not a field of shelf'],
   [{ id: 'one' }, 'id must be'],
   [{ id__nope: 1 }, 'id__nope has the unknown operator "nope"'],
   [Promise.resolve(true), 'the scope of book must not be async'],

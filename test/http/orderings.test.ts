@@ -145,8 +145,8 @@ test('a token for one position of nulls is invalid for another', async () => {
 })
 
 test.each([
-  ['assignee__salary', 'names "assignee__salary", which goes on with salary, which is not a field of person; fields:'],
-  ['assignee__nme', 'names "assignee__nme", which goes on with nme, which is not a field of person; fields: id'],
+  ['assignee__salary', 'names "assignee__salary", which contains salary, which is not a field of person; fields:'],
+  ['assignee__nme', 'names "assignee__nme", which contains nme, which is not a field of person; fields: id'],
   [
     'vault__code',
     'names "vault__code", which has the unknown suffix "code"; only nullsfirst and nullslast can follow a field',

@@ -223,5 +223,5 @@ test('without a user entity, passwordChange is reported at mount', async () => {
     @PrimaryGeneratedColumn() id!: number
   }
   const opening = openWorld({ entities: [Page], mount: { passwordChange: true } })
-  await expect(opening).rejects.toThrow('"passwordChange" needs users; put @UserAccount on their entity')
+  await expect(opening).rejects.toThrow('"passwordChange" needs users; put @UserAccount() on their entity')
 })

@@ -256,7 +256,7 @@ test.each(toManyFilters.map(([query, ids]) => [query, ids] as const))(
 test.each([
   ['country?languages=1', 'languages leads to language records; add one of their fields, as in languages__id'],
   ['country?languages__is=null', 'languages__is starts with languages, which leads to language records'],
-  ['country?languages__canary=canary', 'languages__canary goes on with canary, which is not a field of language'],
+  ['country?languages__canary=canary', 'languages__canary contains canary, which is not a field of language'],
   ['country?spies__name=James', 'spies__name starts with spies, which is not a field of country'],
   ['country?spies=1', 'spies is not a field of country'],
   ['country?nothing=1', '; relations: languages, borders, flag, cities'],

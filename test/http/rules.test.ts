@@ -143,8 +143,8 @@ test('the mount reports the names of the rules', () => {
 test.each([
   [userRule, { raed: 'public' }, 'userRule() has an unknown option "raed"; options: read'],
   [adminRule, { raed: 'public' }, 'adminRule() has an unknown option "raed"; options: read'],
-  [userRule, { read: 'private' }, '"read" must be "public" or undefined, not private'],
-  [adminRule, { read: 'private' }, '"read" must be "public" or undefined, not private'],
+  [userRule, { read: 'private' }, '"read" must be "public" or undefined, not "private"'],
+  [adminRule, { read: 'private' }, '"read" must be "public" or undefined, not "private"'],
 ])('the options of a rule are checked when it is created: %p(%j)', (rule, options, message) => {
   expect(() => rule(options as never)).toThrow(new TypeError(message))
 })
