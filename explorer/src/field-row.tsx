@@ -1,4 +1,6 @@
 import { useId } from 'preact/hooks'
+import { localZone, shownDateTime } from './date-time'
+import { DateTimeInput, isPickable } from './date-time-input'
 import { isDateTime, isNullable, lineLength, type Schema, typesOf } from './document'
 import { exampleOf, isJson, isList, textOf } from './input'
 import { type Field, labelField, type Resource, title } from './model'
@@ -20,14 +22,19 @@ interface FieldRowProps {
 /** One field of a form: label, input, description and error. */
 export function FieldRow({ field, value, stored, seen = stored, error, onChange }: FieldRowProps) {
   const id = useId()
+  const { isLocalTime } = useSession()
   const { name, schema, required } = field
+  // The description of the type contradicts the picker, but one that the entity has is shown.
+  const isInUtc = isLocalTime && isDateTime(schema) && schema.description?.startsWith('A date and time in UTC')
+  const inWords = (one: unknown): string =>
+    isDateTime(schema) ? shownDateTime(textOf(schema, one), isLocalTime) : textOf(schema, one)
   const shown = value === undefined ? textOf(schema, stored ?? schema.default) : (value ?? '')
   const isNull = value === null || (value === undefined && stored === null)
   return (
     <div class={error ? 'field wrong' : 'field'}>
       <label for={id}>
         {title(name)}
-        {isDateTime(schema) && <span class="required"> UTC</span>}
+        {isDateTime(schema) && <span class="required"> {isLocalTime ? localZone() : 'UTC'}</span>}
         {required && (
           <span aria-hidden="true" class="required">
             {' '}
@@ -55,7 +62,7 @@ export function FieldRow({ field, value, stored, seen = stored, error, onChange 
       )}
       {JSON.stringify(seen) !== JSON.stringify(stored) && (
         <p class="changed">
-          Changed meanwhile from <q>{textOf(schema, seen)}</q> to <q>{textOf(schema, stored)}</q>.{' '}
+          Changed meanwhile from <q>{inWords(seen)}</q> to <q>{inWords(stored)}</q>.{' '}
           {value !== undefined && (
             <button type="button" onClick={() => onChange(undefined)}>
               Take this value<span class="hidden"> for {title(name)}</span>
@@ -64,7 +71,7 @@ export function FieldRow({ field, value, stored, seen = stored, error, onChange 
         </p>
       )}
       <small id={`${id}-hint`}>
-        {schema.description} {hintOf(schema)}
+        {isInUtc ? '' : schema.description} {hintOf(schema)}
       </small>
       {error && (
         <p class="error" id={`${id}-error`}>
@@ -112,7 +119,7 @@ function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps)
   }
   if (schema.format === 'password') return <input {...line} type="password" autocomplete="new-password" />
   if (schema.format === 'date') return <input {...line} type="date" />
-  if (isDateTime(schema) && /^$|^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(value)) {
+  if (isDateTime(schema) && isPickable(value)) {
     return <DateTimeInput common={common} value={value} onChange={onChange} />
   }
   const isText = (schema.maxLength ?? 0) <= lineLength && !isUnbounded(schema)
@@ -135,19 +142,6 @@ function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps)
       placeholder={String(schema.examples?.[0] ?? '')}
     />
   )
-}
-
-interface DateTimeProps {
-  readonly common: object
-  readonly value: string
-  readonly onChange: (text: string) => void
-}
-
-/** Picker of a date and time. Its value has a `T`, and lacks seconds that are zero. */
-export function DateTimeInput({ common, value, onChange }: DateTimeProps) {
-  const change = ({ currentTarget: { value: picked } }: { readonly currentTarget: HTMLInputElement }): void =>
-    onChange(picked.length === 16 ? `${picked.replace('T', ' ')}:00` : picked.replace('T', ' '))
-  return <input {...common} type="datetime-local" step="1" value={value.replace(' ', 'T')} onInput={change} />
 }
 
 /** What a description does not say: the format of a text. */
