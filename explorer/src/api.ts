@@ -1,3 +1,6 @@
+import { ResourceError } from '../../src/client/error'
+import { followEvents, type LiveEvent, retryWhileUnavailable } from '../../src/client/events'
+import type { Send } from '../../src/client/send'
 import type { Credentials } from './scheme'
 
 /** A request to the service. The page also shows it as a URL and as a `curl` command. */
@@ -68,39 +71,25 @@ export async function fetchFile(
   })
 }
 
-/** Time before a lost connection with events is opened again, in milliseconds. */
-const reconnectMs = 2000
-
 /**
- * Follows the changes of a list until the signal is aborted, or the service refuses the request.
- * @param onChange called after each change, and when changes may have been missed
+ * Follows the changes of a list until the signal is aborted, or the service refuses the request. Requests that may
+ * succeed later are repeated, and connections that send nothing, not even heartbeats, are opened again.
+ * @param receive gets the events that arrive together; the first one has the whole list
  */
 export async function followChanges(
   path: string,
   credentials: Credentials | undefined,
   signal: AbortSignal,
-  onChange: () => void,
+  receive: (events: readonly LiveEvent[]) => void,
 ): Promise<void> {
-  const accept = { Accept: 'text/event-stream' }
-  // The first event has the list that the page has read already.
-  for (let isFirst = true; !signal.aborted; ) {
-    try {
-      const { body } = await fetchAccepted({ method: 'GET', path }, credentials, accept, signal)
-      if (body === null) return
-      const reader = body.pipeThrough(new TextDecoderStream()).getReader()
-      let rest = ''
-      for (let part = await reader.read(); !part.done; part = await reader.read()) {
-        const lines = (rest + part.value).split('\n')
-        rest = lines.pop() ?? ''
-        if (!lines.some((line) => line.startsWith('event: '))) continue
-        if (!isFirst) onChange()
-        isFirst = false
-      }
-    } catch (error) {
-      if (error instanceof Refused && error.status >= 400 && error.status < 500) return
-    }
-    await new Promise((resolve) => setTimeout(resolve, reconnectMs))
+  const sendOnce: Send = (method, url, _, { accept = '', lastEventId, signal: either = signal } = {}) => {
+    const headers = { Accept: accept, ...(lastEventId && { 'Last-Event-ID': lastEventId }) }
+    return fetchAccepted({ method, path: url }, credentials, headers, either).catch(({ status, message }: Refused) => {
+      throw status === 0 ? new TypeError(message) : new ResourceError(status, undefined, message)
+    })
   }
+  // Without it, the first request would not be repeated.
+  await retryWhileUnavailable(() => followEvents(sendOnce, path, signal, receive), signal).catch(() => undefined)
 }
 
 const jsonType = 'application/json'
@@ -109,7 +98,7 @@ const jsonType = 'application/json'
 async function fetchAccepted(
   { method, path, body, type = jsonType, tag }: Request,
   credentials: Credentials | undefined,
-  accept: { readonly Accept?: string },
+  accept: Readonly<Record<string, string>>,
   signal: AbortSignal | null = null,
 ): Promise<Response> {
   const headers = {

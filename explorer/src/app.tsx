@@ -11,6 +11,7 @@ import { links, type Route, useRoute } from './route'
 import { type Credentials, type Scheme, schemesIn } from './scheme'
 import { mayRead, type Session, SessionContext, type User, useSession } from './session'
 import { SignIn } from './sign-in'
+import { useLocalTime } from './time-zone'
 
 export function App() {
   const [model, setModel] = useState<Model>()
@@ -44,10 +45,21 @@ export function App() {
   }
   const [scheme, ...others] = schemesFor(model, error)
   const askToSignIn = scheme && (() => setSigningIn(true))
-  const session = useMemo(() => model && { model, user, askToSignIn, note: setRequest, announce }, [model, user])
+  const [isLocalTime, setLocalTime] = useLocalTime()
+  const session = useMemo(
+    () => model && { model, user, askToSignIn, isLocalTime, note: setRequest, announce },
+    [model, user, isLocalTime],
+  )
   return (
     <>
-      <Header title={model?.title ?? 'API'} user={user} onSignIn={askToSignIn} onSignOut={() => setUser(undefined)} />
+      <Header
+        title={model?.title ?? 'API'}
+        user={user}
+        isLocalTime={isLocalTime}
+        onSignIn={askToSignIn}
+        onSignOut={() => setUser(undefined)}
+        onLocalTime={setLocalTime}
+      />
       {isSigningIn && scheme && (
         <SignIn schemes={[scheme, ...others]} onSignIn={signIn} onClose={() => setSigningIn(false)} />
       )}

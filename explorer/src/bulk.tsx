@@ -1,8 +1,8 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { memberOf } from '../../src/client/group-text'
 import { Refused, type Request, send } from './api'
-import { bodyOf, type Draft, faultsOf, withoutPasswords } from './draft'
-import { FieldRow } from './field-row'
+import { bodyOf, type Draft, faultsOf, textIn, withoutPasswords } from './draft'
+import { errorAt, FieldRow } from './field-row'
 import { FormButton, type ListForm } from './form-button'
 import { countOf, type Resource } from './model'
 import { FormProblem, Problem } from './problem'
@@ -107,9 +107,9 @@ function Change({ resource, ids, onDone, onClose }: PanelProps) {
         <FieldRow
           key={field.name}
           field={field}
-          value={draft.has(field.name) ? (draft.get(field.name) ?? null) : undefined}
+          value={textIn(draft, field.name)}
           stored={undefined}
-          error={error?.errors.find((one) => one.field === field.name)?.message}
+          error={errorAt(error?.errors, field.name)}
           onChange={(text) => change(field.name, text)}
         />
       ))}

@@ -23,6 +23,10 @@ export interface Schema {
   readonly maxItems?: number
   readonly 'x-resource'?: string
   readonly 'x-owner'?: string
+  /** Relation whose records a list of keys sets, as in `include`. */
+  readonly 'x-relation'?: string
+  /** Fields of related records that the service sets to the key of their parent. */
+  readonly 'x-parent-key'?: readonly string[]
 }
 
 export interface Parameter {

@@ -4,22 +4,69 @@ import { isList, isText, jsonFault, limitFault, parseInput } from './input'
 import type { Field } from './model'
 
 /**
- * Texts of a form's inputs, by field name; null if the user has chosen null. Fields that the user has not edited are
- * missing and not sent.
+ * Texts of a form's inputs, by field name; null if the user has chosen null, and rows for related records. Fields that the
+ * user has not edited are missing and not sent.
  */
-export type Draft = ReadonlyMap<string, string | null>
+export type Draft = ReadonlyMap<string, string | null | Rows>
+
+/** Related records in a form. */
+export type Rows = readonly Row[]
+
+/** A related record in a form. */
+export interface Row {
+  /** Identifies the row in the form. */
+  readonly key: string
+  /** Id of the record; undefined for a new one. */
+  readonly id: unknown
+  readonly draft: Draft
+}
+
+/** Inputs of a row. */
+export function fieldsOfRow({ rows }: Field, { id }: Row): readonly Field[] {
+  return (id === undefined ? rows?.create : rows?.update) ?? []
+}
+
+/** Text of the input of a field; undefined if the user has not edited it. */
+export function textIn(draft: Draft, name: string): string | null | undefined {
+  const text = draft.get(name)
+  return isRows(text) ? undefined : text
+}
+
+/** The rows of a field; undefined if the user has not edited them. */
+export function rowsIn(draft: Draft, name: string): Rows | undefined {
+  const rows = draft.get(name)
+  return isRows(rows) ? rows : undefined
+}
+
+function isRows(value: string | null | Rows | undefined): value is Rows {
+  return typeof value === 'object' && value !== null
+}
 
 /** Copy of a draft for the request that the page shows, with passwords replaced. */
 export function withoutPasswords(fields: readonly Field[], draft: Draft): Draft {
   const secret = fields.filter(({ name, schema }) => schema.format === 'password' && draft.get(name))
-  return new Map([...draft, ...secret.map(({ name }) => [name, '…'] as const)])
+  const nested = fields.flatMap((field): [string, Rows][] => {
+    const rows = rowsIn(draft, field.name)
+    const without = rows?.map((row) => ({ ...row, draft: withoutPasswords(fieldsOfRow(field, row), row.draft) }))
+    return without ? [[field.name, without]] : []
+  })
+  return new Map([...draft, ...secret.map(({ name }) => [name, '…'] as const), ...nested])
 }
 
-/** Errors that are found without a request: text that is not JSON, which would be sent as a string, and limits. */
-export function faultsOf(fields: readonly Field[], draft: Draft): readonly FieldError[] {
-  return fields.flatMap(({ name, schema }) => {
-    const message = jsonFault(schema, draft.get(name)) ?? limitFault(schema, draft.get(name))
-    return message === undefined ? [] : [{ field: name, message }]
+/**
+ * Errors that are found without a request: text that is not JSON, which would be sent as a string, and limits.
+ * @param path of the record in the body, such as `lines[3].`
+ */
+export function faultsOf(fields: readonly Field[], draft: Draft, path = ''): readonly FieldError[] {
+  return fields.flatMap((field) => {
+    const { name, schema } = field
+    const rows = rowsIn(draft, name)
+    if (rows !== undefined) {
+      return rows.flatMap((row, index) => faultsOf(fieldsOfRow(field, row), row.draft, `${path}${name}[${index}].`))
+    }
+    const text = textIn(draft, name)
+    const message = jsonFault(schema, text) ?? limitFault(schema, text)
+    return message === undefined ? [] : [{ field: path + name, message }]
   })
 }
 
@@ -29,8 +76,16 @@ export function faultsOf(fields: readonly Field[], draft: Draft): readonly Field
  */
 export function bodyOf(fields: readonly Field[], draft: Draft, isNew: boolean): object {
   const body: Record<string, unknown> = {}
-  for (const { name, path, schema } of fields) {
-    const given = draft.get(name)
+  for (const field of fields) {
+    const { name, path, schema } = field
+    const rows = rowsIn(draft, name)
+    if (rows !== undefined) {
+      body[name] = rows.map((row) => ({
+        ...(row.id !== undefined && { id: row.id }),
+        ...bodyOf(fieldsOfRow(field, row), row.draft, row.id === undefined),
+      }))
+    }
+    const given = textIn(draft, name)
     const isNothing = given === '' && !isText(schema) && !isList(schema)
     if (given === undefined || (isNothing && isNew)) continue
     const text = isNothing && isNullable(schema) ? null : given

@@ -1,6 +1,10 @@
 import { useId } from 'preact/hooks'
+import type { FieldError } from './api'
+import { localZone, shownDateTime } from './date-time'
+import { DateTimeInput, isPickable } from './date-time-input'
 import { isDateTime, isNullable, lineLength, type Schema, typesOf } from './document'
-import { exampleOf, isJson, isList, textOf } from './input'
+import { isJson, isList, textOf } from './input'
+import { KeysInput } from './keys-input'
 import { type Field, labelField, type Resource, title } from './model'
 import { ReferenceInput } from './reference-input'
 import { mayRead, useSession } from './session'
@@ -12,7 +16,7 @@ interface FieldRowProps {
   readonly stored: unknown
   /** The value that the user has seen, if another user may have changed it meanwhile. */
   readonly seen?: unknown
-  readonly error: string | undefined
+  readonly error: FieldError | undefined
   /** Receives undefined for the stored value instead of the input. */
   readonly onChange: (text: string | null | undefined) => void
 }
@@ -20,14 +24,20 @@ interface FieldRowProps {
 /** One field of a form: label, input, description and error. */
 export function FieldRow({ field, value, stored, seen = stored, error, onChange }: FieldRowProps) {
   const id = useId()
+  const { isLocalTime } = useSession()
+  const related = useReferred(field.schema)
   const { name, schema, required } = field
+  // The description of the type contradicts the picker, but one that the entity has is shown.
+  const isInUtc = isLocalTime && isDateTime(schema) && schema.description?.startsWith('A date and time in UTC')
+  const inWords = (one: unknown): string =>
+    isDateTime(schema) ? shownDateTime(textOf(schema, one), isLocalTime) : textOf(schema, one)
   const shown = value === undefined ? textOf(schema, stored ?? schema.default) : (value ?? '')
   const isNull = value === null || (value === undefined && stored === null)
   return (
     <div class={error ? 'field wrong' : 'field'}>
       <label for={id}>
         {title(name)}
-        {isDateTime(schema) && <span class="required"> UTC</span>}
+        {isDateTime(schema) && <span class="required"> {isLocalTime ? localZone() : 'UTC'}</span>}
         {required && (
           <span aria-hidden="true" class="required">
             {' '}
@@ -35,14 +45,7 @@ export function FieldRow({ field, value, stored, seen = stored, error, onChange 
           </span>
         )}
       </label>
-      <Input
-        id={id}
-        schema={schema}
-        value={shown}
-        isRequired={required}
-        isWrong={error !== undefined}
-        onChange={onChange}
-      />
+      <Input id={id} field={field} related={related} value={shown} isWrong={error !== undefined} onChange={onChange} />
       {isNullable(schema) && (
         <label class="inline">
           <input
@@ -55,7 +58,7 @@ export function FieldRow({ field, value, stored, seen = stored, error, onChange 
       )}
       {JSON.stringify(seen) !== JSON.stringify(stored) && (
         <p class="changed">
-          Changed meanwhile from <q>{textOf(schema, seen)}</q> to <q>{textOf(schema, stored)}</q>.{' '}
+          Changed meanwhile from <q>{inWords(seen)}</q> to <q>{inWords(stored)}</q>.{' '}
           {value !== undefined && (
             <button type="button" onClick={() => onChange(undefined)}>
               Take this value<span class="hidden"> for {title(name)}</span>
@@ -63,12 +66,12 @@ export function FieldRow({ field, value, stored, seen = stored, error, onChange 
           )}
         </p>
       )}
-      <small id={`${id}-hint`}>
-        {schema.description} {hintOf(schema)}
+      <small id={`${id}-hint`} class="about">
+        {isInUtc ? '' : schema.description} {related ? '' : hintOf(schema)}
       </small>
       {error && (
         <p class="error" id={`${id}-error`}>
-          {title(name)} {error}
+          {titleOf(error, name)} {error.message}
         </p>
       )}
     </div>
@@ -77,25 +80,28 @@ export function FieldRow({ field, value, stored, seen = stored, error, onChange 
 
 interface InputProps {
   readonly id: string
-  readonly schema: Schema
+  readonly field: Field
+  readonly related: ReturnType<typeof useReferred>
   readonly value: string
-  readonly isRequired: boolean
   readonly isWrong: boolean
   readonly onChange: (text: string) => void
 }
 
-function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps) {
-  const related = useRelated(schema)
+function Input({ id, field, related, value, isWrong, onChange }: InputProps) {
+  const { schema, required } = field
   const types = typesOf(schema)
   const choices = types.includes('boolean') ? ['true', 'false'] : schema.enum?.filter((one) => one !== null).map(String)
   const common = {
     id,
     value,
-    'aria-required': isRequired,
+    'aria-required': required,
     'aria-invalid': isWrong,
     'aria-describedby': `${id}-hint${isWrong ? ` ${id}-error` : ''}`,
   }
-  if (related) return <ReferenceInput {...related} value={value} onChange={onChange} common={common} />
+  if (related) {
+    const props = { ...related, value, onChange, common }
+    return types.includes('array') ? <KeysInput {...props} field={field} /> : <ReferenceInput {...props} />
+  }
   if (choices) {
     return (
       <select {...common} onChange={(event) => onChange(event.currentTarget.value)}>
@@ -112,7 +118,7 @@ function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps)
   }
   if (schema.format === 'password') return <input {...line} type="password" autocomplete="new-password" />
   if (schema.format === 'date') return <input {...line} type="date" />
-  if (isDateTime(schema) && /^$|^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(value)) {
+  if (isDateTime(schema) && isPickable(value)) {
     return <DateTimeInput common={common} value={value} onChange={onChange} />
   }
   const isText = (schema.maxLength ?? 0) <= lineLength && !isUnbounded(schema)
@@ -137,33 +143,28 @@ function Input({ id, schema, value, isRequired, isWrong, onChange }: InputProps)
   )
 }
 
-interface DateTimeProps {
-  readonly common: object
-  readonly value: string
-  readonly onChange: (text: string) => void
+/** Error of a field, or of a member of its list. @param path as in the errors of the service: `lines[3].quantity` */
+export function errorAt(errors: readonly FieldError[] = [], path: string): FieldError | undefined {
+  return errors.find(({ field }) => field === path || field.startsWith(`${path}[`))
 }
 
-/** Picker of a date and time. Its value has a `T`, and lacks seconds that are zero. */
-export function DateTimeInput({ common, value, onChange }: DateTimeProps) {
-  const change = ({ currentTarget: { value: picked } }: { readonly currentTarget: HTMLInputElement }): void =>
-    onChange(picked.length === 16 ? `${picked.replace('T', ' ')}:00` : picked.replace('T', ' '))
-  return <input {...common} type="datetime-local" step="1" value={value.replace(' ', 'T')} onInput={change} />
+/** Title of a field in its error, with the index of the member that is wrong: `tag_ids[1]`. */
+function titleOf({ field }: FieldError, name: string): string {
+  return title(name) + (/\[\d+\]$/.exec(field)?.[0] ?? '')
 }
 
 /** What a description does not say: the format of a text. */
 function hintOf(schema: Schema): string {
   if (isList(schema)) return 'One value in each line.'
-  const example = exampleOf(schema)
-  return isJson(schema) ? `JSON${example === undefined ? '.' : `, such as ${example}`}` : ''
+  const [example] = schema.examples ?? []
+  return isJson(schema) ? `JSON${example === undefined ? '.' : `, such as ${JSON.stringify(example)}`}` : ''
 }
 
-/** The resource of a foreign key and the label of its records, if the user may read them. */
-function useRelated(schema: Schema): { readonly target: Resource; readonly label: Field } | undefined {
+/** The resource of a foreign key, or of a list of keys, and the label of its records, if the user may read them. */
+function useReferred(schema: Schema): { readonly target: Resource; readonly label: Field } | undefined {
   const { model, user } = useSession()
   const target = model.resources.get(schema['x-resource'] ?? '')
-  // A list of keys is JSON.
-  const isKey = !typesOf(schema).includes('array')
-  const label = target && isKey && mayRead(target, user) ? labelField(target) : undefined
+  const label = target && mayRead(target, user) ? labelField(target) : undefined
   return target && label && { target, label }
 }
 

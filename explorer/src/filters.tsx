@@ -1,5 +1,7 @@
 import { useId, useState } from 'preact/hooks'
-import type { Schema } from './document'
+import { localZone, shownDateTime } from './date-time'
+import { DateTimeInput, isPickable } from './date-time-input'
+import { isDateTime, type Schema } from './document'
 import {
   alternativesIn,
   containing,
@@ -14,6 +16,7 @@ import {
 } from './filter-field'
 import { type Resource, title } from './model'
 import { fromStart, go, links } from './route'
+import { useSession } from './session'
 
 interface FiltersProps {
   readonly resource: Resource
@@ -37,25 +40,32 @@ function comparisonOf(
 }
 
 /** Text of a filter, such as `population ≥ 5`. Unknown filters are shown too, so that they can be removed. */
-function wordsOf(filters: readonly FilterField[], name: string, value: string): string {
+function wordsOf(filters: readonly FilterField[], name: string, value: string, isLocalTime: boolean): string {
   const found = findFilter(filters, name)
   if (found !== undefined) {
     const { operator, text } = comparisonOf(found, value)
-    return `${title(found.field.name)} ${labelOf(operator)} ${text}`
+    const { items, ...schema } = found.field.operators.get(found.operator) ?? {}
+    const shown = isDateTime(items ?? schema) ? text.split(',').map((one) => shownDateTime(one, isLocalTime)) : [text]
+    return `${title(found.field.name)} ${labelOf(operator)} ${shown}`
   }
   const alternatives = name === 'or' ? alternativesIn(value) : undefined
-  return alternatives?.map(([one, text]) => wordsOf(filters, one, text)).join(' or ') ?? `${name} = ${value}`
+  return (
+    alternatives?.map(([one, text]) => wordsOf(filters, one, text, isLocalTime)).join(' or ') ?? `${name} = ${value}`
+  )
 }
 
 /** Filters of a list, each with buttons to remove it and to add an alternative, and a form to add a filter. */
 export function Filters({ resource, query }: FiltersProps) {
+  const { isLocalTime } = useSession()
   /** The open form: `index` is that of the filter to change or to add an alternative to; undefined for a new filter. */
   const [form, setForm] = useState<{ readonly index?: number; readonly isChange?: boolean } | undefined>()
   const active = [...query].flatMap(([name, value], index) => {
     const found = findFilter(resource.filters, name)
     if (!found && others.includes(name)) return []
     const mayAdd = found !== undefined || (name === 'or' && alternativesIn(value) !== undefined)
-    return [{ words: wordsOf(resource.filters, name, value), index, mayAdd, mayChange: found !== undefined }]
+    return [
+      { words: wordsOf(resource.filters, name, value, isLocalTime), index, mayAdd, mayChange: found !== undefined },
+    ]
   })
   const show = (next: URLSearchParams): void => {
     // After the change, the index may be that of another filter.
@@ -210,7 +220,7 @@ function FilterForm({ resource, filter, onAdd }: FilterFormProps) {
           ))}
         </select>
       </label>
-      <Operand key={name} schema={field.operators.get(chosen) ?? {}} operator={chosen} text={initial?.text ?? ''} />
+      <Operand key={name} schema={field.operators.get(chosen) ?? {}} operator={chosen} initial={initial?.text ?? ''} />
       <button type="submit" class="primary">
         {found ? 'Change' : 'Filter'}
       </button>
@@ -232,33 +242,52 @@ interface OperandProps {
   readonly schema: Schema
   readonly operator: string
   /** The initial value. */
-  readonly text: string
+  readonly initial: string
 }
 
-function Operand({ schema, operator, text }: OperandProps) {
+function Operand({ schema, operator, initial }: OperandProps) {
   const id = useId()
+  const { isLocalTime } = useSession()
+  const [text, setText] = useState(initial)
   const choices = schema.type === 'boolean' ? ['true', 'false'] : schema.enum?.map(String)
   const example = schema.examples?.[0]
+  const hasPicker = isDateTime(schema) && isPickable(text)
+  const common = { id, required: true, 'aria-describedby': `${id}-hint` }
+  const line = {
+    ...common,
+    name: 'value',
+    value: text,
+    onInput: (event: { readonly currentTarget: HTMLInputElement }) => setText(event.currentTarget.value),
+  }
   return (
     <div class="operand">
-      <label for={id}>Value</label>
+      <label for={id}>
+        Value
+        {hasPicker && <span class="required"> {isLocalTime ? localZone() : 'UTC'}</span>}
+      </label>
       {choices ? (
         <select id={id} name="value" defaultValue={text}>
           {choices.map((one) => (
             <option key={one}>{one}</option>
           ))}
         </select>
+      ) : hasPicker ? (
+        <>
+          <DateTimeInput common={common} value={text} onChange={setText} />
+          <input type="hidden" name="value" value={text} />
+        </>
+      ) : schema.format === 'date' && /^$|^\d{4}-\d\d-\d\d$/.test(text) ? (
+        <input {...line} type="date" />
       ) : (
-        <input
-          id={id}
-          name="value"
-          required
-          defaultValue={text}
-          aria-describedby={`${id}-hint`}
-          placeholder={example === undefined ? '' : String(example)}
-        />
+        <input {...line} placeholder={example === undefined ? '' : String(example)} />
       )}
-      <small id={`${id}-hint`}>{hints[operator] ?? ''}</small>
+      <small id={`${id}-hint`}>
+        {hints[operator] ?? ''}
+        {operator === 'in' &&
+          schema.items &&
+          isDateTime(schema.items) &&
+          ', in UTC or with an offset: 2024-02-29T10:20:30+01:00'}
+      </small>
     </div>
   )
 }

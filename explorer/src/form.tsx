@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refused, type Reply, send } from './api'
-import { bodyOf, type Draft, faultsOf, withoutPasswords } from './draft'
-import { FieldRow } from './field-row'
-import { type Field, type Resource, title, valueAt } from './model'
+import { bodyOf, type Draft, faultsOf, rowsIn, withoutPasswords } from './draft'
+import { type Resource, title } from './model'
 import { FormProblem, Problem } from './problem'
+import { removesRows, useRelated, withRelated } from './related'
 import { leaveForm, links, useEdits } from './route'
+import { FieldRows } from './rows-input'
 import { nameOf, useError, useRead, useSession } from './session'
 
 interface FormProps {
@@ -43,23 +44,26 @@ const changedMessage =
 
 function Fields({ resource, id, before, initial }: FieldsProps) {
   const { user, note, announce } = useSession()
-  const [first] = useState<Draft>(new Map(initial))
+  const { name, creates = [], updates = [], nested, owner, patches } = resource
+  // A link cannot contain related records.
+  const [first] = useState<Draft>(
+    () => new Map([...initial].filter(([given]) => !creates.some((field) => field.rows && field.name === given))),
+  )
   const [draft, setDraft] = useState(first)
   const [versions, setVersions] = useState({ stored: before, seen: before })
   const [error, setError] = useError()
   const [isSending, setSending] = useState(false)
   const isNew = id === undefined
-  const { name, creates = [], updates = [], nested, owner } = resource
   const { stored, seen } = versions
-  const fields = (isNew ? creates : updates).filter(({ schema }) => !schema.readOnly)
-  const change = (field: Field, text: string | null | undefined): void => {
-    const next = new Map(draft)
-    if (text === undefined) next.delete(field.name)
-    else next.set(field.name, text)
-    setDraft(next)
-  }
   const path = isNew ? `/${name}/` : `/${name}/${encodeURIComponent(id)}/`
-  const request = { method: isNew ? 'POST' : 'PUT', path, tag: stored?.tag ?? null }
+  const related = useRelated(isNew ? undefined : path, nested)
+  const editable = nested.filter((field) => related?.has(field.name))
+  const others = nested.filter((field) => !editable.includes(field))
+  const fields = (isNew ? creates : [...updates, ...editable]).filter(({ schema }) => !schema.readOnly)
+  // Only a PUT deletes related records: those that are not in its body, also if another user has added them meanwhile.
+  const removes = editable.some((field) => removesRows(rowsIn(draft, field.name), related?.get(field.name)))
+  const isPatch = patches && !removes && editable.some((field) => rowsIn(draft, field.name) !== undefined)
+  const request = { method: isNew ? 'POST' : isPatch ? 'PATCH' : 'PUT', path, tag: stored?.tag ?? null }
   // Shows the request that the form would send, so that it can be copied.
   useEffect(() => note({ ...request, body: bodyOf(fields, withoutPasswords(fields, draft), isNew) }), [draft, stored])
   useEdits(draft !== first)
@@ -90,22 +94,19 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
       <h1 tabIndex={-1}>{isNew ? `New ${name}` : `Edit ${name} ${id}`}</h1>
       {error && <FormProblem error={error} fields={fields} />}
       <form class="fields" onSubmit={save} noValidate>
-        {fields.map((field) => (
-          <FieldRow
-            key={field.name}
-            field={field}
-            value={draft.has(field.name) ? (draft.get(field.name) ?? null) : undefined}
-            stored={valueAt(stored?.json, field.path)}
-            seen={valueAt(seen?.json, field.path)}
-            error={error?.errors.find((one) => one.field === field.name)?.message}
-            onChange={(text) => change(field, text)}
-          />
-        ))}
+        <FieldRows
+          fields={fields}
+          draft={draft}
+          stored={isNew ? undefined : withRelated(stored, related)}
+          seen={isNew ? undefined : withRelated(seen, related)}
+          errors={error?.errors}
+          onChange={setDraft}
+        />
         {isNew && owner !== undefined && (
           <p class="quiet">It will belong to {user ? nameOf(user) : 'the user who has signed in'}.</p>
         )}
-        {!isNew && nested.length > 0 && (
-          <p class="quiet">Saving does not change {nested.map((field) => title(field.name)).join(' and ')}.</p>
+        {related && others.length > 0 && (
+          <p class="quiet">Saving does not change {others.map((field) => title(field.name)).join(' and ')}.</p>
         )}
         <p class="buttons">
           <button type="submit" class="primary" aria-disabled={isSending}>

@@ -1,6 +1,8 @@
 import { type Group, wordsOfMember } from './aggregate'
+import { shownDateTime } from './date-time'
 import type { LabelOf } from './labels'
 import type { Field, Resource } from './model'
+import { useSession } from './session'
 import { SortableHeader } from './table'
 import { grouped, Value } from './value'
 
@@ -16,6 +18,9 @@ interface GroupTableProps {
 
 /** Table of groups: their keys, and the values of the functions. */
 export function GroupTable({ resource, query, groups, keys, functions, labelOf, isBusy }: GroupTableProps) {
+  const { isLocalTime } = useSession()
+  // Dates have no time zone.
+  const inWords = (text: string): string => (text.includes(':') ? shownDateTime(text, isLocalTime) : grouped(text))
   const header = (name: string, isNumber: boolean) => (
     <SortableHeader
       key={name}
@@ -46,7 +51,7 @@ export function GroupTable({ resource, query, groups, keys, functions, labelOf, 
               ))}
               {functions.map((name) => (
                 <td key={name} class="number">
-                  {grouped(String(group[name]))}
+                  {inWords(String(group[name]))}
                 </td>
               ))}
             </tr>

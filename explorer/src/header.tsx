@@ -1,16 +1,19 @@
 import { root } from './api'
 import { nameOf, type User } from './session'
+import { TimeZone } from './time-zone'
 
 interface HeaderProps {
   readonly title: string
   readonly user: User | undefined
+  readonly isLocalTime: boolean
   /** Undefined if the service has no scheme to sign in with. */
   readonly onSignIn: (() => void) | undefined
   readonly onSignOut: () => void
+  readonly onLocalTime: (isLocal: boolean) => void
 }
 
-/** Page header: title, link to the reference, and the signed-in user. */
-export function Header({ title: name, user, onSignIn, onSignOut }: HeaderProps) {
+/** Page header: title, time zone, link to the reference, and the signed-in user. */
+export function Header({ title: name, user, isLocalTime, onSignIn, onSignOut, onLocalTime }: HeaderProps) {
   return (
     <header class="top">
       <button type="button" class="skip" onClick={skipToContent}>
@@ -20,6 +23,7 @@ export function Header({ title: name, user, onSignIn, onSignOut }: HeaderProps) 
         {name}
       </a>
       <span class="spring" />
+      <TimeZone isLocalTime={isLocalTime} onLocalTime={onLocalTime} />
       <a href={`${root}/docs/`}>Reference</a>
       {user ? (
         <>

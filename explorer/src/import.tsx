@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Refused, type Request, send } from './api'
-import { countOf, isNested, type Resource, title } from './model'
+import { countOf, type Resource, title } from './model'
+import { isNested } from './nested'
 import { Problem } from './problem'
 import { pathOf } from './route'
 import { useError, useSession } from './session'

@@ -25,14 +25,6 @@ export function isJson(schema: Schema): boolean {
   return schema.enum === undefined && !isList(schema) && (types.length === 0 || /array|object/.test(types.join()))
 }
 
-/** JSON of an example of an array of objects, whose members have the examples of their schemas. */
-export function exampleOf({ items, examples = [] }: Schema): string | undefined {
-  const { properties, required = [] } = items?.anyOf?.[0] ?? items ?? {}
-  if (properties === undefined) return examples[0] === undefined ? undefined : JSON.stringify(examples[0])
-  const members = Object.entries(properties).filter(([name]) => required.includes(name))
-  return JSON.stringify([Object.fromEntries(members.map(([name, schema]) => [name, schema.examples?.[0] ?? '…']))])
-}
-
 function isAnyJson(schema: Schema): boolean {
   return schema.enum === undefined && typesOf(schema).length === 0
 }

@@ -3,7 +3,7 @@ import { memberOf } from '../../src/client/group-text'
 import { send } from './api'
 import { labelOf } from './include'
 import { type Field, labelField, type Resource, valueAt } from './model'
-import { mayRead, useSession } from './session'
+import { mayRead, type User, useSession } from './session'
 
 /** Label of the record that a foreign key of a record refers to; undefined if it is not known. */
 export type LabelOf = (field: Field, record: unknown) => string | undefined
@@ -30,26 +30,66 @@ function idsIn(records: readonly unknown[], fields: readonly Field[]): ReadonlyM
   return found
 }
 
+type Labels = readonly (readonly [key: string, label: string | undefined])[]
+
+/** Requests for labels that have not been sent yet, by the resource. */
+const waiting = new Map<
+  string,
+  { readonly user: User | undefined; readonly ids: Set<string>; readonly found: Promise<Labels> }
+>()
+
+/** Fetches labels of records. The inputs of a form, each of which needs a label, share the requests. */
+function fetchLabels(
+  { name, limits }: Resource,
+  label: Field,
+  ids: ReadonlySet<string>,
+  user: User | undefined,
+): Promise<Labels> {
+  const shared = waiting.get(name)
+  if (shared !== undefined && shared.user === user) {
+    for (const id of ids) shared.ids.add(id)
+    return shared.found
+  }
+  const read = async (part: readonly string[]): Promise<Labels> => {
+    const asked = new URLSearchParams({ id__in: part.map(memberOf).join(), limit: String(part.length) })
+    const { json } = await send({ method: 'GET', path: `/${name}/?${asked}` }, user)
+    const { objects } = json as { readonly objects: readonly { readonly id: unknown }[] }
+    return objects.map((one) => [labelKey(name, one.id), textAt(one, label.path)])
+  }
+  const all = new Set(ids)
+  const found = new Promise((resolve) => setTimeout(resolve)).then(async () => {
+    waiting.delete(name)
+    const some = parts([...all], Math.min(limits.max, mostIds))
+    // If the user may not read the records, the page shows the keys.
+    return (await Promise.all(some.map((part) => read(part).catch(() => [])))).flat()
+  })
+  waiting.set(name, { user, ids: all, found })
+  return found
+}
+
+/** Labels of records of a resource, by their keys. */
+export function useKeyLabels({ name }: Resource, keys: readonly string[]): (key: string) => string | undefined {
+  const records = useMemo(() => keys.map((key) => ({ key })), [keys])
+  const field = useMemo(() => ({ name: 'key', path: ['key'], schema: { 'x-resource': name }, required: false }), [name])
+  const fields = useMemo(() => [field], [field])
+  const labelOf = useFetchedLabels(records, fields)
+  return (key) => labelOf(field, { key })
+}
+
 /** Fetches labels for the records that foreign keys refer to, with few requests for each resource. */
 export function useFetchedLabels(records: readonly unknown[], fields: readonly Field[]): LabelOf {
   const { model, user } = useSession()
   const [labels, setLabels] = useState<ReadonlyMap<string, string | undefined>>(new Map())
   useEffect(() => {
     let isCurrent = true
-    const read = async (name: string, label: Field, ids: readonly string[]): Promise<void> => {
-      const asked = new URLSearchParams({ id__in: ids.map(memberOf).join(), limit: String(ids.length) })
-      const { json } = await send({ method: 'GET', path: `/${name}/?${asked}` }, user)
-      const { objects } = json as { readonly objects: readonly { readonly id: unknown }[] }
-      const found = objects.map((one) => [labelKey(name, one.id), textAt(one, label.path)] as const)
+    const show = (found: Labels): void => {
       if (isCurrent) setLabels((before) => new Map([...before, ...found]))
     }
     for (const [name, ids] of idsIn(records, fields)) {
       const resource = model.resources.get(name)
       const label = resource && mayRead(resource, user) && labelField(resource)
       if (!label) continue
-      const some = parts([...ids], Math.min(resource.limits.max, mostIds))
-      // If the user may not read the records, the page shows the keys.
-      for (const part of some) read(name, label, part).catch(() => undefined)
+      void fetchLabels(resource, label, ids, user).then(show)
     }
     return () => {
       isCurrent = false

@@ -55,12 +55,12 @@ function Records({ resource, query }: ListProps) {
   const { user, note } = useSession()
   const [{ selected, form, result, changes }, setState] = useState(initial)
   const path = useListPath(resource, query)
-  const [shown, setShown] = useState<readonly string[]>([])
+  const [shown, setShown] = useState(none)
   const changesOfOthers = useChanges(resource, query, shown)
   const loaded = useRead(path, true, pathOf(`/${name}/`, query), changes + changesOfOthers)
   const page = useKept(loaded, loaded.state === 'done' ? (loaded.reply.json as Page) : undefined)
   const records = page?.objects ?? none
-  useEffect(() => setShown(records.map(({ id }) => String(id))), [records])
+  useEffect(() => setShown(records), [records])
   // Records of other pages may be selected too, but the user does not see them.
   const ids = records.map(({ id }) => String(id)).filter((id) => selected.has(id))
   const status = useRef<HTMLParagraphElement>(null)

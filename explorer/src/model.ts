@@ -1,6 +1,7 @@
 import type { Aggregates } from './aggregate'
 import { isShortText, needsUser, type OpenApi, type Operation, type Parameter, type Schema, typesOf } from './document'
 import { type FilterField, filtersIn } from './filter-field'
+import { isNested, type RowFields, rowFieldsOf, withoutIncluded } from './nested'
 import { type Scheme, schemesOf } from './scheme'
 
 /** Description of the service, read from its OpenAPI document. */
@@ -28,6 +29,8 @@ export interface Resource {
   readonly updates: readonly Field[] | undefined
   /** Members of the body of a PUT that replace related records, such as `lines` or `tag_ids`. */
   readonly nested: readonly Field[]
+  /** Whether a record has PATCH. Unlike a PUT, it leaves related records that are not in its body. */
+  readonly patches: boolean
   readonly deletes: boolean
   /** Whether the user may restore soft-deleted records. Lists and records then have the parameter `deleted`. */
   readonly restores: boolean
@@ -99,6 +102,8 @@ export interface Field {
   readonly path: readonly string[]
   readonly schema: Schema
   readonly required: boolean
+  /** Inputs of the records in the field; undefined if its value has no records. */
+  readonly rows?: RowFields
 }
 
 export function readModel({ info, tags, paths, components: { schemas, securitySchemes } }: OpenApi): Model {
@@ -135,6 +140,7 @@ export function readModel({ info, tags, paths, components: { schemas, securitySc
       creates: collection?.post === undefined ? undefined : fieldsOf(`${name}.create`),
       updates: updates?.filter((field) => !isNested(field)),
       nested: updates?.filter(isNested) ?? [],
+      patches: item?.patch !== undefined,
       deletes: item?.delete !== undefined,
       restores: `/${name}/{id}/restore` in paths,
       maxChanged: maxRecords(collection?.patch),
@@ -192,26 +198,9 @@ function fieldsIn({ properties = {}, required = [] }: Schema, path: readonly str
     const own = [...path, name]
     // Only embedded entities have `properties`; JSON and maps are one value.
     if (schema.properties !== undefined) return fieldsIn(schema, own)
-    return [{ name: own.join('__'), path: own, schema, required: required.includes(name) }]
+    const rows = rowFieldsOf(schema, (one) => fieldsIn(one))
+    return [{ name: own.join('__'), path: own, schema, required: required.includes(name), ...(rows && { rows }) }]
   })
-}
-
-/** Whether a member of a body contains related records or their keys, which records do not show. */
-export function isNested({ schema }: Field): boolean {
-  const isList = schema.writeOnly === true && typesOf(schema).includes('array')
-  return isList && (schema['x-resource'] !== undefined || hasRecords(schema))
-}
-
-/** Whether the members of an array are records. */
-function hasRecords({ items }: Schema): boolean {
-  return items !== undefined && [items, ...(items.anyOf ?? [])].some(({ properties }) => properties !== undefined)
-}
-
-/** Fields without `lines_next` and `lines_total`, which a response adds to `lines` and a body may repeat. */
-function withoutIncluded(fields: readonly Field[]): readonly Field[] {
-  const lists = fields.filter((field) => isNested(field) && hasRecords(field.schema))
-  const added = new Set(lists.flatMap(({ name }) => [`${name}_next`, `${name}_total`]))
-  return fields.filter(({ name }) => !added.has(name))
 }
 
 function relationsIn(fields: readonly Field[], parameters: readonly Parameter[]): readonly Relation[] {

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Refused, send } from './api'
+import { errorAt } from './field-row'
 import { type Field, title } from './model'
 import { nameOf, type User, useSession } from './session'
 
@@ -27,7 +28,7 @@ export function Problem({ error, isRead = false }: { readonly error: Refused; re
 
 /** Message of an error above the inputs of fields, which show their own errors. */
 export function FormProblem({ error, fields }: { readonly error: Refused; readonly fields: readonly Field[] }) {
-  const others = error.errors.filter((one) => !fields.some((field) => field.name === one.field))
+  const others = error.errors.filter((one) => !fields.some(({ name }) => errorAt([one], name)))
   if (error.errors.length === 0) return <Problem error={error} />
   return (
     <div role="alert" class="notice">

@@ -1,7 +1,7 @@
 import type { TargetedEvent } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Choice, useChoices } from './choices'
-import { useFetchedLabels } from './labels'
+import { useKeyLabels } from './labels'
 import type { Field, Resource } from './model'
 
 interface ReferenceInputProps {
@@ -11,6 +11,8 @@ interface ReferenceInputProps {
   /** The foreign key. */
   readonly value: string
   readonly onChange: (key: string) => void
+  /** Receives a key that is chosen, or typed and confirmed by Enter or by leaving the input. */
+  readonly onCommit?: (key: string) => void
   /** Id and ARIA attributes of the input. */
   readonly common: { readonly id: string; readonly 'aria-describedby': string }
 }
@@ -19,12 +21,13 @@ interface ReferenceInputProps {
  * Input of a foreign key: a combobox that searches the related records by name (WAI-ARIA, Combobox Pattern). A text
  * that is not chosen from its list is the key itself.
  */
-export function ReferenceInput({ target, label, value, onChange, common }: ReferenceInputProps) {
+export function ReferenceInput({ target, label, value, onChange, onCommit, common }: ReferenceInputProps) {
   const { id } = common
   const [isTyping, setTyping] = useState(false)
   const [isOpen, setOpen] = useState(false)
   const [active, setActive] = useState(-1)
-  const known = useLabelOf(target, isTyping ? '' : value)
+  const keys = useMemo(() => (isTyping || value === '' ? [] : [value]), [isTyping, value])
+  const known = useKeyLabels(target, keys)(value)
   const choices = useChoices(target, label, isOpen ? (isTyping ? value : '') : undefined)
   const close = (): void => {
     setOpen(false)
@@ -32,12 +35,14 @@ export function ReferenceInput({ target, label, value, onChange, common }: Refer
   }
   const choose = ({ key }: Choice): void => {
     onChange(key)
+    onCommit?.(key)
     setTyping(false)
     close()
   }
   const leave = (): void => {
     const same = choices?.filter((choice) => choice.label.toLowerCase() === value.toLowerCase()) ?? []
     if (isTyping && same[0] && same.length === 1) choose(same[0])
+    else onCommit?.(value)
     setTyping(false)
     close()
   }
@@ -52,7 +57,10 @@ export function ReferenceInput({ target, label, value, onChange, common }: Refer
     if (event.key === 'ArrowDown') move(1)
     else if (event.key === 'ArrowUp') move(-1)
     else if (event.key === 'Enter' && choice) choose(choice)
-    else if (event.key === 'Escape' && isOpen) close()
+    else if (event.key === 'Enter' && onCommit && value !== '') {
+      // While the search runs, the text may still turn out to be a name.
+      if (choices !== undefined) leave()
+    } else if (event.key === 'Escape' && isOpen) close()
     else return
     event.preventDefault()
   }
@@ -63,6 +71,7 @@ export function ReferenceInput({ target, label, value, onChange, common }: Refer
     setActive(-1)
   }
   const isCombobox = choices !== null
+  const isNoName = isOpen && isTyping && choices?.length === 0
   const popup =
     isCombobox &&
     ({
@@ -71,10 +80,8 @@ export function ReferenceInput({ target, label, value, onChange, common }: Refer
       'aria-expanded': shown.length > 0,
       'aria-controls': `${id}-list`,
       'aria-activedescendant': shown[active] ? `${id}-${active}` : undefined,
-      onKeyDown: press,
       onClick: () => setOpen(true),
       onFocus: (event: TargetedEvent<HTMLInputElement>) => event.currentTarget.select(),
-      onBlur: leave,
     } as const)
   return (
     <div class="reference">
@@ -84,28 +91,20 @@ export function ReferenceInput({ target, label, value, onChange, common }: Refer
         aria-describedby={`${common['aria-describedby']} ${id}-key`}
         value={isTyping ? value : (known ?? value)}
         onInput={type}
+        onKeyDown={press}
+        onBlur={leave}
         autocomplete="off"
         placeholder={isCombobox ? `Search ${target.name}` : ''}
       />
-      <small id={`${id}-key`}>{known === undefined ? '' : `Key ${value}`}</small>
+      <small id={`${id}-key`}>
+        {isNoName ? `No ${target.name} has this name.` : known === undefined ? '' : `Key ${value}`}
+      </small>
       {shown.length > 0 && <Choices id={id} name={target.name} choices={shown} active={active} onChoose={choose} />}
       <span class="hidden" role="status">
         {isOpen && choices ? `${choices.length === 0 ? 'No' : choices.length} matches` : ''}
       </span>
-      {isOpen && isTyping && choices?.length === 0 && <small>No {target.name} has this name.</small>}
     </div>
   )
-}
-
-/** Label of the record with a key; undefined if it is not known. */
-function useLabelOf(target: Resource, key: string): string | undefined {
-  const records = useMemo(() => (key === '' ? [] : [{ key }]), [key])
-  const fields = useMemo(
-    () => [{ name: 'key', path: ['key'], schema: { 'x-resource': target.name }, required: false }] as const,
-    [target.name],
-  )
-  const labelOf = useFetchedLabels(records, fields)
-  return fields[0] && labelOf(fields[0], { key })
 }
 
 interface ChoicesProps {

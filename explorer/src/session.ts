@@ -36,6 +36,8 @@ export interface Session {
   readonly user: User | undefined
   /** Undefined if the service has no scheme to sign in with. */
   readonly askToSignIn: (() => void) | undefined
+  /** Whether date-times are shown and picked in the time zone of the browser. Otherwise in UTC. */
+  readonly isLocalTime: boolean
   /** Sets the request that the page shows. */
   readonly note: (request: Request) => void
   /** Shows what was done, in words, until the user goes on to something else. */

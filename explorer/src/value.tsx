@@ -1,3 +1,5 @@
+import { shownDateTime } from './date-time'
+import { isDateTime } from './document'
 import { type Field, isNumber, title } from './model'
 import { links } from './route'
 import { useSession } from './session'
@@ -18,7 +20,7 @@ interface ValueProps {
 
 /** A value of a record. A foreign key is a link to its record. */
 export function Value({ field, value, label, whole = false, link }: ValueProps) {
-  const { model } = useSession()
+  const { model, isLocalTime } = useSession()
   // The first text of a record may be its key.
   const name = label === String(value) ? undefined : label
   const target = field.schema['x-resource']
@@ -35,6 +37,7 @@ export function Value({ field, value, label, whole = false, link }: ValueProps) 
   }
   const text = typeof value === 'object' ? JSON.stringify(value, null, whole ? 2 : 0) : String(value)
   if (isNumber(field)) return <>{grouped(text)}</>
+  if (isDateTime(field.schema)) return <>{shownDateTime(text, isLocalTime)}</>
   if (whole) return <span class={typeof value === 'object' ? 'whole json' : 'whole'}>{text}</span>
   const short = text.length > cellLength ? `${text.slice(0, cellLength)}…` : text
   return <>{link === undefined || text === '' ? short : <a href={link}>{short}</a>}</>

@@ -31,7 +31,7 @@ export function nestedMembers(
   })
 }
 
-function linksMember({ name, target }: NestedLinks, action: BodyAction, { limits }: NestedContext): Member {
+function linksMember({ name, relation, target }: NestedLinks, action: BodyAction, { limits }: NestedContext): Member {
   const others = action === 'create' ? '' : ' Other records are no longer related.'
   return member(name, {
     type: 'array',
@@ -40,6 +40,7 @@ function linksMember({ name, target }: NestedLinks, action: BodyAction, { limits
     description: `The ids of the related ${target.name} records.${others}`,
     writeOnly: true,
     'x-resource': target.name,
+    'x-relation': relation.propertyPath,
   })
 }
 
@@ -66,6 +67,7 @@ function listMembers(
       maxItems: context.limits.nested,
       description: `Related ${target.name} records.${action === 'create' ? '' : ` ${rule}`}`,
       writeOnly: true,
+      'x-parent-key': fieldsOfParentKey(relation).map((field) => field.name),
     }),
     member(nextName(name), { type: 'string', writeOnly: true, description: `Must be empty in a PUT with ${name}.` }),
     member(totalName(name), { type: 'integer', writeOnly: true, description: 'Is ignored.' }),

@@ -112,7 +112,8 @@ test('administrators see the names that other users may not read', async () => {
 })
 
 const choose = (name: string): Locator => page.getByRole('combobox', { name })
-const options = (): Locator => page.getByRole('option')
+// The header has options too.
+const options = (): Locator => page.getByRole('main').getByRole('option')
 const expectOptions = (texts: readonly string[]): Promise<void> =>
   eventually(async () => expect(await options().allInnerTexts()).toEqual(texts))
 

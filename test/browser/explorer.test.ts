@@ -1,26 +1,12 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
-import { Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { custom, Resource, readOnlyRule, userRule } from 'typeorm-resources'
+import { userRule } from 'typeorm-resources'
 import { send } from '../client'
-import { createSchemes } from '../support/schemes'
-import { openWorld, type World } from '../world/world'
+import type { World } from '../world/world'
 import { barriers, eventually, Visitor } from './browser'
 import { explorerPage } from './explorer-page'
-import { longText, openSampleSite } from './sample-site'
-
-@Entity()
-@Resource({ auth: readOnlyRule() })
-class Notice {
-  @PrimaryGeneratedColumn() id!: number
-}
-
-@Entity()
-@Resource({ auth: userRule() })
-class Letter {
-  @PrimaryGeneratedColumn() id!: number
-}
+import { openSampleSite } from './sample-site'
 
 /** Use of the explorer, the page at the path of the mount, with mouse, keyboard and screen reader. */
 
@@ -184,16 +170,6 @@ test('users whose password has been changed are told so', async () => {
   await page.getByLabel('Password').waitFor()
 })
 
-/** Widths of a phone. */
-test.each([320, 375])('nothing is wider than a window of %d px', async (width) => {
-  for (const [name, fragment, text] of views) {
-    await open(fragment, { viewport: { width, height: 640 } })
-    await page.getByText(text, { exact: true }).first().waitFor()
-    if (name === 'a list') await button('Add a filter').click()
-    await requireNoOverflow()
-  }
-})
-
 /** Views that are loading: the fragments of their URLs, and their requests. */
 test.each([
   ['#/city', /city/],
@@ -236,13 +212,6 @@ test('a page that is printed has the records, and nothing that only a screen nee
     expect(await hidden.isVisible()).toBe(false)
   expect(await link('Lisbon').isVisible()).toBe(true)
   expect(await heading('city').isVisible()).toBe(true)
-})
-
-test('with a zoom of 200 %, the request does not cover the form', async () => {
-  await open('#/tale/+', { viewport: { width: 590, height: 380 }, deviceScaleFactor: 2 })
-  await heading('New tale').waitFor()
-  await requireNoOverflow()
-  expect((await request().boundingBox())?.y).toBeGreaterThan((await button('Create').boundingBox())?.y ?? 0)
 })
 
 test('a double click on a column sorts descending', async () => {
@@ -631,59 +600,6 @@ test('everything can be done with the keyboard: navigate, sort, open a record, s
   await link('Edit').waitFor()
 })
 
-/** Views, their fragments, and a text that they have when everything is loaded. */
-const views: readonly (readonly [string, string, string])[] = [
-  ['the list of resources', '', 'Choose what to look at.'],
-  ['a list', '#/city?population__gte=100', 'Lisbon'],
-  ['a record', '#/city/1', 'Lisbon'],
-  ['a form', '#/tale/+', 'New tale'],
-  ['a refusal', '#/visit', 'Sign in to see these records.'],
-]
-const looks: readonly BrowserContextOptions[] = [
-  { colorScheme: 'light' },
-  { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
-]
-
-test.each(looks)('axe finds no accessibility problem: $colorScheme', async (look) => {
-  const found: Record<string, readonly string[]> = {}
-  for (const [name, fragment, text] of views) {
-    await open(fragment, look)
-    await page.getByText(text, { exact: true }).first().waitFor()
-    if (name === 'a list') await button('Add a filter').click()
-    found[name] = await barriers(page)
-  }
-  await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('dialog').waitFor()
-  found['signing in'] = await barriers(page)
-  expect(found).toEqual(Object.fromEntries(Object.keys(found).map((name) => [name, []])))
-})
-
-test('a text of 10,000 characters is shortened in a table and complete in its record', async () => {
-  await open('#/tale')
-  await page.getByText(/^A word and then.*…$/).waitFor()
-  await link('tale 1').click()
-  await page.locator('dd .whole').last().waitFor()
-  expect((await page.locator('dd .whole').last().innerText()).length).toBe(longText.length)
-  await requireNoOverflow()
-})
-
-test('with a hundred fields only the table scrolls horizontally, not the page', async () => {
-  await open('#/wide')
-  await expectColumn('field99', ['value 99'])
-  await requireNoOverflow()
-  await link('wide 1').click()
-  await heading('wide 1 value 0').waitFor()
-  await eventually(async () => expect(await page.locator('dt').count()).toBe(101))
-  await link('Edit').click()
-  await page.getByLabel('field99', { exact: true }).fill('changed')
-  await button('Save').click()
-  await page.getByText('changed', { exact: true }).waitFor()
-})
-
-async function requireNoOverflow(): Promise<void> {
-  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
-}
-
 test('a new visitor finds the five largest cities of Europe, signs in, adds a visit to one, and copies its curl command', async () => {
   await open()
   await resource('city').click()
@@ -703,164 +619,4 @@ test('a new visitor finds the five largest cities of Europe, signs in, adds a vi
   const line = /^curl -u bob .*\/api\/visit\/\d+\/\?include=city\(fields:\(name\)\)'$/
   await request().getByText(line).waitFor()
   expect(await copied('curl line')).toMatch(line)
-})
-
-describe('a service with several schemes', () => {
-  const { authenticators, tokens, keys } = createSchemes()
-  const pass = custom({ scheme: 'Pass', authenticate: (text) => (text === 'pass-1' ? { id: 2 } : null) })
-  let several: World
-  beforeAll(async () => {
-    several = await openSampleSite({ mount: { authenticators: [...authenticators, pass] } })
-    tokens.set('token-1', { id: 2, admin: false })
-    keys.set('key-1', { id: 2, admin: false })
-  })
-  afterAll(() => several.close())
-
-  const dialog = (): Locator => page.getByRole('dialog', { name: 'Sign in' })
-  const openDialog = async (url: string): Promise<void> => {
-    page = await visitor.open(url)
-    await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click()
-  }
-  const authorizationOf = async (act: () => Promise<void>): Promise<string | null> => {
-    const sent = page.waitForRequest((one) => one.url().includes('/api/visit'))
-    await act()
-    return (await sent).headerValue('Authorization')
-  }
-
-  test.each([
-    ['Token', 'token-1', 'Bearer token-1', `-H 'Authorization: Bearer '"$TOKEN"`],
-    ['Token', ' Bearer  token-1 ', 'Bearer token-1', `-H 'Authorization: Bearer '"$TOKEN"`],
-    ['API key', 'key-1', 'ApiKey key-1', `-H 'Authorization: ApiKey '"$API_KEY"`],
-    ['Credentials for pass', 'pass-1', 'pass pass-1', `-H 'Authorization: pass '"$CREDENTIALS"`],
-  ])('users sign in with %s "%s"; the curl command has a variable instead', async (label, text, header, argument) => {
-    await openDialog(`${several.url}/api/#/visit`)
-    await dialog().getByLabel('Sign in with').selectOption(label)
-    await dialog().getByLabel(label, { exact: true }).fill('wrong')
-    await dialog().getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('alert').filter({ hasText: 'may be wrong or expired' }).waitFor()
-    await dialog().getByLabel(label, { exact: true }).fill(text)
-    const sent = await authorizationOf(() => dialog().getByRole('button', { name: 'Sign in' }).click())
-    expect(sent).toBe(header)
-    await expectColumn('note', ['Visit 1', 'Visit 2'])
-    await page.getByRole('banner').getByText('User 2', { exact: true }).waitFor()
-    await request().getByText(`curl ${argument} '${several.url}/api/visit/?include=city(fields:(name))'`).waitFor()
-    expect(await page.content()).not.toContain(text.trim())
-    await button('Sign out').click()
-    await closed().waitFor()
-  })
-
-  test('the curl command works if the variable of the shell is set', async () => {
-    await openDialog(`${several.url}/api/#/visit`)
-    await dialog().getByLabel('Sign in with').selectOption('API key')
-    await dialog().getByLabel('API key', { exact: true }).fill('key-1')
-    await dialog().getByRole('button', { name: 'Sign in' }).click()
-    await expectColumn('note', ['Visit 1', 'Visit 2'])
-    const line = await copied('curl line')
-    const env = { ...process.env, API_KEY: 'key-1' }
-    const { stdout: answer } = await promisify(execFile)('bash', ['-c', `${line} -s`], { env })
-    expect(JSON.parse(answer).objects[0]).toMatchObject({ note: 'Visit 1' })
-  })
-
-  test('a token that cannot be sent is reported, and a token that has expired too', async () => {
-    await openDialog(`${several.url}/api/#/city/1`)
-    await dialog().getByLabel('Sign in with').selectOption('Token')
-    await dialog().getByLabel('Token', { exact: true }).fill('two words')
-    await dialog().getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('alert').filter({ hasText: 'only ASCII characters' }).waitFor()
-    tokens.set('short-lived', { id: 2, admin: false })
-    await dialog().getByLabel('Token', { exact: true }).fill('short-lived')
-    // After signing in, the page reads the description again. It needs the token until then.
-    const described = page.waitForResponse(/openapi\.json$/)
-    await dialog().getByRole('button', { name: 'Sign in' }).click()
-    await described
-    await link('New visit').waitFor()
-    tokens.delete('short-lived')
-    await resource('visit').click()
-    await page.getByRole('alert').filter({ hasText: 'credentials of User 2, which may have expired' }).waitFor()
-    await button('Sign in again').waitFor()
-  })
-
-  test('the schemes can be chosen with the keyboard, and axe finds no accessibility problem in each form', async () => {
-    const found: Record<string, readonly string[]> = {}
-    for (const look of looks) {
-      page = await visitor.open(`${several.url}/api/`, look)
-      const signInButton = page.getByRole('banner').getByRole('button', { name: 'Sign in' })
-      await signInButton.focus()
-      await page.keyboard.press('Enter')
-      await dialog().getByLabel('Sign in with').and(page.locator(':focus')).waitFor()
-      for (const label of ['Name and password', 'Token', 'API key']) {
-        await dialog().getByRole('option', { name: label, selected: true }).waitFor({ state: 'attached' })
-        found[`${look.colorScheme} ${label}`] = await barriers(page)
-        await page.keyboard.press('ArrowDown')
-      }
-    }
-    expect(found).toEqual(Object.fromEntries(Object.keys(found).map((name) => [name, []])))
-    await page.keyboard.press('Home')
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Tab')
-    await page.keyboard.type('token-1')
-    await page.keyboard.press('Enter')
-    await page.getByText('User 2', { exact: true }).waitFor()
-  })
-
-  test('if only users can read the description, the schemes are those of the response', async () => {
-    const closed = await openSampleSite({ mount: { authenticators, openapi: userRule() } })
-    closing.push(closed)
-    await openDialog(`${closed.url}/api/`)
-    const labels = ['Name and password', 'Token', 'API key']
-    await eventually(async () => expect(await dialog().getByRole('option').allInnerTexts()).toEqual(labels))
-    await dialog().getByLabel('Sign in with').selectOption('Token')
-    await dialog().getByLabel('Token', { exact: true }).fill('token-1')
-    await dialog().getByRole('button', { name: 'Sign in' }).click()
-    await resource('city').waitFor()
-  })
-
-  test('without an operation that needs credentials nobody can sign in', async () => {
-    const open = await openWorld({ entities: [Notice] })
-    closing.push(open)
-    page = await visitor.open(`${open.url}/api/#/notice`)
-    await heading('notice').waitFor()
-    await expectNone(page.getByRole('button', { name: /^Sign in/ }))
-  })
-
-  test('Swagger UI sends a token, and a key with the name of its scheme', async () => {
-    const small = await openWorld({ entities: [Letter], mount: { authenticators: authenticators.slice(1) } })
-    closing.push(small)
-    page = await visitor.open(`${small.url}/api/docs/`)
-    const operation = page.locator('.opblock-get').first()
-    await operation.locator('.opblock-summary-control').click()
-    await operation.getByRole('button', { name: 'Try it out' }).click()
-    for (const [scheme, text] of [
-      ['bearer', 'Bearer token-1'],
-      ['apikey', 'ApiKey key-1'],
-    ] as const) {
-      await page.locator('.btn.authorize').click()
-      const form = page.locator('.auth-container').filter({ hasText: `${scheme} ` })
-      await form.getByRole('textbox').fill(text.replace('Bearer ', ''))
-      await form.getByRole('button', { name: 'Apply credentials' }).click()
-      await page.locator('.btn-done').first().click()
-      const sent = page.waitForRequest((one) => /\/api\/letter/.test(one.url()))
-      await operation.getByRole('button', { name: 'Execute' }).click()
-      expect(await (await sent).headerValue('Authorization')).toBe(text)
-      expect((await (await sent).response())?.status()).toBe(200)
-      await page.locator('.btn.authorize').click()
-      await form.getByRole('button', { name: 'Remove authorization' }).click()
-      await page.locator('.btn-done').first().click()
-    }
-  })
-})
-
-test('the API reference shows every operation without requests to other origins', async () => {
-  page = await visitor.open(`${world.url}/api/docs/`)
-  await page.getByText('Places').first().waitFor()
-  await page.locator('.opblock-summary-path').getByText('city', { exact: false }).first().waitFor()
-  await eventually(async () => expect(await page.locator('.opblock').count()).toBeGreaterThan(20))
-  expect(await page.getByText('Not stated').isVisible()).toBe(false)
-  await page.locator('[id^=operations-language]').first().locator('.opblock-summary-control').click()
-  await page.getByText('name__ilike', { exact: true }).waitFor()
-  const heightOf = async (selector: string): Promise<number> =>
-    (await page.locator(selector).first().boundingBox())?.height ?? 0
-  expect(await heightOf('.opblock.is-open')).toBeLessThan(1500)
-  await link('Explorer').click()
-  await heading('Places').waitFor()
 })

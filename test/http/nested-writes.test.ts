@@ -427,3 +427,16 @@ test('a resource without the option has no related records in bodies', async () 
   const reply = await request('POST part/', { body: { name: 'p', line_id: 1, line: {}, parts: [] } })
   expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('parts is not a field of part')])
 })
+
+test('the OpenAPI document names the relation of a list of keys, and the fields that the key of the parent determines', async () => {
+  const { components } = (await request('GET openapi.json')).json() as {
+    readonly components: { readonly schemas: Readonly<Record<string, { readonly properties: object }>> }
+  }
+  expect(components.schemas['tag.update']?.properties).toMatchObject({
+    in_invoices: { 'x-resource': 'invoice', 'x-relation': 'invoices' },
+  })
+  expect(components.schemas['invoice.update']?.properties).toMatchObject({
+    lines: { 'x-parent-key': ['invoice_id'] },
+    tag_ids: { 'x-resource': 'tag', 'x-relation': 'tags' },
+  })
+})

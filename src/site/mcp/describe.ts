@@ -125,7 +125,15 @@ function pathOf(path: readonly string[]): object {
 }
 
 /** The schema without what a model does not need. The range of integers is that of the column type, and a refusal tells it. */
-function short({ examples, minimum, maximum, 'x-resource': resource, ...schema }: JsonSchema): JsonSchema {
+function short({
+  examples,
+  minimum,
+  maximum,
+  'x-resource': resource,
+  'x-relation': relation,
+  'x-parent-key': parentKey,
+  ...schema
+}: JsonSchema): JsonSchema {
   return { ...schema, ...(resource !== undefined && { resource }) }
 }
 
