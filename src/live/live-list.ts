@@ -37,6 +37,8 @@ export interface LiveSource {
 
 /** Maximum number of events of one reading; if there are more, the subscribers receive the whole list instead. */
 const maxEvents = 500
+/** Maximum number of changed records that wait for a reading; if there are more, all records are read. */
+const maxChanged = 5000
 /** After a complete reading, the next one waits this many times the duration, so that long lists do not load the database. */
 const pauseFactor = 10
 /** Time before a failed reading is tried again, in milliseconds: at first, and at most. */
@@ -49,6 +51,8 @@ export interface LiveListOwner {
   readonly enqueue: (read: () => Promise<void>) => void
   /** Receives an error of a reading that will be tried again. */
   readonly report: (error: unknown) => void
+  /** Receives a list that has more records than before. */
+  readonly grown: (list: LiveList) => void
   /** Ends a list that cannot be read. */
   readonly close: (list: LiveList, error: unknown) => void
 }
@@ -111,7 +115,10 @@ export class LiveList {
   /** Reads the records with these keys, or all records, and sends what has changed. */
   refresh(ids: readonly string[] | undefined): void {
     if (ids === undefined) this.#isStale = true
-    else for (const id of ids) if (this.#mayContain(id)) this.#changed.add(id)
+    // A complete reading finds all changes.
+    for (const id of this.#isStale ? [] : (ids ?? [])) if (this.#mayContain(id)) this.#changed.add(id)
+    if (this.#changed.size > maxChanged) this.#isStale = true
+    if (this.#isStale) this.#changed = new Set()
     if (this.#isStale || this.#changed.size > 0) this.#schedule()
     // A change was committed, so the database is available again.
     if (this.#retryTimer !== undefined && this.#retryMs > firstRetryMs) this.#retryIn(firstRetryMs)
@@ -181,6 +188,7 @@ export class LiveList {
     this.#changed = new Set()
     this.#isStale = false
     const start = performance.now()
+    const { size } = this
     try {
       await this.#readChanges(changed, wasStale)
       if (wasStale) {
@@ -190,6 +198,7 @@ export class LiveList {
       this.#isFailing = false
       this.#isQueued = false
       if (!this.#isLoaded) this.#load.resolve()
+      else if (this.size > size) this.owner.grown(this)
       this.#isLoaded = true
       if (this.#isStale || this.#changed.size > 0) this.#schedule()
     } catch (error) {

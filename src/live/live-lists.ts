@@ -161,6 +161,15 @@ export class LiveLists {
     throw unavailable(`the live lists have more than ${allLiveRecords} records (limits.allLiveRecords)`)
   }
 
+  /** Ends a list that has grown so that there are too many records. */
+  #closeBeyondLimit(list: LiveList): void {
+    try {
+      this.#requireRecordsWithinLimit()
+    } catch (error) {
+      this.#close(list, error)
+    }
+  }
+
   #recordCount(): number {
     let count = 0
     for (const list of this.#lists.values()) count += list.size
@@ -172,6 +181,7 @@ export class LiveLists {
     const list = new LiveList(source, {
       enqueue: (read) => this.#enqueue(read),
       report: this.#report,
+      grown: (grown) => this.#closeBeyondLimit(grown),
       close: (closed, error) => this.#close(closed, error),
     })
     this.#lists.set(source.key, list)

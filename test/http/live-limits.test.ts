@@ -125,7 +125,7 @@ test('a list with more than liveRecords is refused, and one that grows over it e
 })
 
 test('lists that have more than allLiveRecords together are refused, also if clients ask at the same time', async () => {
-  await open({ allLiveRecords: 5 })
+  await open({ allLiveRecords: 6 })
   await create(4)
   await create(3, 'blue')
   const reader = await world.watch('task/')
@@ -138,6 +138,18 @@ test('lists that have more than allLiveRecords together are refused, also if cli
   await create(1)
   expect((await reader.take(1)).map(([name]) => name)).toEqual(['created'])
   expect(world.faults).toEqual([])
+})
+
+test('a list ends that grows so that all lists have more than allLiveRecords', async () => {
+  await open({ allLiveRecords: 5 })
+  await create(2)
+  const reader = await world.watch('task/?title__like=t%25')
+  const other = await world.watch('label/?fields=name')
+  await Promise.all([reader.take(1), other.take(1)])
+  await create(6)
+  await reader.waitForClose()
+  expect(await statusOf('task/?title__like=t%25')).toBe(503)
+  expect(other.isClosed).toBe(false)
 })
 
 test('an item that nobody could subscribe to is not read at changes', async () => {

@@ -9,9 +9,12 @@ import {
   type EntitySubscriberInterface,
   EventSubscriber,
   type LoadEvent,
+  ManyToOne,
+  OneToMany,
   PrimaryGeneratedColumn,
+  type Relation,
 } from 'typeorm'
-import { type Principal, Resource } from 'typeorm-resources'
+import { type MountOptions, type Principal, Resource } from 'typeorm-resources'
 import { Label, type LiveWorld, liveEntities, openLiveWorld } from '../support/live-world'
 
 /** Live lists of users who see different records, and clients that behave unusually (specification: Live lists). */
@@ -36,8 +39,98 @@ class HideAmounts implements EntitySubscriberInterface<Wage> {
   }
 }
 
+@Entity()
+@Resource({ auth: ({ context }) => new Reader(context.get('X-User')) })
+class Topic {
+  @PrimaryGeneratedColumn() id!: number
+  @Column('int') rank!: number
+  @OneToMany(
+    () => Reply,
+    ({ topic }) => topic,
+  )
+  replies!: Relation<Reply>[]
+}
+
+@Entity()
+@Resource({
+  auth: ({ context }) => new Reader(context.get('X-User')),
+  scope: ({ id }) => ({ team__in: teams[String(id)] ?? [] }),
+})
+class Reply {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) team!: string
+  @Column({ length: 20, default: '' }) text!: string
+  @ManyToOne(
+    () => Topic,
+    ({ replies }) => replies,
+  )
+  topic!: Relation<Topic>
+}
+
+/** A principal whose properties `inspect` does not show. */
+class Reader implements Principal {
+  readonly #id: string
+
+  constructor(id: string) {
+    this.#id = id
+  }
+
+  get id(): string {
+    return this.#id
+  }
+}
+
+/** The teams whose replies a user may read. */
+const teams: Record<string, string[]> = {}
+
 let world: LiveWorld
+beforeEach(() => {
+  Object.assign(teams, { ann: ['red'], bob: ['blue'], cid: ['red', 'blue'] })
+})
 afterEach(() => world.close())
+
+/** The texts of the replies in the records of an event. */
+const textsIn = (event: readonly [string, unknown] | undefined): readonly string[] =>
+  [event?.[1] as { replies: { text: string }[] }[]].flat().flatMap(({ replies }) => replies.map(({ text }) => text))
+
+async function openTopics(mount: MountOptions = {}): Promise<void> {
+  world = await openLiveWorld(mount, { entities: [...liveEntities, Topic, Reply], seed: async () => undefined })
+  await world.dataSource.getRepository(Topic).insert({ rank: 1 })
+  await world.dataSource.getRepository(Reply).insert([
+    { team: 'red', text: 'of red', topic: { id: 1 } },
+    { team: 'blue', text: 'of blue', topic: { id: 1 } },
+  ])
+}
+
+test('users who may read other related records have other lists', async () => {
+  await openTopics()
+  for (const path of ['topic/?include=replies', 'topic/1/?include=replies']) {
+    const readers = [await world.watch(path, 'ann'), await world.watch(path, 'bob'), await world.watch(path, 'cid')]
+    const texts = await Promise.all(readers.map(async (reader) => textsIn((await reader.take(1))[0])))
+    expect(texts).toEqual([['of red'], ['of blue'], ['of red', 'of blue']])
+  }
+})
+
+test('a subscription ends when its user may read fewer related records, and a new one does not get them', async () => {
+  await openTopics({ limits: { liveCheck: 100 } })
+  const reader = await world.watch('topic/?include=replies', 'cid')
+  expect(textsIn((await reader.take(1))[0])).toEqual(['of red', 'of blue'])
+  teams['cid'] = ['red']
+  await reader.waitForClose()
+  await world.dataSource.getRepository(Reply).update(2, { text: 'new of blue' })
+  const again = await world.watch('topic/?include=replies', 'cid')
+  expect(textsIn((await again.take(1))[0])).toEqual(['of red'])
+  expect(again.body).not.toContain('blue')
+})
+
+test('lists with different filters on included records are different lists', async () => {
+  await openTopics()
+  const readers = await Promise.all(
+    ['red', 'blue'].map((team) => world.watch(`topic/?include=replies(team:${team})`, 'cid')),
+  )
+  const texts = await Promise.all(readers.map(async (reader) => textsIn((await reader.take(1))[0])))
+  expect(texts).toEqual([['of red'], ['of blue']])
+})
 
 test('listeners change the records of each user', async () => {
   world = await openLiveWorld(
