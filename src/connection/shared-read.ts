@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type DbSession, openSession } from './db-session'
 
-/** Reads that wait until they start, and the last read that runs, by the same key. */
+/** The reads of one key: the one that has not started yet, and the one that is running. */
 interface Reads<T> {
   waiting: Promise<T> | undefined
   running: Promise<unknown> | undefined
@@ -21,7 +21,7 @@ export function shareReads<T>(
     const reads = readsByKey.get(key) ?? { waiting: undefined, running: undefined }
     readsByKey.set(key, reads)
     const start = async (): Promise<T> => {
-      // Requests that have arrived together are handled before the next immediate.
+      // Node.js handles all requests that have arrived together before it calls back.
       await (reads.running ?? setImmediate())
       const running = read(openSession(session, undefined, session.trace), key)
       reads.waiting = undefined

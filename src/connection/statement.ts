@@ -24,7 +24,7 @@ export function execute(
 ): Promise<QueryResult<RawRow>> {
   const { dataSource, trace, settings } = session
   const parameters = toDriverParameters(dataSource, statement, values)
-  // In a transaction, its first statement has set them.
+  // In a transaction, `applySettings` has applied them to all statements.
   if (settings !== undefined && session.runner === undefined)
     dialectOf(dataSource).settings?.attach(parameters, settings)
   const runQuery = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
@@ -143,7 +143,7 @@ async function commitOrRollBack<T>(
 
 /**
  * Runs a part of a transaction in which a statement may fail. If it fails, the transaction can go on: on PostgreSQL, all
- * further statements would fail too. Other databases roll back the failed statement alone.
+ * further statements would fail too. Other databases roll back only the failed statement.
  */
 export async function runInSavepoint<T>(
   transaction: DbTransaction,
