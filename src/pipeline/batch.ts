@@ -76,7 +76,7 @@ async function runAll(
   let applied = transaction.settings
   for (const [index, operation] of operations.entries()) {
     const { session } = operation.request
-    // The driver of SQLite never waits, so that other requests would not run before the end.
+    // The driver better-sqlite3 is synchronous: without a pause, other requests would wait for the end of the batch.
     await setImmediate()
     try {
       requireTime()

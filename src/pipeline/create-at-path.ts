@@ -81,7 +81,7 @@ function partsOf({ key }: ResourceView, fields: ConflictFields, value: unknown):
 }
 
 /**
- * Requires that the key has the values that the principal and the application give to every new record of the principal.
+ * Requires that the key in the path has the owner and the presets that every new record of the principal gets.
  * @throws {ApiError} `forbidden`
  */
 function requirePermittedKey(

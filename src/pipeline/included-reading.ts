@@ -9,7 +9,7 @@ import { isCausedByQueryValue } from '../read/unreadable'
 import { changedDuringRead, readAttempts } from './limited-read'
 import type { PageReading } from './page-reading'
 
-/** What reading included lists needs. */
+/** Context for reading the included lists of a response. */
 export interface IncludeReading extends PageReading {
   /** Number of rows that the lists of the response may still have, and their size in bytes. */
   readonly left: { rows: number; bytes: number }

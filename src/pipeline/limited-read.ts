@@ -81,7 +81,8 @@ async function readLongRows(reading: PageReading, firstRead: MeasuredRows): Prom
     const valueLimit = valueLimitOf(Math.max(...sizes))
     const nextRows = await readRaw(session, store, nextQuery, valueLimit)
     page = { query: nextQuery, valueLimit, rows: nextRows, hasMore, isCut }
-    // The rows have gone meanwhile, and with them all rows after them. A link from no row would lead to the first page.
+    // The rows of the page and all rows after them were deleted in the meantime. A link that follows no row would lead to the
+    // first page.
     if (nextRows.length === 0) return { ...page, hasMore: false, isCut: false }
   }
   throw changedDuringRead()

@@ -16,7 +16,7 @@ import type { PermittedRequest } from './service'
  * of them is in memory at the same time.
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
-export async function* recordsOf(
+export async function* renderWalkedRows(
   request: PermittedRequest,
   limits: Limits,
   session: DbSession,
@@ -54,7 +54,7 @@ async function render(
 
 /**
  * Reads a row again, with its long values.
- * @returns undefined if the record has gone, or is no longer visible
+ * @returns undefined if the record was deleted, or is no longer visible
  */
 async function readLongRow(
   { responseMemory }: PermittedRequest,

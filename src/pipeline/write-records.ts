@@ -116,7 +116,7 @@ async function writeGroups(
     await write(request, group, errors, count)
     if (errors.isFull) break
     count += group.length
-    // The driver of SQLite never waits, so that other requests would not run before the end.
+    // The driver better-sqlite3 is synchronous: without a pause, other requests would wait for the last group.
     await setImmediate()
   }
   errors.raise('bad-values')
