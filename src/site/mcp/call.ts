@@ -1,5 +1,6 @@
 import { ApiError } from '../../errors'
 import { admit, perform } from '../../pipeline/handle'
+import { segmentOfKey } from '../../pipeline/key-segment'
 import type { ResourceRequest, ServedResource } from '../../pipeline/service'
 import type { HttpResponse } from '../../response/http-response'
 import { operationRequest } from '../operation'
@@ -7,7 +8,7 @@ import { errorResponse, publishRequest } from '../respond'
 import { tracedSession } from '../traced-session'
 import { describeAll, describeOne } from './describe'
 import { isExposed, statusOf } from './status'
-import { checkToolArguments, querystringOf, segmentOfKey, type Tool, type ToolArguments } from './tools'
+import { checkToolArguments, querystringOf, type Tool, type ToolArguments } from './tools'
 import type { AgentRequest, Usable } from './usable'
 
 /** Result of a tool call. */

@@ -217,8 +217,3 @@ export function querystringOf({ filters: members = {}, ...others }: ToolArgument
 function encode(value: string): string {
   return encodeURIComponent(value.toWellFormed())
 }
-
-/** Last segment of the path of a record. @param key commas separate the parts of a composite key */
-export function segmentOfKey(key: unknown): string {
-  return encode(String(key)).replaceAll('%2C', ',')
-}
