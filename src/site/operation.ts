@@ -45,15 +45,15 @@ export function operationRequest(
     headers: { ...headers, 'content-length': context.get('Content-Length') || undefined },
     context: operationContext(context, method, target, `${base}${target.slice(root.length)}`),
     readPayload: async () => ({ contentType: 'application/json', parsed: body }),
-    // Only an import opens the body, which its content type selects: an operation has none.
+    // Never called: only imports open the body, and an operation cannot have their content type.
     openBody: () => openBody(context),
     responseMemory,
   }
 }
 
 /**
- * Koa's context of the HTTP request, with the method and path of an operation: an access rule may look at them there, and
- * must not take the operation for a POST.
+ * Koa's context of the HTTP request, with the method and path of an operation. An access rule may read them there, and must
+ * not treat every operation as a POST.
  * @param target path of the operation, with the query string
  * @param url the same without the prefix of `koa-mount` or Express
  */

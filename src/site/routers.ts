@@ -61,7 +61,7 @@ export class Routers {
     return this.#routers.get(name)?.stack ?? []
   }
 
-  /** The number of all routes, by which a cache notices that one was added. */
+  /** The number of all routes. It changes when a route is added, and is part of the cache key of the OpenAPI document. */
   get count(): number {
     return [...this.#routers.values()].reduce((sum, { stack }) => sum + stack.length, 0)
   }
@@ -74,8 +74,8 @@ export class Routers {
   }
 
   /**
-   * Creates a router that knows the paths of the built-in actions by name, for `router.url('task', { id: 7 })`. They are not
-   * among its routes, because a request for them need not pass through it.
+   * Creates a router that can also build the paths of the built-in actions: `router.url('task', { id: 7 })`. These paths are
+   * not among its routes, because the service handles requests on them itself.
    */
   #create(name: string): ResourceRouter {
     const prefix = `${this.base}/${name}`

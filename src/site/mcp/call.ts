@@ -19,7 +19,7 @@ export interface ToolResult {
 
 const refused = (text: string): ToolResult => ({ isError: true, text })
 
-/** Number of records of a list without `limit`: models read every record that they receive. */
+/** Number of records of a list without `limit`. Models read every record that they receive, so it is small. */
 const defaultLimit = 20
 
 /**
@@ -89,7 +89,7 @@ async function send(
     return resultOf(response)
   } catch (error) {
     const status = statusOf(error)
-    // The client of the agent must log in: as the response to the HTTP request, 401 makes it do so.
+    // The client must log in: it does so after a response with the HTTP status 401.
     if (status === 401 && (await authentication.principal()) === undefined) throw error
     publishStatus(status ?? 500)
     return refusalOf(agent, request, error)

@@ -30,8 +30,8 @@ const refuseMethod: PageHandler = async ({ context }) => {
 }
 
 /**
- * Answers one message of a client of the Model Context Protocol. Nothing is kept between requests, so that any process of a
- * site can answer each.
+ * Responds to one message of a client of the Model Context Protocol. There is no state between requests, so that any process
+ * of a site can handle each of them.
  */
 function mcpPage({ base, authenticators, info }: MountSettings, session: DbSession): PageHandler {
   const sdk = loadMcpSdk()
@@ -86,10 +86,10 @@ const parseErrorResponse = jsonRpcResponse(
   }),
 )
 
-/** Only questions of a server to its client would be validated. */
+/** Required by the SDK, but not called: it validates responses to requests of the server, which sends none. */
 const jsonSchemaValidator = {
   getValidator: () => {
-    throw new Error('this server asks nothing')
+    throw new Error('this server sends no requests to its client')
   },
 }
 
@@ -107,10 +107,11 @@ async function respondToMessage(
     usable ??= usableResources(agent)
     return usable
   }
-  // Clients log in if the first request of all is refused.
+  // Clients log in only if their first request, which initializes the connection, is refused.
   if ('method' in message && message.method === 'initialize') await findUsable()
   const thrown: unknown[] = []
-  // The SDK would answer any error with its message. All but those of the protocol are answered as everywhere in the service.
+  // The SDK would send the message of any error to the client. Errors that are not those of the protocol are thrown again
+  // below, and get the same response as in the rest of the service.
   const keep = (error: unknown): never => {
     thrown.push(error)
     throw error
