@@ -20,7 +20,7 @@ type Listener = (change: RecordChange) => void
 
 /** A subscription to the changes of a list or a record. */
 export interface Subscription {
-  /** Resolves when the service sends the changes, or has refused to. */
+  /** Resolves when the service has started to send changes, or has refused the subscription. */
   readonly begun: Promise<void>
   readonly close: () => void
 }
