@@ -47,7 +47,7 @@ export function App() {
   const askToSignIn = scheme && (() => setSigningIn(true))
   const [isLocalTime, setLocalTime] = useLocalTime()
   const session = useMemo(
-    () => model && { model, user, askToSignIn, isLocalTime, note: setRequest, announce },
+    () => model && { model, user, askToSignIn, isLocalTime, showRequest: setRequest, announce },
     [model, user, isLocalTime],
   )
   return (
@@ -142,7 +142,7 @@ function View({ resource, route }: { readonly resource: Resource; readonly route
   return <RecordView resource={resource} id={id} deleted={resource.restores ? query.get('deleted') : null} />
 }
 
-/** View of a resource that the user may not read. The page does not ask the service for it, and has no error to show. */
+/** View of a resource that the user may not read. The page knows this from the OpenAPI document and sends no request. */
 function Closed({ resource: { name, description } }: { readonly resource: Resource }) {
   const { user, askToSignIn } = useSession()
   const whose = user ? 'administrators' : 'users who have signed in'

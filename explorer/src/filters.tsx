@@ -1,16 +1,16 @@
 import { useId, useState } from 'preact/hooks'
+import { containing } from '../../src/admin/pattern'
 import { localZone, shownDateTime } from './date-time'
 import { DateTimeInput, isPickable } from './date-time-input'
 import { isDateTime, type Schema } from './document'
 import {
   alternativesIn,
-  containing,
+  containsOperator,
   type FilterField,
   filterName,
   findFilter,
   operators,
   optional,
-  patternOf,
   textInPattern,
   withAlternative,
 } from './filter-field'
@@ -26,16 +26,16 @@ interface FiltersProps {
 /** Parameters that are not shown as filters. `or`, `and` and `not` are. */
 const others: readonly string[] = ['ordering', 'limit', 'page', ...optional]
 
-/** Comparison with a pattern for a text that is contained. It is no operator of the service. */
+/** Comparison of the form that is not an operator of the service: it is sent as a pattern of `ilike` or `like`. */
 const contains = 'contains'
 const labelOf = (comparison: string): string => operators[comparison] ?? comparison
 
-/** Comparison and text of a filter, as its form shows them. */
+/** Comparison and text of a filter in the form. */
 function comparisonOf(
   { field, operator }: { readonly field: FilterField; readonly operator: string },
   value: string,
 ): { readonly operator: string; readonly text: string } {
-  const text = operator === containing(field) ? textInPattern(value) : undefined
+  const text = operator === containsOperator(field) ? textInPattern(value) : undefined
   return text === undefined ? { operator, text: value } : { operator: contains, text }
 }
 
@@ -185,13 +185,13 @@ function FilterForm({ resource, filter, onAdd }: FilterFormProps) {
   const [operator, setOperator] = useState(initial?.operator)
   const field = resource.filters.find((one) => one.name === name)
   if (field === undefined) return null
-  const pattern = containing(field)
+  const pattern = containsOperator(field)
   const comparisons = [...(pattern === undefined ? [] : [contains]), ...field.operators.keys()]
   const chosen = comparisons.find((one) => one === operator) ?? comparisons[0] ?? 'eq'
   const add = (event: SubmitEvent): void => {
     event.preventDefault()
     const text = String(new FormData(event.currentTarget as HTMLFormElement).get('value'))
-    if (chosen === contains && pattern !== undefined) onAdd(filterName(name, pattern), patternOf(text))
+    if (chosen === contains && pattern !== undefined) onAdd(filterName(name, pattern), containing(text))
     else onAdd(filterName(name, chosen), text)
   }
   return (

@@ -5,7 +5,7 @@ interface NameListProps {
   readonly label: string
   readonly names: readonly string[]
   readonly options: readonly NameGroup[]
-  /** Smallest and greatest number of names. */
+  /** Minimum and maximum number of names. */
   readonly min: number
   readonly max: number
   readonly onChange: (names: readonly string[]) => void

@@ -16,7 +16,10 @@ interface TableProps {
   readonly selection: Selection | undefined
 }
 
-/** Table of records, with a check box for each of them, if they can be selected, and a column for each field and for the chosen fields of related records. */
+/**
+ * Table of records, with columns for their fields and for the chosen fields of related records. If records can be selected,
+ * each has a check box.
+ */
 export function Table({ resource, query, records, isBusy, selection }: TableProps) {
   const { model } = useSession()
   const { name } = resource
