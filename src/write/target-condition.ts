@@ -3,6 +3,7 @@ import { columnSql, fieldValue, type Row, splitColumnValues, toBindParameter } f
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
+import { equalsAnyKey } from './key-predicate'
 import type { WriteTarget, WriteTargets } from './write-store'
 
 /** Placeholders of the values in the WHERE of an UPDATE or DELETE. */
@@ -44,16 +45,7 @@ export function whereTargets(store: Store, { keys, owner }: TargetPlaceholders):
   const { columns } = view.key
   const operands = keys.map((key) => columns.map((stored, index) => dialect.operandSql(stored, key[index] ?? '')))
   const names = columns.map((stored) => columnSql(dataSource, stored))
-  const [first] = columns
-  const hasKey =
-    first !== undefined && columns.length === 1
-      ? dialect.equalsAny(
-          first,
-          names[0] ?? '',
-          operands.map(([operand = '']) => operand),
-        )
-      : dialect.equalsAnyRow(columns, names, operands)
-  return allOf([hasKey, ...otherConditions(store, owner)])
+  return allOf([equalsAnyKey(dialect, columns, names, operands), ...otherConditions(store, owner)])
 }
 
 const allOf = (conditions: readonly string[]): string => conditions.join(' AND ')
