@@ -80,14 +80,10 @@ export function Filters({ resource, query }: FiltersProps) {
     else if (isChange) show(new URLSearchParams(pairs.with(index, [name, value])))
     else show(withAlternative(query, index, name, value))
   }
-  const toggle = (index: number | undefined, isChange = false): void =>
-    setForm(
-      form && form.index === index && form.isChange === isChange
-        ? undefined
-        : { ...(index !== undefined && { index }), isChange },
-    )
   const isOpen = (index: number | undefined, isChange = false): boolean =>
     form !== undefined && form.index === index && form.isChange === isChange
+  const toggle = (index: number | undefined, isChange = false): void =>
+    setForm(isOpen(index, isChange) ? undefined : { ...(index !== undefined && { index }), isChange })
   return (
     <div class="filters">
       {resource.searches && (
