@@ -4,7 +4,7 @@ import { segmentOfKey } from '../../pipeline/key-segment'
 import type { ResourceRequest, ServedResource } from '../../pipeline/service'
 import type { HttpResponse } from '../../response/http-response'
 import { operationRequest } from '../operation'
-import { errorResponse, publishRequest } from '../respond'
+import { errorResponse, type FailedRequest, publishRequest } from '../respond'
 import { tracedSession } from '../traced-session'
 import { describeAll, describeOne } from './describe'
 import { isExposed, statusOf } from './status'
@@ -118,8 +118,8 @@ function refusalOf(
   error: unknown,
 ): ToolResult {
   if (isExposed(error)) return refused(error.message)
-  const failed = { context, session, resource: resource.name, challenges }
-  const response = errorResponse(failed as Parameters<typeof errorResponse>[0], error)
+  const failed = { context, session, resource: resource.name, challenges } as FailedRequest
+  const response = errorResponse(failed, error)
   if (error instanceof ApiError && error.code === 'unauthorized') {
     return refused('the access rule of the resource does not permit this call to the user')
   }
