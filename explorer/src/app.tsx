@@ -75,7 +75,7 @@ export function App() {
   )
 }
 
-/** Schemes to sign in with: those of the document, or those of the 401 if only users can read the document. */
+/** Schemes to sign in with: from the OpenAPI document, or from the 401 if only users can read the document. */
 function schemesFor(model: Model | undefined, error: Refused | undefined): readonly Scheme[] {
   if (model !== undefined) return model.schemes
   return error?.status === 401 ? schemesIn(error.challenges) : []

@@ -57,7 +57,7 @@ function wordsOf(filters: readonly FilterField[], name: string, value: string, i
 /** Filters of a list, each with buttons to remove it and to add an alternative, and a form to add a filter. */
 export function Filters({ resource, query }: FiltersProps) {
   const { isLocalTime } = useSession()
-  /** The open form: `index` is that of the filter to change or to add an alternative to; undefined for a new filter. */
+  /** The open form. `index`: position in the query of the filter to change or to extend; undefined for a new filter. */
   const [form, setForm] = useState<{ readonly index?: number; readonly isChange?: boolean } | undefined>()
   const active = [...query].flatMap(([name, value], index) => {
     const found = findFilter(resource.filters, name)
@@ -68,7 +68,7 @@ export function Filters({ resource, query }: FiltersProps) {
     ]
   })
   const show = (next: URLSearchParams): void => {
-    // After the change, the index may be that of another filter.
+    // After the change, the index may refer to another filter.
     if (form?.index !== undefined) setForm(undefined)
     go(links.list(resource.name, fromStart(next)))
   }

@@ -79,9 +79,9 @@ export function Table({ resource, query, records, isBusy, selection }: TableProp
 }
 
 /**
- * Keeps the columns of a table from becoming narrower when other records are shown, such as in another order.
+ * Prevents the columns of a table from becoming narrower when the records or their order change.
  * @param names names of the columns: after a change, and after the window is resized, their widths are measured again
- * @param hasRows whether the widths are those of rows
+ * @param hasRows whether the table shows rows, so that the widths are measured
  */
 function useSteadyColumns(names: string, hasRows: boolean) {
   const table = useRef<HTMLTableElement>(null)

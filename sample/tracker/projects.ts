@@ -77,8 +77,7 @@ export class Guest {
 }
 
 /**
- * Guests see the tasks of their project, members write them, several with one request as well. A deleted task stays in
- * the table.
+ * Guests see the tasks of their project, members write them, also several with one request. A deleted task stays in the table.
  */
 @Entity()
 @Resource({

@@ -28,7 +28,7 @@ export interface Subscription {
 /** Subscribes to the changes at a path below the URL of the mount. */
 export type Subscribe = (path: string, listener: Listener) => Subscription
 
-/** The connection of all subscriptions to a path: browsers open few connections to a server. */
+/** Connection that all subscriptions to a path share, because browsers limit the number of connections to a server. */
 interface Connection {
   readonly listeners: Set<Listener>
   readonly begun: Promise<void>

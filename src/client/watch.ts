@@ -122,8 +122,8 @@ class WatchedList {
   }
 
   /**
-   * Sorts the records as the service does. Their values come from the events only: those of another request could be newer
-   * or older.
+   * Sorts the records as the service does. Only the ids are used, because the values of another request could be newer or older
+   * than those of the events.
    * @param sorted the ids of the list, in its order
    */
   async sort(sorted: AsyncIterable<LiveRecord>): Promise<void> {
@@ -172,7 +172,7 @@ class WatchedList {
     this.#records = new Map(entries.sort(([a], [b]) => factor * (a - b)))
   }
 
-  /** Values that determine the position of a record: those of the ordering; all if the ordering follows a relation. */
+  /** Text of the values that determine the position of a record: its sort fields, or the whole record to sort by a relation. */
   #positionOf(record: LiveRecord): string {
     return JSON.stringify(this.#sortNames.map((name) => (name in record ? record[name] : record)))
   }

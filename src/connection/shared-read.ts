@@ -8,9 +8,9 @@ interface Reads<T> {
 }
 
 /**
- * Returns a function that runs the same read for several requests at once. A request shares only a read that starts after
- * the request has arrived, so that its result is as new as that of a read of its own: requests that arrive while one runs
- * share the next one. Without this, a list with an API key took up to 1.5 times the CPU time of an anonymous one.
+ * Returns a function that runs one read for several requests. A request shares only a read that starts after the request has
+ * arrived, so that the result is never older than the request: requests that arrive during a read share the next one. Without
+ * this, a list with an API key took up to 1.5 times the CPU time of an anonymous one.
  * @param read reads the value of a key; it is not cancelled when a client disconnects
  */
 export function shareReads<T>(

@@ -52,7 +52,7 @@ export async function runForClient<T>(
   let cancellation: Promise<void> | undefined
   const cancelUntilDone = async (): Promise<void> => {
     const connection: unknown = await runner.connect()
-    // A cancellation has no effect if it arrives between two statements that the driver sends for this one, so it is
+    // The driver may send several statements. A cancellation that arrives between two of them has no effect, so it is
     // repeated.
     while (!isDone) {
       await cancel(dataSource.driver, connection)
@@ -142,8 +142,8 @@ async function commitOrRollBack<T>(
 }
 
 /**
- * Runs a part of a transaction in which a statement may fail. If it fails, the transaction can go on: on PostgreSQL, all
- * further statements would fail too. Other databases roll back only the failed statement.
+ * Runs a part of a transaction in which a statement may fail. The transaction can continue after the error: without a
+ * savepoint, all further statements would fail on PostgreSQL. Other databases roll back only the failed statement.
  */
 export async function runInSavepoint<T>(
   transaction: DbTransaction,
@@ -152,7 +152,7 @@ export async function runInSavepoint<T>(
   return dialectOf(transaction.dataSource).failsTransactions ? runUndoable(transaction, work) : work(transaction)
 }
 
-/** Runs several statements of a transaction. If one fails, all of them are rolled back, and the transaction can go on. */
+/** Runs several statements of a transaction. If one fails, all of them are rolled back, and the transaction can continue. */
 export async function runUndoable<T>(
   transaction: DbTransaction,
   work: (session: DbTransaction) => Promise<T>,

@@ -127,7 +127,7 @@ function newTrace({ request }: AdmittedOperation): Trace | undefined {
 }
 
 /**
- * Converts an error of COMMIT, such as that of a deferred constraint, into a refusal. It belongs to no single operation.
+ * Converts an error of COMMIT, such as the violation of a deferred constraint, into a refusal of the whole batch.
  * @throws {ApiError} `conflict`
  * @throws the error itself, or the driver's error if it is not a constraint violation
  */

@@ -20,7 +20,7 @@ export interface Idempotency {
 /** Response to a write with a key. */
 export interface KeyedResponse {
   readonly response: HttpResponse
-  /** Whether an earlier request has written, and this one nothing. */
+  /** Whether the response is that of an earlier request, and this request has written nothing. */
   readonly isReplay: boolean
 }
 

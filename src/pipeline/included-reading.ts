@@ -71,8 +71,8 @@ export interface RowLimit {
 }
 
 /**
- * Reads the related records of several parents, within the size limits. Like those of a page, long values are left out at
- * first, and a second statement reads them only if all rows together are small enough.
+ * Reads the related records of several parents, within the size limits. The first statement leaves out long values, as for a
+ * page. A second statement reads them only if all rows together are small enough.
  * @throws {ApiError} the refusals of the limit, `unavailable`
  */
 export async function readWithinLimits(

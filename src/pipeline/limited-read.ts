@@ -56,7 +56,7 @@ export async function readPageRows(reading: PageReading, query: ListQuery): Prom
 
 /**
  * Reads as many rows of a page as the size limits allow, with their long values.
- * @param firstRead rows of the first statement, whose query is that of the request, without their long values
+ * @param firstRead rows of the first statement, without their long values, and the query of the request
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
 async function readLongRows(reading: PageReading, firstRead: MeasuredRows): Promise<PageRows> {

@@ -8,8 +8,8 @@ import { newKeyFieldsOf } from './new-key-fields'
 import type { PermittedRequest, Service } from './service'
 
 /**
- * Calls the access rules that a write may need besides that of its request: those of its related records, and of the records
- * that its foreign keys and links refer to. Rules may run statements of their own, which would wait for the end of the
+ * Calls the access rules of other resources that a write may need: of its related records, and of the records to which its
+ * foreign keys and links refer. Rules may run statements of their own, which would wait for the end of the
  * transaction of the write, or for one more connection. The request stores their decisions: a refusal has an effect only if
  * the write needs the permission.
  * @param bodies only the rules for the members of these bodies are called. Default: those for all members

@@ -20,7 +20,7 @@ export async function readBodies(service: Service, request: ResourceRequest): Pr
   return parseBodies(await receivePayload(request, maxBodyBytes(service, request)), limits, bulk)
 }
 
-/** Maximum size of the body of a write, in bytes: that of a POST may be an array of records. */
+/** Maximum size of the body of a write, in bytes. The body of a POST may be an array of records. */
 export function maxBodyBytes({ limits }: Service, { method, resource }: ResourceRequest): number {
   return method === 'POST' && resource.bulk > 0 ? Math.max(limits.body, limits.bulkBody) : limits.body
 }

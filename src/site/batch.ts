@@ -49,13 +49,13 @@ export function batchPage(session: DbSession, { base, batch }: MountSettings): P
 /** Path below the mount, as in `koa.ts`: the name of a resource, and the key of a record. */
 const pathPattern = /^\/([^/]+)(?:\/([^/]+))?\/?$/
 
-/** Matches what a request target can consist of: without `#`, white space and characters that are not ASCII. */
+/** Characters of a request target: ASCII characters except for `#` and white space. */
 const targetPattern = /^[!"$-~]+$/
 
 /**
- * Makes an operation a request on the resource of its path. Paths are compared as those of requests: as they were sent,
- * without decoding.
- * @throws {OperationError} `bad-values` if the path is not that of a resource
+ * Converts an operation into a request on the resource of its path. The path is compared without decoding, like the path of a
+ * request.
+ * @throws {OperationError} `bad-values` if the path does not belong to a resource
  */
 function requestOf(service: Service, mount: OperationMount, operation: Operation, index: number): RequestedOperation {
   const { root } = mount.request

@@ -59,7 +59,7 @@ function findSource(dataSource: DataSource, entity: EntityClass | undefined): Ap
   throw new TypeError(`createApiKey() must name one of the entities with @ApiKeys: ${names}`)
 }
 
-/** @throws {TypeError} for values that are not those of a key, so that it does not permit more than intended */
+/** Checks the values of a new key, so that the key does not permit more than intended. @throws {TypeError} */
 function requireValid({ metadata, user, prefix, hash, permissions }: ApiKeySource, values: ObjectLiteral): void {
   const unknown = Object.keys(values).find((name) => !hasProperty(metadata, name))
   if (unknown !== undefined) {

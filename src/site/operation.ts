@@ -6,7 +6,7 @@ import type { PageRequest } from './page'
 import { openBody } from './payload'
 import { splitTarget } from './request-target'
 
-/** What the operations of one HTTP request have in common. */
+/** Properties that all operations of one HTTP request share. */
 export interface OperationMount {
   readonly session: DbSession
   /** Path of the mount, without the prefix of `koa-mount` or Express. */
@@ -25,7 +25,7 @@ export interface Operation {
   readonly body: unknown
 }
 
-/** Makes an operation a request on a resource, which has the credentials of the HTTP request. */
+/** Converts an operation into a request on a resource, with the credentials of the HTTP request. */
 export function operationRequest(
   { session, base, request }: OperationMount,
   { fullView, storeOf }: ServedResource,

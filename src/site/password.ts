@@ -12,8 +12,8 @@ import { readPayload } from './payload'
 import { loginRule } from './session'
 
 /**
- * Changes the password of the user who sends the request. The checks run in the order of those of a resource: access
- * rule, origin, body, values.
+ * Changes the password of the user who sends the request. The checks run in the same order as for a resource: access rule,
+ * origin, body, values.
  */
 export function passwordPage(session: DbSession): PageHandler {
   return async ({ service, context }) => {

@@ -95,7 +95,7 @@ export async function respondPage(page: PageHandler, request: PageRequest, faile
   noteSent(responseMemory, response)
 }
 
-/** Publishes the error of a streamed body whose connection was closed, as that of another response, and logs a refusal. */
+/** Publishes the error of a streamed body after its connection was closed. Refusals are also logged. */
 function reportAborted(failed: FailedRequest, error: unknown): void {
   errorResponse(failed, error)
   if (!(error instanceof ApiError)) return

@@ -104,7 +104,8 @@ export class Routers {
 }
 
 /**
- * Requires that a path can be that of a request: the router appends it to the path of the resource as it is.
+ * Requires that the path of a route begins with a slash and is relative, because the router appends it to the path of the
+ * resource without changes.
  * @throws {TypeError}
  */
 function requireRelative(path: string, prefix: string): void {

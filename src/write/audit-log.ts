@@ -9,7 +9,7 @@ const maxEntries = 100
 
 /**
  * Builds the audit log of a mount, which inserts an entity for each change (specification: Audit log).
- * @param mistakes receives what is wrong with the entity
+ * @param mistakes receives the mistakes in the entity
  */
 export function buildAuditLog(
   dataSource: DataSource,

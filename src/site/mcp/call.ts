@@ -124,7 +124,7 @@ function refusalOf(
     return refused('the access rule of the resource does not permit this call to the user')
   }
   const { detail = response.body, errors = [] }: Problem = JSON.parse(response.body)
-  // The details of this service contain all errors; those of the application may not.
+  // The detail of a refusal by this service contains all errors. The detail of a problem of the application may not.
   const others = errors.filter(({ message }) => !detail.includes(message))
   return refused([detail, ...others.map(({ field, message }) => `${field} ${message}`)].join('. '))
 }

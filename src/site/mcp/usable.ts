@@ -10,7 +10,7 @@ import type { Resource, ResourceViews } from '../../schema/resource-view'
 import { type OperationMount, operationRequest } from '../operation'
 import { statusOf } from './status'
 
-/** A request for the tools, and what its tool calls have in common. */
+/** A request of an agent, with the properties that its tool calls share. */
 export interface AgentRequest extends OperationMount {
   readonly service: Service
   readonly authentication: RequestAuthentication<DbSession>
