@@ -65,7 +65,7 @@ function requireValid({ metadata, user, prefix, hash, permissions }: ApiKeySourc
   if (unknown !== undefined) {
     const properties = [...metadata.columns, ...metadata.relations].map(({ propertyName }) => propertyName)
     throw new TypeError(
-      `createApiKey() got "${unknown}", which ${metadata.name} does not have; properties: ${[...new Set(properties)].join(', ')}`,
+      `createApiKey(): unknown property "${unknown}" of ${metadata.name}; properties: ${[...new Set(properties)].join(', ')}`,
     )
   }
   for (const { column } of [prefix, hash]) {

@@ -39,7 +39,8 @@ export function openBody(context: Context): Readable {
   const { body, rawBody } = ('body' in request ? request : req) as ParsedRequest
   const read = [rawBody, body].find((one) => typeof one === 'string' || Buffer.isBuffer(one))
   if (read !== undefined) return Readable.from([Buffer.from(read as string)])
-  throw new ApiError('bad-body', 'a body parser of the application has read the import: it must leave this type alone')
+  const detail = 'a body parser of the application has read the import: exclude this content type from the body parser'
+  throw new ApiError('bad-body', detail)
 }
 
 function requireNoEncoding(context: Context): void {

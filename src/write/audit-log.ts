@@ -17,7 +17,7 @@ export function buildAuditLog(
   mistakes: string[],
 ): AuditLog | undefined {
   if (!dataSource.hasMetadata(entity)) {
-    mistakes.push('"audit": the entity is not one of the data source: add it to "entities"')
+    mistakes.push('"audit": the entity does not belong to the data source: add it to "entities"')
     return undefined
   }
   const { target, name, columns } = dataSource.getMetadata(entity)

@@ -121,7 +121,7 @@ function refusalOf(
   const failed = { context, session, resource: resource.name, challenges } as FailedRequest
   const response = errorResponse(failed, error)
   if (error instanceof ApiError && error.code === 'unauthorized') {
-    return refused('the access rule of the resource does not permit this call to the user')
+    return refused('the access rule of the resource does not permit this call')
   }
   const { detail = response.body, errors = [] }: Problem = JSON.parse(response.body)
   // The detail of a refusal by this service contains all errors. The detail of a problem of the application may not.
