@@ -84,7 +84,7 @@ function schemesFor(model: Model | undefined, error: Refused | undefined): reado
 interface ShellProps {
   readonly session: Session
   readonly request: Request
-  /** What the last form has done, in words, and the fragment of the view that shows it. */
+  /** Message about what the last form has done, and the URL fragment of the view that shows it. */
   readonly done: { readonly text: string; readonly hash: string }
 }
 

@@ -22,7 +22,7 @@ interface BulkProps {
   readonly form: ListForm | undefined
   readonly onOpen: (form: ListForm) => void
   readonly onClose: () => void
-  /** Receives what was done, in words. */
+  /** Receives a message about what was done. */
   readonly onDone: (result: string) => void
 }
 
@@ -52,7 +52,7 @@ function pathOfRecords({ name }: Resource, ids: readonly string[]): string {
   return pathOf(`/${name}/`, { id__in: ids.map(memberOf).join(), max: String(ids.length) })
 }
 
-/** Result of a request, in words. Records that another user has deleted meanwhile are not counted. */
+/** Message about the result of a request. Records that another user has deleted meanwhile are not counted. */
 function resultOf(done: 'changed' | 'deleted', count: number, selected: number): string {
   const missing = count < selected ? ` ${countOf(selected - count)} of the selection did not exist any more.` : ''
   return `${countOf(count)} ${done}.${missing}`

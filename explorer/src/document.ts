@@ -57,9 +57,9 @@ export interface PathItem {
 /** Security Scheme Object. */
 export interface SecurityScheme {
   readonly type: string
-  /** With the type `http`. */
+  /** HTTP authentication scheme, for the type `http`. */
   readonly scheme?: string
-  /** With the type `apiKey`: where the key is sent, and the name of the header. */
+  /** Where the key is sent, and the name of the header, for the type `apiKey`. */
   readonly in?: string
   readonly name?: string
 }

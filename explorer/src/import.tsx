@@ -19,7 +19,7 @@ const maxErrors = 20
 /** Number of records in a response to a file. */
 interface Counts {
   readonly created: number
-  /** Only with `on_conflict`. */
+  /** Undefined without `on_conflict`. */
   readonly updated?: number
 }
 
@@ -38,7 +38,7 @@ function sizeOf({ size }: File): string {
 
 interface ImportProps {
   readonly resource: Resource
-  /** Receives what was done, in words. */
+  /** Receives a message about what was done. */
   readonly onDone: (result: string) => void
   readonly onClose: () => void
 }

@@ -41,7 +41,7 @@ interface State {
   /** Ids of the selected records. */
   readonly selected: ReadonlySet<string>
   readonly form: ListForm | undefined
-  /** What the last form has done, in words. */
+  /** Message about what the last form has done. */
   readonly result: string
   /** Number of forms that have changed the list. It is loaded again after each of them. */
   readonly changes: number

@@ -71,7 +71,7 @@ export interface Resource {
 
 /** A relation to one record. */
 export interface Relation {
-  /** As in the parameter `include`, such as `country`. */
+  /** Name in the parameter `include`, such as `country`. */
   readonly name: string
   /** Path of the related record in a record. */
   readonly path: readonly string[]
@@ -82,7 +82,7 @@ export interface Relation {
 
 /** A relation to many records. */
 export interface RelatedList {
-  /** As in the parameter `include`. */
+  /** Name in the parameter `include`. */
   readonly name: string
   readonly path: readonly string[]
   /** Name of the related resource. */
@@ -223,7 +223,7 @@ function listsIn(included: Schema = {}): readonly RelatedList[] {
   })
 }
 
-/** Number of records in words. */
+/** Text for a number of records, such as `1 record`. */
 export function countOf(count: number): string {
   return count === 1 ? '1 record' : `${count.toLocaleString('en')} records`
 }

@@ -1,7 +1,7 @@
 import { type NameGroup, wordsOfMember } from './aggregate'
 
 interface NameListProps {
-  /** What the names are, such as `Group by`. */
+  /** Label of the list, such as `Group by`. */
   readonly label: string
   readonly names: readonly string[]
   readonly options: readonly NameGroup[]

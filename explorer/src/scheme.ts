@@ -3,7 +3,7 @@ import type { SecurityScheme } from './document'
 
 /** A scheme of the header `Authorization`, with which users can sign in. */
 export interface Scheme {
-  /** As in the header, such as `Bearer`. */
+  /** Name in the header `Authorization`, such as `Bearer`. */
   readonly name: string
   /** Name of the credentials in the sign-in form, such as `Token`. */
   readonly label: string

@@ -106,7 +106,7 @@ function useSteadyColumns(names: string, hasRows: boolean) {
 }
 
 interface HeaderProps {
-  /** As in the parameter `ordering`. */
+  /** Name in the parameter `ordering`. */
   readonly name: string
   readonly label?: string
   readonly description?: string | undefined

@@ -12,7 +12,7 @@ export async function readBody({ limits }: Service, request: ResourceRequest): P
   return parseBody(await receivePayload(request, limits.body), limits)
 }
 
-/** Does the same as {@link readBody} for a POST, whose body may be an array of records with the option `bulk`. */
+/** Reads and parses the body of a POST, which may be an array of records if the resource has the option `bulk`. */
 export async function readBodies(service: Service, request: ResourceRequest): Promise<Body | readonly Body[]> {
   const { limits } = service
   const { bulk } = request.resource

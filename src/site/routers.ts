@@ -8,7 +8,7 @@ import type { MountedResource } from './mounted-resource'
 
 /** `context.state` in the middleware of a custom action. */
 export interface ActionState {
-  /** What the access rule of the resource has returned for the request. */
+  /** Principal that the access rule of the resource has returned for the request. */
   readonly principal: Principal
   /** The resource as the principal sees it: without the fields that the principal may not read. */
   readonly view: MountedResource

@@ -8,9 +8,9 @@ import type { WriteTarget, WriteTargets } from './write-store'
 
 /** Placeholders of the values in the WHERE of an UPDATE or DELETE. */
 export interface TargetPlaceholders {
-  /** Of each key, by column. */
+  /** Placeholders of each key, by column. */
   readonly keys: readonly (readonly string[])[]
-  /** Of the owner; empty for a resource without owners. */
+  /** Placeholders of the owner; empty for a resource without owners. */
   readonly owner: readonly string[]
 }
 
@@ -19,7 +19,7 @@ export function bindTarget(store: Store, { key, owner }: WriteTarget, bind: Bind
   return bindTargets(store, { keys: [key], owner }, bind)
 }
 
-/** Does the same as {@link bindTarget} for several records. */
+/** Binds the keys of several records and the owner for the WHERE of an UPDATE or DELETE. */
 export function bindTargets({ view, dataSource }: Store, targets: WriteTargets, bind: Bind): TargetPlaceholders {
   const { key, owner } = view
   const bindColumns = (columns: readonly StoredColumn[], values: readonly unknown[]): readonly string[] =>
@@ -39,7 +39,7 @@ export function whereTarget(store: Store, { keys: [key = []], owner }: TargetPla
   return allOf([...equalColumns(store, columns, key), ...otherConditions(store, owner, isDeleted)])
 }
 
-/** Does the same as {@link whereTarget} for several records. */
+/** WHERE condition of an UPDATE or DELETE of several records: keys, owner, and not soft-deleted. */
 export function whereTargets(store: Store, { keys, owner }: TargetPlaceholders): string {
   const { view, dataSource, dialect } = store
   const { columns } = view.key

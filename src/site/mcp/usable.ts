@@ -23,7 +23,7 @@ export interface UsableResource extends DescribedResource {
   readonly reads: boolean
 }
 
-/** What the sender of a request may use. */
+/** The resources that the sender of a request may use. */
 export interface Usable {
   /** Id of the user; null if the request is anonymous. */
   readonly user: Principal['id']
