@@ -3,7 +3,7 @@ import type { QueryResult, QueryRunner } from 'typeorm'
 import { traced } from '../diagnostics'
 import { dialectOf } from '../dialect/dialect-of'
 import { isQueryFailure } from '../dialect/typeorm-error'
-import { type ApiError, unavailable } from '../errors'
+import { clientDisconnected } from '../errors'
 import { sharedRunner, shareTransaction } from '../sqlite-lock/install'
 import { toDriverParameters } from './compile'
 import { toLoggable } from './database-error'
@@ -47,7 +47,7 @@ export async function runForClient<T>(
 ): Promise<T> {
   const { cancel } = dialectOf(dataSource)
   if (client === undefined || cancel === undefined) return runQuery(runner)
-  if (client.destroyed) throw clientGone()
+  if (client.destroyed) throw clientDisconnected()
   let isDone = false
   let cancellation: Promise<void> | undefined
   const cancelUntilDone = async (): Promise<void> => {
@@ -67,7 +67,7 @@ export async function runForClient<T>(
   try {
     return await runQuery(runner)
   } catch (error) {
-    throw cancellation === undefined ? error : clientGone()
+    throw cancellation === undefined ? error : clientDisconnected()
   } finally {
     isDone = true
     client.off('close', onClose)
@@ -78,11 +78,6 @@ export async function runForClient<T>(
 
 /** Time between two cancellations of the same statement, in milliseconds. */
 const cancelIntervalMs = 50
-
-/** Creates the error that ends a request whose client has disconnected. Its response is never received. */
-function clientGone(): ApiError {
-  return unavailable('the client has closed its connection')
-}
 
 /** Isolation level of a transaction. */
 type Isolation = 'READ COMMITTED' | 'REPEATABLE READ'
