@@ -42,7 +42,7 @@ export async function insertRows(
   return rows
 }
 
-/** Requires of several written records what `requirePermitted` in `write.ts` requires of one. @param keys of the rows */
+/** Checks several written records like `requirePermitted` in `write.ts`. @param keys of the rows */
 async function requireAllPermitted(
   session: DbTransaction,
   store: WriteStore,
