@@ -55,7 +55,7 @@ async function writeUpserts(
   let passwords = 0
   const { isDry } = await writeRecords(service, request, {
     records,
-    // Each record takes several statements; with related records, it can take hundreds.
+    // Each record takes several statements, and many more with related records.
     groupSize: store.view.nested().size > 0 ? 1 : 50,
     begin: () => {
       counts = { created: 0, updated: 0 }
