@@ -22,8 +22,7 @@ export function batchPage(session: DbSession, { base, batch }: MountSettings): P
     const { service, context, responseMemory } = request
     if (service === undefined) throw notConnected()
     const { headers } = context
-    const { origin, 'sec-fetch-site': fetchSite } = headers
-    requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
+    requireSameOrigin(headers, context.host, service.allowedOrigins)
     const body = { readPayload: (limit: number) => readPayload(context, limit), headers, responseMemory }
     const payload = await receivePayload(body, service.limits.body)
     const parsed = await parseBatch(payload, service.limits, batch)

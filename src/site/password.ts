@@ -21,8 +21,7 @@ export function passwordPage(session: DbSession): PageHandler {
     const { verifyCredentials, forbidden, allowedOrigins, limits, passwords, passwordChange, settingsFor } = service
     const authentication = new RequestAuthentication(verifyCredentials, session, context)
     const principal = await requirePrincipal({ rule: loginRule(service) }, authentication, forbidden)
-    const { origin, 'sec-fetch-site': fetchSite } = context.headers
-    requireSameOrigin({ origin, fetchSite, host: context.host }, allowedOrigins)
+    requireSameOrigin(context.headers, context.host, allowedOrigins)
     const account = await authentication.account()
     if (account === undefined) {
       throw new ApiError('forbidden', 'these credentials cannot change a password; send the user name and the password')

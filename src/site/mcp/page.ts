@@ -40,8 +40,7 @@ function mcpPage({ base, authenticators, info }: MountSettings, session: DbSessi
   return async (request) => {
     const { service, context } = request
     if (service === undefined) throw notConnected()
-    const { origin, 'sec-fetch-site': fetchSite } = context.headers
-    requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
+    requireSameOrigin(context.headers, context.host, service.allowedOrigins)
     const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
     const agent: AgentRequest = { service, session, base, request, authentication, challenges }
     const message = await receiveMessage(agent)
