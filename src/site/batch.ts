@@ -6,25 +6,23 @@ import { respondToBatch, runBatch } from '../pipeline/batch'
 import { admitBatch, type RequestedOperation } from '../pipeline/batch-admission'
 import { runKeyedBatch } from '../pipeline/keyed-batch'
 import type { Service } from '../pipeline/service'
-import { receivePayload } from '../pipeline/write-body'
 import { type Operation, parseBatch } from '../request/batch'
 import { OperationError } from '../request/operation-error'
 import { withCaching } from '../response/http-response'
 import type { MountSettings } from './mount-options'
 import { type OperationMount, operationRequest } from './operation'
 import type { PageHandler } from './page'
-import { readPayload } from './payload'
+import { receivePagePayload } from './payload'
 import { splitTarget } from './request-target'
 
 /** Runs several writes in one transaction (specification: Batches). */
 export function batchPage(session: DbSession, { base, batch }: MountSettings): PageHandler {
   return async (request) => {
-    const { service, context, responseMemory } = request
+    const { service, context } = request
     if (service === undefined) throw notConnected()
     const { headers } = context
     requireSameOrigin(headers, context.host, service.allowedOrigins)
-    const body = { readPayload: (limit: number) => readPayload(context, limit), headers, responseMemory }
-    const payload = await receivePayload(body, service.limits.body)
+    const payload = await receivePagePayload(request, service.limits.body)
     const parsed = await parseBatch(payload, service.limits, batch)
     const mount = { session, base, request }
     const requested = parsed.map((operation, index) => requestOf(service, mount, operation, index))

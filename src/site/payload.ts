@@ -2,7 +2,9 @@ import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import getRawBody from 'raw-body'
 import { ApiError } from '../errors'
+import { receivePayload } from '../pipeline/write-body'
 import type { Payload } from '../request/body'
+import type { PageRequest } from './page'
 
 /** Properties that body parsers add to a request: for Koa to Koa's request, for Express to Node's request. */
 interface ParsedRequest {
@@ -25,6 +27,12 @@ export async function readPayload(context: Context, limit: number): Promise<Payl
     return Buffer.isBuffer(raw) ? { contentType, bytes: raw } : { contentType, parsed: raw }
   }
   return { contentType, bytes: await readBytes(context, limit) }
+}
+
+/** Reads the body of a request for a page, and counts its memory if it is large. @throws {ApiError} see `receivePayload` */
+export function receivePagePayload({ context, responseMemory }: PageRequest, limit: number): Promise<Payload> {
+  const { headers } = context
+  return receivePayload({ readPayload: (max) => readPayload(context, max), headers, responseMemory }, limit)
 }
 
 /**

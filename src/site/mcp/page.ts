@@ -2,12 +2,11 @@ import { requireSameOrigin } from '../../access/cross-origin'
 import { RequestAuthentication } from '../../access/request-authentication'
 import type { DbSession } from '../../connection/db-session'
 import { ApiError, methodNotAllowed, notConnected } from '../../errors'
-import { receivePayload } from '../../pipeline/write-body'
 import { parseBody } from '../../request/body'
 import type { HttpResponse } from '../../response/http-response'
 import type { MountSettings } from '../mount-options'
 import type { PageHandler, PageRequest, Pages } from '../page'
-import { readPayload } from '../payload'
+import { receivePagePayload } from '../payload'
 import { callTool } from './call'
 import { loadMcpSdk, type McpSdk } from './sdk'
 import { renderTool, toolNames, tools } from './tools'
@@ -55,14 +54,11 @@ function mcpPage({ base, authenticators, info }: MountSettings, session: DbSessi
  * @throws {ApiError} `unsupported-media-type`, `body-too-large`, `unavailable`
  */
 async function receiveMessage({ service: { limits }, request }: AgentRequest): Promise<object | undefined> {
-  const { context, responseMemory } = request
-  if (!/^application\/json *(;|$)/i.test(context.get('Content-Type'))) {
+  if (!/^application\/json *(;|$)/i.test(request.context.get('Content-Type'))) {
     throw new ApiError('unsupported-media-type', 'send application/json')
   }
-  const { headers } = context
-  const body = { readPayload: (limit: number) => readPayload(context, limit), headers, responseMemory }
   try {
-    return Object.fromEntries(await parseBody(await receivePayload(body, limits.body), limits))
+    return Object.fromEntries(await parseBody(await receivePagePayload(request, limits.body), limits))
   } catch (error) {
     if (error instanceof ApiError && error.code === 'bad-body') return undefined
     throw error
