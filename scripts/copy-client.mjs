@@ -1,7 +1,7 @@
 import { copyFileSync, cpSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-// The package `typeorm-resources-client` has the built modules for browsers, without the dependencies of the service.
+// Copies the built modules for browsers into the package `typeorm-resources-client`, which has no dependencies.
 const root = resolve(import.meta.dirname, '..')
 const target = join(root, 'packages/client')
 for (const folder of ['admin', 'client']) {

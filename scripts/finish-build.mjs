@@ -1,11 +1,12 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 
-// The client and the data providers are ES modules, for browsers too; the service is CommonJS.
+// Declares the client and the data providers as ES modules, because they also run in browsers. The service is CommonJS.
 for (const folder of ['client', 'admin']) {
   writeFileSync(`dist/${folder}/package.json`, '{ "type": "module", "sideEffects": false }\n')
 }
 
-// As much of Swagger UI as a page needs: its own package is seven times as large, and reports who installs it.
+// Copies the files of Swagger UI that a page needs. Its npm package is not a dependency, because it is seven times as large,
+// and its dependency @scarf/scarf sends statistics about each installation.
 mkdirSync('dist/web/docs', { recursive: true })
 for (const file of [
   'swagger-ui.css',

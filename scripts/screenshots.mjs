@@ -1,6 +1,7 @@
 import { chromium } from 'playwright-core'
 
-// The README's pictures, of the sample as `npm run sample` serves it: node scripts/screenshots.mjs [http://127.0.0.1:3000]
+// Takes the screenshots for the README. Start the sample with `npm run sample` first.
+// Usage: node scripts/screenshots.mjs [http://127.0.0.1:3000]
 const origin = process.argv[2] ?? 'http://127.0.0.1:3000'
 const pictures = [
   {

@@ -93,6 +93,11 @@ export function unavailable(detail: string): ApiError {
   return new ApiError('unavailable', detail, { headers: { 'Retry-After': retryAfterSeconds } })
 }
 
+/** Creates the error that ends a request whose client has disconnected. No client receives the response. */
+export function clientDisconnected(): ApiError {
+  return unavailable('the client has closed its connection')
+}
+
 /** Creates the 503 for a request before the data source is initialized. */
 export function notConnected(): ApiError {
   return unavailable('the database is not connected')

@@ -339,7 +339,7 @@ test.each<[string, object, readonly string[]]>([
   [
     'a default maximum page size that exceeds limits.depth',
     { limits: { depth: 500 }, resources: [{ entity: Tag }] },
-    ['"limit.max" is 1000, more than the 500 records that "limits.depth" lets pages reach'],
+    ['"limit.max" is 1000, more than the 500 records that "limits.depth" permits'],
   ],
   ['a limit of 0', { limit: { default: 0 }, resources: [{ entity: Tag }] }, ['"limit" must be { default, max }']],
   [
@@ -477,7 +477,7 @@ test.each<[string, object, readonly string[]]>([
   [
     'two authenticators of one scheme',
     { authenticators: [basic(), custom({ scheme: 'BASIC', authenticate: () => null })] },
-    ['"authenticators" has several of the scheme BASIC; each scheme can have one'],
+    ['"authenticators" has several authenticators of the scheme BASIC; each scheme can have only one'],
   ],
   [
     'wrong options for access',

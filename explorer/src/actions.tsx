@@ -3,7 +3,7 @@ import { Refused, type Reply, type Request, send } from './api'
 import { type Field, type Resource, valueAt } from './model'
 import { Problem } from './problem'
 import { go, links } from './route'
-import { isOfAnother, type User, useError, useSession } from './session'
+import { belongsToAnother, type User, useError, useSession } from './session'
 
 interface ActionsProps {
   readonly resource: Resource
@@ -29,7 +29,7 @@ export function Actions({ resource, id, before, deleted }: ActionsProps) {
     )
   }
   if (user && writesNeedAdmin && !user.admin) return <p class="quiet">Only administrators may change it.</p>
-  if (isOfAnother(resource, user, before)) return <p class="quiet">Only its owner may change it.</p>
+  if (belongsToAnother(resource, user, before)) return <p class="quiet">Only its owner may change it.</p>
   return (
     <div class="buttons">
       {deleted === 'with' && <Restore name={name} id={id} />}
@@ -69,23 +69,23 @@ interface DeleteProps {
   readonly before: unknown
 }
 
-/** Delete button. It asks for confirmation, because a deletion cannot be undone. */
+/** Delete button. It asks for confirmation, because not every deletion can be undone. */
 function Delete({ resource, id, path, before }: DeleteProps) {
-  const { user, note, announce } = useSession()
+  const { user, showRequest, announce } = useSession()
   /** The ETag of the record; undefined until the button is pressed. */
   const [asked, setAsked] = useState<Pick<Reply, 'tag'>>()
   const [error, setError] = useError()
-  const sure = useRef<HTMLButtonElement>(null)
+  const confirmButton = useRef<HTMLButtonElement>(null)
   const request: Request = { method: 'DELETE', path, tag: asked?.tag ?? null }
   useEffect(() => {
     if (asked === undefined) return
-    note(request)
-    sure.current?.focus()
+    showRequest(request)
+    confirmButton.current?.focus()
   }, [asked])
   const ask = (): Promise<void> => readUnchanged(path, resource.fields, before, user).then(setAsked, setError)
   const keep = (): void => {
     setAsked(undefined)
-    note({ method: 'GET', path })
+    showRequest({ method: 'GET', path })
   }
   const remove = (): Promise<void> =>
     send(request, user).then(() => {
@@ -100,7 +100,7 @@ function Delete({ resource, id, path, before }: DeleteProps) {
         </button>
       ) : (
         <>
-          <button type="button" class="danger" onClick={remove} ref={sure}>
+          <button type="button" class="danger" onClick={remove} ref={confirmButton}>
             Yes, delete
           </button>
           <button type="button" onClick={keep}>
@@ -114,7 +114,7 @@ function Delete({ resource, id, path, before }: DeleteProps) {
 }
 
 /**
- * Reads the ETag that a deletion needs: that of a record without related ones.
+ * Reads a record without its related records. `If-Match` of a deletion needs the ETag of this response.
  * @throws {Refused} if the record differs from the one that the page shows
  */
 async function readUnchanged(

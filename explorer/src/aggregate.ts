@@ -6,7 +6,7 @@ import { mayRead, type User } from './session'
 export interface Aggregates {
   readonly functions: Schema
   readonly keys: Schema
-  /** Greatest numbers of names. */
+  /** Maximum numbers of names. */
   readonly maxFunctions: number
   readonly maxKeys: number
 }
@@ -22,12 +22,12 @@ export interface NameGroup {
 
 const dateParts = ['year', 'quarter', 'month', 'week', 'day']
 
-/** Words for the function of a field. */
+/** Display names of functions, which precede the name of a field. */
 const functionWords: Readonly<Record<string, string>> = {
   sum: 'sum of',
   avg: 'average of',
-  min: 'least',
-  max: 'greatest',
+  min: 'minimum',
+  max: 'maximum',
   count_distinct: 'different values of',
 }
 
@@ -65,7 +65,7 @@ function namesOf(
   suffixesOf: (field: Field) => readonly string[],
 ): readonly NameGroup[] {
   const group = (label: string, prefix: string, fields: readonly Field[]): NameGroup => {
-    // Keys are different in all records: there is nothing to group or to add up.
+    // Ids are unique, so that groups and sums of ids have no use.
     const others = fields.filter((field) => field.name !== 'id')
     const names = others.flatMap((field) => suffixesOf(field).map((suffix) => `${prefix}${field.name}${suffix}`))
     return { label, names: names.filter((name) => accepts(accepted, name)) }
@@ -78,7 +78,7 @@ function namesOf(
   return [group(resource.name, '', resource.fields), ...related].filter(({ names }) => names.length > 0)
 }
 
-/** Whether a text is valid for the parts of a schema that the names of groups have. */
+/** Whether a schema of the parameter `aggregate` or `by` accepts a name. It has only `anyOf`, `enum` or `pattern`. */
 function accepts({ enum: members, pattern, anyOf }: Schema, name: string): boolean {
   if (anyOf !== undefined) return anyOf.some((schema) => accepts(schema, name))
   return members === undefined ? new RegExp(pattern ?? '').test(name) : members.includes(name)
@@ -94,7 +94,7 @@ function isDate(schema: Schema): boolean {
   return schema.format === 'date' || isDateTime(schema)
 }
 
-/** Whether groups can have the values of a field: not those of floats, date-times, arrays and objects. */
+/** Whether a list can be grouped by the values of a field. Floats, date-times, arrays and objects cannot be group keys. */
 function isGroupable(schema: Schema): boolean {
   const types = typesOf(schema)
   return ['string', 'boolean', 'integer'].some((type) => types.includes(type)) && !isDateTime(schema)
@@ -105,7 +105,7 @@ export function namesIn(query: URLSearchParams, parameter: string): readonly str
   return (query.get(parameter) ?? '').split(',').filter((name) => name !== '')
 }
 
-/** Field whose values a member of a group has. A name in `by` may leave out `_id`. */
+/** The field with the values of a member of a group. A name in `by` may omit `_id`. */
 export function memberField(model: Model, resource: Resource, name: string): Field {
   const find = (fields: readonly Field[], wanted: string): Field | undefined =>
     fields.find((field) => field.name === wanted) ?? fields.find((field) => field.name === `${wanted}_id`)

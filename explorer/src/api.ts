@@ -82,13 +82,15 @@ export async function followChanges(
   signal: AbortSignal,
   receive: (events: readonly LiveEvent[]) => void,
 ): Promise<void> {
-  const sendOnce: Send = (method, url, _, { accept = '', lastEventId, signal: either = signal } = {}) => {
+  const sendOnce: Send = (method, url, _, { accept = '', lastEventId, signal: connectionSignal = signal } = {}) => {
     const headers = { Accept: accept, ...(lastEventId && { 'Last-Event-ID': lastEventId }) }
-    return fetchAccepted({ method, path: url }, credentials, headers, either).catch(({ status, message }: Refused) => {
-      throw status === 0 ? new TypeError(message) : new ResourceError(status, undefined, message)
-    })
+    return fetchAccepted({ method, path: url }, credentials, headers, connectionSignal).catch(
+      ({ status, message }: Refused) => {
+        throw status === 0 ? new TypeError(message) : new ResourceError(status, undefined, message)
+      },
+    )
   }
-  // Without it, the first request would not be repeated.
+  // `followEvents` repeats all requests except the first one.
   await retryWhileUnavailable(() => followEvents(sendOnce, path, signal, receive), signal).catch(() => undefined)
 }
 
@@ -127,7 +129,7 @@ async function fetchAccepted(
 /** Parses the JSON of a response. @throws {Refused} if it is not JSON, such as an HTML page of a proxy */
 function jsonOf(response: Response): Promise<unknown> {
   return response.json().catch(() => {
-    throw new Refused(response.status, 'The answer is not one of the service.', [])
+    throw new Refused(response.status, 'The response is not JSON, so it does not come from the service.', [])
   })
 }
 
@@ -140,7 +142,7 @@ async function refusalOf(response: Response): Promise<Refused> {
     const message = detail === undefined ? String(title) : `${title}: ${detail}`
     return new Refused(response.status, message, Array.isArray(errors) ? errors : [])
   } catch {
-    return new Refused(response.status, `The service has answered ${response.status}.`, [])
+    return new Refused(response.status, `The service responded with status ${response.status}.`, [])
   }
 }
 

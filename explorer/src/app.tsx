@@ -47,7 +47,7 @@ export function App() {
   const askToSignIn = scheme && (() => setSigningIn(true))
   const [isLocalTime, setLocalTime] = useLocalTime()
   const session = useMemo(
-    () => model && { model, user, askToSignIn, isLocalTime, note: setRequest, announce },
+    () => model && { model, user, askToSignIn, isLocalTime, showRequest: setRequest, announce },
     [model, user, isLocalTime],
   )
   return (
@@ -75,7 +75,7 @@ export function App() {
   )
 }
 
-/** Schemes to sign in with: those of the document, or those of the 401 if only users can read the document. */
+/** Schemes to sign in with: from the OpenAPI document, or from the 401 if only users can read the document. */
 function schemesFor(model: Model | undefined, error: Refused | undefined): readonly Scheme[] {
   if (model !== undefined) return model.schemes
   return error?.status === 401 ? schemesIn(error.challenges) : []
@@ -84,7 +84,7 @@ function schemesFor(model: Model | undefined, error: Refused | undefined): reado
 interface ShellProps {
   readonly session: Session
   readonly request: Request
-  /** What the last form has done, in words, and the fragment of the view that shows it. */
+  /** Message about what the last form has done, and the URL fragment of the view that shows it. */
   readonly done: { readonly text: string; readonly hash: string }
 }
 
@@ -142,7 +142,7 @@ function View({ resource, route }: { readonly resource: Resource; readonly route
   return <RecordView resource={resource} id={id} deleted={resource.restores ? query.get('deleted') : null} />
 }
 
-/** View of a resource that the user may not read. The page does not ask the service for it, and has no error to show. */
+/** View of a resource that the user may not read. The page knows this from the OpenAPI document and sends no request. */
 function Closed({ resource: { name, description } }: { readonly resource: Resource }) {
   const { user, askToSignIn } = useSession()
   const whose = user ? 'administrators' : 'users who have signed in'

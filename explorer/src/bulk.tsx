@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { memberOf } from '../../src/client/group-text'
 import { Refused, type Request, send } from './api'
-import { bodyOf, type Draft, faultsOf, textIn, withoutPasswords } from './draft'
+import { bodyOf, type Draft, inputErrorsOf, textIn, withoutPasswords } from './draft'
 import { errorAt, FieldRow } from './field-row'
 import { FormButton, type ListForm } from './form-button'
 import { countOf, type Resource } from './model'
@@ -22,7 +22,7 @@ interface BulkProps {
   readonly form: ListForm | undefined
   readonly onOpen: (form: ListForm) => void
   readonly onClose: () => void
-  /** Receives what was done, in words. */
+  /** Receives a message about what was done. */
   readonly onDone: (result: string) => void
 }
 
@@ -52,7 +52,7 @@ function pathOfRecords({ name }: Resource, ids: readonly string[]): string {
   return pathOf(`/${name}/`, { id__in: ids.map(memberOf).join(), max: String(ids.length) })
 }
 
-/** Result of a request, in words. Records that another user has deleted meanwhile are not counted. */
+/** Message about the result of a request. Records that another user has deleted meanwhile are not counted. */
 function resultOf(done: 'changed' | 'deleted', count: number, selected: number): string {
   const missing = count < selected ? ` ${countOf(selected - count)} of the selection did not exist any more.` : ''
   return `${countOf(count)} ${done}.${missing}`
@@ -66,7 +66,7 @@ function explained(error: Refused): Refused {
 
 /** Form for values that all selected records get. Only the inputs that are filled in are sent. */
 function Change({ resource, ids, onDone, onClose }: PanelProps) {
-  const { user, note } = useSession()
+  const { user, showRequest } = useSession()
   const [draft, setDraft] = useState<Draft>(new Map())
   const [error, setError] = useError()
   const [isSending, setSending] = useState(false)
@@ -76,7 +76,7 @@ function Change({ resource, ids, onDone, onClose }: PanelProps) {
   const path = pathOfRecords(resource, ids)
   const requestOf = (values: Draft): Request => ({ method: 'PATCH', path, body: bodyOf(fields, values, true) })
   useEffect(() => heading.current?.focus(), [])
-  useEffect(() => note(requestOf(withoutPasswords(fields, draft))), [draft, path])
+  useEffect(() => showRequest(requestOf(withoutPasswords(fields, draft))), [draft, path])
   useEdits(draft.size > 0)
   const change = (name: string, text: string | null | undefined): void => {
     const next = new Map(draft).set(name, text ?? null)
@@ -87,8 +87,8 @@ function Change({ resource, ids, onDone, onClose }: PanelProps) {
     event.preventDefault()
     if (isSending) return
     if (draft.size === 0) return setError(new Refused(400, 'Fill in at least one field.', []))
-    const faults = faultsOf(fields, draft)
-    if (faults.length > 0) return setError(new Refused(400, '', faults))
+    const inputErrors = inputErrorsOf(fields, draft)
+    if (inputErrors.length > 0) return setError(new Refused(400, '', inputErrors))
     setSending(true)
     await send(requestOf(draft), user).then(
       ({ json }) => onDone(resultOf('changed', Object(json).meta.updated, ids.length)),
@@ -127,15 +127,15 @@ function Change({ resource, ids, onDone, onClose }: PanelProps) {
 
 /** Asks for confirmation: not every entity is deleted softly, and restoring needs a permission. */
 function Delete({ resource, ids, onDone, onClose }: PanelProps) {
-  const { user, note } = useSession()
+  const { user, showRequest } = useSession()
   const [error, setError] = useError()
   const [isSending, setSending] = useState(false)
-  const sure = useRef<HTMLButtonElement>(null)
+  const confirmButton = useRef<HTMLButtonElement>(null)
   const id = useId()
   const path = pathOfRecords(resource, ids)
   const request: Request = { method: 'DELETE', path }
-  useEffect(() => sure.current?.focus(), [])
-  useEffect(() => note(request), [path])
+  useEffect(() => confirmButton.current?.focus(), [])
+  useEffect(() => showRequest(request), [path])
   const remove = async (): Promise<void> => {
     if (isSending) return
     setSending(true)
@@ -152,7 +152,7 @@ function Delete({ resource, ids, onDone, onClose }: PanelProps) {
       </h2>
       {error && <Problem error={error} />}
       <p class="buttons">
-        <button type="button" class="danger" aria-disabled={isSending} onClick={remove} ref={sure}>
+        <button type="button" class="danger" aria-disabled={isSending} onClick={remove} ref={confirmButton}>
           Delete {countOf(ids.length)}
         </button>
         <button type="button" onClick={onClose}>

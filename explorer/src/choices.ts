@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import { containing } from '../../src/admin/pattern'
 import { type Refused, send } from './api'
-import { containing, patternOf } from './filter-field'
+import { containsOperator } from './filter-field'
 import { type Field, type Resource, valueAt } from './model'
 import { pathOf } from './route'
 import { type User, useSession } from './session'
@@ -17,15 +18,15 @@ const maxChoices = 10
 /** Time without a key press after which a search is sent, in milliseconds. */
 const typingPauseMs = 200
 
-/** Query of the list of a resource for the records that a text describes. */
+/** Query of a list of the records that match a text: by text search, or else by a pattern for their label. */
 function queryFor({ searches, orderings, filters }: Resource, { name }: Field, text: string): URLSearchParams {
   const query = new URLSearchParams({ limit: String(maxChoices) })
   if (orderings.has(name)) query.set('ordering', name)
   if (text === '') return query
   const filter = filters.find((one) => one.name === name)
-  const operator = filter && containing(filter)
+  const operator = filter && containsOperator(filter)
   if (searches) query.set('search', text)
-  else if (operator) query.set(`${name}__${operator}`, patternOf(text))
+  else if (operator) query.set(`${name}__${operator}`, containing(text))
   return query
 }
 
@@ -33,7 +34,7 @@ function queryFor({ searches, orderings, filters }: Resource, { name }: Field, t
 interface Found {
   readonly text: string
   readonly choices: readonly Choice[]
-  /** The user whom the service does not let read the records; null if it does. */
+  /** The user to whom the service has refused the records; null if it has returned them. */
   readonly refused: User | undefined | null
 }
 

@@ -4,7 +4,7 @@ import type { Field, Model, Resource } from './model'
 
 /** A column of a list: a field of its records, or of a related record. */
 export interface Column {
-  /** As in an ordering: `country__name`. */
+  /** Name as in the parameter `ordering`: `country__name`. */
   readonly name: string
   readonly field: Field
   readonly path: readonly string[]

@@ -10,7 +10,7 @@ interface DateTimeProps {
   readonly onChange: (text: string) => void
 }
 
-/** Whether a picker can contain a text. A fraction of a second would be lost. */
+/** Whether a picker can show a date-time completely. It has no fractions of a second, and no years beyond 9999. */
 export function isPickable(text: string): boolean {
   return text === '' || wallTimes(text).every((wall) => wall !== '')
 }
@@ -20,14 +20,14 @@ function wallTimes(text: string): readonly string[] {
   return instant === undefined ? [''] : [wallTime(instant, false), wallTime(instant, true)]
 }
 
-/** Picker of a date and time in the time zone of the page. Passes the instant on in UTC, and says so if the zone is another. */
+/** Date and time picker in the time zone of the page. It passes the instant in UTC to `onChange`, and shows it. */
 export function DateTimeInput({ common, value, onChange }: DateTimeProps) {
   const { isLocalTime } = useSession()
   const [picked, setPicked] = useState('')
   const { instants, instead } = instantsAt(picked, isLocalTime)
   const possible = (instants.length > 0 ? instants : [instead]).map(textOf)
   const instant = instantOf(value)
-  // A time that does not exist is kept as it was picked: the input would change while the user goes through its parts.
+  // A time that does not exist is kept as it was picked: otherwise the input would change while the user fills in its parts.
   const isPicked = picked !== '' && possible.includes(value)
   const shown = isPicked ? picked : instant === undefined ? '' : wallTime(instant, isLocalTime)
   const hint = `${common.id}-time`
@@ -68,7 +68,7 @@ function textOf(instant: number): string {
   return Number.isNaN(instant) ? '' : isoOf(instant)
 }
 
-/** @param count number of instants that a picked time is */
+/** @param count number of instants at which the picked time is the local time */
 function problemOf(count: number, sent: string): string {
   const [problem, change] = count === 0 ? ['does not exist', 'forward'] : ['exists twice', 'back']
   return `This time ${problem} in ${localZone()}, because clocks are set ${change}. ${shownDateTime(sent, true)} is sent. `

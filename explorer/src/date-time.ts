@@ -9,7 +9,7 @@ export function instantOf(text: string): number | undefined {
   const instant = Date.parse(`${date}T${time}:${second}${offset}`)
   const day = Date.parse(`${date}T00:00Z`)
   if (Number.isNaN(instant) || Number.isNaN(day)) return undefined
-  // A browser may take 30 February for 1 March.
+  // Some browsers parse 30 February as 1 March.
   return new Date(day).toISOString().startsWith(date) ? instant : undefined
 }
 
@@ -38,7 +38,7 @@ export function wallTime(instant: number, isLocal: boolean): string {
   return /^(?!0000)\d{4}-/.test(text) ? text.slice(0, 19) : ''
 }
 
-/** Offset of local time at an instant, such as `+01:00`; undefined if it has seconds, as before there were time zones. */
+/** Offset of local time at an instant, such as `+01:00`; undefined if it has seconds, as local times before time zones. */
 function offsetText(instant: number): string | undefined {
   const minutes = offsetAt(instant) / 60_000
   const [hours, rest] = [Math.trunc(Math.abs(minutes) / 60), Math.abs(minutes) % 60]
@@ -59,12 +59,12 @@ export function shownDateTime(text: string, isLocal: boolean): string {
   return local && offset ? local + offset : `${utc}Z`
 }
 
-/** Longest time between two changes of the offset that {@link instantsAt} tells apart, in milliseconds. */
+/** {@link instantsAt} supports one change of the offset within this time before and after a picked time, in milliseconds. */
 const dayMs = 86_400_000
 
 /**
  * Instants of a picked time: none if clocks are set forward over it, two if they are set back to it.
- * @returns also the instant to send if there is none: the time as it is with the offset of before the change
+ * @returns also the instant to send if there is none: that of the picked time with the offset before the change
  */
 export function instantsAt(wall: string, isLocal: boolean): { instants: readonly number[]; instead: number } {
   const utc = Date.parse(`${wall}Z`)

@@ -57,9 +57,9 @@ export interface PathItem {
 /** Security Scheme Object. */
 export interface SecurityScheme {
   readonly type: string
-  /** With the type `http`. */
+  /** HTTP authentication scheme, for the type `http`. */
   readonly scheme?: string
-  /** With the type `apiKey`: where the key is sent, and the name of the header. */
+  /** Where the key is sent, and the name of the header, for the type `apiKey`. */
   readonly in?: string
   readonly name?: string
 }
@@ -87,7 +87,7 @@ export function isNullable(schema: Schema): boolean {
   return typesOf(schema).includes('null') || schema.enum?.includes(null) === true
 }
 
-/** Length of texts that fit a line. Fields that may be longer get a textarea. */
+/** Maximum length of texts that get an input with one line. Fields whose texts may be longer get a textarea. */
 export const lineLength = 200
 
 /** Whether a schema is text of at most a line, and not a date, a decimal, a key or one of some values. */

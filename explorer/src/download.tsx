@@ -38,7 +38,7 @@ export function Download({ resource, query }: DownloadProps) {
   )
 }
 
-/** Button that fetches a file completely before the browser saves it, so that a part is not taken for the whole. */
+/** Button that fetches a file completely before the browser saves it, so that users never get an incomplete file. */
 function FetchButton({ path, name }: { readonly path: string; readonly name: string }) {
   const { user } = useSession()
   const [running, setRunning] = useState<AbortController>()

@@ -1,6 +1,6 @@
 import type { FieldError } from './api'
 import { isNullable } from './document'
-import { isList, isText, jsonFault, limitFault, parseInput } from './input'
+import { isList, isText, jsonError, limitError, parseInput } from './input'
 import type { Field } from './model'
 
 /**
@@ -57,15 +57,17 @@ export function withoutPasswords(fields: readonly Field[], draft: Draft): Draft 
  * Errors that are found without a request: text that is not JSON, which would be sent as a string, and limits.
  * @param path of the record in the body, such as `lines[3].`
  */
-export function faultsOf(fields: readonly Field[], draft: Draft, path = ''): readonly FieldError[] {
+export function inputErrorsOf(fields: readonly Field[], draft: Draft, path = ''): readonly FieldError[] {
   return fields.flatMap((field) => {
     const { name, schema } = field
     const rows = rowsIn(draft, name)
     if (rows !== undefined) {
-      return rows.flatMap((row, index) => faultsOf(fieldsOfRow(field, row), row.draft, `${path}${name}[${index}].`))
+      return rows.flatMap((row, index) =>
+        inputErrorsOf(fieldsOfRow(field, row), row.draft, `${path}${name}[${index}].`),
+      )
     }
     const text = textIn(draft, name)
-    const message = jsonFault(schema, text) ?? limitFault(schema, text)
+    const message = jsonError(schema, text) ?? limitError(schema, text)
     return message === undefined ? [] : [{ field: path + name, message }]
   })
 }

@@ -17,7 +17,7 @@ interface FieldRowProps {
   /** The value that the user has seen, if another user may have changed it meanwhile. */
   readonly seen?: unknown
   readonly error: FieldError | undefined
-  /** Receives undefined for the stored value instead of the input. */
+  /** Receives the text; undefined to replace the input by the stored value. */
   readonly onChange: (text: string | null | undefined) => void
 }
 
@@ -27,7 +27,7 @@ export function FieldRow({ field, value, stored, seen = stored, error, onChange 
   const { isLocalTime } = useSession()
   const related = useReferred(field.schema)
   const { name, schema, required } = field
-  // The description of the type contradicts the picker, but one that the entity has is shown.
+  // The generated description contradicts a picker in local time. The description of a column is still shown.
   const isInUtc = isLocalTime && isDateTime(schema) && schema.description?.startsWith('A date and time in UTC')
   const inWords = (one: unknown): string =>
     isDateTime(schema) ? shownDateTime(textOf(schema, one), isLocalTime) : textOf(schema, one)
@@ -153,7 +153,7 @@ function titleOf({ field }: FieldError, name: string): string {
   return title(name) + (/\[\d+\]$/.exec(field)?.[0] ?? '')
 }
 
-/** What a description does not say: the format of a text. */
+/** Hint about the format of the text in an input, which descriptions do not explain. */
 function hintOf(schema: Schema): string {
   if (isList(schema)) return 'One value in each line.'
   const [example] = schema.examples ?? []

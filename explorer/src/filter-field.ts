@@ -1,3 +1,5 @@
+import { containing } from '../../src/admin/pattern'
+import { operandOf } from '../../src/client/group-text'
 import type { Operands } from '../../src/client/operators'
 import type { Parameter, Schema } from './document'
 
@@ -7,19 +9,14 @@ export interface FilterField {
   readonly operators: ReadonlyMap<string, Schema>
 }
 
-/** Pattern of texts that contain this text, whose special characters are escaped. */
-export function patternOf(text: string): string {
-  return `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
-}
-
 /** Text of a pattern for texts that contain it; undefined for other patterns. */
 export function textInPattern(pattern: string): string | undefined {
   const inner = /^%(.*)%$/s.exec(pattern)?.[1]?.replaceAll(/\\([\\%_])/g, '$1')
-  return inner !== undefined && patternOf(inner) === pattern ? inner : undefined
+  return inner !== undefined && containing(inner) === pattern ? inner : undefined
 }
 
-/** The operator of a pattern for a text that is contained, in any case if possible; undefined if the field has none. */
-export function containing({ operators: known }: FilterField): string | undefined {
+/** Operator for texts that contain a text: `ilike`, or else `like`; undefined if the field has neither. */
+export function containsOperator({ operators: known }: FilterField): string | undefined {
   return ['ilike', 'like'].find((one) => known.has(one))
 }
 
@@ -51,7 +48,7 @@ export const optional: readonly string[] = [
   'format',
 ]
 
-/** Whether it is the parameter that lists soft-deleted records, and not a filter on a field of this name. */
+/** Whether a parameter lists soft-deleted records, and is not a filter on a field with the name `deleted`. */
 function listsDeleted({ name, schema }: Parameter): boolean {
   return name === 'deleted' && schema.enum?.includes('only') === true
 }
@@ -97,7 +94,7 @@ export function parameterIn(filters: readonly FilterField[], query: URLSearchPar
 
 /** Member of a group for a filter. */
 function memberOf(name: string, value: string): string {
-  return `${name}:${/[",()]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value}`
+  return `${name}:${operandOf(value)}`
 }
 
 /**

@@ -1,16 +1,16 @@
 import { useId, useState } from 'preact/hooks'
+import { containing } from '../../src/admin/pattern'
 import { localZone, shownDateTime } from './date-time'
 import { DateTimeInput, isPickable } from './date-time-input'
 import { isDateTime, type Schema } from './document'
 import {
   alternativesIn,
-  containing,
+  containsOperator,
   type FilterField,
   filterName,
   findFilter,
   operators,
   optional,
-  patternOf,
   textInPattern,
   withAlternative,
 } from './filter-field'
@@ -26,16 +26,16 @@ interface FiltersProps {
 /** Parameters that are not shown as filters. `or`, `and` and `not` are. */
 const others: readonly string[] = ['ordering', 'limit', 'page', ...optional]
 
-/** Comparison with a pattern for a text that is contained. It is no operator of the service. */
+/** Comparison of the form that is not an operator of the service: it is sent as a pattern of `ilike` or `like`. */
 const contains = 'contains'
 const labelOf = (comparison: string): string => operators[comparison] ?? comparison
 
-/** Comparison and text of a filter, as its form shows them. */
+/** Comparison and text of a filter in the form. */
 function comparisonOf(
   { field, operator }: { readonly field: FilterField; readonly operator: string },
   value: string,
 ): { readonly operator: string; readonly text: string } {
-  const text = operator === containing(field) ? textInPattern(value) : undefined
+  const text = operator === containsOperator(field) ? textInPattern(value) : undefined
   return text === undefined ? { operator, text: value } : { operator: contains, text }
 }
 
@@ -57,7 +57,7 @@ function wordsOf(filters: readonly FilterField[], name: string, value: string, i
 /** Filters of a list, each with buttons to remove it and to add an alternative, and a form to add a filter. */
 export function Filters({ resource, query }: FiltersProps) {
   const { isLocalTime } = useSession()
-  /** The open form: `index` is that of the filter to change or to add an alternative to; undefined for a new filter. */
+  /** The open form. `index`: position in the query of the filter to change or to extend; undefined for a new filter. */
   const [form, setForm] = useState<{ readonly index?: number; readonly isChange?: boolean } | undefined>()
   const active = [...query].flatMap(([name, value], index) => {
     const found = findFilter(resource.filters, name)
@@ -68,7 +68,7 @@ export function Filters({ resource, query }: FiltersProps) {
     ]
   })
   const show = (next: URLSearchParams): void => {
-    // After the change, the index may be that of another filter.
+    // After the change, the index may refer to another filter.
     if (form?.index !== undefined) setForm(undefined)
     go(links.list(resource.name, fromStart(next)))
   }
@@ -80,14 +80,10 @@ export function Filters({ resource, query }: FiltersProps) {
     else if (isChange) show(new URLSearchParams(pairs.with(index, [name, value])))
     else show(withAlternative(query, index, name, value))
   }
-  const toggle = (index: number | undefined, isChange = false): void =>
-    setForm(
-      form && form.index === index && form.isChange === isChange
-        ? undefined
-        : { ...(index !== undefined && { index }), isChange },
-    )
   const isOpen = (index: number | undefined, isChange = false): boolean =>
     form !== undefined && form.index === index && form.isChange === isChange
+  const toggle = (index: number | undefined, isChange = false): void =>
+    setForm(isOpen(index, isChange) ? undefined : { ...(index !== undefined && { index }), isChange })
   return (
     <div class="filters">
       {resource.searches && (
@@ -185,13 +181,13 @@ function FilterForm({ resource, filter, onAdd }: FilterFormProps) {
   const [operator, setOperator] = useState(initial?.operator)
   const field = resource.filters.find((one) => one.name === name)
   if (field === undefined) return null
-  const pattern = containing(field)
+  const pattern = containsOperator(field)
   const comparisons = [...(pattern === undefined ? [] : [contains]), ...field.operators.keys()]
   const chosen = comparisons.find((one) => one === operator) ?? comparisons[0] ?? 'eq'
   const add = (event: SubmitEvent): void => {
     event.preventDefault()
     const text = String(new FormData(event.currentTarget as HTMLFormElement).get('value'))
-    if (chosen === contains && pattern !== undefined) onAdd(filterName(name, pattern), patternOf(text))
+    if (chosen === contains && pattern !== undefined) onAdd(filterName(name, pattern), containing(text))
     else onAdd(filterName(name, chosen), text)
   }
   return (

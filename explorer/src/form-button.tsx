@@ -14,7 +14,7 @@ interface FormButtonProps {
   readonly disabled?: boolean
 }
 
-/** Button that opens and closes a form of a list. It gets the focus if that was in the form when it closes. */
+/** Button that opens and closes a form of a list. If the focus is in the form when it closes, the button gets the focus. */
 export function FormButton({ label, opens, form, onOpen, onClose, disabled = false }: FormButtonProps) {
   const button = useRef<HTMLButtonElement>(null)
   const isOpen = form === opens

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refused, type Reply, send } from './api'
-import { bodyOf, type Draft, faultsOf, rowsIn, withoutPasswords } from './draft'
+import { bodyOf, type Draft, inputErrorsOf, rowsIn, withoutPasswords } from './draft'
 import { type Resource, title } from './model'
 import { FormProblem, Problem } from './problem'
 import { removesRows, useRelated, withRelated } from './related'
@@ -40,10 +40,10 @@ interface FieldsProps {
 }
 
 const changedMessage =
-  'Somebody else has changed the record meanwhile. Your input is kept. See both versions below, and save again.'
+  'Another user has changed the record meanwhile. Your input is kept. See both versions below, and save again.'
 
 function Fields({ resource, id, before, initial }: FieldsProps) {
-  const { user, note, announce } = useSession()
+  const { user, showRequest, announce } = useSession()
   const { name, creates = [], updates = [], nested, owner, patches } = resource
   // A link cannot contain related records.
   const [first] = useState<Draft>(
@@ -65,7 +65,10 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
   const isPatch = patches && !removes && editable.some((field) => rowsIn(draft, field.name) !== undefined)
   const request = { method: isNew ? 'POST' : isPatch ? 'PATCH' : 'PUT', path, tag: stored?.tag ?? null }
   // Shows the request that the form would send, so that it can be copied.
-  useEffect(() => note({ ...request, body: bodyOf(fields, withoutPasswords(fields, draft), isNew) }), [draft, stored])
+  useEffect(
+    () => showRequest({ ...request, body: bodyOf(fields, withoutPasswords(fields, draft), isNew) }),
+    [draft, stored],
+  )
   useEdits(draft !== first)
   /** Reads the version that another user has saved meanwhile. The form compares it with the one that this user has seen. */
   const compare = (refused: Refused): Promise<void> =>
@@ -76,8 +79,8 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
   const save = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     if (isSending) return
-    const faults = faultsOf(fields, draft)
-    if (faults.length > 0) return setError(new Refused(400, '', faults))
+    const inputErrors = inputErrorsOf(fields, draft)
+    if (inputErrors.length > 0) return setError(new Refused(400, '', inputErrors))
     setSending(true)
     await send({ ...request, body: bodyOf(fields, draft, isNew) }, user).then(
       ({ json }) => {

@@ -3,7 +3,7 @@ import { type Bar, Chart } from './chart'
 import type { LabelOf } from './labels'
 import type { Field } from './model'
 
-/** Greatest number of bars in a chart. */
+/** Maximum number of bars in a chart. */
 const maxBars = 50
 
 interface GroupChartProps {

@@ -24,7 +24,7 @@ interface Page {
 
 const none: readonly Group[] = []
 
-/** Parameters that only lists of records have, or only lists of groups, or that have other names in both. */
+/** Parameters that lists of records and lists of groups do not share, or for which they accept different names. */
 const viewParameters: readonly string[] = ['fields', 'include', 'count', 'ordering', 'aggregate', 'by']
 
 /** Query of the groups of a list, or of the records of groups: the filters and the size of a page stay. */

@@ -6,20 +6,20 @@ import { Problem } from './problem'
 import { pathOf } from './route'
 import { useError, useSession } from './session'
 
-/** Media types by the ends of file names. */
-const typesOfNames: Readonly<Record<string, string>> = {
+/** Media types by file name extension. */
+const typesByExtension: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',
   '.ndjson': 'application/x-ndjson',
   '.jsonl': 'application/x-ndjson',
 }
 
-/** Greatest number of errors that are shown. */
+/** Maximum number of errors that are shown. */
 const maxErrors = 20
 
 /** Number of records in a response to a file. */
 interface Counts {
   readonly created: number
-  /** Only with `on_conflict`. */
+  /** Undefined without `on_conflict`. */
   readonly updated?: number
 }
 
@@ -38,14 +38,14 @@ function sizeOf({ size }: File): string {
 
 interface ImportProps {
   readonly resource: Resource
-  /** Receives what was done, in words. */
+  /** Receives a message about what was done. */
   readonly onDone: (result: string) => void
   readonly onClose: () => void
 }
 
 /** Form to create records from a file, which the service checks before the user can import it. */
 export function Import({ resource, onDone, onClose }: ImportProps) {
-  const { user, note } = useSession()
+  const { user, showRequest } = useSession()
   const [file, setFile] = useState<File>()
   const [conflict, setConflict] = useState('')
   /** Result of the check of this file; undefined if it has not passed. */
@@ -57,14 +57,16 @@ export function Import({ resource, onDone, onClose }: ImportProps) {
   const { name, fileTypes, conflictFields, creates = [] } = resource
   // A file has no related records.
   const fields = creates.filter((field) => !field.schema.readOnly && !isNested(field))
-  const ends = Object.keys(typesOfNames).filter((end) => fileTypes.includes(typesOfNames[end] ?? ''))
+  const extensions = Object.keys(typesByExtension).filter((extension) =>
+    fileTypes.includes(typesByExtension[extension] ?? ''),
+  )
   useEffect(() => input.current?.focus(), [])
-  // Leaving the list cancels a check, but not an import, of which nobody would know whether it was done.
+  // Leaving the list cancels a check, but not an import: the user could not know whether the records were written.
   useEffect(() => () => void (running?.isCheck && running.abort.abort()), [running])
   const requestFor = (body: File, isCheck: boolean): Request => {
-    const end = ends.find((one) => body.name.toLowerCase().endsWith(one)) ?? ''
+    const extension = extensions.find((one) => body.name.toLowerCase().endsWith(one)) ?? ''
     const query = { ...(conflict && { on_conflict: conflict }), ...(isCheck && { dry_run: 'true' }) }
-    return { method: 'POST', path: pathOf(`/${name}/`, query), body, type: typesOfNames[end] ?? '' }
+    return { method: 'POST', path: pathOf(`/${name}/`, query), body, type: typesByExtension[extension] ?? '' }
   }
   const submit = async (isCheck: boolean): Promise<void> => {
     if (running) return
@@ -74,10 +76,10 @@ export function Import({ resource, onDone, onClose }: ImportProps) {
     if (file === undefined) return setError(new Refused(400, 'Choose a file first.', []))
     const request = requestFor(file, isCheck)
     if (request.type === '')
-      return setError(new Refused(400, `The name of the file must end in ${ends.join(' or ')}.`, []))
+      return setError(new Refused(400, `The name of the file must end in ${extensions.join(' or ')}.`, []))
     const abort = new AbortController()
     setRunning({ isCheck, abort })
-    note(request)
+    showRequest(request)
     await send(request, user, abort.signal).then(
       ({ json }) => {
         const counts: Counts = Object(json).meta
@@ -113,7 +115,7 @@ export function Import({ resource, onDone, onClose }: ImportProps) {
         File
         <input
           type="file"
-          accept={[...ends, ...fileTypes].join()}
+          accept={[...extensions, ...fileTypes].join()}
           aria-describedby={`${id}-hint`}
           disabled={running !== undefined}
           onChange={({ currentTarget: { files } }) => {

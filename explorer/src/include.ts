@@ -5,7 +5,7 @@ import { mayRead, type User } from './session'
 /** Columns of a related record: names of its fields. */
 type Columns = readonly string[]
 
-/** Greatest number of relations that a request may include by default (`limits.includes`). */
+/** Maximum number of relations that a request may include by default (`limits.includes`). */
 const maxRelations = 8
 
 /** A relation in the value of `include`, alone or with fields: `country`, `country(fields:name)`, `country(fields:(id,name))`. */
@@ -26,7 +26,7 @@ export function columnsIn(model: Model, { relations }: Resource, text = ''): Rea
   return columns.some(([, fields]) => fields === undefined) ? undefined : new Map(columns as [string, Columns][])
 }
 
-/** Number of records that the page of a record shows of a relation to many. */
+/** Maximum number of records of a relation to many that the page of a record shows. */
 export const maxListed = 10
 
 /** Value of `include` for columns; undefined if there are none. @param lists columns of relations to many records */

@@ -30,13 +30,13 @@ function isAnyJson(schema: Schema): boolean {
 }
 
 /** Error of a text that should be JSON, completing a sentence with the name of the field; undefined if it is JSON. */
-export function jsonFault(schema: Schema, text: string | null | undefined): string | undefined {
+export function jsonError(schema: Schema, text: string | null | undefined): string | undefined {
   if (!text || !isJson(schema)) return undefined
   try {
     JSON.parse(text)
     return undefined
   } catch (error) {
-    const reason = isAnyJson(schema) ? 'a text stands in double quotes' : (error as Error).message
+    const reason = isAnyJson(schema) ? 'strings need double quotes' : (error as Error).message
     return `must be JSON; ${reason}`
   }
 }
@@ -48,7 +48,7 @@ export function isText(schema: Schema): boolean {
 }
 
 /** Error of a number or a text outside of the limits of its schema, completing a sentence with the name of the field. */
-export function limitFault(schema: Schema, text: string | null | undefined): string | undefined {
+export function limitError(schema: Schema, text: string | null | undefined): string | undefined {
   if (!text || schema.enum !== undefined) return undefined
   const value = parseInput(schema, text)
   const { minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity, exclusiveMaximum = Infinity } = schema

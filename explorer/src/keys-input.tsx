@@ -37,7 +37,7 @@ export function KeysInput({ target, label, field, value, onChange, common }: Key
   }
   const remove = (key: string): void => {
     change(keys.filter((one) => one !== key))
-    // The button that was pressed is gone.
+    // The button that was pressed does not exist any more, so the focus would be lost.
     area.current?.querySelector('input')?.focus()
   }
   return (

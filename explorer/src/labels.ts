@@ -11,7 +11,7 @@ export type LabelOf = (field: Field, record: unknown) => string | undefined
 const labelKey = (resource: string, id: unknown): string => `${resource} ${String(id)}`
 
 /** Maximum number of ids in a request: the service limits the length of a parameter, and UUIDs are long. */
-const mostIds = 50
+const maxIds = 50
 
 function parts(ids: readonly string[], size: number): readonly (readonly string[])[] {
   return Array.from({ length: Math.ceil(ids.length / size) }, (_, index) => ids.slice(index * size, (index + 1) * size))
@@ -59,7 +59,7 @@ function fetchLabels(
   const all = new Set(ids)
   const found = new Promise((resolve) => setTimeout(resolve)).then(async () => {
     waiting.delete(name)
-    const some = parts([...all], Math.min(limits.max, mostIds))
+    const some = parts([...all], Math.min(limits.max, maxIds))
     // If the user may not read the records, the page shows the keys.
     return (await Promise.all(some.map((part) => read(part).catch(() => [])))).flat()
   })

@@ -15,7 +15,7 @@ import { Ordering } from './ordering'
 import { type PageMeta, Pager } from './pager'
 import { Problem } from './problem'
 import { links, pathOf } from './route'
-import { isOfAnother, mayWrite, useKept, useRead, useSession } from './session'
+import { belongsToAnother, mayWrite, useKept, useRead, useSession } from './session'
 import { Table } from './table'
 
 interface ListProps {
@@ -36,12 +36,12 @@ export function List({ resource, query }: ListProps) {
   return hasGroups ? <Groups resource={resource} query={query} /> : <Records resource={resource} query={query} />
 }
 
-/** What the user does with the records of a list. */
+/** State of the forms of a list. */
 interface State {
   /** Ids of the selected records. */
   readonly selected: ReadonlySet<string>
   readonly form: ListForm | undefined
-  /** What the last form has done, in words. */
+  /** Message about what the last form has done. */
   readonly result: string
   /** Number of forms that have changed the list. It is loaded again after each of them. */
   readonly changes: number
@@ -52,7 +52,7 @@ const initial: State = { selected: new Set(), form: undefined, result: '', chang
 /** A page of records. Filters, ordering, paging and columns of related records are in the URL. */
 function Records({ resource, query }: ListProps) {
   const { name, description } = resource
-  const { user, note } = useSession()
+  const { user, showRequest } = useSession()
   const [{ selected, form, result, changes }, setState] = useState(initial)
   const path = useListPath(resource, query)
   const [shown, setShown] = useState(none)
@@ -71,7 +71,7 @@ function Records({ resource, query }: ListProps) {
     if (ids.length === 0) setState((state) => (state.form === 'import' ? state : { ...state, form: undefined }))
   }, [ids.length])
   useEffect(() => {
-    // The button that was pressed is gone.
+    // The button that was pressed does not exist any more, so the focus would be lost.
     if (changes > 0) status.current?.focus()
   }, [changes])
   const forms = {
@@ -79,7 +79,7 @@ function Records({ resource, query }: ListProps) {
     onOpen: (next: ListForm): void => update({ form: next, result: '' }),
     onClose: (): void => {
       update({ form: undefined })
-      note({ method: 'GET', path })
+      showRequest({ method: 'GET', path })
     },
   }
   const finish = (done: string): void => setState((state) => ({ ...initial, result: done, changes: state.changes + 1 }))
@@ -124,7 +124,7 @@ function Records({ resource, query }: ListProps) {
           isBusy={loaded.state === 'loading'}
           selection={
             isSelectable
-              ? { selected, canSelect: (record) => !isOfAnother(resource, user, record), onChange: select }
+              ? { selected, canSelect: (record) => !belongsToAnother(resource, user, record), onChange: select }
               : undefined
           }
         />

@@ -43,7 +43,10 @@ export function useChanges(
   return changes
 }
 
-/** Whether the records that a page shows are those of the service, with the same values. They may have others, which are included. */
+/**
+ * Whether a page shows the current records with their current values. Shown records may also have included records, which are
+ * not compared.
+ */
 function areShown(current: readonly LiveRecord[], shown: readonly object[]): boolean {
   const byId = new Map(shown.map((record) => [String((record as LiveRecord).id), record as LiveRecord]))
   const isShown = (record: LiveRecord): boolean =>

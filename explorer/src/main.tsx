@@ -2,5 +2,5 @@ import { render } from 'preact'
 import { App } from './app'
 import './style.css'
 
-const place = document.getElementById('explorer')
-if (place) render(<App />, place)
+const container = document.getElementById('explorer')
+if (container) render(<App />, container)

@@ -34,9 +34,9 @@ export interface Resource {
   readonly deletes: boolean
   /** Whether the user may restore soft-deleted records. Lists and records then have the parameter `deleted`. */
   readonly restores: boolean
-  /** Greatest number of records that one request can change; 0 if it can change only one. */
+  /** Maximum number of records that one request can change; 0 if it can change only one. */
   readonly maxChanged: number
-  /** Greatest number of records that one request can delete; 0 if it can delete only one. */
+  /** Maximum number of records that one request can delete; 0 if it can delete only one. */
   readonly maxDeleted: number
   /** Media types of files whose records a POST creates. */
   readonly fileTypes: readonly string[]
@@ -71,7 +71,7 @@ export interface Resource {
 
 /** A relation to one record. */
 export interface Relation {
-  /** As in the parameter `include`, such as `country`. */
+  /** Name in the parameter `include`, such as `country`. */
   readonly name: string
   /** Path of the related record in a record. */
   readonly path: readonly string[]
@@ -82,7 +82,7 @@ export interface Relation {
 
 /** A relation to many records. */
 export interface RelatedList {
-  /** As in the parameter `include`. */
+  /** Name in the parameter `include`. */
   readonly name: string
   readonly path: readonly string[]
   /** Name of the related resource. */
@@ -177,12 +177,12 @@ function parameterOf({ parameters = [] }: Operation = {}, name: string): Schema 
   return parameters.findLast((parameter) => parameter.in === 'query' && parameter.name === name)?.schema
 }
 
-/** Greatest number of records that an operation on a collection can write; 0 if there is no such operation. */
+/** Maximum number of records that an operation on a collection can write; 0 if there is no such operation. */
 function maxRecords(operation: Operation | undefined): number {
   return parameterOf(operation, 'max')?.maximum ?? 0
 }
 
-/** @returns undefined if a list has not both parameters, or if they are filters */
+/** @returns undefined if a list does not have both parameters, or if they are filters */
 function aggregatesOf(functions: Schema, keys: Schema): Aggregates | undefined {
   if (functions.maxItems === undefined || keys.maxItems === undefined) return undefined
   return {
@@ -223,7 +223,7 @@ function listsIn(included: Schema = {}): readonly RelatedList[] {
   })
 }
 
-/** Number of records in words. */
+/** Text for a number of records, such as `1 record`. */
 export function countOf(count: number): string {
   return count === 1 ? '1 record' : `${count.toLocaleString('en')} records`
 }

@@ -1,11 +1,11 @@
 import { type NameGroup, wordsOfMember } from './aggregate'
 
 interface NameListProps {
-  /** What the names are, such as `Group by`. */
+  /** Label of the list, such as `Group by`. */
   readonly label: string
   readonly names: readonly string[]
   readonly options: readonly NameGroup[]
-  /** Smallest and greatest number of names. */
+  /** Minimum and maximum number of names. */
   readonly min: number
   readonly max: number
   readonly onChange: (names: readonly string[]) => void

@@ -26,7 +26,7 @@ export function rowFieldsOf(schema: Schema, fieldsIn: (schema: Schema) => readon
   if (schema.writeOnly !== true || members.length === 0) return undefined
   const ofParent = schema['x-parent-key'] ?? []
   const find = (isUpdate: boolean): readonly Field[] | undefined => {
-    // Only in a record that exists, the key cannot be written: it selects the record.
+    // The key of an existing record selects the record and is read-only. The key of a new record is not.
     const member = members.find(({ properties }) => (properties?.['id']?.readOnly === true) === isUpdate)
     const fields = member && withoutIncluded(fieldsIn(member))
     return fields?.filter(({ name, schema: { readOnly } }) => !readOnly && !ofParent.includes(name))

@@ -14,14 +14,14 @@ interface PagerProps {
   readonly resource: Resource
   readonly query: URLSearchParams
   readonly meta: PageMeta
-  /** What the pages have. Only records can be counted. */
+  /** What the pages contain. Only records can be counted. */
   readonly unit: 'Records' | 'Groups'
 }
 
 /** Links to the next and previous page, the number of records, and a select box for the page size. */
 export function Pager({ resource, query, meta, unit }: PagerProps) {
   const { name, limits, counts } = resource
-  const lead = (path: string): string => {
+  const linkTo = (path: string): string => {
     const next = new URLSearchParams(path.slice(path.indexOf('?') + 1))
     // The page has added names of related records to the request.
     next.delete('include')
@@ -42,9 +42,9 @@ export function Pager({ resource, query, meta, unit }: PagerProps) {
   }
   return (
     <nav class="pager" aria-label="Pages">
-      {meta.previous === '' ? <span class="quiet">Previous</span> : <a href={lead(meta.previous)}>Previous</a>}
+      {meta.previous === '' ? <span class="quiet">Previous</span> : <a href={linkTo(meta.previous)}>Previous</a>}
       <span>Page {meta.page}</span>
-      {meta.next === '' ? <span class="quiet">Next</span> : <a href={lead(meta.next)}>Next</a>}
+      {meta.next === '' ? <span class="quiet">Next</span> : <a href={linkTo(meta.next)}>Next</a>}
       {meta.total === undefined ? (
         counts &&
         unit === 'Records' && (

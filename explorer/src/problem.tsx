@@ -32,7 +32,7 @@ export function FormProblem({ error, fields }: { readonly error: Refused; readon
   if (error.errors.length === 0) return <Problem error={error} />
   return (
     <div role="alert" class="notice">
-      <p>This is not accepted. See what is said beside the fields.</p>
+      <p>The input is not accepted. See the messages next to the fields.</p>
       {others.map((one) => (
         <p key={one.field}>
           {title(one.field)} {one.message}
@@ -43,8 +43,8 @@ export function FormProblem({ error, fields }: { readonly error: Refused; readon
 }
 
 /**
- * Message of a 401, which does not say why the service has refused the request: the page asks whether the service still
- * accepts the user's credentials.
+ * Message for a 401. The response does not contain the reason of the refusal, so the page sends a request that finds out
+ * whether the service still accepts the user's credentials.
  */
 function useRefusal(user: User | undefined): string | undefined {
   const [isKnown, setKnown] = useState(true)

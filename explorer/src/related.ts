@@ -9,8 +9,8 @@ import { mayRead, useSession } from './session'
 export type Related = ReadonlyMap<string, readonly unknown[]>
 
 /**
- * Reads the related records of a record, or their keys. It needs a request of its own, because a record with other
- * records has another ETag.
+ * Reads the related records of a record, or their keys. This is a separate request, because the ETag of a record with related
+ * records cannot be used for `If-Match`.
  * @param path of the record; undefined for a new one
  * @param nested members of a body
  * @returns members that can be edited: all of their records were read. Undefined until then
@@ -23,7 +23,8 @@ export function useRelated(path: string | undefined, nested: readonly Field[]): 
       const target = model.resources.get(schema['x-resource'] ?? '')
       return rows ? rows.update !== undefined : target !== undefined && mayRead(target, user)
     })
-    // They are read once: the form could not tell a row that the user has removed from one that is new.
+    // The related records are read only once: after a second read, the form could not distinguish a row that the user has
+    // removed from a record that another user has added.
     if (path === undefined || nested.length === 0 || related?.size) return
     let isCurrent = true
     const read = async (): Promise<Related> => {
@@ -31,7 +32,7 @@ export function useRelated(path: string | undefined, nested: readonly Field[]): 
       const { json } = await send({ method: 'GET', path: pathOf(path, { include }) }, user)
       return new Map(asked.flatMap((field) => valuesIn(json as Included, field)))
     }
-    // Without the right to read them, the form is that of the record alone.
+    // If the user may not read the related records, the form has only the fields of the record itself.
     const found = asked.length === 0 ? Promise.resolve(new Map()) : read().catch(() => new Map())
     void found.then((next) => isCurrent && setRelated(next))
     return () => {
@@ -61,7 +62,7 @@ export function withRelated(record: Reply | undefined, related: Related | undefi
   return { ...Object(record?.json), ...Object.fromEntries(related ?? []) }
 }
 
-/** Whether a stored record has no row any more. */
+/** Whether the user has removed the row of a stored record. */
 export function removesRows(rows: Rows | undefined, stored: readonly unknown[] = []): boolean {
   return rows !== undefined && stored.some((record) => !rows.some(({ id }) => id === Object(record).id))
 }

@@ -11,7 +11,7 @@ export interface Route {
   readonly query: URLSearchParams
 }
 
-export function readRoute(fragment: string): Route {
+function readRoute(fragment: string): Route {
   const [path = '', query = ''] = fragment.replace(/^#/, '').split(/\?(.*)/s)
   const [, first = '', second, edit] = path.split('/')
   const [resource, id] = [decode(first), second && decode(second)]
@@ -62,7 +62,7 @@ function queryOf(query: URLSearchParams | string = ''): string {
 /** Navigates to a link and adds an entry to the browser's history. */
 export function go(link: string): void {
   location.hash = link
-  // The browser dispatches the event later. A second click in the meantime would use the query of before the first one.
+  // The browser dispatches the event later. A second click in the meantime would use the query from before the first one.
   dispatchEvent(new Event('hashchange'))
 }
 

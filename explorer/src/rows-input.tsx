@@ -79,12 +79,12 @@ interface RowsProps {
 }
 
 /** Rows of a form before the user edits them: one for each related record. */
-export function storedRows(stored: unknown): Rows {
+function storedRows(stored: unknown): Rows {
   const records = (Array.isArray(stored) ? stored : []) as readonly { readonly id: unknown }[]
   return records.map(({ id }) => ({ key: JSON.stringify(id), id, draft: new Map() }))
 }
 
-/** Number of rows that were added, which is part of their keys: no key of a record is one of these. */
+/** Number of rows that were added. It is part of their keys, which differ from all keys of stored records. */
 let added = 0
 
 /** Related records, each with the inputs of its fields and a button to remove it, and a button to add one. */
@@ -104,7 +104,7 @@ function RowsInput({ field, rows: edited, stored, onChange, errors, path }: Rows
   }
   const remove = (row: Row): void => {
     onChange(rows.filter((one) => one !== row))
-    // The button that was pressed is gone.
+    // The button that was pressed does not exist any more, so the focus would be lost.
     area.current?.querySelector<HTMLElement>(':scope > .add')?.focus()
   }
   useEffect(() => {

@@ -3,9 +3,9 @@ import type { SecurityScheme } from './document'
 
 /** A scheme of the header `Authorization`, with which users can sign in. */
 export interface Scheme {
-  /** As in the header, such as `Bearer`. */
+  /** Name in the header `Authorization`, such as `Bearer`. */
   readonly name: string
-  /** What users have for it, such as `Token`. */
+  /** Name of the credentials in the sign-in form, such as `Token`. */
   readonly label: string
   /** Variable of a shell that contains the credentials; undefined for a name and a password, which `curl` asks for. */
   readonly variable: string | undefined

@@ -25,8 +25,8 @@ export function mayWrite({ writesNeedUser, writesNeedAdmin }: Resource, user: Us
   return (user !== undefined || !writesNeedUser) && (!writesNeedAdmin || user?.admin === true)
 }
 
-/** Whether only another user may write a record. */
-export function isOfAnother({ owner }: Resource, user: User | undefined, record: unknown): boolean {
+/** Whether a record belongs to another user, so that this user may not write it. */
+export function belongsToAnother({ owner }: Resource, user: User | undefined, record: unknown): boolean {
   return user !== undefined && owner !== undefined && String(valueAt(record, owner.split('__'))) !== String(user.id)
 }
 
@@ -39,8 +39,8 @@ export interface Session {
   /** Whether date-times are shown and picked in the time zone of the browser. Otherwise in UTC. */
   readonly isLocalTime: boolean
   /** Sets the request that the page shows. */
-  readonly note: (request: Request) => void
-  /** Shows what was done, in words, until the user goes on to something else. */
+  readonly showRequest: (request: Request) => void
+  /** Shows a message about what was done, until the user navigates to another view. */
   readonly announce: (done: string) => void
 }
 
@@ -48,7 +48,7 @@ export const SessionContext = createContext<Session | undefined>(undefined)
 
 export function useSession(): Session {
   const session = useContext(SessionContext)
-  if (session === undefined) throw new Error('there is no session around this')
+  if (session === undefined) throw new Error('useSession must be called inside of SessionContext.Provider')
   return session
 }
 
@@ -67,17 +67,17 @@ export type Loaded =
 
 const loading: Loaded = { state: 'loading' }
 
-/** Events of the window after which requests that have failed are sent again: the user's wish, and a new connection. */
+/** Window events after which failed requests are repeated: the button "Try again", and a restored network connection. */
 const retryEvents = ['retry', 'online']
 
 /**
  * Fetches a path, and again when the user changes.
- * @param isNoted whether the page shows this request
+ * @param isShown whether the request bar of the page shows this request
  * @param fallback path without the records that the page has added to the request, for a service that refuses them
  * @param version another number fetches the path again
  */
-export function useRead(path: string, isNoted = true, fallback = path, version = 0): Loaded {
-  const { user, note } = useSession()
+export function useRead(path: string, isShown = true, fallback = path, version = 0): Loaded {
+  const { user, showRequest } = useSession()
   const [last, setLast] = useState<{
     readonly path: string
     readonly user: User | undefined
@@ -100,7 +100,7 @@ export function useRead(path: string, isNoted = true, fallback = path, version =
     }
     const fetchPath = (from: string): Promise<Reply> => {
       const request = { method: 'GET', path: from }
-      if (isNoted && isCurrent) note(request)
+      if (isShown && isCurrent) showRequest(request)
       return send(request, user)
     }
     show(loading)
@@ -116,7 +116,7 @@ export function useRead(path: string, isNoted = true, fallback = path, version =
     return () => {
       isCurrent = false
     }
-  }, [path, fallback, isNoted, user, note, version, retries])
+  }, [path, fallback, isShown, user, showRequest, version, retries])
   // The effect runs only after painting: until then, the state is that of another path or user.
   return last?.path === path && last.user === user ? last.loaded : loading
 }

@@ -16,7 +16,10 @@ interface TableProps {
   readonly selection: Selection | undefined
 }
 
-/** Table of records, with a check box for each of them, if they can be selected, and a column for each field and for the chosen fields of related records. */
+/**
+ * Table of records, with columns for their fields and for the chosen fields of related records. If records can be selected,
+ * each has a check box.
+ */
 export function Table({ resource, query, records, isBusy, selection }: TableProps) {
   const { model } = useSession()
   const { name } = resource
@@ -76,9 +79,9 @@ export function Table({ resource, query, records, isBusy, selection }: TableProp
 }
 
 /**
- * Keeps the columns of a table from becoming narrower when other records are shown, such as in another order.
+ * Prevents the columns of a table from becoming narrower when the records or their order change.
  * @param names names of the columns: after a change, and after the window is resized, their widths are measured again
- * @param hasRows whether the widths are those of rows
+ * @param hasRows whether the table shows rows, so that the widths are measured
  */
 function useSteadyColumns(names: string, hasRows: boolean) {
   const table = useRef<HTMLTableElement>(null)
@@ -103,7 +106,7 @@ function useSteadyColumns(names: string, hasRows: boolean) {
 }
 
 interface HeaderProps {
-  /** As in the parameter `ordering`. */
+  /** Name in the parameter `ordering`. */
   readonly name: string
   readonly label?: string
   readonly description?: string | undefined

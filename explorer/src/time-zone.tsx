@@ -14,7 +14,7 @@ export function useLocalTime(): [isLocal: boolean, choose: (isLocal: boolean) =>
   return [isLocal, choose]
 }
 
-/** The local storage; undefined if the browser does not permit it. The choice is then that of this visit. */
+/** The local storage; undefined if the browser does not permit it. The choice is then lost when the page is closed. */
 function storage(): Storage | undefined {
   try {
     return localStorage

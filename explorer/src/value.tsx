@@ -21,7 +21,7 @@ interface ValueProps {
 /** A value of a record. A foreign key is a link to its record. */
 export function Value({ field, value, label, whole = false, link }: ValueProps) {
   const { model, isLocalTime } = useSession()
-  // The first text of a record may be its key.
+  // The label of a record may be its key.
   const name = label === String(value) ? undefined : label
   const target = field.schema['x-resource']
   if (value === null || value === undefined) return <span class="quiet">null</span>
@@ -43,7 +43,7 @@ export function Value({ field, value, label, whole = false, link }: ValueProps) 
   return <>{link === undefined || text === '' ? short : <a href={link}>{short}</a>}</>
 }
 
-/** Number with commas between its thousands, from five digits on: a year has none. */
+/** Number with thousands separators if it has five or more digits, so that years have none. */
 export function grouped(text: string): string {
   return text.replace(/^-?\d{5,}/, (digits) => digits.replaceAll(/\B(?=(\d{3})+$)/g, ','))
 }

@@ -7,7 +7,7 @@ import { inManagedCompany, inManagedProject, inProjectOfOwnCompany, writes } fro
 const ofPerson = (me: Principal) => ({ person: me.id })
 
 /**
- * Working time. Members see the entries of their company's projects, write their own, and import files of them. Guests see
+ * Working time. Members see the entries of their company's projects, and write their own, also by importing files. Guests see
  * none.
  */
 @Entity()
@@ -24,7 +24,7 @@ const ofPerson = (me: Principal) => ({ person: me.id })
 export class Entry {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'int' }) minutes!: number
-  /** The CSV file of the page is sorted by it. */
+  /** The CSV file of the page is sorted by this column. */
   @Index()
   @Column({ type: 'date' })
   day!: string
@@ -99,7 +99,7 @@ export class Line {
   invoice!: Relation<Invoice>
 }
 
-/** The hourly price of a person in a company. Managers of the company see it, and nobody else. */
+/** The hourly price of a person in a company. Only managers of the company see it. */
 @Entity()
 @Unique(['company', 'person'])
 @Resource({ auth: userRule(), scope: inManagedCompany })

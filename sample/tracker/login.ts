@@ -7,18 +7,18 @@ import type { DataSource } from 'typeorm'
 import { hashPassword, verifyPassword } from 'typeorm-resources'
 import { Person } from './people'
 
-/** What a token must be for the tracker to accept it. Without `TOKEN_SECRET`, tokens are invalid after a restart. */
+/** Secret, issuer and audience of the tokens. Without `TOKEN_SECRET`, tokens become invalid when the server restarts. */
 export const tokens = {
   secret: process.env['TOKEN_SECRET'] || randomBytes(32).toString('hex'),
   issuer: 'https://tracker.example.org',
   audience: 'https://tracker.example.org/api',
 }
 
-/** Lifetime of tokens in seconds. They cannot be withdrawn. */
+/** Lifetime of tokens in seconds. Tokens cannot be revoked. */
 const lifetime = 900
 
 /**
- * Signs a token for a person, whose name may change and then belong to somebody else.
+ * Signs a token with the id of a person as its subject. User names are not used, because they may change.
  * @param expires seconds from now
  */
 export function signToken(id: number, expires = lifetime): Promise<string> {
@@ -37,7 +37,7 @@ export function signToken(id: number, expires = lifetime): Promise<string> {
  */
 export function login(dataSource: DataSource): Middleware {
   const parseBody = bodyParser()
-  // `failedLogins` does not count here. Correct passwords count too, because each check is expensive.
+  // The option `failedLogins` does not apply here. Correct passwords count too, because each check is expensive.
   const limiter = new RateLimiterMemory({ points: 100, duration: 15 * 60 })
   const unknownPerson = hashPassword('the password of nobody')
   return async (context: Context, next) => {

@@ -16,7 +16,7 @@ const url = `http://127.0.0.1:${port}`
 
 const databaseUrl = process.env['DATABASE_URL']
 
-/** A database of PostgreSQL, which several processes may serve, or one in memory. */
+/** Options for PostgreSQL, so that several processes can serve the same data, or for a database in memory. */
 function databaseOptions(): DataSourceOptions {
   return databaseUrl
     ? { type: 'postgres', url: databaseUrl, synchronize: true }
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     process.once(signal, () => void closeGracefully(server, dataSource))
   console.log(`A project tracker: ${url}/, its resources: ${url}/api/`)
   console.log(`Users, whose passwords are their names: ${people.join(', ')}`)
-  console.log(`A key of bob, which reads projects, and reads and creates entries: ${key}`)
+  console.log(`An API key of bob, which can read projects, and read and create entries: ${key}`)
   console.log(`Tokens: POST ${url}/login with a name and a password`)
   for (const { path, scope } of mounted.resources) console.log(`  ${url}${path}  (${scope})`)
   console.log(`\nTry

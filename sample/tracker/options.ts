@@ -2,7 +2,10 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { apiKeys, basic, bearer, type MountOptions } from 'typeorm-resources'
 import { tokens } from './login'
 
-/** The mount fails if a resource has no row scope. All access rules count where a request follows a relation. */
+/**
+ * Options of the mount. Every resource must have a row scope, and a request that follows a relation calls the access rule of
+ * the related resource.
+ */
 export const trackerOptions: MountOptions = {
   requireScope: true,
   strictRelations: true,
@@ -12,7 +15,8 @@ export const trackerOptions: MountOptions = {
     bearer({ ...tokens, algorithms: ['HS256'], user: { claim: 'sub', property: 'id' } }),
     apiKeys(),
   ],
-  // An office, whose people have one address, may have 100 wrong passwords in 15 minutes, a name 1,000 in an hour.
+  // Wrong passwords: 100 in 15 minutes for an address, which the people of an office may share; 1,000 in an hour for a user
+  // name.
   failedLogins: {
     byAddress: new RateLimiterMemory({ points: 100, duration: 15 * 60 }),
     byName: new RateLimiterMemory({ points: 1000, duration: 60 * 60 }),

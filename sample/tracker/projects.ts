@@ -17,7 +17,7 @@ import { Entry, Invoice } from './billing'
 import { Company, Person } from './people'
 import { inManagedCompany, inManagedProject, inOwnCompany, inProjectOfOwnCompany, managesAll, writes } from './roles'
 
-/** Members and guests see a project, managers write it. Only who manages all of their projects sees budgets. */
+/** Members and guests see a project, managers write it. Only persons with the permission `managesAll` see budgets. */
 @Entity()
 @Resource({
   auth: userRule(),
@@ -77,8 +77,7 @@ export class Guest {
 }
 
 /**
- * Guests see the tasks of their project, members write them, several with one request as well. A deleted task stays in
- * the table.
+ * Guests see the tasks of their project, members write them, also several with one request. A deleted task stays in the table.
  */
 @Entity()
 @Resource({
@@ -121,7 +120,7 @@ export class Task {
   entries!: Relation<Entry>[]
 }
 
-/** Without a company, a tag is shared: everybody sees it, nobody changes it. */
+/** A tag without a company is shared: all persons see it, and none can change it. */
 @Entity()
 @Unique(['company', 'label'])
 @Resource({

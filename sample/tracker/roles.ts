@@ -8,8 +8,8 @@ declare module 'typeorm-resources' {
 }
 
 /**
- * Permits persons who are managers wherever they see projects. A field permission depends on the principal, not on the
- * record, so a person who is a manager of one company and a member of another must not have it.
+ * Permits persons who are managers of all companies whose projects they see. A field permission depends on the principal,
+ * not on the record, so a person who is a manager of one company and a member of another must not have it.
  */
 export const managesAll = (me: Principal): boolean => me.managesAll === 1
 

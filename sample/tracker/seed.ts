@@ -20,7 +20,7 @@ const [acme, beta, gamma] = [1, 2, 3]
 const [ann, bob, cleo, dan, , fay] = [1, 2, 3, 4, 5, 6]
 const [atlas, apollo, saturn, gemini] = [1, 2, 3, 4]
 
-/** Rows by entity. Those to which others refer come first. */
+/** Rows by entity, in the order that foreign keys require. */
 const rows: readonly (readonly [EntityTarget<ObjectLiteral>, readonly ObjectLiteral[]])[] = [
   [
     Company,
@@ -152,7 +152,7 @@ async function insert(
     .values([...values])
     .execute()
   const { tableName, generatedColumns } = dataSource.getMetadata(entity)
-  // PostgreSQL's sequences do not notice ids that a statement sets.
+  // An INSERT with explicit ids does not advance the sequence of PostgreSQL.
   if (dataSource.options.type !== 'postgres' || generatedColumns.length === 0) return
   await dataSource.query(`SELECT setval(pg_get_serial_sequence('"${tableName}"', 'id'), MAX(id)) FROM "${tableName}"`)
 }

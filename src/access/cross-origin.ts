@@ -1,23 +1,17 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { ApiError } from '../errors'
-
-/** Information about the origin of a request, sent by browsers. */
-export interface OriginHeaders {
-  /** The header `Origin`. */
-  readonly origin: string | undefined
-  /** The header `Sec-Fetch-Site`. */
-  readonly fetchSite: string | undefined
-  /** The host that the request was sent to, with its port. */
-  readonly host: string
-}
 
 /**
  * Refuses writes that a page of another origin makes the user's browser send (cross-site request forgery). The browser
  * adds the credentials that it has stored, and sends forms without a CORS preflight request. Clients that are not
  * browsers send neither of the two headers and are not refused.
+ * @param headers headers of the request: browsers send `Origin` and `Sec-Fetch-Site`
+ * @param host host that the request was sent to, with its port
  * @param allowed origins whose pages may write, for example `https://admin.example.org`
  * @throws {ApiError} `cross-origin`
  */
-export function requireSameOrigin({ origin, fetchSite, host }: OriginHeaders, allowed: readonly string[]): void {
+export function requireSameOrigin(headers: IncomingHttpHeaders, host: string, allowed: readonly string[]): void {
+  const { origin, 'sec-fetch-site': fetchSite } = headers
   if (origin !== undefined && allowed.includes(origin)) return
   const isCrossOrigin = fetchSite === 'cross-site' || (origin !== undefined && !isSameHost(origin, host))
   if (!isCrossOrigin) return

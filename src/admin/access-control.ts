@@ -11,7 +11,7 @@ export interface AccessControl {
    * `export`. The resource may name a field: `task.budget` with the action `read` or `write`.
    */
   readonly canAccess: (params: { readonly action: string; readonly resource: string }) => Promise<boolean>
-  /** Refine's `AccessControlProvider`. The action `field` asks for `params.field`. */
+  /** Refine's `AccessControlProvider`. The action `field` refers to `params.field`. */
   readonly accessControlProvider: {
     readonly can: (params: {
       readonly action: string
@@ -39,7 +39,7 @@ interface Description {
   }
 }
 
-/** What the service permits its reader. */
+/** Permissions of the user: the OpenAPI document that the user may read, and whether they are an administrator. */
 interface Access {
   readonly description: Description
   readonly isAdmin: boolean
@@ -112,7 +112,7 @@ export function createAccessControl(baseUrl: string, options: AccessControlOptio
   }
 }
 
-/** Whether the service permits an action. Actions and resources that it does not know are those of the application. */
+/** Whether the service permits an action. True for unknown actions and resources, which belong to the application. */
 function permits({ description, isAdmin }: Access, resource: string, action: string): boolean {
   const [path, method] = operationOf[action] ?? []
   if (path === undefined || method === undefined || description.paths[`/${resource}`] === undefined) return true

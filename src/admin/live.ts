@@ -20,7 +20,7 @@ type Listener = (change: RecordChange) => void
 
 /** A subscription to the changes of a list or a record. */
 export interface Subscription {
-  /** Resolves when the service sends the changes, or has refused to. */
+  /** Resolves when the service has started to send changes, or has refused the subscription. */
   readonly begun: Promise<void>
   readonly close: () => void
 }
@@ -28,7 +28,7 @@ export interface Subscription {
 /** Subscribes to the changes at a path below the URL of the mount. */
 export type Subscribe = (path: string, listener: Listener) => Subscription
 
-/** The connection of all subscriptions to a path: browsers open few connections to a server. */
+/** Connection that all subscriptions to a path share, because browsers limit the number of connections to a server. */
 interface Connection {
   readonly listeners: Set<Listener>
   readonly begun: Promise<void>

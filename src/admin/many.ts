@@ -8,7 +8,7 @@ import {
   type Values,
 } from './collection.ts'
 
-/** Maximum number of ids in a request: that of the values of a filter, `limits.members` of the service. */
+/** Maximum number of ids in a request: the maximum number of values of a filter, `limits.members` of the service. */
 const maxIds = 500
 
 /** Writes of several records of a resource. */

@@ -4,7 +4,7 @@ import type { LiveMethods, RealtimeEvent } from './react-admin-types.ts'
 
 /**
  * Creates the methods `subscribe` and `unsubscribe` of a data provider, as ra-realtime expects them. Subscriptions to the same
- * topic share one connection. The service itself reports changes, so that nothing is published.
+ * topic share one connection. There is no `publish`, because the service reports all changes itself.
  * @param baseUrl URL of the mount, such as `/api`; it must have the option `live`
  * @example
  * const dataProvider = { ...createDataProvider('/api', { fetch }), ...createLiveMethods('/api', { fetch }) }

@@ -83,7 +83,7 @@ export interface DataProvider {
 export interface LiveMethods {
   /**
    * Calls a function after changes of a resource's records (`resource/task`) or of one record (`resource/task/7`). Resolves
-   * when the service reports changes, or has refused to.
+   * when the service has started to send changes, or has refused the subscription.
    */
   readonly subscribe: (topic: string, callback: (event: RealtimeEvent) => void) => Promise<void>
   readonly unsubscribe: (topic: string, callback: (event: RealtimeEvent) => void) => Promise<void>

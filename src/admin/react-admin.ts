@@ -42,10 +42,10 @@ const translated = translateTo(HttpError)
 
 /**
  * Creates a data provider for react-admin 5. Filters have the names of the service (`population__gte`). An array means
- * `in`, null means `is=null`, a nested object is a path, and `or`, `and` and `not` combine filters. `name__contains` is
- * an addition of this provider, and `q` is the parameter `search`. `meta.include` adds related records to
- * lists. Lists have `pageInfo`, and `total` if all records were counted. An update sends only
- * the changed fields, with `If-Match` if the edited record is the one that `getOne`, `create` or `update` returned last.
+ * `in`, null means `is=null`, a nested object is a path, and `or`, `and` and `not` combine filters. This provider adds the
+ * filter `name__contains`, and sends `q` as the parameter `search`. `meta.include` adds related records to lists. Lists have
+ * `pageInfo`, and `total` if all records were counted. An update sends only the changed fields, with `If-Match` if the edited
+ * record is the one that `getOne`, `create` or `update` returned last.
  * @param baseUrl URL of the mount, such as `/api`
  * @throws {HttpError} from every method, for a response whose status is not 2xx
  * @example

@@ -3,7 +3,7 @@ import type { LiveProvider } from './refine-types.ts'
 
 /**
  * Creates a live provider for Refine 5. The hooks of a resource share one connection, which receives the changes of all records
- * of the resource. The service itself reports changes, so that nothing is published.
+ * of the resource. There is no `publish`, because the service reports all changes itself.
  * @param baseUrl URL of the mount, such as `/api`; it must have the option `live`
  * @example
  * <Refine dataProvider={dataProvider} liveProvider={createLiveProvider('/api', { fetch })} options={{ liveMode: 'auto' }}>

@@ -68,11 +68,11 @@ export interface DataProvider {
   readonly createMany: <Item extends RefineRecord, Sent = Values>(
     params: ResourceParams & { readonly variables: readonly Sent[] },
   ) => Promise<{ data: Item[] }>
-  /** With the option `bulk`, the result has the changed fields and the ids of the records. */
+  /** Changes several records. With the option `bulk`, the result has only the changed fields and the ids of the records. */
   readonly updateMany: <Item extends RefineRecord, Sent = Values>(
     params: ResourceParams & { readonly ids: readonly Identifier[]; readonly variables: Sent },
   ) => Promise<{ data: Item[] }>
-  /** The result has the ids of the records. */
+  /** Deletes several records. The result has only the ids of the records. */
   readonly deleteMany: <Item extends RefineRecord>(
     params: ResourceParams & { readonly ids: readonly Identifier[] },
   ) => Promise<{ data: Item[] }>

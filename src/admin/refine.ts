@@ -38,9 +38,8 @@ export class HttpError extends Error {
 const translated = translateTo(HttpError)
 
 /**
- * Creates a data provider for Refine 5. If a list has more records than are counted, `total` is only known to be
- * larger: as long as there is a next page, it is the number of records up to the current page plus one, so that Refine
- * offers exactly one more page.
+ * Creates a data provider for Refine 5. If a list has more records than are counted, the exact `total` is not known. While there
+ * is a next page, it is the number of records up to the current page plus one, so that Refine offers exactly one more page.
  * @param baseUrl URL of the mount, such as `/api`
  * @throws {HttpError} from every method, for a response whose status is not 2xx
  * @example

@@ -13,7 +13,7 @@ export function translateTo(
     })
 }
 
-/** Error message for users. The service sends the same text with every 401, which does not tell users what to do. */
+/** Error message for users. For a 401 it replaces the message of the service, which does not tell users what to do. */
 export function messageOf({ status, message }: ResourceError): string {
   return status === 401 ? 'Only some users may do this: sign in as one of them' : message
 }

@@ -1,6 +1,6 @@
 import type { Identifier } from './collection.ts'
 
-/** Options that {@link createBasicAuth} and {@link createTokenAuth} have in common. */
+/** Options of both `createBasicAuth` and `createTokenAuth`. */
 export interface SignInOptions {
   /** Storage of the credentials. `sessionStorage` keeps them when the page is reloaded. Default: in memory. */
   readonly storage?: CredentialStorage

@@ -36,7 +36,7 @@ export function createTokenAuth<Credentials extends object = NameAndPassword>(
   const renew = async (rejected: string): Promise<string | undefined> => {
     const token = await refresh?.(rejected)
     const user = session.read()
-    // The user may have signed out, or somebody else signed in, in the meantime.
+    // In the meantime, the user may have signed out, or another user may have signed in.
     if (!token || user?.authorization !== bearerPrefix + rejected) return undefined
     const authorization = bearerPrefix + token.trim()
     session.replace({ ...user, authorization })

@@ -3,7 +3,7 @@ import type { ClientCredentials, Token } from './types.ts'
 
 /**
  * Returns the value of the header `Authorization`, or undefined to send none.
- * @param rejected value that the service has answered with 401: the result is then a different value, or undefined
+ * @param rejected value that the service has refused with 401: the result is then a different value, or undefined
  */
 export type Authorize = (rejected?: string) => Promise<string | undefined>
 

@@ -4,7 +4,7 @@ import type { RecordOf, ValuesOf } from './records.ts'
 import type { MatchingOptions, UpsertOptions, WriteOptions } from './request-options.ts'
 import type { Upserted, UpsertedMany } from './write-types.ts'
 
-/** Type of an operation, whatever its result is. */
+/** An operation with a result of any type. */
 export interface AnyOperation {
   readonly [result]: unknown
 }
@@ -17,17 +17,17 @@ export interface Operation<Result> extends AnyOperation {
 
 /** An operation that writes one record. */
 export interface RecordOperation<Item, Result = Item> extends Operation<Result> {
-  /** Stands for a field of the record, in the values of a later operation. */
+  /** Returns a reference to a field of the record, for the values of a later operation. */
   readonly ref: <Name extends keyof Item & string>(name: Name) => Reference<Item[Name]>
 }
 
-/** Stands for a value that is known when the batch runs. */
+/** Reference to a value that is known only when the batch runs. */
 export interface Reference<Value> {
   readonly [referenced]: Value
 }
 declare const referenced: unique symbol
 
-/** Values in which references may stand for single values. */
+/** Values, each of which may be a reference. */
 export type WithReferences<Values> = unknown extends Values
   ? unknown
   : [Values] extends [Scalar | Date]

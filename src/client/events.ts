@@ -109,7 +109,7 @@ export async function retryWhileUnavailable(
       signal.throwIfAborted()
       if (!mayRepeat() || !isTemporary(error)) throw error
     }
-    // Clients that were disconnected together do not connect again together.
+    // The pause is random, so that clients that were disconnected together do not connect again at the same time.
     await sleep(pauseMs * (0.5 + Math.random() / 2), signal)
   }
 }

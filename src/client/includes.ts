@@ -74,7 +74,7 @@ type Flat<Value> = { readonly [Name in keyof Value]: Value[Name] } & {}
 
 type IncludedIn<Entity, Resources, Includes> = {
   readonly [Name in keyof Includes]: RoleAt<Entity, Name, Resources> extends 'one'
-    ? // A row scope or soft deletion may hide the record, whatever the type of the relation.
+    ? // A row scope or soft deletion may hide the record, even if the relation is not nullable.
       RelatedRecord<PropertyAt<Entity, Name>, Resources, Includes[Name]> | null
     : readonly RelatedRecord<PropertyAt<Entity, Name>, Resources, Includes[Name]>[]
 } & {

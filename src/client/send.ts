@@ -15,8 +15,8 @@ interface SendOptions extends WriteOptions, KeyOptions {
 }
 
 /**
- * Builds the function that sends requests with the client's headers, and repeats them after a 503; those with an
- * `Idempotency-Key` also after an error of the connection, and while the first of them is running.
+ * Builds the function that sends requests with the client's headers, and repeats them after a 503. Requests with an
+ * `Idempotency-Key` are also repeated after a network error, and while the service is running the first one.
  */
 export function buildSend({
   retries = 2,
@@ -41,7 +41,7 @@ export function buildSend({
     const body = values === undefined ? null : JSON.stringify(values, serializeBigInt)
     const sendOnce = async (): Promise<Response> => {
       const response = await send(url, { method, headers, body, signal: signal ?? null })
-      // The connection may break until the body is complete.
+      // Reads the whole body: the connection may break before it is complete.
       if (key) await response.clone().arrayBuffer()
       return response
     }
@@ -52,7 +52,7 @@ export function buildSend({
         if (!key || !mayRepeat) throw error
       })
       if (response?.ok) return response
-      let delayMs: number | undefined = brokenDelayMs
+      let delayMs: number | undefined = networkErrorDelayMs
       if (response !== undefined) {
         const isTransient = response.status === 503 || (response.status === 409 && key)
         delayMs = isTransient && mayRepeat ? retryAfterMs(response) : undefined
@@ -64,8 +64,8 @@ export function buildSend({
   }
 }
 
-/** Delay after an error of the connection, in milliseconds. */
-const brokenDelayMs = 1000
+/** Delay after a network error, in milliseconds. */
+const networkErrorDelayMs = 1000
 
 /**
  * Replacer for `JSON.stringify`: a bigint beyond the safe integers becomes a string (specification: Values in JSON).
@@ -108,7 +108,7 @@ export function parseJson({ status, url }: Response, text: string): unknown {
   }
 }
 
-/** Longest `Retry-After` for which a request is repeated. For a longer one the caller gets the error and can decide. */
+/** Maximum `Retry-After` for which a request is repeated, in milliseconds. If it is longer, the caller gets the error. */
 const maxRetryAfterMs = 30_000
 
 /** Delay of `Retry-After`, in milliseconds. @returns undefined if the header is missing, invalid or too long */

@@ -52,7 +52,7 @@ export interface ClientSettings {
    */
   readonly retries?: number
   /**
-   * Whether each POST and PATCH has a random `Idempotency-Key`, so that it can be repeated after an error of the connection too.
+   * Whether each POST and PATCH has a random `Idempotency-Key`, so that it can also be repeated after a network error.
    * The service must have the entity `IdempotencyKey`. Default: false.
    */
   readonly idempotencyKeys?: boolean
@@ -154,8 +154,8 @@ export interface ResourceClient<Resource, Resources = { readonly resource: Resou
     undefined
   >
   /**
-   * Iterates over all records of a list, which one response sends while it is read. It is cancelled when the loop ends
-   * early. Only if the resource has the format `ndjson`.
+   * Iterates over all records of a list, which one response streams. The request is cancelled when the loop ends early. Only
+   * if the resource has the format `ndjson`.
    */
   readonly stream: <
     Filters extends object = AllFilters<EntityOf<Resource>, Resources>,
@@ -165,9 +165,9 @@ export interface ResourceClient<Resource, Resources = { readonly resource: Resou
     options?: StreamOptions<OrderingOf<Resource, Resources>, Name>,
   ) => AsyncGenerator<Selected<RecordOf<Resource, Resources>, Name>, void, undefined>
   /**
-   * Iterates over the states of a list: an array of all records, first and after each change. It keeps one connection open
-   * until the loop ends or the signal is aborted, and opens another one if it breaks. A slow loop gets the newest array. Only
-   * if the service has the option `live`.
+   * Iterates over the states of a list: an array of all records, at the start and after each change. It keeps one connection
+   * open until the loop ends or the signal is aborted, and opens another one if it breaks. A loop that is slower than the
+   * changes skips states. Only if the service has the option `live`.
    */
   readonly watch: <
     Filters extends object = AllFilters<EntityOf<Resource>, Resources>,
@@ -220,6 +220,6 @@ interface BatchClient<Resources> {
    */
   readonly $batch: <Operations extends readonly AnyOperation[]>(
     build: (resources: BatchOperations<Resources>) => readonly [...Operations],
-    options?: RequestOptions & KeyOptions & KeyOptions,
+    options?: RequestOptions & KeyOptions,
   ) => Promise<BatchResults<Operations>>
 }

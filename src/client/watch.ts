@@ -7,11 +7,11 @@ type ReadAll = (filters: object, options: QueryOptions) => AsyncIterable<LiveRec
 
 /** Number of ids that one request reads. */
 const pageSize = 100
-/** Shortest time between two lists, in milliseconds, so that the changes of one write do not cause several. */
+/** Minimum time between two lists, in milliseconds, so that the changes of one write do not cause several lists. */
 const minIntervalMs = 50
 
 /**
- * Yields the records of a list, first and after each change.
+ * Yields the records of a list, at the start and after each change.
  * @param collection URL of the collection
  */
 export function watchList(
@@ -57,7 +57,7 @@ async function* generateLists(
   try {
     for (;;) {
       await list.changed()
-      // The order of texts is known to the database only.
+      // Only the database can sort texts: their order depends on its collation.
       if (list.isUnsorted) await retryWhileUnavailable(sort, signal)
       yield list.take()
       await sleep(minIntervalMs, signal)
@@ -81,7 +81,7 @@ class WatchedList {
   #sortedCount = Number.POSITIVE_INFINITY
   #hasChanged = false
   #failure: { readonly error: unknown } | undefined
-  #wake = (): void => undefined
+  #notify = (): void => undefined
 
   /**
    * @param sortNames fields of the ordering
@@ -99,7 +99,7 @@ class WatchedList {
     while (!this.#hasChanged) {
       if (this.#failure !== undefined) throw this.#failure.error
       await new Promise<void>((resolve) => {
-        this.#wake = resolve
+        this.#notify = resolve
       })
     }
   }
@@ -113,17 +113,17 @@ class WatchedList {
   receive(events: readonly LiveEvent[]): void {
     for (const event of events) this.#apply(event)
     this.#hasChanged = true
-    this.#wake()
+    this.#notify()
   }
 
   fail(error: unknown): void {
     this.#failure = { error }
-    this.#wake()
+    this.#notify()
   }
 
   /**
-   * Sorts the records as the service does. Their values come from the events only: those of another request could be newer
-   * or older.
+   * Sorts the records as the service does. Only the ids are used, because the values of another request could be newer or older
+   * than those of the events.
    * @param sorted the ids of the list, in its order
    */
   async sort(sorted: AsyncIterable<LiveRecord>): Promise<void> {
@@ -155,13 +155,13 @@ class WatchedList {
       if (known === undefined) this.#sortNew(data)
       else if (this.#positionOf(known) !== this.#positionOf(data)) this.isUnsorted = true
     } else if (this.#records.delete(data.id)) {
-      // Another record follows within the limit.
+      // A record from beyond the limit moves into the list, and its position must be read.
       this.#sortedCount -= 1
       if (this.#sortedCount < this.#limit) this.isUnsorted = true
     }
   }
 
-  /** Moves a new record to its place, if numbers determine it. */
+  /** Moves a new record to its position, if the list is sorted by a numeric id. Otherwise the list must be sorted again. */
   #sortNew({ id }: LiveRecord): void {
     if (this.#sortNames.join() !== 'id' || typeof id !== 'number') {
       this.isUnsorted = true
@@ -172,7 +172,7 @@ class WatchedList {
     this.#records = new Map(entries.sort(([a], [b]) => factor * (a - b)))
   }
 
-  /** Values that determine the position of a record: those of the ordering; all if the ordering follows a relation. */
+  /** Text of the values that determine the position of a record: its sort fields, or the whole record to sort by a relation. */
   #positionOf(record: LiveRecord): string {
     return JSON.stringify(this.#sortNames.map((name) => (name in record ? record[name] : record)))
   }

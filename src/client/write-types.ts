@@ -25,7 +25,7 @@ export interface ResourceWrites<Resource, Resources> {
     records: readonly ValuesOf<Resource, Resources>[],
     options?: RequestOptions & KeyOptions,
   ) => Promise<readonly RecordOf<Resource, Resources>[]>
-  /** Changes the fields in `values` and no others. */
+  /** Changes only the fields in `values`. */
   readonly update: <Includes extends IncludesOf<Resource, Resources> = never>(
     id: string | number,
     values: ValuesOf<Resource, Resources>,
@@ -49,9 +49,7 @@ export interface ResourceWrites<Resource, Resources> {
     options: UpsertOptions<keyof RecordOf<Resource, Resources>> &
       IncludingOptions<CheckedIncludes<Resource, Resources, Includes>>,
   ) => Promise<Upserted<WithIncludes<RecordOf<Resource, Resources>, Resource, Resources, Includes>>>
-  /**
-   * Does the same for several records, in one transaction. Only if the resource has the option `bulk`.
-   */
+  /** Updates or creates several records like `upsert`, in one transaction. Only if the resource has the option `bulk`. */
   readonly upsertMany: (
     records: readonly ValuesOf<Resource, Resources>[],
     options: UpsertOptions<keyof RecordOf<Resource, Resources>>,

@@ -4,14 +4,14 @@ import type { WriteAction } from '../schema/resource-view'
 import type { Json } from '../value/value-type'
 import type { TableChange } from './change-feed'
 
-/** A change of a record by a request, which the database has committed. */
+/** Committed change of a record by a request. */
 export interface ChangeEvent {
   /** Name of the resource. */
   readonly resource: string
   readonly action: WriteAction
   /** The key of the record, as records show it. */
   readonly id: Json
-  /** Who has sent the request. */
+  /** Principal of the request. */
   readonly principal: Principal
   /** Names of the fields that were written, also of hidden ones. Empty for a deletion and a restored record. */
   readonly fields: readonly string[]
@@ -33,7 +33,7 @@ export interface AuditLog {
 
 /** Passes the changes of a mount to their listeners. */
 export interface ChangeObserver {
-  /** Whether changes must be recorded, because somebody listens, there is an audit log, or lists are live. */
+  /** Whether changes must be recorded, because there are listeners, an audit log or live lists. */
   readonly isObserved: boolean
   /** Undefined without the option `audit`. */
   readonly auditLog: AuditLog | undefined
@@ -45,7 +45,7 @@ export interface ChangeObserver {
   readonly settle: (runner: QueryRunner) => void
 }
 
-/** Nobody listens. */
+/** Observer without listeners, audit log and live lists. */
 export const noObserver: ChangeObserver = {
   isObserved: false,
   auditLog: undefined,

@@ -17,7 +17,7 @@ export type ReceiveChanges = (changes: readonly TableChange[] | undefined) => vo
 /** Receiver of the changes of a data source. */
 export interface FeedListener {
   readonly receive: ReceiveChanges
-  /** Is called before the data source is closed. */
+  /** Called before the data source is closed. */
   readonly end: () => void
 }
 
@@ -42,14 +42,17 @@ const maxIds = 1000
 /** Changes of a transaction that is not committed yet, by table. */
 interface Pending {
   readonly tables: Map<string, { ids: Set<string> | undefined; isDeletion: boolean }>
-  /** Whether COMMIT has begun: the relay, if there is one, has announced the changes, and an error leaves the result unknown. */
+  /**
+   * Whether COMMIT has begun. The relay, if there is one, has then announced the changes, and an error does not tell whether
+   * they were committed.
+   */
   isCommitting: boolean
 }
 
 /**
- * The committed changes of a data source: those of this service, and those that the application makes with TypeORM. They are
- * seen by a subscriber of TypeORM. A change may be reported although it was rolled back to a savepoint, and a statement of a
- * query builder is reported without keys: listeners read the records to find out what has changed.
+ * The committed changes of a data source: those of this service, and those that the application makes with TypeORM, which a
+ * TypeORM subscriber records. A change may be reported although it was rolled back to a savepoint, and a statement of a
+ * query builder is reported without keys. Therefore listeners read the records to find out what has changed.
  */
 export class ChangeFeed {
   readonly #listeners = new Set<FeedListener>()
@@ -59,12 +62,12 @@ export class ChangeFeed {
 
   constructor(readonly dataSource: DataSource) {}
 
-  /** Whether somebody receives the changes. */
+  /** Whether there is a listener or a relay. Without them, changes are not recorded. */
   get isActive(): boolean {
     return this.#listeners.size > 0 || this.#relay !== undefined
   }
 
-  /** Observes the changes of the application. To be called each time that the data source is initialized. */
+  /** Observes the changes of the application. Must be called each time that the data source is initialized. */
   observe(openRelay: OpenRelay | undefined): void {
     const subscribers = this.dataSource.subscribers as EntitySubscriberInterface[]
     if (!subscribers.includes(this.#subscriber)) subscribers.push(this.#subscriber)
@@ -100,15 +103,16 @@ export class ChangeFeed {
     await this.#relay?.announce?.(runner, changesOf(pending))
   }
 
-  /** After a rollback to a savepoint, which the database has applied to its notifications too. */
+  /**
+   * Lets {@link announce} announce the changes again. Called after a rollback to a savepoint, which has removed the
+   * notifications that were sent after the savepoint.
+   */
   announceAgain(runner: QueryRunner): void {
     const pending = this.#pending.get(runner)
     if (pending !== undefined) pending.isCommitting = false
   }
 
-  /**
-   * Delivers the changes of a transaction that has ended. After an error of the COMMIT, nobody knows whether it was committed.
-   */
+  /** Delivers the changes of a transaction that was committed, or whose COMMIT has failed: it may have been committed. */
   settle(runner: QueryRunner): void {
     const pending = this.#pending.get(runner)
     this.#pending.delete(runner)
@@ -159,7 +163,7 @@ export function changeFeedOf(dataSource: DataSource): ChangeFeed {
   return feed
 }
 
-/** What the events of TypeORM have in common. */
+/** Properties that the events of TypeORM have in common. */
 interface EntityEvent {
   readonly queryRunner: QueryRunner
   readonly metadata: EntityMetadata
@@ -180,14 +184,15 @@ function buildSubscriber(feed: ChangeFeed): EntitySubscriberInterface {
   }
   return Object.assign(
     {
-      // A query builder has values, among which the key may be that of another record. It knows neither of these two.
+      // In the events of a query builder, `entity` has the values of the statement, whose key may be that of another record.
+      // Only `save` and `remove` set `entityId` and `databaseEntity`: without them, the key is not known.
       afterInsert: (event: EntityEvent) => record(event, event.entityId && event.entity),
       afterUpdate: (event) => record(event, event.databaseEntity),
       afterRemove: (event) => record(event, event.databaseEntity, true),
       afterSoftRemove: (event) => record(event, event.databaseEntity),
       afterRecover: (event) => record(event, event.databaseEntity),
       beforeTransactionCommit: ({ queryRunner }) => feed.announce(queryRunner),
-      // A transaction in another one is a savepoint: its end is not that of the transaction.
+      // A nested transaction is a savepoint: only the end of the outer one is the end of the transaction.
       afterTransactionCommit: ({ queryRunner }) => {
         if (!queryRunner.isTransactionActive) feed.settle(queryRunner)
       },

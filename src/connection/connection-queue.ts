@@ -35,7 +35,7 @@ export class ConnectionQueue {
   readonly #statementCounts = new WeakMap<QueryRunner, number>()
   /**
    * Requests for a connection that the pool has not served yet. From the time `lostFrom` (`performance.now()`) a request
-   * does not count any more: the server may have failed without an answer.
+   * does not count any more: the server may have failed without a response.
    */
   readonly #pendingConnections = new Set<{ readonly lostFrom: number }>()
 

@@ -55,7 +55,8 @@ export function transientErrorOf(error: unknown, dataSource: DataSource): Transi
 }
 
 /**
- * The error of the driver. Errors thrown by listeners and access rules do not count, whatever their code and message.
+ * The error of the driver; undefined for errors that listeners and access rules throw, even if their code looks like that of
+ * a driver.
  */
 function driverErrorOf(error: unknown): DriverError | undefined {
   if (isQueryFailure(error)) return error.driverError

@@ -17,7 +17,7 @@ export interface SessionSettings {
   readonly timeLimit: number
   /** Cache of compiled statements. */
   readonly statements: StatementCache
-  /** Who receives the changes of records. Default: nobody. */
+  /** Observes the changes of records. Default: they are not observed. */
   readonly observer?: ChangeObserver
 }
 
@@ -31,7 +31,7 @@ export interface DbSession extends Required<SessionSettings> {
   readonly client: WaitingClient | undefined
   /** Costs of the request's statements so far; undefined if they are not measured. */
   readonly trace: Trace | undefined
-  /** Who sends the request; undefined before the access rule has returned it, and outside of requests. */
+  /** Principal of the request; undefined before the access rule has returned it, and outside of requests. */
   readonly principal: Principal | undefined
   /** Settings of the database for the transactions of a request; undefined if there are none. */
   readonly settings: TransactionSettings | undefined

@@ -4,15 +4,15 @@ import { maxTimerMs } from '../timers'
 import { ConnectionError } from './connection-queue'
 import type { DbSession } from './db-session'
 
-/** Connections of a pool if the application sets no number: the default of pg and mysql2. */
+/** Number of connections of a pool if no option sets it: the default of pg and mysql2. */
 const defaultPoolSize = 10
 
 const semaphores = new WeakMap<DataSource, Semaphore>()
 
 /**
- * Runs a transaction that calls functions of the application, such as validators, while at least one connection of the pool is free of
- * such transactions. A function that queries through the data source needs a second connection: if such transactions held all of them,
- * each would wait for the others without end.
+ * Runs a transaction that calls functions of the application, such as validators. At least one connection of the pool is not
+ * used for such transactions: a function that queries through the data source needs a second connection, so that these
+ * transactions would deadlock if they held all connections.
  * @throws {ConnectionError} if the transaction cannot begin within the session's limit
  */
 export async function keepingConnectionFree<T>(

@@ -9,8 +9,9 @@ class IgnoredError extends Error {
 }
 
 /**
- * Runs the work of a transaction and its COMMIT. If a listener or subscriber has ignored an error after which nothing can be
- * committed, the COMMIT fails with this error: otherwise the response would acknowledge what the database has rolled back.
+ * Runs the work of a transaction and its COMMIT. If a listener or subscriber has caught and ignored an error of the database
+ * after which the transaction cannot be committed, COMMIT fails with this error. Otherwise the response would report success
+ * although the database has rolled back the transaction.
  *
  * - MySQL and MariaDB roll back the whole transaction after a deadlock, so that a later statement would be committed on its own.
  *   Therefore every statement after a transient error fails with this error.
@@ -26,7 +27,7 @@ export async function failAfterIgnoredError<T>(
   let isCommitted = false
   const query = runner.query.bind(runner) as (...parameters: unknown[]) => Promise<unknown>
   const guarded = async (...parameters: unknown[]): Promise<unknown> => {
-    // A subscriber that is called after the commit.
+    // A statement of a subscriber that is called after the commit.
     if (isCommitted) return query(...parameters)
     const isCommit = parameters[0] === 'COMMIT'
     if (failure !== undefined && isCommit)

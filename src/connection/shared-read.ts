@@ -1,16 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
 import { type DbSession, openSession } from './db-session'
 
-/** Reads that wait until they start, and the last read that runs, by the same key. */
+/** The reads of one key: the one that has not started yet, and the one that is running. */
 interface Reads<T> {
   waiting: Promise<T> | undefined
   running: Promise<unknown> | undefined
 }
 
 /**
- * Returns a function that runs the same read for several requests at once. A request shares only a read that starts after
- * the request has arrived, so that its result is as new as that of a read of its own: requests that arrive while one runs
- * share the next one. Without this, a list with an API key took up to 1.5 times the CPU time of an anonymous one.
+ * Returns a function that runs one read for several requests. A request shares only a read that starts after the request has
+ * arrived, so that the result is never older than the request: requests that arrive during a read share the next one. Without
+ * this, a list with an API key took up to 1.5 times the CPU time of an anonymous one.
  * @param read reads the value of a key; it is not cancelled when a client disconnects
  */
 export function shareReads<T>(
@@ -21,7 +21,7 @@ export function shareReads<T>(
     const reads = readsByKey.get(key) ?? { waiting: undefined, running: undefined }
     readsByKey.set(key, reads)
     const start = async (): Promise<T> => {
-      // Requests that have arrived together are handled before the next immediate.
+      // Node.js handles all requests that have arrived together before it calls back.
       await (reads.running ?? setImmediate())
       const running = read(openSession(session, undefined, session.trace), key)
       reads.waiting = undefined

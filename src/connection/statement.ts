@@ -3,7 +3,7 @@ import type { QueryResult, QueryRunner } from 'typeorm'
 import { traced } from '../diagnostics'
 import { dialectOf } from '../dialect/dialect-of'
 import { isQueryFailure } from '../dialect/typeorm-error'
-import { type ApiError, unavailable } from '../errors'
+import { clientDisconnected } from '../errors'
 import { sharedRunner, shareTransaction } from '../sqlite-lock/install'
 import { toDriverParameters } from './compile'
 import { toLoggable } from './database-error'
@@ -24,7 +24,7 @@ export function execute(
 ): Promise<QueryResult<RawRow>> {
   const { dataSource, trace, settings } = session
   const parameters = toDriverParameters(dataSource, statement, values)
-  // In a transaction, its first statement has set them.
+  // In a transaction, `applySettings` has applied them to all statements.
   if (settings !== undefined && session.runner === undefined)
     dialectOf(dataSource).settings?.attach(parameters, settings)
   const runQuery = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
@@ -47,12 +47,12 @@ export async function runForClient<T>(
 ): Promise<T> {
   const { cancel } = dialectOf(dataSource)
   if (client === undefined || cancel === undefined) return runQuery(runner)
-  if (client.destroyed) throw clientGone()
+  if (client.destroyed) throw clientDisconnected()
   let isDone = false
   let cancellation: Promise<void> | undefined
   const cancelUntilDone = async (): Promise<void> => {
     const connection: unknown = await runner.connect()
-    // A cancellation has no effect if it arrives between two statements that the driver sends for this one, so it is
+    // The driver may send several statements. A cancellation that arrives between two of them has no effect, so it is
     // repeated.
     while (!isDone) {
       await cancel(dataSource.driver, connection)
@@ -67,7 +67,7 @@ export async function runForClient<T>(
   try {
     return await runQuery(runner)
   } catch (error) {
-    throw cancellation === undefined ? error : clientGone()
+    throw cancellation === undefined ? error : clientDisconnected()
   } finally {
     isDone = true
     client.off('close', onClose)
@@ -78,11 +78,6 @@ export async function runForClient<T>(
 
 /** Time between two cancellations of the same statement, in milliseconds. */
 const cancelIntervalMs = 50
-
-/** Creates the error that ends a request whose client has disconnected. Its response is never received. */
-function clientGone(): ApiError {
-  return unavailable('the client has closed its connection')
-}
 
 /** Isolation level of a transaction. */
 type Isolation = 'READ COMMITTED' | 'REPEATABLE READ'
@@ -142,8 +137,8 @@ async function commitOrRollBack<T>(
 }
 
 /**
- * Runs a part of a transaction in which a statement may fail. If it fails, the transaction can go on: on PostgreSQL, all
- * further statements would fail too. Other databases roll back the failed statement alone.
+ * Runs a part of a transaction in which a statement may fail. The transaction can continue after the error: without a
+ * savepoint, all further statements would fail on PostgreSQL. Other databases roll back only the failed statement.
  */
 export async function runInSavepoint<T>(
   transaction: DbTransaction,
@@ -152,7 +147,7 @@ export async function runInSavepoint<T>(
   return dialectOf(transaction.dataSource).failsTransactions ? runUndoable(transaction, work) : work(transaction)
 }
 
-/** Runs several statements of a transaction. If one fails, all of them are rolled back, and the transaction can go on. */
+/** Runs several statements of a transaction. If one fails, all of them are rolled back, and the transaction can continue. */
 export async function runUndoable<T>(
   transaction: DbTransaction,
   work: (session: DbTransaction) => Promise<T>,

@@ -21,14 +21,18 @@ export class EventBuffer {
     return bytes
   }
 
-  /** Removes all events. With a new number, no client can continue after one of them. */
+  /** Removes all events. The number is increased, so that clients that connect again get the whole list. */
   clear(): void {
     this.#number += 1
     this.#events.length = 0
     this.#bytes = 0
   }
 
-  /** The events after one of them. @param id that of the last event of a client @returns undefined if they are not all known */
+  /**
+   * The events that a client has missed.
+   * @param id id of the last event that the client has received
+   * @returns undefined if some of the missed events were removed, or if the id is unknown
+   */
   after(id: string | undefined): readonly Buffer[] | undefined {
     const [session, text] = id?.split('.') ?? []
     const last = Number(text)
@@ -37,7 +41,7 @@ export class EventBuffer {
     return this.#events.filter(({ number }) => number > last).map(({ bytes }) => bytes)
   }
 
-  /** The text of an event with the id of the last one. */
+  /** Text of an event. Its id is the id of the last event in the buffer. */
   textOf(name: string, data: string): Buffer {
     return Buffer.from(`id: ${this.#session}.${this.#number}\nevent: ${name}\ndata: ${data}\n\n`)
   }

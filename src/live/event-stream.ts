@@ -2,9 +2,12 @@ import { Readable } from 'node:stream'
 import { unavailable } from '../errors'
 import type { ResponseMemory } from '../response/held-bytes'
 
-/** Size of the chunks of a whole list, in bytes. A single chunk would not count in `readableLength` as soon as the socket has it. */
-const pieceBytes = 64 * 1024
-/** Time between two checks whether a client has received a whole list, in milliseconds. */
+/**
+ * Size of the chunks of a whole list, in bytes. `readableLength` does not count the chunk that the socket is sending, so that
+ * a single chunk with the whole list would not be counted.
+ */
+const chunkBytes = 64 * 1024
+/** Interval between checks whether a client has received a whole list, in milliseconds. */
 const checkMs = 100
 
 /** The events of a live list for one client, as the body of a response (HTML Standard, Server-sent events). */
@@ -69,8 +72,8 @@ export class EventStream extends Readable {
     if (this.#wholeBytes === 0) this.#releaseWhenReceived()
     this.#wholeBytes += bytes.length
     this.#memory.noteSent()
-    for (let start = 0; start < bytes.length; start += pieceBytes) {
-      this.push(bytes.subarray(start, start + pieceBytes))
+    for (let start = 0; start < bytes.length; start += chunkBytes) {
+      this.push(bytes.subarray(start, start + chunkBytes))
     }
   }
 

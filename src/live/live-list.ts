@@ -35,21 +35,24 @@ export interface LiveSource {
   readonly read: (ids: readonly string[] | undefined, receive: ReceiveRecord) => Promise<void>
 }
 
-/** Maximum number of events of one reading; if there are more, the subscribers receive the whole list instead. */
+/** Maximum number of events of one read. If there are more, the subscribers receive the whole list instead. */
 const maxEvents = 500
 /** Maximum number of changed records that wait for a reading; if there are more, all records are read. */
 const maxChanged = 5000
-/** After a complete reading, the next one waits this many times the duration, so that long lists do not load the database. */
+/**
+ * After the whole list was read, the next read of the whole list waits this many times as long as the read took, so that long
+ * lists do not load the database.
+ */
 const pauseFactor = 10
-/** Time before a failed reading is tried again, in milliseconds: at first, and at most. */
+/** Delay before a failed read is repeated, in milliseconds: the first one, and the maximum. */
 const firstRetryMs = 100
 const maxRetryMs = 10_000
 
-/** What a live list needs from `LiveLists`. */
+/** Functions of `LiveLists` that a live list calls. */
 export interface LiveListOwner {
-  /** Runs a reading when it is its turn. */
+  /** Adds a read to the queue of all lists. */
   readonly enqueue: (read: () => Promise<void>) => void
-  /** Receives an error of a reading that will be tried again. */
+  /** Receives an error of a read that will be repeated. */
   readonly report: (error: unknown) => void
   /** Receives a list that has more records than before. */
   readonly grown: (list: LiveList) => void
@@ -64,9 +67,9 @@ interface ListEvent {
 }
 
 /**
- * A list whose subscribers receive its changes. It knows which records are in the list, and a digest of each: so a record that
- * leaves the list is reported, one that was never in it is not, and neither is a change that the subscribers cannot see. All
- * subscribers share one statement for each change.
+ * A list whose subscribers receive its changes. It stores the key and a digest of each record in the list. Therefore it
+ * reports a record that leaves the list, but no change of a record that was not in the list, and no change of fields that the
+ * subscribers cannot see. All subscribers share one statement for each change.
  */
 export class LiveList {
   readonly streams = new Set<EventStream>()
@@ -82,16 +85,16 @@ export class LiveList {
   #changed = new Set<string>()
   #isStale = true
   #isLoaded = false
-  /** Whether a reading waits, runs, or will be tried again. */
+  /** Whether a read is queued or running, or will be repeated. */
   #isQueued = false
   #isEnded = false
-  /** Whether the last reading has failed. */
+  /** Whether the last read has failed. */
   #isFailing = false
-  /** End of the last complete reading, and durations of the last two, in milliseconds. */
+  /** Time at which the whole list was read last, and durations of the last two such reads, in milliseconds. */
   #readEnd = 0
   #durations: readonly number[] = []
   #retryMs = firstRetryMs
-  /** Duration of the last reading that has failed. */
+  /** Duration of the last read that has failed, in milliseconds. */
   #failedMs = 0
   #retryTimer: NodeJS.Timeout | undefined
   #pauseTimer: NodeJS.Timeout | undefined
@@ -131,8 +134,8 @@ export class LiveList {
 
   /**
    * Adds a subscriber. It receives the events after the last one that it has received, or else `reset` with the whole list.
-   * With the list of another request, it could miss a change: one that this request sees, and that is undone before the list is
-   * read here, causes no event.
+   * The list cannot come from a separate request: a change that this request sees, and that is undone before the list is read
+   * here, causes no event.
    * @param lastId the header `Last-Event-ID`
    */
   add(stream: EventStream, lastId: string | undefined): void {
@@ -164,10 +167,11 @@ export class LiveList {
     this.#schedule()
   }
 
-  /** Waits for the list's turn, unless it is waiting already. New subscribers wait for a shorter pause. */
+  /** Queues a read of the list, unless one is queued already. The pause before it is shorter if there are new subscribers. */
   #schedule(): void {
     if (this.#isQueued || this.#isEnded) return
-    // A reading that has waited for a lock or a connection took longer than the list needs: so the shorter of the last two counts.
+    // A read that has waited for a lock or a connection takes longer than others: the shorter one of the last two durations
+    // is used.
     const pause = (this.#joining.size > 0 ? 1 : pauseFactor) * Math.min(...this.#durations)
     const wait = this.#isStale && this.#isLoaded ? this.#readEnd + pause - performance.now() : 0
     if (wait > 0) {
@@ -207,8 +211,8 @@ export class LiveList {
   }
 
   /**
-   * Tries again, so that the list is correct when the database is available again.
-   * @param duration of the reading, in milliseconds
+   * Repeats a failed read later, so that the list is correct when the database is available again.
+   * @param duration of the read, in milliseconds
    */
   #failed(error: unknown, duration: number): void {
     const isPermanent = error instanceof ApiError && error.code !== 'unavailable'
@@ -226,7 +230,7 @@ export class LiveList {
   #retryIn(milliseconds: number): void {
     this.#retryMs = milliseconds
     clearTimeout(this.#retryTimer)
-    // A reading that takes long before it fails must not be repeated all the time.
+    // A read that takes long before it fails must not be repeated all the time.
     const wait = Math.max(milliseconds, this.#failedMs)
     this.#retryTimer = setTimeout(() => {
       this.#retryTimer = undefined
@@ -241,7 +245,7 @@ export class LiveList {
     const joining = all ? [...this.#joining] : []
     const whole: string[] = []
     let bytes = 0
-    // Applied when all is read: an error in between must not leave changes that were not sent.
+    // Stored after all records are read: after an error, there must be no digests of changes that were not sent.
     const digests = new Map<string, number>()
     const events = new Map<string, ListEvent>()
     let count = 0
@@ -272,7 +276,7 @@ export class LiveList {
     if (joining.length > 0) this.#sendReset(joining, whole)
   }
 
-  /** Sends the events of one reading together: a client cannot receive anything in between. */
+  /** Sends the events of one read together: a client cannot receive anything in between. */
   #sendInOrder(ids: Iterable<string>, events: ReadonlyMap<string, ListEvent>): void {
     const sent: Buffer[] = []
     for (const id of ids) {

@@ -21,7 +21,7 @@ export interface Subscriber {
   readonly client: string
   /** Key of the user as a text; undefined for an anonymous client. */
   readonly userId: string | undefined
-  /** Counts what waits for the client. */
+  /** Counts the bytes that wait for the client. */
   readonly memory: ResponseMemory
   /** The header `Last-Event-ID`. */
   readonly lastId: string | undefined
@@ -41,7 +41,7 @@ interface Subscription extends Subscriber {
 const concurrentReads = 2
 /** Number of subscriptions whose credentials are checked at the same time. */
 const concurrentChecks = 8
-/** Time that a check may take in any case, in milliseconds. */
+/** Time limit of a check, in milliseconds, unless `limits.liveCheck` is longer. */
 const minCheckMs = 10_000
 /** Time that a list without subscribers is kept for clients that connect again, in milliseconds. */
 const keepMs = 30_000
@@ -57,14 +57,14 @@ export class LiveLists {
   readonly #checking = new Set<Subscription>()
   readonly #waiting: (() => Promise<void>)[] = []
   readonly #timers: readonly NodeJS.Timeout[]
-  /** Number of open subscriptions of each client, and of those that wait for the first reading of their list. */
+  /** Number of subscriptions of each client: open ones, and those that wait for the first read of their list. */
   readonly #subscriptionCounts = new Map<string, number>()
-  #reading = 0
+  #runningReads = 0
   #isEnded = false
 
   /**
    * @param accountTable path of the table of users; undefined if there are none
-   * @param report receives the errors of readings
+   * @param report receives the errors of reads
    */
   constructor(limits: LiveLimits, accountTable: string | undefined, report: (error: unknown) => void) {
     this.#limits = limits
@@ -79,7 +79,7 @@ export class LiveLists {
   /**
    * Subscribes a client to a list.
    * @param check checks the list when it was read, before the first event
-   * @throws {ApiError} `too-many-live-lists`, `unavailable`; and the errors of the first reading
+   * @throws {ApiError} `too-many-live-lists`, `unavailable`; and the errors of the first read
    */
   async subscribe(source: LiveSource, subscriber: Subscriber, check: (list: LiveList) => void): Promise<EventStream> {
     const release = this.#countSubscription(subscriber)
@@ -220,18 +220,18 @@ export class LiveLists {
     if (list.streams.size === 0 && list.waiting === 0) this.#close(list)
   }
 
-  /** Runs a reading when fewer than {@link concurrentReads} others run. */
+  /** Runs a read when fewer than {@link concurrentReads} others run. */
   #enqueue(read: () => Promise<void>): void {
     this.#waiting.push(read)
-    if (this.#reading < concurrentReads) void this.#runWaiting()
+    if (this.#runningReads < concurrentReads) void this.#runWaiting()
   }
 
   async #runWaiting(): Promise<void> {
-    this.#reading += 1
+    this.#runningReads += 1
     for (let read = this.#waiting.shift(); read !== undefined; read = this.#waiting.shift()) {
       await read().catch(() => undefined)
     }
-    this.#reading -= 1
+    this.#runningReads -= 1
   }
 
   #sendHeartbeats(): void {

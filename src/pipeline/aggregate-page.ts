@@ -11,6 +11,7 @@ import { renderEnvelope } from '../response/envelope'
 import { minCountedLength } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
 import { listResponse } from '../response/list-response'
+import { numberLinks } from './page-links'
 import type { PermittedRequest, Service } from './service'
 
 /**
@@ -32,14 +33,13 @@ export async function respondGroups(
   await store.policies?.checkAccess(query.guardedViews)
   try {
     const groups = await readFromReplica(session, (readSession) => readGroups(readSession, store, query))
-    const { page, limit } = request
+    const { limit } = request
     const text = renderEnvelope(
       view,
       request,
       {
         records: groups.slice(0, limit),
-        next: groups.length > limit ? { page: page + 1, after: undefined } : undefined,
-        previous: page > 1 ? { page: page - 1, after: undefined } : undefined,
+        ...numberLinks(request, groups.length > limit),
         total: undefined,
       },
       collection,

@@ -27,7 +27,7 @@ export interface AdmittedOperation extends AdmittedRequest {
  * Calls the access rules of all operations of a batch, and those of the resources to which they refer. Access rules may run
  * statements of their own, so they are called before the transaction begins: these statements would wait for its end, or
  * for one more connection.
- * @param authentication that of the batch, which verifies the credentials once for all operations
+ * @param authentication authentication of the batch, which verifies the credentials once for all operations
  * @throws {OperationError} for the first operation that is refused
  */
 export async function admitBatch(
@@ -51,7 +51,7 @@ export async function admitBatch(
 }
 
 /**
- * Limits the number of passwords in a batch. The transaction holds its locks while they are hashed.
+ * Limits the number of passwords in a batch, because the transaction holds its locks while the passwords are hashed.
  * @param previous number of passwords of the operations before this one
  * @returns the number of passwords of this operation
  * @throws {ApiError} `bad-values`
@@ -67,7 +67,7 @@ function requireFewPasswords({ store }: PermittedRequest, { body }: Operation, p
 }
 
 /**
- * Calls the access rules of related resources: those of filters, of members of the body, and of included records.
+ * Calls the access rules of the resources to which filters, members of the body and includes refer.
  * @throws {ApiError} `bad-query`, `forbidden`
  */
 async function checkRelated(

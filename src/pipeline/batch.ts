@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { changeSettings } from '../connection/batch-transaction'
+import { changeSettings } from '../connection/change-settings'
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import { retryOnce } from '../connection/retry'
 import { showPrincipal } from '../connection/show-principal'
@@ -18,7 +18,7 @@ import { type AdmittedRequest, perform } from './handle'
 import { withoutIncludes } from './included-item'
 import type { PermittedRequest, Service } from './service'
 import { writtenSegment } from './write-body'
-import { timeLimit } from './write-records'
+import { startTimeLimit } from './write-records'
 
 /**
  * Runs the operations of a batch in order, in the transaction of the session or else in a new one
@@ -72,11 +72,11 @@ async function runAll(
   operations: readonly AdmittedOperation[],
 ): Promise<BatchResults> {
   const results = new BatchResults(service.limits)
-  const requireTime = timeLimit(service.limits)
+  const requireTime = startTimeLimit(service.limits)
   let applied = transaction.settings
   for (const [index, operation] of operations.entries()) {
     const { session } = operation.request
-    // The driver of SQLite never waits, so that other requests would not run before the end.
+    // The driver better-sqlite3 is synchronous: without a pause, other requests would wait for the end of the batch.
     await setImmediate()
     try {
       requireTime()
@@ -127,7 +127,7 @@ function newTrace({ request }: AdmittedOperation): Trace | undefined {
 }
 
 /**
- * Converts an error of COMMIT, such as that of a deferred constraint, into a refusal. It belongs to no single operation.
+ * Converts an error of COMMIT, such as the violation of a deferred constraint, into a refusal of the whole batch.
  * @throws {ApiError} `conflict`
  * @throws the error itself, or the driver's error if it is not a constraint violation
  */

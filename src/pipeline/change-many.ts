@@ -144,7 +144,8 @@ async function writeMatching(
           requireAtMost(max, count ?? 0, view)
           if (count !== undefined) return count
           const lock = (locking: DbTransaction) => lockMatching(locking, readingStore, { ...query, select })
-          // In a transaction of the caller, it must be possible to find out whether a filter has caused an error.
+          // In a transaction of the caller, a savepoint is needed: after an error, another statement finds out whether a filter
+          // has caused it.
           const rows = await (isInTransaction(session) ? runInSavepoint(inner, lock) : lock(inner))
           requireAtMost(max, rows.length, view)
           const owner = ownerKey(view, principal)

@@ -81,7 +81,7 @@ function partsOf({ key }: ResourceView, fields: ConflictFields, value: unknown):
 }
 
 /**
- * Requires that the key has the values that the principal and the application give to every new record of the principal.
+ * Requires that the key in the path has the owner and the presets that every new record of the principal gets.
  * @throws {ApiError} `forbidden`
  */
 function requirePermittedKey(
@@ -101,7 +101,7 @@ const isSame = ({ valueType }: Field, one: unknown, other: unknown): boolean =>
   isDeepStrictEqual(valueType.toJson(one), valueType.toJson(other))
 
 /**
- * Checks the values of a key as those of a body.
+ * Checks the values of a key in the path like values in a body.
  * @param errors receives the errors of values that the fields cannot have, and of a body with another key
  */
 function keyValues(view: ResourceView, parts: ChangeSet, body: Body, errors: FieldErrors): ChangeSet {
@@ -118,7 +118,7 @@ function keyValues(view: ResourceView, parts: ChangeSet, body: Body, errors: Fie
   return values
 }
 
-/** The body without the member `id`, if this repeats the key in the path under another name than that of its field. */
+/** The body without the member `id`, if it repeats the key in the path and the field of the key has another name. */
 function withoutId({ key, writableFields }: ResourceView, body: Body, value: unknown): Body {
   const repeats =
     !writableFields.get(key.name)?.insertable && isDeepStrictEqual(body.get(key.name), key.valueType.toJson(value))

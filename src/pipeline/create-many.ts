@@ -2,12 +2,12 @@ import type { DbTransaction } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import { ApiError } from '../errors'
 import type { Presets } from '../query/presets'
-import { afterLoad } from '../read/after-load'
 import type { Store } from '../read/store'
 import type { Body } from '../request/body'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
 import { insertRows } from '../write/write-rows'
 import { prepareRecords } from './prepare-records'
+import { toRecords, toText } from './render-records'
 import type { PermittedRequest, Service } from './service'
 import { type RecordsWriter, recordsOf, type WrittenRecords, writeRecords } from './write-records'
 
@@ -54,7 +54,7 @@ export function insertGroups(
   }
 }
 
-/** Handler for the refusal of some records, whose errors are reported together with those of the others. */
+/** Handler for the refusal of some records. Their errors are reported later, together with the errors of other records. */
 function keepErrors(error: unknown): readonly RawRow[] {
   if (!(error instanceof ApiError) || error.details.errors === undefined) throw error
   return []
@@ -62,9 +62,5 @@ function keepErrors(error: unknown): readonly RawRow[] {
 
 /** Renders stored rows as JSON: the members of an array, separated by commas. */
 async function renderRows(session: DbTransaction, store: Store, rows: readonly RawRow[]): Promise<string> {
-  const { view, selected, rawRenderer, rowRenderer } = store
-  const records = view.lifecycle.load
-    ? (await afterLoad(session, view, rows.map(selected.columns.readRow))).map(rowRenderer.toRecord)
-    : rows.map(rawRenderer.toRecord)
-  return JSON.stringify(records).slice(1, -1)
+  return toText(await toRecords(session, store, rows))
 }

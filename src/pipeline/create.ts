@@ -21,6 +21,7 @@ import { requireNoDryRun } from './dry-run'
 import { hashPasswords } from './hash-passwords'
 import { importFormat, importRecords } from './import'
 import { type AddIncludes, parseWriteIncludes, withoutIncludes } from './included-item'
+import { segmentOfKey } from './key-segment'
 import { type NestedBody, prepareBody, writeWithRelated } from './nested/nested-body'
 import { callRelatedRules } from './related-rules'
 import { repeatIfChanged } from './repeat-if-changed'
@@ -48,7 +49,7 @@ export const create: Action = async (service, request) => {
   return respondCreated(request, saved, creation, including)
 }
 
-/** What a new record gets besides the values in the body. */
+/** Values of a new record that are not in the body. */
 export interface Creation {
   readonly presets: Presets
   /** The key of a new record of an entity with `@ApiKeys`. */
@@ -63,7 +64,10 @@ export function requireCreatable({ store }: PermittedRequest): void {
   }
 }
 
-/** It is called once, not for each attempt: the functions of the application may return another date or number. */
+/**
+ * Computes the values of a new record that are not in the body. Must be called once per request, not for each attempt: the
+ * functions of the application may return another date or number each time.
+ */
 export function prepareCreation({ store, principal }: PermittedRequest): Creation {
   const { view, policies } = store
   const presets = presetsOf(view, policies)
@@ -74,7 +78,7 @@ export function prepareCreation({ store, principal }: PermittedRequest): Creatio
 /**
  * Creates one record, and its related records.
  * @param errors errors of the request so far. Default: those in the structure of the body
- * @param given values that the body need not have, as they are in the path of the record. Default: none
+ * @param given values from the path of the record, which the body may omit. Default: none
  * @throws {ApiError} for every refusal
  */
 export function createRecord(
@@ -139,8 +143,7 @@ export async function respondCreated(
 
 /** The last segment of the path of a record. */
 export function segmentOf({ renderKey }: Store, raw: RawRow): string {
-  // A comma separates the values of a composite key. It need not be encoded in a path.
-  return encodeURIComponent(String(renderKey(raw))).replaceAll('%2C', ',')
+  return segmentOfKey(renderKey(raw))
 }
 
 /**
@@ -158,7 +161,7 @@ function requireUserOfApiKey(view: ResourceView, { admin }: Principal, { overrid
   throw new TypeError(`the preset of ${name} must set the user of a key, because its creator could choose any user`)
 }
 
-/** Adds the prefix and the hash of a new API key, whatever presets say. */
+/** Adds the prefix and the hash of a new API key. They replace those that presets set. */
 function withApiKey({ apiKey: fields }: ResourceView, changes: ChangeSet, apiKey: NewApiKey | undefined): ChangeSet {
   if (fields === undefined || apiKey === undefined) return changes
   // The fields of a preset are other objects with the same columns.

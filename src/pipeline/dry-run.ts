@@ -46,10 +46,13 @@ export function isDryRun({ querystring, session }: PermittedRequest, limits: Lim
 }
 
 /**
- * Refuses to write one record for a request that asks only for a check, which is possible for several records.
+ * Refuses a request that would write one record and has `dry_run=true`: only several records can be checked without writing.
  * @throws {ApiError} `bad-query`
  */
 export function requireNoDryRun(request: PermittedRequest, limits: Limits): void {
   if (!/dry_run|%/.test(request.querystring) || !isDryRun(request, limits)) return
-  throw new ApiError('bad-query', 'dry_run is possible for an array of records or a file, which need the option bulk')
+  throw new ApiError(
+    'bad-query',
+    'dry_run is possible for an array of records or a file, if the resource has the option bulk',
+  )
 }

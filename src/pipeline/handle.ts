@@ -20,14 +20,14 @@ interface Methods {
   readonly allow: { readonly Allow: string }
 }
 
-/** Methods of a resource that can be written, and of one that cannot. @param table actions by method */
-function methodsOf(table: Readonly<Record<string, Action>>): { readonly all: Methods; readonly reading: Methods } {
+/** Methods of a writable resource (`all`), and those of a resource that can only be read. @param table actions by method */
+function methodsOf(table: Readonly<Record<string, Action>>): { readonly all: Methods; readonly readOnly: Methods } {
   const toMethods = (entries: readonly [string, Action][]): Methods => ({
     actions: new Map(entries),
     allow: { Allow: entries.map(([method]) => method).join(', ') },
   })
   const all = Object.entries(table)
-  return { all: toMethods(all), reading: toMethods(all.filter(([method]) => isReadMethod(method))) }
+  return { all: toMethods(all), readOnly: toMethods(all.filter(([method]) => isReadMethod(method))) }
 }
 
 /** Refuses an anonymous request with 401 where a known principal gets 403 (specification: Permissions). */
@@ -57,7 +57,7 @@ export interface AdmittedRequest {
 
 type Authentication = RequestAuthentication<ResourceRequest['session']>
 
-/** A write of several records has no ETag that `If-Match` could name. */
+/** Methods of a collection. A write of several records cannot have the `If-Match` that `requireIfMatch` requires. */
 function methodsOfCollection({ bulk, requireIfMatch }: Resource): typeof collectionMethods {
   return bulk > 0 && !requireIfMatch ? bulkMethods : collectionMethods
 }
@@ -100,7 +100,7 @@ export async function perform(
 
 function methodsFor({ resource, segment, restores }: ResourceRequest): Methods {
   const methods = restores ? restoreMethods : segment === undefined ? methodsOfCollection(resource) : itemMethods
-  return methods[resource.writable ? 'all' : 'reading']
+  return methods[resource.writable ? 'all' : 'readOnly']
 }
 
 /** @throws {ApiError} `method-not-allowed` */

@@ -8,7 +8,7 @@ import type { Limits } from '../request/limits'
 import type { HttpResponse } from '../response/http-response'
 import { KeyTakenError, type StoredResponses } from '../write/stored-responses'
 
-/** What executes the writes of a service with the header `Idempotency-Key` once. */
+/** Stored responses of a service to writes with the header `Idempotency-Key`, and the keys in use. */
 export interface Idempotency {
   readonly responses: StoredResponses
   /** Deletes stored responses that have expired, in the background. */
@@ -20,7 +20,7 @@ export interface Idempotency {
 /** Response to a write with a key. */
 export interface KeyedResponse {
   readonly response: HttpResponse
-  /** Whether an earlier request has written, and this one nothing. */
+  /** Whether the response is that of an earlier request, and this request has written nothing. */
   readonly isReplay: boolean
 }
 
@@ -115,7 +115,7 @@ async function findStored(
     return undefined
   }
   if (stored.fingerprint !== fingerprint) throw reused()
-  // On a database that shows writes before they are committed.
+  // Some databases show rows of transactions that are not committed yet.
   if (stored.response === null) throw inUse()
   const { status, headers, body } = stored.response
   return { status, headers: { ...headers, 'Idempotent-Replayed': 'true' }, cacheControl: undefined, body }

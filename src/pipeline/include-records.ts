@@ -33,7 +33,7 @@ interface Part {
   readonly wholeRows: readonly RawRow[]
   /** Positions of the columns of included records in whole rows, by alias. */
   readonly positions: ReadonlyMap<string, number>
-  /** Whether the records are in an included list. The size of those of a page was limited when they were read. */
+  /** Whether the records are in an included list. The size of the records of a page was limited when they were read. */
   readonly isListed: boolean
 }
 
@@ -134,7 +134,7 @@ async function addRecords(
   }
 }
 
-/** Adds an included list to each record: those of very many records are read with several statements. */
+/** Adds an included list to each record. For very many records, the lists are read with several statements. */
 async function addLists(
   reading: IncludeReading,
   parent: Store,

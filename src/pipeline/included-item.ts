@@ -66,7 +66,7 @@ export async function parseIncludedItem(
 /** Adds the included records to the response to a write. @param key key of the written record */
 export type AddIncludes = (response: HttpResponse, key: unknown) => Promise<HttpResponse>
 
-/** For a write whose response includes no records. */
+/** Returns the response unchanged: the value for a write whose response includes no records. */
 export const withoutIncludes: AddIncludes = async (response) => response
 
 /**

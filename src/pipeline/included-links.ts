@@ -5,8 +5,8 @@ import type { Store } from '../read/store'
 import type { PageReading } from './page-reading'
 
 /**
- * Returns a function for the path of the records that follow those of an included list: a page of the list of the related
- * records. It is null if no filter of that list leads back to the parent.
+ * Returns a function for the path of the next records of an included list: the second page of the list of the related
+ * resource, filtered by the parent. The path is null if this list has no filter that leads to the parent.
  */
 export function nextPathOf(
   { pathOf }: PageReading,

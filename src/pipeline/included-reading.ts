@@ -9,7 +9,7 @@ import { isCausedByQueryValue } from '../read/unreadable'
 import { changedDuringRead, readAttempts } from './limited-read'
 import type { PageReading } from './page-reading'
 
-/** What reading included lists needs. */
+/** Context for reading the included lists of a response. */
 export interface IncludeReading extends PageReading {
   /** Number of rows that the lists of the response may still have, and their size in bytes. */
   readonly left: { rows: number; bytes: number }
@@ -71,8 +71,8 @@ export interface RowLimit {
 }
 
 /**
- * Reads the related records of several parents, within the size limits. Like those of a page, long values are left out at
- * first, and a second statement reads them only if all rows together are small enough.
+ * Reads the related records of several parents, within the size limits. The first statement leaves out long values, as for a
+ * page. A second statement reads them only if all rows together are small enough.
  * @throws {ApiError} the refusals of the limit, `unavailable`
  */
 export async function readWithinLimits(

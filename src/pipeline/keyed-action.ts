@@ -10,6 +10,7 @@ import { type Idempotency, runOnce, secretResponse } from './idempotency'
 import { importFormat, withSpool } from './import'
 import { parseWriteIncludes } from './included-item'
 import { notFound } from './item'
+import { segmentOfKey } from './key-segment'
 import { callRelatedRules } from './related-rules'
 import type { Action, PermittedRequest, Service } from './service'
 import { maxBodyBytes, writtenSegment } from './write-body'
@@ -103,5 +104,5 @@ function segmentsOf({ segment }: PermittedRequest, response: HttpResponse): read
   if (own !== undefined) return [own]
   if (response.body === '') return []
   const { objects = [] } = JSON.parse(response.body) as { readonly objects?: readonly { readonly id: unknown }[] }
-  return objects.map(({ id }) => encodeURIComponent(String(id)).replaceAll('%2C', ','))
+  return objects.map(({ id }) => segmentOfKey(id))
 }

@@ -55,7 +55,7 @@ export async function runKeyedBatch(service: Service, batch: KeyedBatch): Promis
   return { ...response, body: (await respondToBatch(stored, operations)).body }
 }
 
-/** What the principals may see of the results. The access rules of the operations may have different principals. */
+/** Text that identifies what the principals may see. The access rules of the operations may return different principals. */
 function viewsOf(operations: readonly AdmittedOperation[]): string {
   return JSON.stringify(
     operations.map(({ request: { store, principal } }) => [

@@ -56,7 +56,7 @@ export async function readPageRows(reading: PageReading, query: ListQuery): Prom
 
 /**
  * Reads as many rows of a page as the size limits allow, with their long values.
- * @param firstRead rows of the first statement, whose query is that of the request, without their long values
+ * @param firstRead rows of the first statement, without their long values, and the query of the request
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
 async function readLongRows(reading: PageReading, firstRead: MeasuredRows): Promise<PageRows> {
@@ -81,7 +81,8 @@ async function readLongRows(reading: PageReading, firstRead: MeasuredRows): Prom
     const valueLimit = valueLimitOf(Math.max(...sizes))
     const nextRows = await readRaw(session, store, nextQuery, valueLimit)
     page = { query: nextQuery, valueLimit, rows: nextRows, hasMore, isCut }
-    // The rows have gone meanwhile, and with them all rows after them. A link from no row would lead to the first page.
+    // The rows of the page and all rows after them were deleted in the meantime. A link that follows no row would lead to the
+    // first page.
     if (nextRows.length === 0) return { ...page, hasMore: false, isCut: false }
   }
   throw changedDuringRead()

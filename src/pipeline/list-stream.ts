@@ -9,13 +9,13 @@ import type { HttpResponse, StreamedBody } from '../response/http-response'
 import { buildListWriter, formatHeaders } from '../response/list-formats'
 import { RecordStream } from '../response/record-stream'
 import type { PermittedRequest, Service } from './service'
-import { recordsOf } from './walked-records'
+import { renderWalkedRows } from './walked-records'
 
 /**
  * Responds with all records of a list, in a format other than JSON. The promise resolves when the first records are read,
  * so that errors before them are problem documents.
  * @param store the store with the selected fields
- * @param query reads as many rows as the request asks for
+ * @param query its limit is that of the request
  */
 export async function respondStream(
   service: Service,
@@ -30,7 +30,9 @@ export async function respondStream(
   const body = new RecordStream(head, limits)
   let failure: { readonly error: unknown } | undefined
   const receive: ReceiveRows = async (rowSession, walked) => {
-    for await (const records of recordsOf(request, limits, rowSession, store, walked)) await body.send(render(records))
+    for await (const records of renderWalkedRows(request, limits, rowSession, store, walked)) {
+      await body.send(render(records))
+    }
   }
   const walk = (walkSession: DbSession): Promise<void> =>
     walkRows(walkSession, store, query, limits, receive).catch((error: unknown) => {
@@ -44,7 +46,7 @@ export async function respondStream(
     await body.finish()
   })
   await Promise.race([body.started, done])
-  // Without a listener now, an error of the next moment would be an unhandled rejection.
+  // The caller handles errors of `done` later. Until then, an error would be an unhandled rejection.
   done.catch(() => undefined)
   const stream = method === 'HEAD' ? await discard(body, done) : { readable: body, done }
   return { status: 200, headers: formatHeaders(format, store.view), cacheControl: undefined, body: '', stream }

@@ -68,9 +68,9 @@ export async function respondLive(service: Service, live: LiveLists, request: Pe
   const stream = await live.subscribe(source, subscriber, ({ size }) => {
     if (request.segment !== undefined && size === 0) throw notFound(request)
   })
-  // Koa does not send a body to a client that has disconnected, and does not close it then either.
+  // If the client has disconnected, Koa neither sends the body nor destroys it.
   const { res } = context
-  // With HTTP/2, only its stream knows that it is closed.
+  // With HTTP/2, only `res.stream` is marked as destroyed.
   if (res.destroyed || (res as { stream?: Readable }).stream?.destroyed) stream.destroy()
   res.once('close', () => stream.destroy())
   return {
@@ -116,7 +116,7 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
     maxBytes: limits.pageBytes,
     comparesKeysLoosely: key.valueType.name === 'text' && store.dialect.comparesTextLoosely,
     idOf: (id) => key.valueType.toJson(key.valueType.fromText(id)),
-    // Listeners of the application find the asynchronous context of the subscriber, not that of another request.
+    // Listeners of the application run in the asynchronous context of the subscriber, not in that of another request.
     read: AsyncResource.bind(async (ids: readonly string[] | undefined, receive: ReceiveRecord) => {
       await store.policies?.checkAccess(query.guardedViews)
       const found = ids === undefined ? await readKeys(session, store, query, limits.liveRecords) : keysOf(store, ids)
@@ -225,7 +225,7 @@ function keysOf({ view }: Store, ids: readonly string[]): readonly unknown[] {
   return ids.map((id) => view.key.valueType.fromText(id))
 }
 
-/** Reads the records with some keys that are in a list. Those that do not fit into a page are read with further statements. */
+/** Reads the records of a list that have some keys. Records that do not fit into one page are read with further statements. */
 async function readRecords(
   reading: PageReading,
   query: ListQuery,

@@ -2,8 +2,8 @@ import { type ConflictFields, fieldsOf } from '../query/conflict-fields'
 import type { PermittedRequest } from './service'
 
 /**
- * The fields of the key that a request gives to a new record: those of a PUT with `If-None-Match: *` on a resource whose
- * key is not generated (specification: Upserts).
+ * The fields of the key in the path of a request that creates a record: a PUT with `If-None-Match: *` on a resource whose key
+ * is not generated (specification: Upserts).
  * @returns undefined for a request that creates no record
  */
 export function newKeyFieldsOf({ method, headers, store }: PermittedRequest): ConflictFields | undefined {

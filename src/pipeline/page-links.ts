@@ -57,7 +57,8 @@ export function linksOf(
 
 const hasCursor = (query: ListQuery): query is KeysetQuery => query.cursor !== undefined
 
-function numberLinks({ page }: ListRequest, hasMore: boolean): Links {
+/** Links by page number. */
+export function numberLinks({ page }: ListRequest, hasMore: boolean): Links {
   return {
     next: hasMore ? { page: page + 1, after: undefined } : undefined,
     previous: page > 1 ? { page: page - 1, after: undefined } : undefined,

@@ -4,7 +4,7 @@ import type { CursorTokens } from '../request/cursor'
 import type { Limits } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
 
-/** What reading a page needs besides its query: the same for all statements and links of the page. */
+/** Context for reading a page: all its statements and links share it. */
 export interface PageReading {
   /** Session of the replica that is read, or of the primary. */
   readonly session: DbSession

@@ -42,8 +42,8 @@ export async function planUpdate(
 }
 
 /**
- * Columns whose stored values decide what an update writes: those that are not written because the body has the stored
- * value, the columns of references that are written in part, and for validators all columns. Without this check, two
+ * Columns whose stored values decide what an update writes. These are the columns that are not written because the body has
+ * the stored value, the columns of references that are written in part, and for validators all columns. Without this check, two
  * updates at the same time could store a record that neither of them allows.
  */
 function decidingColumns(

@@ -5,7 +5,6 @@ import type { Presets } from '../query/presets'
 import { checkManyReferences } from '../write/references'
 import { validateChanges } from '../write/validate'
 import type { InsertedRecord } from '../write/write-rows'
-
 import { checkPasswordCount, hashPasswords, passwordFieldOf } from './hash-passwords'
 import type { PermittedRequest, Service } from './service'
 import type { ReceivedRecord } from './write-records'

@@ -37,7 +37,7 @@ export interface Profiles {
  * permissions. As measured, a field takes 1 KiB. The least recently used profiles are evicted.
  */
 const maxFields = 30_000
-/** Number of profiles that are kept whatever their size is. */
+/** Number of profiles that fit into memory even if each of them is very large. */
 const minProfiles = 5
 
 /**

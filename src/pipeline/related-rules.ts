@@ -8,10 +8,11 @@ import { newKeyFieldsOf } from './new-key-fields'
 import type { PermittedRequest, Service } from './service'
 
 /**
- * Calls the access rules that a write may need besides that of its request: those of its related records, and of the records
- * that its foreign keys and links refer to. Rules may run statements of their own, which would wait for the end of the
- * transaction of the write, or for one more connection. The request keeps what they decide, and refuses where it needs it.
- * @param bodies the bodies: only the rules for their members are called. Default: those for all members
+ * Calls the access rules of other resources that a write may need: of its related records, and of the records to which its
+ * foreign keys and links refer. Rules may run statements of their own, which would wait for the end of the
+ * transaction of the write, or for one more connection. The request stores their decisions: a refusal has an effect only if
+ * the write needs the permission.
+ * @param bodies only the rules for the members of these bodies are called. Default: those for all members
  */
 export async function callRelatedRules(
   { limits }: Service,
@@ -33,7 +34,7 @@ export async function callRelatedRules(
   ]
 
   const callOf = async (view: ResourceView, some: readonly unknown[] | undefined, level: number): Promise<void> => {
-    // Most resources need no walk through the bodies of an array.
+    // Fast path: for most resources, the bodies of an array need not be traversed.
     if (view.nested().size === 0 && !view.references.some((field) => isGuardedReference(view, field))) return
     const names = some && new Set(some.flatMap((body) => membersIn(body).map(([name]) => name)))
     const isGiven = (name = ''): boolean => names === undefined || names.has(name)

@@ -18,9 +18,6 @@ export async function requireAccess(
   const ruleMethod = restores && method === 'POST' ? 'PATCH' : method
   const permitted = await requirePrincipal(resource, authentication, service.forbidden, ruleMethod)
   const principal = service.hasPolicies ? await identifyReader(resource, authentication, permitted) : permitted
-  if (!isReadMethod(method)) {
-    const { origin, 'sec-fetch-site': fetchSite } = headers
-    requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
-  }
+  if (!isReadMethod(method)) requireSameOrigin(headers, context.host, service.allowedOrigins)
   return principal
 }

@@ -1,6 +1,6 @@
 import { unavailable } from '../errors'
 
-/** Work of a kind that a service runs now, whose number is limited. */
+/** Counts the running work of one kind, such as streamed lists, and limits its number. */
 export class RunningWork {
   readonly #max: number
   readonly #describe: (count: number) => string

@@ -41,10 +41,10 @@ export interface Service {
   readonly live: LiveLists | undefined
   /** The imports that are running. */
   readonly imports: RunningWork
-  /** Updates with related records that start again, if all requests share one connection. */
+  /** Queue of updates with related records that are repeated, for databases on which all requests share one connection. */
   readonly updates: KeyedQueue
   readonly allowedOrigins: readonly string[]
-  /** Whether texts in CSV cannot be formulas of a spreadsheet. */
+  /** Whether texts in CSV that a spreadsheet would run as formulas are escaped. */
   readonly escapeFormulas: boolean
   /** Status for a user with correct credentials whom an access rule refuses. */
   readonly forbidden: 401 | 403
@@ -149,7 +149,7 @@ export interface PermittedRequest extends ReadRequest {
    * @throws {ApiError} `unauthorized`, `forbidden`
    */
   readonly principalFor: (resource: Resource, method: string) => Promise<Principal>
-  /** For the access rules of other resources. */
+  /** Authentication of the request, for the access rules of other resources. */
   readonly authentication: RequestAuthentication<DbSession>
 }
 

@@ -36,7 +36,7 @@ export async function updateInOneStatement(
   const { store, session, headers } = request
   const isConditional = headers['if-match'] !== undefined || headers['if-none-match'] !== undefined
   if (isConditional || body.fields.size === 0 || body.members.length > 0) return undefined
-  // Those who listen to changes learn which values are different.
+  // Change events contain only fields whose values differ, so the stored values must be read.
   if (session.observer.isObserved) return undefined
   for (const name of body.fields.keys()) if (!store.fieldsWithoutRead.has(name)) return undefined
   const target = targetOf(request)
@@ -84,10 +84,10 @@ export async function readAndUpdate(
 }
 
 /**
- * Updates a record with related records while no other request does so, in order that requests that write the same records wait
- * for each other instead of starting again. The row is locked, or if all requests share one connection, they wait in a queue
- * of this process: validators of the application must not wait for a transaction on this connection. On other databases the
- * first attempt is none of these, because validators then run in the transaction.
+ * Updates a record with related records while no other request updates it. Requests that write the same records then wait for
+ * each other instead of repeating their work. If all requests share one connection, they wait in a queue of this process,
+ * because validators of the application must not wait for a transaction on this connection. Otherwise the row is locked. This
+ * is not done for the first attempt, because validators then run in the transaction.
  */
 function updateAlone(
   service: Service,

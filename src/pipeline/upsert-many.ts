@@ -36,7 +36,7 @@ export async function importUpserts(
 }
 
 /**
- * Updates or creates records one after the other, in one transaction. After an error it goes on to find the errors of the
+ * Updates or creates records one after the other, in one transaction. After an error it continues, to find the errors of the
  * other records.
  * @param ids receives the ids of the records. Default: they are not needed
  * @returns `meta` of the response
@@ -55,7 +55,7 @@ async function writeUpserts(
   let passwords = 0
   const { isDry } = await writeRecords(service, request, {
     records,
-    // Each record takes several statements, and one with related records as many as many others.
+    // Each record takes several statements, and many more with related records.
     groupSize: store.view.nested().size > 0 ? 1 : 50,
     begin: () => {
       counts = { created: 0, updated: 0 }

@@ -21,7 +21,7 @@ import { type NestedBody, prepareBody } from './nested/nested-body'
 import type { PermittedRequest, Service, TransactionRequest } from './service'
 import { readAndUpdate } from './update'
 
-/** What the parameter `on_conflict` asks for. */
+/** Upsert that the parameter `on_conflict` requests. */
 export interface Upsert {
   /** Fields whose values identify the record to update. */
   readonly fields: ConflictFields

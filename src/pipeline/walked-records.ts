@@ -1,6 +1,5 @@
 import type { DbSession } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
-import { afterLoad } from '../read/after-load'
 import { buildValueReader } from '../read/json-value'
 import { areShort, measureOf, valueLimitOf } from '../read/measure'
 import type { JsonRecord } from '../read/record'
@@ -9,6 +8,7 @@ import type { Store } from '../read/store'
 import type { WalkedRows } from '../read/walk'
 import type { Limits } from '../request/limits'
 import { changedDuringRead, readAttempts, requireRecordSize, responseSizeOf } from './limited-read'
+import { toRecords } from './render-records'
 import type { PermittedRequest } from './service'
 
 /**
@@ -16,7 +16,7 @@ import type { PermittedRequest } from './service'
  * of them is in memory at the same time.
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
-export async function* recordsOf(
+export async function* renderWalkedRows(
   request: PermittedRequest,
   limits: Limits,
   session: DbSession,
@@ -24,7 +24,7 @@ export async function* recordsOf(
   { query, valueLimit, rows }: WalkedRows,
 ): AsyncGenerator<readonly JsonRecord[]> {
   if (valueLimit === undefined || areShort(store, query, rows, Math.min(valueLimit, limits.itemBytes))) {
-    yield await render(request, store, rows)
+    yield await toRecords(request.session, store, rows)
     return
   }
   const measure = measureOf(store, query, valueLimit)
@@ -35,26 +35,17 @@ export async function* recordsOf(
       whole.push(raw)
       continue
     }
-    if (whole.length > 0) yield await render(request, store, whole)
+    if (whole.length > 0) yield await toRecords(request.session, store, whole)
     whole = []
     const long = await readLongRow(request, limits, session, store, raw, measure.sizeOf(raw))
-    if (long !== undefined) yield await render(request, store, [long])
+    if (long !== undefined) yield await toRecords(request.session, store, [long])
   }
-  if (whole.length > 0) yield await render(request, store, whole)
-}
-
-async function render(
-  { session }: PermittedRequest,
-  { view, selected, rawRenderer, rowRenderer }: Store,
-  rows: readonly RawRow[],
-): Promise<readonly JsonRecord[]> {
-  if (!view.lifecycle.load) return rows.map(rawRenderer.toRecord)
-  return (await afterLoad(session, view, rows.map(selected.columns.readRow))).map(rowRenderer.toRecord)
+  if (whole.length > 0) yield await toRecords(request.session, store, whole)
 }
 
 /**
  * Reads a row again, with its long values.
- * @returns undefined if the record has gone, or is no longer visible
+ * @returns undefined if the record was deleted, or is no longer visible
  */
 async function readLongRow(
   { responseMemory }: PermittedRequest,

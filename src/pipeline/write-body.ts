@@ -12,7 +12,7 @@ export async function readBody({ limits }: Service, request: ResourceRequest): P
   return parseBody(await receivePayload(request, limits.body), limits)
 }
 
-/** Does the same as {@link readBody} for a POST, whose body may be an array of records with the option `bulk`. */
+/** Reads and parses the body of a POST, which may be an array of records if the resource has the option `bulk`. */
 export async function readBodies(service: Service, request: ResourceRequest): Promise<Body | readonly Body[]> {
   const { limits } = service
   const { bulk } = request.resource
@@ -20,7 +20,7 @@ export async function readBodies(service: Service, request: ResourceRequest): Pr
   return parseBodies(await receivePayload(request, maxBodyBytes(service, request)), limits, bulk)
 }
 
-/** Maximum size of the body of a write, in bytes: that of a POST may be an array of records. */
+/** Maximum size of the body of a write, in bytes. The body of a POST may be an array of records. */
 export function maxBodyBytes({ limits }: Service, { method, resource }: ResourceRequest): number {
   return method === 'POST' && resource.bulk > 0 ? Math.max(limits.body, limits.bulkBody) : limits.body
 }

@@ -108,7 +108,7 @@ async function writeGroups(
   request: TransactionRequest,
   { records, write, groupSize = defaultGroupSize }: RecordsWriter,
 ): Promise<number> {
-  const requireTime = timeLimit(limits)
+  const requireTime = startTimeLimit(limits)
   const errors = new FieldErrors()
   let count = 0
   for await (const group of groupsOf(records(errors, requireTime), groupSize)) {
@@ -116,7 +116,7 @@ async function writeGroups(
     await write(request, group, errors, count)
     if (errors.isFull) break
     count += group.length
-    // The driver of SQLite never waits, so that other requests would not run before the end.
+    // The driver better-sqlite3 is synchronous: without a pause, other requests would wait for the last group.
     await setImmediate()
   }
   errors.raise('bad-values')
@@ -127,11 +127,14 @@ async function writeGroups(
  * Starts the time limit of a transaction.
  * @returns a function that throws `body-too-large` when the time is over
  */
-export function timeLimit({ bulkTime }: Limits): () => void {
+export function startTimeLimit({ bulkTime }: Limits): () => void {
   const deadline = performance.now() + bulkTime
   return () => {
     if (performance.now() <= deadline) return
-    throw new ApiError('body-too-large', `the transaction took longer than ${bulkTime} ms: send less at once`)
+    throw new ApiError(
+      'body-too-large',
+      `the transaction took longer than ${bulkTime} ms: send fewer records or operations`,
+    )
   }
 }
 

@@ -43,7 +43,10 @@ export interface ListsSql {
  */
 export type ListsForm = Dialect['listsPerParent'] | 'together'
 
-/** A subquery for each parent needs an index on the foreign key: without one, each would read the whole table. */
+/**
+ * The form of the statement for lists of several parents. Forms with a subquery for each parent need an index on the foreign
+ * key: without one, each subquery would read the whole table.
+ */
 export function listsFormOf({ dialect, dataSource }: Store, { relation }: IncludedList): ListsForm {
   const foreignKey = relation.isManyToMany ? undefined : relation.inverseRelation
   if (foreignKey === undefined) return dialect.listsPerParent
@@ -87,7 +90,10 @@ function windowSource(store: Store, included: IncludedQuery, sql: ListsSql): Sou
   return [query.getQuery(), query.getParameters()]
 }
 
-/** Builds the SELECT of all related records. A subquery with LIMIT reads their keys, so that the database does not sort more rows. */
+/**
+ * Builds the SELECT of all related records. A subquery with LIMIT reads their keys, so that the database does not sort more
+ * rows.
+ */
 function allLists(store: Store, included: IncludedQuery, sql: ListsSql): Builder {
   const keys = keysOfAll(store, included, sql)
   const source = `${keys.getQuery()} LIMIT ${sql.maxLength}`

@@ -141,7 +141,7 @@ function keyOf({ view }: Store, { list, parent }: IncludedQuery): string {
   return `${parent.view.name}.${list.relation.propertyPath} ${view.cacheKey} ${list.query.cacheKey}`
 }
 
-/** Adds the condition that the parent is one of those whose lists are read. */
+/** Adds the condition that the parent has one of some keys. */
 function withParentKeys({ list, parent }: IncludedQuery, keys: ParentKeys): Query {
   const { where, values } = list.query
   const hasParent = {

@@ -14,7 +14,7 @@ import { type ValueLimit, widthOf } from './measure'
 import type { Store } from './store'
 
 /** Text that identifies a key among the rows of one data source. @param position of the first column of the key */
-export function keyText(raw: RawRow, position: number, length: number): string {
+function keyText(raw: RawRow, position: number, length: number): string {
   if (length === 1) return textOf(raw[position])
   const texts: string[] = []
   for (let index = position; index < position + length; index++) {
@@ -37,10 +37,11 @@ export interface IncludedRow {
 }
 
 /**
- * Maximum number of records for each parent, on average, up to which a many-to-many relation is read as a whole on SQLite. With a subquery
- * for each list, the statement takes three times as long there: SQLite may search all related records for each parent.
+ * Maximum average number of records per parent up to which one statement without subqueries reads all related records of a
+ * many-to-many relation on SQLite. A subquery for each list takes three times as long: SQLite may search all related records
+ * for each parent.
  */
-const fewPerParent = 10
+const maxPerParentTogether = 10
 
 /**
  * Reads the related records of several parents: of each parent as many as `list.query.limit`. It takes one statement, or two on
@@ -66,9 +67,9 @@ export async function readIncluded(
   }
   if (keys.size === 1) return read(singleListStatement(session, store, included, keys, valueLimit))
   if (store.dialect.listsPerParent === 'in' && list.relation.isManyToMany) {
-    const few = Math.min(keys.size * Math.min(fewPerParent, list.query.limit), maxRows)
-    const all = await read(allListsStatement(session, store, included, keys, few + 1, valueLimit))
-    if (all.length <= few) return firstOfEach(all, list.query.limit)
+    const maxTogether = Math.min(keys.size * Math.min(maxPerParentTogether, list.query.limit), maxRows)
+    const all = await read(allListsStatement(session, store, included, keys, maxTogether + 1, valueLimit))
+    if (all.length <= maxTogether) return firstOfEach(all, list.query.limit)
   }
   return read(listsStatement(session, store, included, keys, maxRows, valueLimit))
 }
@@ -83,9 +84,9 @@ function firstOfEach(rows: readonly IncludedRow[], count: number): readonly Incl
   })
 }
 
-/** Returns a function that finds out whether a row has a record: its key is not null. */
-function hasKey({ view }: Store): (raw: RawRow) => boolean {
-  const [position = 0] = view.key.columns.map((column) => view.columns.indexOf(column))
+/** Returns a function that tells whether a row contains a record: after an outer join, its key may be null. */
+function hasKey(store: Store): (raw: RawRow) => boolean {
+  const [position = 0] = keyPositionsOf(store)
   return (raw) => raw[position] !== null
 }
 

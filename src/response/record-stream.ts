@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { type ApiError, unavailable } from '../errors'
+import { type ApiError, clientDisconnected, unavailable } from '../errors'
 import { within } from '../timers'
 
 /** Number of bytes that wait for the client, after which no more records are read. */
@@ -20,7 +20,7 @@ export class RecordStream extends Readable {
   readonly #deadline: number
   #isStarted = false
   #start = (): void => undefined
-  #wake = (): void => undefined
+  #notify = (): void => undefined
 
   /** @param head text before the first record */
   constructor(head: string, limits: StreamLimits) {
@@ -65,34 +65,29 @@ export class RecordStream extends Readable {
   }
 
   async #push(bytes: Buffer | null): Promise<void> {
-    if (this.destroyed) throw disconnected()
+    if (this.destroyed) throw clientDisconnected()
     const { streamTime, streamStall } = this.#limits
     const remaining = this.#deadline - performance.now()
     if (remaining <= 0) throw tooLong(streamTime)
     const received = new Promise<boolean>((resolve) => {
-      this.#wake = () => resolve(true)
+      this.#notify = () => resolve(true)
     })
     if (this.push(bytes)) return
     const isReceived = await within(Math.min(remaining, streamStall), received, false)
-    if (this.destroyed && !this.readableEnded) throw disconnected()
+    if (this.destroyed && !this.readableEnded) throw clientDisconnected()
     if (isReceived) return
     if (remaining <= streamStall) throw tooLong(streamTime)
     throw unavailable(`the client has not received ${bufferBytes} bytes within ${streamStall} ms (limits.streamStall)`)
   }
 
   override _read(): void {
-    this.#wake()
+    this.#notify()
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#wake()
+    this.#notify()
     done(error)
   }
-}
-
-/** Creates the error that ends the walk of a list whose client has disconnected. */
-function disconnected(): ApiError {
-  return unavailable('the client has closed its connection')
 }
 
 /** Creates the error for a list whose records were not all sent in time. */

@@ -2,8 +2,8 @@ import type { Context } from 'koa'
 import type { StreamedBody } from '../response/http-response'
 
 /**
- * Closes the connection of a client if its streamed body fails, and reports the error. The body must not end normally: the
- * client could take the part that it has received for all of it.
+ * Closes the connection of a client if its streamed body fails, and reports the error. The body must not end normally:
+ * otherwise the client could not tell that it has received only a part.
  * @param report publishes and logs the error
  */
 export function abortOnError({ done }: StreamedBody, context: Context, report: (error: unknown) => void): void {

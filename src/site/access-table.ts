@@ -3,7 +3,7 @@ import { ruleTitle } from '../access/require-principal'
 import type { ResourceView, WriteAction } from '../schema/resource-view'
 import { describeScope } from './mounted-resource'
 
-/** Row of the table: a resource, an action or a field, and who may do it with which records. */
+/** Row of the table: a resource, an action or a field, the access rule, and the conditions on the records. */
 type Row = readonly [resource: string, action: string, rule: string, condition: string]
 
 const header: Row = ['resource', 'action', 'rule', 'condition']
@@ -27,8 +27,7 @@ export function renderAccessTable(views: Iterable<ResourceView>): string {
 }
 
 function rowsOf(view: ResourceView): readonly Row[] {
-  const { name, rule, fieldPermissions } = view
-  const { may } = view
+  const { name, rule, fieldPermissions, may } = view
   const actions = ['create', 'update', 'delete', ...(may.restore === undefined ? [] : ['restore' as const])] as const
   const writes = view.writable ? actions : []
   return [

@@ -6,26 +6,23 @@ import { respondToBatch, runBatch } from '../pipeline/batch'
 import { admitBatch, type RequestedOperation } from '../pipeline/batch-admission'
 import { runKeyedBatch } from '../pipeline/keyed-batch'
 import type { Service } from '../pipeline/service'
-import { receivePayload } from '../pipeline/write-body'
 import { type Operation, parseBatch } from '../request/batch'
 import { OperationError } from '../request/operation-error'
 import { withCaching } from '../response/http-response'
 import type { MountSettings } from './mount-options'
 import { type OperationMount, operationRequest } from './operation'
 import type { PageHandler } from './page'
-import { readPayload } from './payload'
+import { receivePagePayload } from './payload'
 import { splitTarget } from './request-target'
 
 /** Runs several writes in one transaction (specification: Batches). */
 export function batchPage(session: DbSession, { base, batch }: MountSettings): PageHandler {
   return async (request) => {
-    const { service, context, responseMemory } = request
+    const { service, context } = request
     if (service === undefined) throw notConnected()
     const { headers } = context
-    const { origin, 'sec-fetch-site': fetchSite } = headers
-    requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
-    const body = { readPayload: (limit: number) => readPayload(context, limit), headers, responseMemory }
-    const payload = await receivePayload(body, service.limits.body)
+    requireSameOrigin(headers, context.host, service.allowedOrigins)
+    const payload = await receivePagePayload(request, service.limits.body)
     const parsed = await parseBatch(payload, service.limits, batch)
     const mount = { session, base, request }
     const requested = parsed.map((operation, index) => requestOf(service, mount, operation, index))
@@ -49,13 +46,13 @@ export function batchPage(session: DbSession, { base, batch }: MountSettings): P
 /** Path below the mount, as in `koa.ts`: the name of a resource, and the key of a record. */
 const pathPattern = /^\/([^/]+)(?:\/([^/]+))?\/?$/
 
-/** Matches what a request target can consist of: without `#`, white space and characters that are not ASCII. */
+/** Characters of a request target: ASCII characters except for `#` and white space. */
 const targetPattern = /^[!"$-~]+$/
 
 /**
- * Makes an operation a request on the resource of its path. Paths are compared as those of requests: as they were sent,
- * without decoding.
- * @throws {OperationError} `bad-values` if the path is not that of a resource
+ * Converts an operation into a request on the resource of its path. The path is compared without decoding, like the path of a
+ * request.
+ * @throws {OperationError} `bad-values` if the path does not belong to a resource
  */
 function requestOf(service: Service, mount: OperationMount, operation: Operation, index: number): RequestedOperation {
   const { root } = mount.request

@@ -140,7 +140,7 @@ function checkPageSizes(options: MountOptions, report: (mistake: string) => void
   if (!isCount(page.default) || !isCount(page.max) || page.default > page.max) {
     report(`"limit" must be { default, max } with integers, 1 <= default <= max, not ${show(options.limit)}`)
   } else if (isCount(depth) && page.max > depth) {
-    report(`"limit.max" is ${page.max}, more than the ${depth} records that "limits.depth" lets pages reach`)
+    report(`"limit.max" is ${page.max}, more than the ${depth} records that "limits.depth" permits`)
   }
 }
 
@@ -163,7 +163,7 @@ function checkSchemes({ authenticators = [] }: MountOptions, report: (mistake: s
   const schemes = authenticators.map(({ scheme }) => scheme.toLowerCase())
   const repeated = authenticators.find(({ scheme }, index) => schemes.indexOf(scheme.toLowerCase()) < index)
   if (repeated === undefined) return
-  report(`"authenticators" has several of the scheme ${repeated.scheme}; each scheme can have one`)
+  report(`"authenticators" has several authenticators of the scheme ${repeated.scheme}; each scheme can have only one`)
 }
 
 function isFailedLogins(value: unknown): boolean {

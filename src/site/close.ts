@@ -34,7 +34,7 @@ export function closeGracefully(
 const closings = new WeakMap<Server, Promise<boolean>>()
 
 async function close(server: Server, dataSource: DataSource, timeout: number): Promise<boolean> {
-  // Their responses would not end.
+  // Ends the live lists, whose responses would otherwise never finish.
   changeFeedOf(dataSource).end()
   const closed = new Promise<boolean>((resolve) => server.close(() => resolve(true)))
   // `close()` also waits for idle keep-alive connections, which clients may keep open for long.

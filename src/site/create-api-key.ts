@@ -59,13 +59,13 @@ function findSource(dataSource: DataSource, entity: EntityClass | undefined): Ap
   throw new TypeError(`createApiKey() must name one of the entities with @ApiKeys: ${names}`)
 }
 
-/** @throws {TypeError} for values that are not those of a key, so that it does not permit more than intended */
+/** Checks the values of a new key, so that the key does not permit more than intended. @throws {TypeError} */
 function requireValid({ metadata, user, prefix, hash, permissions }: ApiKeySource, values: ObjectLiteral): void {
   const unknown = Object.keys(values).find((name) => !hasProperty(metadata, name))
   if (unknown !== undefined) {
     const properties = [...metadata.columns, ...metadata.relations].map(({ propertyName }) => propertyName)
     throw new TypeError(
-      `createApiKey() got "${unknown}", which ${metadata.name} does not have; properties: ${[...new Set(properties)].join(', ')}`,
+      `createApiKey(): unknown property "${unknown}" of ${metadata.name}; properties: ${[...new Set(properties)].join(', ')}`,
     )
   }
   for (const { column } of [prefix, hash]) {

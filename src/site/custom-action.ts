@@ -28,7 +28,7 @@ export function matchOf({ router, path }: CustomPath, method: string): 'route' |
 
 /**
  * Checks the access rule of the resource and the origin of a write, and then lets the middleware of the application respond
- * (specification: Custom actions). An error is answered as that of any other request.
+ * (specification: Custom actions). Errors get the same responses as those of any other request.
  */
 export async function respondAction(
   { service, served, request, router, path, base, challenges }: ActionRequest,

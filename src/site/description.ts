@@ -111,7 +111,7 @@ export async function requirePageReader(
   if (service === undefined) throw notConnected()
   const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
   const permitted = await requirePrincipal({ rule }, authentication, service.forbidden)
-  // The rule may permit everybody without looking at the credentials. They matter only for permissions.
+  // A rule that permits all requests does not check the credentials, but policies need to know the user.
   const principal = service.hasPolicies ? await identifyReader({ rule }, authentication, permitted) : permitted
   return { service, principal }
 }

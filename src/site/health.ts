@@ -48,6 +48,6 @@ export function healthPage(session: DbSession): PageHandler {
   const checkHealth = buildHealthCheck(session)
   return async ({ service }) => {
     const health = service === undefined ? 'fail' : await checkHealth()
-    return health === 'fail' ? problemResponse(unavailable('the database does not answer')) : healthResponse(health)
+    return health === 'fail' ? problemResponse(unavailable('the database does not respond')) : healthResponse(health)
   }
 }

@@ -35,8 +35,8 @@ export interface Site {
 /**
  * Builds the middleware that handles all resources: `/api/<resource>/` and `/api/<resource>/<id>/`, and for resources with
  * `may.restore` also `/api/<resource>/<id>/restore/`, with and without the trailing slash (specification: Paths). The path is
- * compared as the client sent it, without percent-decoding: `%73ecret` is not the resource `secret`. A request on a path with a
- * custom action of the application is passed to that action, and those on other paths unchanged to the next middleware.
+ * compared as the client sent it, without percent-decoding: `%73ecret` is not the resource `secret`. A request on the path of a
+ * custom action is passed to this action. Requests on other paths are passed to the next middleware.
  */
 export function buildMiddleware(site: Site): Middleware {
   const { base, limits } = site
@@ -68,7 +68,7 @@ export function buildMiddleware(site: Site): Middleware {
   }
 }
 
-/** What the path and the query string of a request say. */
+/** Parts of the path and the query string of a request. */
 interface RequestedPath {
   readonly served: ServedResource
   readonly segment?: string | undefined

@@ -16,12 +16,13 @@ export interface LiveOptions {
 
 /** Options of a mount. All of them are optional. */
 export interface MountOptions {
-  /** Path of the mount, in front of the names of resources. Default: `/api`. */
+  /** Path of the mount, which precedes the names of resources. Default: `/api`. */
   readonly prefix?: string
   /** Access rule of resources that have none of their own. Default: `readOnlyRule()`. */
   readonly defaultAuth?: Rule
   /**
-   * How requests prove who sends them: `[basic(), custom({ … })]`, one for each scheme of the header `Authorization`.
+   * How requests are authenticated: `[basic(), custom({ … })]`, one authenticator for each scheme of the header
+   * `Authorization`.
    * Default: `[basic()]`.
    */
   readonly authenticators?: readonly Authenticator[]
@@ -60,13 +61,13 @@ export interface MountOptions {
   /** Page sizes of lists. Default: `{ default: 20, max: 1000 }`. */
   readonly limit?: Partial<PageLimits>
   /**
-   * Whether lists in CSV have an apostrophe in front of texts that spreadsheets would run as formulas. Default: true.
+   * Whether lists in CSV have an apostrophe before texts that spreadsheets would run as formulas. Default: true.
    */
   readonly escapeFormulas?: boolean
   /** Limits on the size and cost of requests. Defaults: see {@link RequestLimits}. */
   readonly limits?: Partial<RequestLimits>
   /**
-   * Whether every resource must have the option `scope`, so that none is visible to everybody by mistake. Default: false.
+   * Whether every resource must have the option `scope`, so that no records are visible to all users by mistake. Default: false.
    */
   readonly requireScope?: boolean
   /**

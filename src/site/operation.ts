@@ -6,7 +6,7 @@ import type { PageRequest } from './page'
 import { openBody } from './payload'
 import { splitTarget } from './request-target'
 
-/** What the operations of one HTTP request have in common. */
+/** Properties that all operations of one HTTP request share. */
 export interface OperationMount {
   readonly session: DbSession
   /** Path of the mount, without the prefix of `koa-mount` or Express. */
@@ -25,7 +25,7 @@ export interface Operation {
   readonly body: unknown
 }
 
-/** Makes an operation a request on a resource, which has the credentials of the HTTP request. */
+/** Converts an operation into a request on a resource, with the credentials of the HTTP request. */
 export function operationRequest(
   { session, base, request }: OperationMount,
   { fullView, storeOf }: ServedResource,
@@ -45,15 +45,15 @@ export function operationRequest(
     headers: { ...headers, 'content-length': context.get('Content-Length') || undefined },
     context: operationContext(context, method, target, `${base}${target.slice(root.length)}`),
     readPayload: async () => ({ contentType: 'application/json', parsed: body }),
-    // Only an import opens the body, which its content type selects: an operation has none.
+    // Never called: only imports open the body, and an operation cannot have their content type.
     openBody: () => openBody(context),
     responseMemory,
   }
 }
 
 /**
- * Koa's context of the HTTP request, with the method and path of an operation: an access rule may look at them there, and
- * must not take the operation for a POST.
+ * Koa's context of the HTTP request, with the method and path of an operation. An access rule may read them there, and must
+ * not treat every operation as a POST.
  * @param target path of the operation, with the query string
  * @param url the same without the prefix of `koa-mount` or Express
  */

@@ -2,8 +2,7 @@ import { requireSameOrigin } from '../access/cross-origin'
 import { partiesOf } from '../access/passwords/fair-queue'
 import { RequestAuthentication } from '../access/request-authentication'
 import { requirePrincipal } from '../access/require-principal'
-import type { DbSession } from '../connection/db-session'
-import { withPrincipal } from '../connection/db-session'
+import { type DbSession, withPrincipal } from '../connection/db-session'
 import { ApiError, FieldErrors, notConnected } from '../errors'
 import { type Body, parseBody } from '../request/body'
 import { emptyResponse, withCaching } from '../response/http-response'
@@ -13,8 +12,8 @@ import { readPayload } from './payload'
 import { loginRule } from './session'
 
 /**
- * Changes the password of the user who sends the request. The checks run in the order of those of a resource: access
- * rule, origin, body, values.
+ * Changes the password of the user who sends the request. The checks run in the same order as for a resource: access rule,
+ * origin, body, values.
  */
 export function passwordPage(session: DbSession): PageHandler {
   return async ({ service, context }) => {
@@ -22,8 +21,7 @@ export function passwordPage(session: DbSession): PageHandler {
     const { verifyCredentials, forbidden, allowedOrigins, limits, passwords, passwordChange, settingsFor } = service
     const authentication = new RequestAuthentication(verifyCredentials, session, context)
     const principal = await requirePrincipal({ rule: loginRule(service) }, authentication, forbidden)
-    const { origin, 'sec-fetch-site': fetchSite } = context.headers
-    requireSameOrigin({ origin, fetchSite, host: context.host }, allowedOrigins)
+    requireSameOrigin(context.headers, context.host, allowedOrigins)
     const account = await authentication.account()
     if (account === undefined) {
       throw new ApiError('forbidden', 'these credentials cannot change a password; send the user name and the password')

@@ -2,7 +2,9 @@ import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import getRawBody from 'raw-body'
 import { ApiError } from '../errors'
+import { receivePayload } from '../pipeline/write-body'
 import type { Payload } from '../request/body'
+import type { PageRequest } from './page'
 
 /** Properties that body parsers add to a request: for Koa to Koa's request, for Express to Node's request. */
 interface ParsedRequest {
@@ -27,6 +29,12 @@ export async function readPayload(context: Context, limit: number): Promise<Payl
   return { contentType, bytes: await readBytes(context, limit) }
 }
 
+/** Reads the body of a request for a page, and counts its memory if it is large. @throws {ApiError} see `receivePayload` */
+export function receivePagePayload({ context, responseMemory }: PageRequest, limit: number): Promise<Payload> {
+  const { headers } = context
+  return receivePayload({ readPayload: (max) => readPayload(context, max), headers, responseMemory }, limit)
+}
+
 /**
  * Opens the body of an import as a stream.
  * @throws {ApiError} `unsupported-media-type`; `bad-body` if a body parser of the application has read the body, and kept
@@ -39,7 +47,8 @@ export function openBody(context: Context): Readable {
   const { body, rawBody } = ('body' in request ? request : req) as ParsedRequest
   const read = [rawBody, body].find((one) => typeof one === 'string' || Buffer.isBuffer(one))
   if (read !== undefined) return Readable.from([Buffer.from(read as string)])
-  throw new ApiError('bad-body', 'a body parser of the application has read the import: it must leave this type alone')
+  const detail = 'a body parser of the application has read the import: exclude this content type from the body parser'
+  throw new ApiError('bad-body', detail)
 }
 
 function requireNoEncoding(context: Context): void {

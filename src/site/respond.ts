@@ -53,7 +53,7 @@ export async function respond(
   publishRequest(request, trace, response.status, milliseconds)
 }
 
-/** Publishes that a request has been answered. @param milliseconds time that it took */
+/** Publishes the event of a completed request. @param milliseconds time that the request took */
 export function publishRequest(
   { resource, method }: ResourceRequest,
   { statements, rows }: Trace,
@@ -95,7 +95,7 @@ export async function respondPage(page: PageHandler, request: PageRequest, faile
   noteSent(responseMemory, response)
 }
 
-/** Publishes the error of a streamed body whose connection was closed, as that of another response, and logs a refusal. */
+/** Publishes the error of a streamed body after its connection was closed. Refusals are also logged. */
 function reportAborted(failed: FailedRequest, error: unknown): void {
   errorResponse(failed, error)
   if (!(error instanceof ApiError)) return
@@ -157,7 +157,7 @@ export function errorResponse(failed: FailedRequest, error: unknown): HttpRespon
   const transientError = transientErrorOf(error, session.dataSource)
   if (transientError === undefined) return faultResponse()
   return problemResponse(
-    unavailable(transientError === 'timeout' ? timeoutDetail : 'the database cannot answer for the moment'),
+    unavailable(transientError === 'timeout' ? timeoutDetail : 'the database is not available at the moment'),
   )
 }
 

@@ -8,7 +8,7 @@ import type { MountedResource } from './mounted-resource'
 
 /** `context.state` in the middleware of a custom action. */
 export interface ActionState {
-  /** What the access rule of the resource has returned for the request. */
+  /** Principal that the access rule of the resource has returned for the request. */
   readonly principal: Principal
   /** The resource as the principal sees it: without the fields that the principal may not read. */
   readonly view: MountedResource
@@ -61,7 +61,7 @@ export class Routers {
     return this.#routers.get(name)?.stack ?? []
   }
 
-  /** The number of all routes, by which a cache notices that one was added. */
+  /** The number of all routes. It changes when a route is added, and is part of the cache key of the OpenAPI document. */
   get count(): number {
     return [...this.#routers.values()].reduce((sum, { stack }) => sum + stack.length, 0)
   }
@@ -74,8 +74,8 @@ export class Routers {
   }
 
   /**
-   * Creates a router that knows the paths of the built-in actions by name, for `router.url('task', { id: 7 })`. They are not
-   * among its routes, because a request for them need not pass through it.
+   * Creates a router that can also build the paths of the built-in actions: `router.url('task', { id: 7 })`. These paths are
+   * not among its routes, because the service handles requests on them itself.
    */
   #create(name: string): ResourceRouter {
     const prefix = `${this.base}/${name}`
@@ -104,7 +104,8 @@ export class Routers {
 }
 
 /**
- * Requires that a path can be that of a request: the router appends it to the path of the resource as it is.
+ * Requires that the path of a route begins with a slash and is relative, because the router appends it to the path of the
+ * resource without changes.
  * @throws {TypeError}
  */
 function requireRelative(path: string, prefix: string): void {

@@ -6,8 +6,8 @@ import { requirePageReader } from './description'
 import type { PageHandler } from './page'
 
 /**
- * Serves the id of the logged-in user and whether they are an administrator, for every authenticator of the mount. So a
- * client can check credentials, and the explorer knows which records the user may change.
+ * Serves the id of the logged-in user and whether they are an administrator, for every authenticator of the mount. Clients
+ * check credentials with it, and the explorer finds out which records the user may change.
  */
 export function sessionPage(session: DbSession): PageHandler {
   return async (request) => {

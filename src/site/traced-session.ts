@@ -2,9 +2,9 @@ import { type DbSession, openSession } from '../connection/db-session'
 import { channels } from '../diagnostics'
 
 /**
- * Session of a request on a resource. Its costs are measured if somebody receives them.
+ * Session of a request on a resource. Its costs are measured if a diagnostics channel has subscribers.
  * @param client client of a read, which is cancelled when it disconnects
- * @param isMeasured whether the costs are measured in any case
+ * @param isMeasured whether the costs are measured even without subscribers
  */
 export function tracedSession(
   session: DbSession,

@@ -9,7 +9,7 @@ import { comparisonColumnSql, toBindParameter } from '../read/row'
 import type { ApiKeySource } from '../schema/api-key-source'
 import type { StoredColumn } from '../schema/stored-column'
 
-/** Least time between two writes of the last use of a key, in milliseconds. */
+/** Minimum time between two writes of the last use of a key, in milliseconds. */
 const useIntervalMs = 60_000
 /** Number of keys whose last write is remembered. */
 const maxRememberedKeys = 10_000

@@ -9,7 +9,7 @@ const maxEntries = 100
 
 /**
  * Builds the audit log of a mount, which inserts an entity for each change (specification: Audit log).
- * @param mistakes receives what is wrong with the entity
+ * @param mistakes receives the mistakes in the entity
  */
 export function buildAuditLog(
   dataSource: DataSource,
@@ -17,7 +17,7 @@ export function buildAuditLog(
   mistakes: string[],
 ): AuditLog | undefined {
   if (!dataSource.hasMetadata(entity)) {
-    mistakes.push('"audit": the entity is not one of the data source: add it to "entities"')
+    mistakes.push('"audit": the entity does not belong to the data source: add it to "entities"')
     return undefined
   }
   const { target, name, columns } = dataSource.getMetadata(entity)

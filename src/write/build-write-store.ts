@@ -9,6 +9,7 @@ import { findFieldsWithoutRead } from './update-without-read'
 import type { Writer, WriteStore } from './write-store'
 
 /**
+ * Builds the write store of a view: its store, the writer for its entity, and what decides how it is written.
  * @param hasPolicies whether policies of the database may hide records: foreign key constraints do not check these
  * @param writeStoreOf returns the store of a related view of the same principal
  */

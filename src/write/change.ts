@@ -2,7 +2,7 @@ import type { ChangeSet } from '../query/query'
 import type { Row } from '../read/row'
 import type { WriteAction } from '../schema/resource-view'
 
-/** A write of one record that a request asks for, before it runs. */
+/** A write of one record that a request requires, before it runs. */
 export interface Change {
   readonly action: WriteAction
   /** The values to write, by field; empty for a deletion. */

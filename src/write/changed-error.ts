@@ -1,2 +1,2 @@
-/** Thrown if a record has changed after it was read, so that the write has to start again. */
+/** Thrown if a record has changed after it was read, so that the write must be repeated. */
 export class ChangedError extends Error {}

@@ -3,7 +3,7 @@ import type { StoredResponses } from './stored-responses'
 
 /** Number of stored responses that one call deletes. */
 const maxDeleted = 100
-/** Least time between two calls that have something to do, in milliseconds, unless there are more than `maxDeleted`. */
+/** Minimum time between two calls that run statements, in milliseconds, unless more than `maxDeleted` keys have expired. */
 const intervalMs = 1000
 /** Time that a call waits for a connection, in milliseconds. If none is free, requests need them more. */
 const waitMs = 1000

@@ -80,9 +80,9 @@ function writeTarget<T>(
 }
 
 /**
- * Whether reading a written record may fail: a transformer may throw, and the expression of a virtual column is not
- * part of RETURNING but of a second statement, which may fail. The value types of other columns must
- * render every value that a driver returns, whatever its options and type parsers are.
+ * Whether reading a written record may fail: a transformer may throw, and the expression of a virtual column is not part of
+ * RETURNING but of a second statement, which may fail. For other columns, the value types must be able to render every value
+ * that a driver returns with any options and type parsers.
  */
 export function mayFailToRead({ columns }: ResourceView): boolean {
   return !isTable(columns) || columns.some(({ valueColumn }) => valueColumn.transformer !== undefined)

@@ -34,7 +34,7 @@ export class RejectedRowsError extends Error {
 
 /**
  * Inserts several records, in order, with as few statements as possible.
- * @param maxRejected number of rejected rows after which no further ones are looked for
+ * @param maxRejected number of rejected rows after which the other rows are not checked
  * @returns the stored rows, in the order of the entities
  * @throws {RejectedRowsError} if the database rejects rows
  * @throws the driver's error if it is transient
@@ -132,8 +132,8 @@ function statementOf(session: DbTransaction, store: Store, rows: readonly Insert
 }
 
 /**
- * Compiles an INSERT of several rows. TypeORM writes one row; those of other rows with the same columns differ in their
- * placeholders only. For 100 rows, TypeORM's query builder takes 20 times as long.
+ * Compiles an INSERT of several rows. TypeORM writes the SQL of one row. The SQL of other rows with the same columns differs
+ * only in the placeholders. TypeORM's query builder would take 20 times as long for 100 rows.
  * @returns a statement without SQL if TypeORM writes a row without a list of values, as `DEFAULT VALUES`
  */
 function compileRows(store: Store, rows: readonly InsertValues[]): Statement {

@@ -16,7 +16,7 @@ export interface InsertValues {
   readonly values: readonly unknown[]
   /** Argument of TypeORM's `values()`. */
   readonly toSet: () => ObjectLiteral
-  /** What the SQL of the row depends on besides its view; undefined if it depends on the values. */
+  /** Cache key of the SQL of the row, without its view; undefined if the SQL depends on the values. */
   readonly shape: string | undefined
 }
 

@@ -42,14 +42,14 @@ export async function lockTarget(
  * stored.
  */
 export interface LockedRecord extends LockedRow {
-  /** Of the record's own class under single-table inheritance. */
+  /** Metadata of the record's own class, which may be a subclass under single-table inheritance. */
   readonly metadata: EntityMetadata
   readonly entity: ObjectLiteral
   /** `event.databaseEntity` of subscribers. It has the keys of all to-one relations. */
   readonly stored: ObjectLiteral
 }
 
-/** Does the same as {@link lockTarget}, and creates the entities for listeners. */
+/** Locks and reads a row like {@link lockTarget}, and creates the entities for listeners. */
 export async function lockEntities(
   session: DbTransaction,
   store: Store,

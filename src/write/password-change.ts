@@ -14,7 +14,7 @@ import type { ColumnMetadata } from '../schema/metadata'
 import { buildReadColumn, buildStoredColumn } from '../schema/stored-column'
 import { buildValidate } from '../schema/validation'
 
-/** Changes of passwords by their users. */
+/** Functions with which users change their own password. */
 export interface PasswordChange {
   /**
    * Checks a new password: its length, and the validators of the property in the user entity. They get an entity with
@@ -29,7 +29,7 @@ export interface PasswordChange {
   readonly write: (session: DbSession, account: Account, hash: string) => Promise<boolean>
 }
 
-/** Builds the changes of passwords for the user entity of a mount. */
+/** Builds the password change for the user entity of a mount. */
 export function buildPasswordChange(source: AccountSource, dataSource: DataSource): PasswordChange {
   const { metadata, username, password } = source
   const validate = buildValidate(metadata)
@@ -52,7 +52,10 @@ export function buildPasswordChange(source: AccountSource, dataSource: DataSourc
   }
 }
 
-/** Writes the hash. If somebody observes changes, it is in a transaction, whose commit lets live lists check the user again. */
+/**
+ * Writes the hash. If changes are observed, it is written in a transaction: after the commit, live lists check the credentials
+ * of the user again.
+ */
 function writeAndRecord(
   session: DbSession,
   source: AccountSource,

@@ -9,9 +9,9 @@ import type { WriteAction } from '../schema/resource-view'
 import type { Writer } from './write-store'
 
 /**
- * Returns a writer that records what another one has written, for change events (specification: Change events). If nobody
- * listens, it only calls the other one. Otherwise each write is in a transaction, whose commit publishes its changes, even if a
- * subscriber of TypeORM throws an error after the commit. The audit log stores them in this transaction.
+ * Returns a writer that calls another one, and records what it has written for change events (specification: Change events).
+ * If changes are observed, each write is in a transaction. Its commit publishes the changes, even if a subscriber of TypeORM
+ * throws an error after the commit. The audit log stores the changes in the same transaction.
  */
 export function recordingWriter(writer: Writer): Writer {
   const { insert, insertMany, update, updateMany, remove, removeMany, restore, matching } = writer
@@ -65,7 +65,7 @@ export function recordingWriter(writer: Writer): Writer {
         write: (inner) => restore(inner, store, target),
         rows: (written) => (written === undefined ? [] : [written.raw]),
       }),
-    // Not used while somebody listens: one statement does not tell which records it has written.
+    // Not used while changes are observed: such a statement does not return the keys of the records.
     ...(matching && { matching }),
   }
 }

@@ -11,6 +11,7 @@ import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
+import { equalsAnyKey } from './key-predicate'
 
 /** Whether a foreign key is known to refer to a record that the principal may see. */
 export type KnownReferences = (field: Field, key: readonly unknown[]) => boolean
@@ -69,7 +70,7 @@ export async function referencedExists(
 }
 
 /**
- * Finds those of several keys whose record exists and is visible to the principal.
+ * Looks up the records of several keys that exist and are visible to the principal.
  * @returns the referenced columns of the records
  */
 async function findKeys(
@@ -126,16 +127,7 @@ function referencedQuery(
   const names = referenced.map((stored) => columnSql(dataSource, stored, rootAlias))
   const builder = selectFrom(dataSource, target, rootAlias)
   for (const [expression, name] of selection(dataSource, referenced, rootAlias)) builder.addSelect(expression, name)
-  const [first] = referenced
-  if (first !== undefined && referenced.length === 1) {
-    builder.andWhere(
-      dialect.equalsAny(
-        first,
-        names[0] ?? '',
-        operands.map(([operand = '']) => operand),
-      ),
-    )
-  } else builder.andWhere(dialect.equalsAnyRow(referenced, names, operands))
+  builder.andWhere(equalsAnyKey(dialect, referenced, names, operands))
   if (visible !== undefined) {
     const { sql, parameters } = conditionSql(store, visible)
     if (sql !== '') builder.andWhere(sql, parameters)

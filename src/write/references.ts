@@ -95,7 +95,7 @@ export async function checkReferences(
 }
 
 /** The foreign keys of a change to look up, with the values of their columns, none of which is null. */
-export function changedReferences(
+function changedReferences(
   view: ResourceView,
   change: Change,
   matches: (field: Field) => boolean,

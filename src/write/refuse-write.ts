@@ -34,8 +34,8 @@ export async function refuseWrite(error: unknown, session: DbSession, store: Sto
 }
 
 /**
- * If the request has written the value, the write is rolled back and refused. If the value was stored before, it is a
- * fault (500).
+ * Error for a written record with a value that cannot be read: a refusal if the request has written the value. Otherwise it
+ * was stored before, or comes from the application, and the error itself is returned, which is a fault (500).
  */
 function unreadable(error: UnreadableError, { writableFields }: ResourceView, changes: ChangeSet): Error {
   // Values of fields that a body cannot contain come from the application.

@@ -30,7 +30,7 @@ export interface StoredResponses {
   readonly find: (session: DbSession, id: string) => Promise<StoredRequest | undefined>
   /** Finds keys that have expired, by the index on the time. */
   readonly findExpired: (session: DbSession, now: number, limit: number) => Promise<readonly string[]>
-  /** Deletes those of these keys that have expired. */
+  /** Deletes the keys with these ids that have expired. */
   readonly deleteExpired: (session: DbSession, ids: readonly string[], now: number) => Promise<void>
 }
 
@@ -104,7 +104,7 @@ export function buildStoredResponses(dataSource: DataSource): StoredResponses | 
       })
       await execute(session, statement, values).catch((error: unknown) => {
         if (violationOf(error, dataSource, metadata)?.kind === 'unique') throw new KeyTakenError(false)
-        // Nothing but another transaction with the same key makes this INSERT wait.
+        // This INSERT waits only for another transaction that has inserted the same key.
         throw transientErrorOf(error, dataSource) === 'timeout' ? new KeyTakenError(true) : error
       })
     },

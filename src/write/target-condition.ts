@@ -3,13 +3,14 @@ import { columnSql, fieldValue, type Row, splitColumnValues, toBindParameter } f
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
+import { equalsAnyKey } from './key-predicate'
 import type { WriteTarget, WriteTargets } from './write-store'
 
 /** Placeholders of the values in the WHERE of an UPDATE or DELETE. */
 export interface TargetPlaceholders {
-  /** Of each key, by column. */
+  /** Placeholders of each key, by column. */
   readonly keys: readonly (readonly string[])[]
-  /** Of the owner; empty for a resource without owners. */
+  /** Placeholders of the owner; empty for a resource without owners. */
   readonly owner: readonly string[]
 }
 
@@ -18,7 +19,7 @@ export function bindTarget(store: Store, { key, owner }: WriteTarget, bind: Bind
   return bindTargets(store, { keys: [key], owner }, bind)
 }
 
-/** Does the same as {@link bindTarget} for several records. */
+/** Binds the keys of several records and the owner for the WHERE of an UPDATE or DELETE. */
 export function bindTargets({ view, dataSource }: Store, targets: WriteTargets, bind: Bind): TargetPlaceholders {
   const { key, owner } = view
   const bindColumns = (columns: readonly StoredColumn[], values: readonly unknown[]): readonly string[] =>
@@ -38,22 +39,13 @@ export function whereTarget(store: Store, { keys: [key = []], owner }: TargetPla
   return allOf([...equalColumns(store, columns, key), ...otherConditions(store, owner, isDeleted)])
 }
 
-/** Does the same as {@link whereTarget} for several records. */
+/** WHERE condition of an UPDATE or DELETE of several records: keys, owner, and not soft-deleted. */
 export function whereTargets(store: Store, { keys, owner }: TargetPlaceholders): string {
   const { view, dataSource, dialect } = store
   const { columns } = view.key
   const operands = keys.map((key) => columns.map((stored, index) => dialect.operandSql(stored, key[index] ?? '')))
   const names = columns.map((stored) => columnSql(dataSource, stored))
-  const [first] = columns
-  const hasKey =
-    first !== undefined && columns.length === 1
-      ? dialect.equalsAny(
-          first,
-          names[0] ?? '',
-          operands.map(([operand = '']) => operand),
-        )
-      : dialect.equalsAnyRow(columns, names, operands)
-  return allOf([hasKey, ...otherConditions(store, owner)])
+  return allOf([equalsAnyKey(dialect, columns, names, operands), ...otherConditions(store, owner)])
 }
 
 const allOf = (conditions: readonly string[]): string => conditions.join(' AND ')

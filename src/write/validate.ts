@@ -11,7 +11,8 @@ import { concernsField } from '../schema/validation'
  * fields that the request does not change, are not reported: a client can send back what it has read
  * (specification: Sending back what was read).
  * @param row the stored record; undefined for a new one
- * @param isUnknown whether the value of a field is not known yet, so that violations by it are not reported. Default: none
+ * @param isUnknown whether the value of a field is not known yet, so that violations by it are not reported. Default: all
+ * values are known
  */
 export async function validateChanges(
   view: ResourceView,

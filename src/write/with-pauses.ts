@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 const interval = 50
 
 /**
- * The items of a list, with pauses in which other requests run. The driver of SQLite never waits, so that many statements
- * one after the other would block the event loop.
+ * The items of a list, with pauses in which other requests run. The driver better-sqlite3 is synchronous: without pauses, a
+ * long sequence of statements would block the event loop.
  */
 export async function* withPauses<T>(items: readonly T[]): AsyncGenerator<T> {
   for (const [index, item] of items.entries()) {

@@ -42,7 +42,7 @@ export async function insertRows(
   return rows
 }
 
-/** Requires of several written records what `requirePermitted` in `write.ts` requires of one. @param keys of the rows */
+/** Checks several written records like `requirePermitted` in `write.ts`. @param keys of the rows */
 async function requireAllPermitted(
   session: DbTransaction,
   store: WriteStore,
@@ -127,8 +127,8 @@ export async function deleteMatching(
 }
 
 /**
- * Whether one statement can write the records that match a query: the owner of each would have to be checked, and those who
- * listen to changes must learn their keys.
+ * Whether one statement can write the records that match a query. It cannot if the owner of each record must be checked, or
+ * if change events must contain the keys of the records.
  */
 function canMatch({ observer }: DbSession, { view, dialect }: WriteStore): boolean {
   return dialect.writesBySubquery && view.owner === undefined && !observer.isObserved

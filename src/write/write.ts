@@ -96,9 +96,9 @@ function runInTransactionIfNeeded<T>(
 }
 
 /**
- * Requires that the principal may see the written record, that `may` permits its new values, and that the principal may
- * see the records to which the request has made it refer (specification: Row scopes, Permissions). It runs after the
- * write and in its transaction, so that a right that was revoked before the write no longer counts.
+ * Checks a written record: the principal must see it and the records to which its new references lead, and `may` must permit
+ * its new values (specification: Row scopes, Permissions). The check runs after the write and in its transaction, so that a
+ * right that was revoked before the write no longer applies.
  * @throws {ApiError} `forbidden`, `bad-values`
  */
 async function requirePermitted(

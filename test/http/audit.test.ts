@@ -229,7 +229,7 @@ test.each([
   [
     'an entity of another data source',
     [Member, Invoice, Line],
-    '"audit": the entity is not one of the data source: add it to "entities"',
+    '"audit": the entity does not belong to the data source: add it to "entities"',
   ],
   [
     'an entity without the columns',

@@ -4,7 +4,7 @@ import Koa from 'koa'
 import bodyParser from 'koa-bodyparser'
 import { IdempotencyKey, mountResources } from 'typeorm-resources'
 import { type Reply, send } from '../client'
-import { behavior, entities, heard, keyed, people, resetPeople, subscribers } from '../support/idempotency'
+import { behavior, entities, keyed, people, resetPeople, subscriberCalls, subscribers } from '../support/idempotency'
 import { listen } from '../support/listen'
 import { isMariadb, isPostgres, isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
@@ -42,7 +42,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   resetPeople()
-  heard.length = 0
+  subscriberCalls.length = 0
   Object.assign(behavior, { wait: undefined, run: undefined, afterCommit: undefined })
   for (const table of ['ticket', 'plain', 'idempotency_key']) await world.sql(`DELETE FROM "${table}"`)
 })
@@ -84,7 +84,7 @@ describe('a repeated request gets the stored response, and writes nothing', () =
       expect(isReplay(again)).toBe(true)
       expect(seen(again)).toEqual(seen(first))
     }
-    expect(heard).toEqual(['insert one'])
+    expect(subscriberCalls).toEqual(['insert one'])
     expect([await count('ticket'), await count('idempotency_key')]).toEqual([1, 1])
   })
 
@@ -96,7 +96,7 @@ describe('a repeated request gets the stored response, and writes nothing', () =
     await request(`PUT ticket/${idOf(made)}/`, { body: { title: 'three' } })
     const again = await request(`PATCH ticket/${idOf(made)}/`, sent)
     expect([isReplay(again), seen(again)]).toEqual([true, seen(first)])
-    expect(heard).toEqual(['insert one', 'update two', 'update three'])
+    expect(subscriberCalls).toEqual(['insert one', 'update two', 'update three'])
     expect(await world.sql('SELECT "title" FROM "ticket"')).toEqual([{ title: 'three' }])
   })
 
@@ -145,7 +145,7 @@ describe('a write that fails late', () => {
     expect((await request('POST ticket/', sent)).status).toBe(500)
     behavior.afterCommit = undefined
     const again = await request('POST ticket/', sent)
-    expect([again.status, isReplay(again), heard.length]).toEqual([201, true, 1])
+    expect([again.status, isReplay(again), subscriberCalls.length]).toEqual([201, true, 1])
     expect(await count('ticket')).toBe(1)
   })
 
@@ -155,10 +155,10 @@ describe('a write that fails late', () => {
         ? "DO $$ BEGIN RAISE EXCEPTION 'deadlock' USING ERRCODE = '40P01'; END $$"
         : "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213"
       behavior.run = async ({ queryRunner }) => {
-        if (heard.length === 1) await queryRunner.query(deadlock)
+        if (subscriberCalls.length === 1) await queryRunner.query(deadlock)
       }
       const reply = await request('POST ticket/', { key: 'k1', body: { title: 'one' } })
-      expect([reply.status, heard]).toEqual([201, ['insert one', 'insert one']])
+      expect([reply.status, subscriberCalls]).toEqual([201, ['insert one', 'insert one']])
       expect([await count('ticket'), await count('idempotency_key')]).toEqual([1, 1])
     })
   }
@@ -187,7 +187,7 @@ describe('while the first request is running', () => {
       finish = resolve
     })
     const first = request('POST ticket/', { key: 'k1', body: { title } })
-    while (heard.length === 0) await setTimeout(5)
+    while (subscriberCalls.length === 0) await setTimeout(5)
     return { first, finish }
   }
 
@@ -200,7 +200,7 @@ describe('while the first request is running', () => {
     finish()
     expect((await first).status).toBe(201)
     expect(isReplay(await request('POST ticket/', { key: 'k1', body: { title: 'one' } }))).toBe(true)
-    expect(heard).toEqual(['insert one'])
+    expect(subscriberCalls).toEqual(['insert one'])
   })
 
   test('the second waits in another process, and then gets the response', async () => {
@@ -210,7 +210,7 @@ describe('while the first request is running', () => {
     finish()
     expect(isReplay(await second)).toBe(true)
     expect(seen(await second)).toEqual(seen(await first))
-    expect([await count('ticket'), heard.length]).toEqual([1, 1])
+    expect([await count('ticket'), subscriberCalls.length]).toEqual([1, 1])
   })
 
   test('the second executes the write if the first fails', async () => {
@@ -472,7 +472,7 @@ describe('other writes', () => {
     const again = await batch('k1', operations)
     expect([isReplay(again), seen(again)]).toEqual([true, seen(first)])
     expect(codeOf(await batch('k1', operations.slice(0, 1)))).toBe('422 idempotency-key-reused')
-    expect([await count('ticket'), await count('idempotency_key'), heard.length]).toEqual([2, 1, 2])
+    expect([await count('ticket'), await count('idempotency_key'), subscriberCalls.length]).toEqual([2, 1, 2])
   })
 
   test('a refused batch stores nothing', async () => {

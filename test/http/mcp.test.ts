@@ -13,7 +13,7 @@ import { openWorld, type World } from '../world/world'
 type Args = Readonly<Record<string, unknown>>
 
 let world: World
-/** Values of `Authorization`: of the people, and of bob's program, which reads projects, and reads and creates entries. */
+/** Values of `Authorization`: of the people, and the API key of bob, which can read projects, and read and create entries. */
 const credentials = new Map<string, string>()
 const clients = new Map<string, Client>()
 const everybody = [...people, 'program'] as const

@@ -60,7 +60,7 @@ test('health responds with 200 or 503, without data, and takes one statement', a
   expect((await send(url, 'POST /api/health/')).status).toBe(404)
   await dataSource.destroy()
   const reply = await send(url, 'GET /api/health/')
-  expect([reply.status, reply.json()]).toMatchObject([503, { detail: 'the database does not answer' }])
+  expect([reply.status, reply.json()]).toMatchObject([503, { detail: 'the database does not respond' }])
   expect((await send(url, 'GET /api/note/')).status).toBe(503)
   await dataSource.initialize()
   expect((await send(url, 'GET /api/note/')).status).toBe(404 - 204)

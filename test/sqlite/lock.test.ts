@@ -129,7 +129,7 @@ test('a statement that waits too long throws SqliteLockError; a request gets 503
     type: 'urn:typeorm-resources:unavailable',
     title: 'Unavailable for the moment',
     status: 503,
-    detail: 'the database cannot answer for the moment',
+    detail: 'the database is not available at the moment',
   })
   await runner.commitTransaction()
   await runner.release()

@@ -1,4 +1,4 @@
-/** A decimal number as a class, as in libraries. */
+/** A decimal number as an object, like those of decimal libraries. */
 export class Decimal {
   constructor(readonly digits: string) {}
 

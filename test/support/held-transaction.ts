@@ -47,7 +47,7 @@ export class Entry {
   project!: Relation<Project>
 }
 
-/** Only for users. */
+/** A resource that only users can read. */
 @Entity()
 @Resource({ auth: userRule() })
 export class Paper {
@@ -63,7 +63,7 @@ interface Held {
 
 let held: Held | undefined
 
-/** Makes that transaction write 50 further entries, and wait. */
+/** Makes the transaction that inserts an entry with the tag `held` insert 50 more entries, and wait until it is released. */
 @EventSubscriber()
 class Hold {
   listenTo(): typeof Entry {
@@ -98,8 +98,8 @@ export interface FileWorldOptions extends Pick<WorldOptions, 'entities' | 'seed'
 }
 
 /**
- * Returns a function that opens worlds in files for the running test, with a project, its entries, a paper, and the user `ann`. To
- * be called at the top level of a test file.
+ * Returns a function that opens worlds in files for the running test, with a project, its entries, a paper, and the user `ann`. Call
+ * it at the top level of a test file.
  */
 export function fileWorldPerTest(): (options?: FileWorldOptions) => Promise<FileWorld> {
   const open = worldPerTest()

@@ -45,7 +45,7 @@ const byHeader: Rule = ({ context }) => {
 }
 const personOf = (principal: Principal): Person => principal as Person
 
-/** Its records belong to teams, and only managers see the price. */
+/** A resource whose records belong to teams. Only managers see the price. */
 @Entity()
 @Resource({
   auth: byHeader,
@@ -74,7 +74,7 @@ export class Ticket {
   parts!: Relation<Ticket>[]
 }
 
-/** Has no row scope, and is written with one statement. */
+/** A resource without a row scope, whose records are written with one statement. */
 @Entity()
 @Resource({ auth: byHeader, may: { restore: true } })
 export class Plain {
@@ -104,12 +104,15 @@ export class Token {
   @ManyToOne(() => Member, { nullable: false }) user!: Relation<Member>
 }
 
-/** What listeners of tickets have been called for. */
-export const heard: string[] = []
-/** What the listener of new tickets waits for and calls, and what is called after commits. */
+/** Calls of the ticket subscriber: `insert <title>`, `update <title>`. */
+export const subscriberCalls: string[] = []
+/** Behavior of the ticket subscriber, which tests set. */
 export const behavior: {
+  /** Promise that it awaits after the INSERT of a ticket. */
   wait: Promise<unknown> | undefined
+  /** Function that it then calls. */
   run: ((event: InsertEvent<Ticket>) => unknown) | undefined
+  /** Function that it calls after each commit. */
   afterCommit: (() => unknown) | undefined
 } = {
   wait: undefined,
@@ -124,7 +127,7 @@ export class TicketSubscriber implements EntitySubscriberInterface<Ticket> {
   }
 
   async afterInsert(event: InsertEvent<Ticket>): Promise<void> {
-    heard.push(`insert ${event.entity.title}`)
+    subscriberCalls.push(`insert ${event.entity.title}`)
     await behavior.wait
     await behavior.run?.(event)
     if (event.entity.title === 'refused') throw problem(409, 'not today')
@@ -135,7 +138,7 @@ export class TicketSubscriber implements EntitySubscriberInterface<Ticket> {
   }
 
   afterUpdate({ entity }: UpdateEvent<Ticket>): void {
-    heard.push(`update ${entity?.['title']}`)
+    subscriberCalls.push(`update ${entity?.['title']}`)
   }
 }
 

@@ -16,7 +16,7 @@ import { type Reply, send } from '../client'
 import { openWorld, type World, type WorldOptions } from '../world/world'
 import { EventReader } from './event-reader'
 
-/** The user whom the header `X-User` names: `ann:red` is ann of the team red. Without the header, nobody is permitted. */
+/** The user whom the header `X-User` names: `ann:red` is ann of the team red. Requests without the header are refused. */
 const byHeader: Rule = ({ context }) => {
   const [id, team] = context.get('X-User').split(':')
   return id ? ({ id, team } as Principal) : null
@@ -76,7 +76,7 @@ export class Comment {
   task!: Relation<Task>
 }
 
-/** With a text as its key. */
+/** A resource whose key is a text. */
 @Entity()
 @Resource({ auth: byHeader })
 export class Country {

@@ -4,7 +4,7 @@ interface Client {
   readonly query: (sql: string) => void
 }
 
-/** Sets every connection of mysql2 once, when the pool hands it out for the first time. */
+/** Runs a SET statement once on every connection of mysql2, when the pool provides it for the first time. */
 export async function setOnce(dataSource: DataSource, settings: string): Promise<void> {
   const { pool } = dataSource.driver as unknown as {
     readonly pool: { readonly on: (event: string, listener: (client: Client) => void) => void }

@@ -2,7 +2,7 @@ import { Column, Entity, JoinTable, ManyToMany, PrimaryGeneratedColumn, type Rel
 import { Resource } from 'typeorm-resources'
 import { permitAll } from './access'
 
-/** Has a many-to-many relation to its own entity, whose junction table is `person_friends_person`. */
+/** An entity with a many-to-many relation to itself. The junction table is `person_friends_person`. */
 @Entity()
 @Resource({ auth: permitAll })
 export class Person {

@@ -1,4 +1,4 @@
-/** The error that a promise is rejected with, which must be an instance of this class. */
+/** The error with which a promise is rejected. @throws {Error} if it is not an instance of this class */
 export async function rejection<Reason extends Error>(
   work: Promise<unknown>,
   errorClass: abstract new (...given: never[]) => Reason,
@@ -8,5 +8,5 @@ export async function rejection<Reason extends Error>(
     (reason) => reason,
   )
   if (error instanceof errorClass) return error
-  throw new Error(`not rejected so: ${error}`)
+  throw new Error(`expected a rejection with ${errorClass.name}, but got ${error}`)
 }

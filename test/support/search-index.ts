@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm'
 import { isMariadb, isPostgres } from '../world/leg'
 
 /**
- * Creates a text search index as the documentation says.
+ * Creates the text search index that the documentation recommends.
  * @param columns of the table, in the order of the option
  */
 export async function createSearchIndex(

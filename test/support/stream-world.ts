@@ -8,7 +8,7 @@ import { permitAll } from './access'
 import { insertRows } from './insert-rows'
 import { openPaused } from './paused-client'
 
-/** Has so many bytes that the buffers of a connection cannot hold them. */
+/** A resource whose records have more bytes than the buffers of a connection can hold. */
 @Entity()
 @Resource({ auth: permitAll, formats: true })
 export class Reading {
@@ -30,7 +30,7 @@ export interface StreamWorld extends World {
   /** Number of connections of the service that the server executes a statement for, or holds a transaction for. */
   readonly busyConnections: () => Promise<number>
   readonly get: (path: string) => Promise<Reply>
-  /** Requests all readings, and reads nothing. */
+  /** Requests all readings, and does not read the response. */
   readonly openPaused: () => Promise<Socket>
 }
 
@@ -75,7 +75,7 @@ const busyInPostgres = `SELECT count(*) AS busy FROM pg_stat_activity
 
 /**
  * Reads the transactions from the status of InnoDB. The table `information_schema.innodb_trx` is a copy that is only
- * renewed when nobody has read it for 0.1 seconds: a test that reads it more often never sees the end of a transaction.
+ * renewed when no query has read it for 0.1 seconds: a test that reads it more often never sees the end of a transaction.
  */
 async function busyInMariadb(dataSource: DataSource): Promise<number> {
   const processes: { id: string; isRunning: string }[] = await dataSource.query(

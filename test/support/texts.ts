@@ -9,7 +9,7 @@ export const MiB = 1024 * KiB
 /** Column type for texts of any length. */
 export const longText = isMariadb ? 'longtext' : 'text'
 
-/** Has a text of any length. */
+/** A resource with a text of any length. */
 @Entity()
 @Resource({ auth: permitAll })
 export class Story {
@@ -17,7 +17,7 @@ export class Story {
   @Column(longText) body!: string
 }
 
-/** Has short columns only. */
+/** A resource with short columns only. */
 @Entity()
 @Resource({ auth: permitAll })
 export class Plain {

@@ -59,7 +59,7 @@ export class Message {
   @ManyToOne(() => Note, { nullable: true }) note!: Note | null
 }
 
-/** Has the default rule, and a key that is not called `id`. */
+/** A resource with the default rule, and with a key that is not called `id`. */
 @Entity()
 @Resource()
 export class Language {

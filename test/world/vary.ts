@@ -8,7 +8,7 @@ import { canaries } from './seed'
  * initialized.
  */
 
-/** Seed of the varied declarations: that of the leg, but never 0, which stands for unchanged declarations. */
+/** Seed of the varied declarations: that of the leg, but never 0, which means unchanged declarations. */
 export const variedSeed: number = leg.seed === 0 ? 8 : leg.seed
 
 type EntityClass = abstract new (...parameters: never[]) => object

@@ -3,7 +3,7 @@ import type { Entry } from '../billing'
 import type { Person } from '../people'
 import type { Comment, Project, Tag, Task } from '../projects'
 
-/** The resources of the page. `Excluding` repeats which fields the entities hide. */
+/** The resources of the page. `Excluding` names the fields that the resources hide: types do not contain decorators. */
 interface Site {
   readonly comment: Comment
   readonly entry: Entry

@@ -1,7 +1,7 @@
 import type { Session } from './api'
 import { Heading, Notice, useData, type ViewProps } from './view'
 
-/** Groups that are small enough for all tables of the dashboard, which add them up: so it needs one request. */
+/** Loads groups of time entries. All tables of the dashboard add up these groups, so that it needs only one request. */
 async function loadGroups({ api }: Session, signal: AbortSignal) {
   const { meta, objects } = await api.entry.aggregate(
     {},

@@ -72,5 +72,5 @@ function SignIn({ onSignIn }: { readonly onSignIn: (session: Session) => void })
   )
 }
 
-const place = document.getElementById('tracker')
-if (place) render(<App />, place)
+const container = document.getElementById('tracker')
+if (container) render(<App />, container)

@@ -5,7 +5,7 @@ import { defineConfig } from 'vite'
 export default defineConfig({
   root: import.meta.dirname,
   base: './',
-  // An application of its own has the package installed.
+  // Applications outside of this repository install the package instead.
   resolve: {
     alias: { 'typeorm-resources/client': resolve(import.meta.dirname, '../../../src/client/index.ts') },
   },

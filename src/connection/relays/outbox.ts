@@ -1,13 +1,13 @@
 import type { TableChange } from '../change-feed'
 import { messageOf } from './message'
 
-/** Time before messages are sent again, in milliseconds. */
+/** Delay before failed messages are sent again, in milliseconds. */
 const retryMs = 1000
 
-/** Sends messages about committed changes, again and again until it succeeds. */
+/** Sends messages about committed changes, and repeats those that fail. */
 export interface Outbox {
   readonly send: (changes: readonly TableChange[]) => void
-  /** Stops trying. */
+  /** Stops the repetitions. */
   readonly close: () => void
 }
 

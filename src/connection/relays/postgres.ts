@@ -4,7 +4,7 @@ import type { OpenRelay } from '../change-feed'
 import { changeIn, messageOf, newOrigin, relayChannel } from './message'
 import { buildOutbox } from './outbox'
 
-/** Time before a lost connection is opened again, and between two checks of a connection, in milliseconds. */
+/** Delay before a lost connection is opened again, and interval between checks of a connection, in milliseconds. */
 const retryMs = 1000
 const checkMs = 10_000
 
@@ -48,7 +48,7 @@ export function postgresRelay(dataSource: DataSource): OpenRelay {
         await opened.connect()
         await opened.query(`LISTEN ${relayChannel}`)
         isReported = false
-        // What was sent while there was no connection has not arrived.
+        // Notifications that were sent while there was no connection are lost.
         receive(undefined)
       } catch (error) {
         report(error)

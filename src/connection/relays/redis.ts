@@ -2,7 +2,7 @@ import type { OpenRelay } from '../change-feed'
 import { changeIn, newOrigin, relayChannel } from './message'
 import { buildOutbox } from './outbox'
 
-/** What a relay needs of a client of the package `ioredis`. */
+/** The methods of a client of the package `ioredis` that a relay calls. */
 export interface RedisClient {
   readonly publish: (channel: string, message: string) => Promise<unknown>
   /** Creates a second connection, which receives the messages. */
@@ -27,7 +27,7 @@ export function redisRelay(redis: RedisClient): OpenRelay {
       if (change !== undefined) receive([change])
     })
     subscriber.on('ready', () => {
-      // What was sent while there was no connection has not arrived.
+      // Messages that were sent while there was no connection are lost.
       void subscriber.subscribe(relayChannel).then(
         () => receive(undefined),
         () => undefined,

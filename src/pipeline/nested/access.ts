@@ -8,8 +8,8 @@ import type { PermittedRequest } from '../service'
 export type ParentState = 'new' | 'stored' | 'unknown'
 
 /**
- * What the access rules of related resources decide. They are called before the transaction, in which the queries of a rule
- * could wait for the transaction itself.
+ * Decisions of the access rules of related resources. The rules are called before the transaction begins: a query of a rule
+ * could otherwise wait for the end of the transaction.
  */
 export class NestedAccess {
   /** The errors of rules that refuse a write, by action and resource; undefined for a permitted one. */

@@ -25,7 +25,7 @@ const noErrors = (): FieldErrors => new FieldErrors()
 /**
  * Separates the fields of a body from its related records, and calls the access rules of their resources
  * (specification: Nested writes).
- * @param state whether the body is that of a new record. Default: that of a POST is
+ * @param state whether the body is for a new record. Default: `new` for a POST, otherwise `stored`
  * @throws {ApiError} `bad-body`, `unauthorized`, `forbidden`
  */
 export async function prepareBody(

@@ -6,7 +6,7 @@ import type { PermittedRequest, Service } from '../service'
 import type { NestedAccess } from './access'
 import type { RelatedResource } from './related'
 
-/** What planning the related records of a request needs (specification: Nested writes). */
+/** Context for planning the related records of a request (specification: Nested writes). */
 export interface Nesting {
   readonly service: Service
   readonly request: PermittedRequest

@@ -7,11 +7,12 @@ import type { PermittedRequest } from '../service'
 import type { RelatedResource } from './related'
 import type { StoredRecord } from './stored'
 
-/** Related record that is written, with what its refusal names. */
+/** Related record to write, with its name in a refusal. */
 export interface CheckedTarget {
   readonly target: WriteTarget
   /** The stored record; undefined if the resource has no owners. */
   readonly stored: StoredRecord | undefined
+  /** Path in the body, such as `lines[1]`. */
   readonly title: string
 }
 

@@ -42,5 +42,5 @@ export async function readNamedRecords(
 }
 
 function tooLarge({ name }: NestedList): ApiError {
-  return new ApiError('bad-body', `the stored records in ${name} are too large to be read at once; send fewer of them`)
+  return new ApiError('bad-body', `the stored records in ${name} are too large to be read together; send fewer of them`)
 }

@@ -1,13 +1,14 @@
 import { ApiError } from '../../errors'
 import { admit, perform } from '../../pipeline/handle'
+import { segmentOfKey } from '../../pipeline/key-segment'
 import type { ResourceRequest, ServedResource } from '../../pipeline/service'
 import type { HttpResponse } from '../../response/http-response'
 import { operationRequest } from '../operation'
-import { errorResponse, publishRequest } from '../respond'
+import { errorResponse, type FailedRequest, publishRequest } from '../respond'
 import { tracedSession } from '../traced-session'
 import { describeAll, describeOne } from './describe'
 import { isExposed, statusOf } from './status'
-import { checkToolArguments, querystringOf, segmentOfKey, type Tool, type ToolArguments } from './tools'
+import { checkToolArguments, querystringOf, type Tool, type ToolArguments } from './tools'
 import type { AgentRequest, Usable } from './usable'
 
 /** Result of a tool call. */
@@ -18,7 +19,7 @@ export interface ToolResult {
 
 const refused = (text: string): ToolResult => ({ isError: true, text })
 
-/** Number of records of a list without `limit`: models read every record that they receive. */
+/** Number of records of a list without `limit`. Models read every record that they receive, so it is small. */
 const defaultLimit = 20
 
 /**
@@ -88,7 +89,7 @@ async function send(
     return resultOf(response)
   } catch (error) {
     const status = statusOf(error)
-    // The client of the agent must log in: as the response to the HTTP request, 401 makes it do so.
+    // The client must log in: it does so after a response with the HTTP status 401.
     if (status === 401 && (await authentication.principal()) === undefined) throw error
     publishStatus(status ?? 500)
     return refusalOf(agent, request, error)
@@ -117,13 +118,13 @@ function refusalOf(
   error: unknown,
 ): ToolResult {
   if (isExposed(error)) return refused(error.message)
-  const failed = { context, session, resource: resource.name, challenges }
-  const response = errorResponse(failed as Parameters<typeof errorResponse>[0], error)
+  const failed = { context, session, resource: resource.name, challenges } as FailedRequest
+  const response = errorResponse(failed, error)
   if (error instanceof ApiError && error.code === 'unauthorized') {
-    return refused('the access rule of the resource does not permit this call to the user')
+    return refused('the access rule of the resource does not permit this call')
   }
   const { detail = response.body, errors = [] }: Problem = JSON.parse(response.body)
-  // The details of this service contain all errors; those of the application may not.
+  // The detail of a refusal by this service contains all errors. The detail of a problem of the application may not.
   const others = errors.filter(({ message }) => !detail.includes(message))
   return refused([detail, ...others.map(({ field, message }) => `${field} ${message}`)].join('. '))
 }

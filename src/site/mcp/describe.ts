@@ -59,7 +59,7 @@ function aggregateOf(view: ResourceView, dataSource: DataSource, limits: Limits)
   return { aggregate: grouped(functions.map(({ name }) => name)), by: keys.map(({ name }) => name) }
 }
 
-/** Functions by field, because models read every word: `minutes__sum|avg`. */
+/** Names of functions, grouped by field to keep the text short: `minutes__sum|avg`. */
 function grouped(names: readonly string[]): readonly string[] {
   const byField = new Map<string, string[]>()
   for (const name of names) {
@@ -124,7 +124,10 @@ function pathOf(path: readonly string[]): object {
   return path.length > 1 ? { path: path.join('.') } : {}
 }
 
-/** The schema without what a model does not need. The range of integers is that of the column type, and a refusal tells it. */
+/**
+ * The schema without members that a model does not need. The range of integers is that of the column type, and is in the
+ * message of a refusal.
+ */
 function short({
   examples,
   minimum,

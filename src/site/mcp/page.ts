@@ -2,12 +2,11 @@ import { requireSameOrigin } from '../../access/cross-origin'
 import { RequestAuthentication } from '../../access/request-authentication'
 import type { DbSession } from '../../connection/db-session'
 import { ApiError, methodNotAllowed, notConnected } from '../../errors'
-import { receivePayload } from '../../pipeline/write-body'
 import { parseBody } from '../../request/body'
 import type { HttpResponse } from '../../response/http-response'
 import type { MountSettings } from '../mount-options'
 import type { PageHandler, PageRequest, Pages } from '../page'
-import { readPayload } from '../payload'
+import { receivePagePayload } from '../payload'
 import { callTool } from './call'
 import { loadMcpSdk, type McpSdk } from './sdk'
 import { renderTool, toolNames, tools } from './tools'
@@ -30,8 +29,8 @@ const refuseMethod: PageHandler = async ({ context }) => {
 }
 
 /**
- * Answers one message of a client of the Model Context Protocol. Nothing is kept between requests, so that any process of a
- * site can answer each.
+ * Responds to one message of a client of the Model Context Protocol. There is no state between requests, so that any process
+ * of a site can handle each of them.
  */
 function mcpPage({ base, authenticators, info }: MountSettings, session: DbSession): PageHandler {
   const sdk = loadMcpSdk()
@@ -40,8 +39,7 @@ function mcpPage({ base, authenticators, info }: MountSettings, session: DbSessi
   return async (request) => {
     const { service, context } = request
     if (service === undefined) throw notConnected()
-    const { origin, 'sec-fetch-site': fetchSite } = context.headers
-    requireSameOrigin({ origin, fetchSite, host: context.host }, service.allowedOrigins)
+    requireSameOrigin(context.headers, context.host, service.allowedOrigins)
     const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
     const agent: AgentRequest = { service, session, base, request, authentication, challenges }
     const message = await receiveMessage(agent)
@@ -56,14 +54,11 @@ function mcpPage({ base, authenticators, info }: MountSettings, session: DbSessi
  * @throws {ApiError} `unsupported-media-type`, `body-too-large`, `unavailable`
  */
 async function receiveMessage({ service: { limits }, request }: AgentRequest): Promise<object | undefined> {
-  const { context, responseMemory } = request
-  if (!/^application\/json *(;|$)/i.test(context.get('Content-Type'))) {
+  if (!/^application\/json *(;|$)/i.test(request.context.get('Content-Type'))) {
     throw new ApiError('unsupported-media-type', 'send application/json')
   }
-  const { headers } = context
-  const body = { readPayload: (limit: number) => readPayload(context, limit), headers, responseMemory }
   try {
-    return Object.fromEntries(await parseBody(await receivePayload(body, limits.body), limits))
+    return Object.fromEntries(await parseBody(await receivePagePayload(request, limits.body), limits))
   } catch (error) {
     if (error instanceof ApiError && error.code === 'bad-body') return undefined
     throw error
@@ -86,10 +81,10 @@ const parseErrorResponse = jsonRpcResponse(
   }),
 )
 
-/** Only questions of a server to its client would be validated. */
+/** Required by the SDK, but not called: it validates responses to requests of the server, which sends none. */
 const jsonSchemaValidator = {
   getValidator: () => {
-    throw new Error('this server asks nothing')
+    throw new Error('this server sends no requests to its client')
   },
 }
 
@@ -107,10 +102,11 @@ async function respondToMessage(
     usable ??= usableResources(agent)
     return usable
   }
-  // Clients log in if the first request of all is refused.
+  // Clients log in only if their first request, which initializes the connection, is refused.
   if ('method' in message && message.method === 'initialize') await findUsable()
   const thrown: unknown[] = []
-  // The SDK would answer any error with its message. All but those of the protocol are answered as everywhere in the service.
+  // The SDK would send the message of any error to the client. Errors that are not those of the protocol are thrown again
+  // below, and get the same response as in the rest of the service.
   const keep = (error: unknown): never => {
     thrown.push(error)
     throw error

@@ -1,6 +1,6 @@
 /*
- * The parts of the package `@modelcontextprotocol/sdk` that a server needs. They are declared here, because the declarations of
- * the package need those of browsers.
+ * The parts of the package `@modelcontextprotocol/sdk` that a server needs. They are declared here, because the declarations in
+ * the package depend on the types of the DOM.
  */
 
 interface Server {

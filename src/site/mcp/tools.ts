@@ -2,7 +2,7 @@ import { FieldErrors } from '../../errors'
 import type { JsonSchema } from '../../value/value-type'
 import type { UsableResource } from './usable'
 
-/** A tool: one for each action, whatever the resource. */
+/** A tool. Each action has one, which works for all resources. */
 export interface Tool {
   readonly name: string
   /** HTTP method of the request that a call becomes; undefined for a call that reads no records. */
@@ -159,8 +159,8 @@ export interface ToolArguments {
 /** The arguments that are query parameters under the same name. */
 const parameterNames = ['search', 'ordering', 'fields', 'include', 'limit', 'page', 'after', 'count', 'aggregate', 'by']
 
-/** Parameters that only arguments of the tools can set, or that change the format of the response. */
-const noFilters = new Set([...parameterNames, 'format'])
+/** Names that `filters` must not contain: parameters with an argument of their own, and the format of the response. */
+const reservedNames = new Set([...parameterNames, 'format'])
 
 /** @returns the mistakes in the arguments of a call; those in values and filters are found by the request */
 export function checkToolArguments(tool: Tool, given: Readonly<Record<string, unknown>>): FieldErrors {
@@ -196,7 +196,7 @@ const typeMatches: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 function checkFilters(members: object, errors: FieldErrors): void {
   for (const [name, value] of Object.entries(members)) {
-    if (noFilters.has(name)) {
+    if (reservedNames.has(name)) {
       errors.add(name, `is not a filter${parameterNames.includes(name) ? ' but an argument of its own' : ''}`)
     } else if (!['string', 'number', 'boolean'].includes(typeof value)) {
       const advice = value === null ? `; for records without a value, write "${name}__is": "null"` : ''
@@ -213,12 +213,7 @@ export function querystringOf({ filters: members = {}, ...others }: ToolArgument
     .join('&')
 }
 
-/** Percent-encodes a text. Halves of characters, which cannot be encoded, are replaced. */
+/** Percent-encodes a text. Lone surrogates, which cannot be encoded, are replaced. */
 function encode(value: string): string {
   return encodeURIComponent(value.toWellFormed())
-}
-
-/** Last segment of the path of a record. @param key commas separate the parts of a composite key */
-export function segmentOfKey(key: unknown): string {
-  return encode(String(key)).replaceAll('%2C', ',')
 }

@@ -10,7 +10,7 @@ import type { Resource, ResourceViews } from '../../schema/resource-view'
 import { type OperationMount, operationRequest } from '../operation'
 import { statusOf } from './status'
 
-/** A request for the tools, and what its tool calls have in common. */
+/** A request of an agent, with the properties that its tool calls share. */
 export interface AgentRequest extends OperationMount {
   readonly service: Service
   readonly authentication: RequestAuthentication<DbSession>
@@ -23,7 +23,7 @@ export interface UsableResource extends DescribedResource {
   readonly reads: boolean
 }
 
-/** What the sender of a request may use. */
+/** The resources that the sender of a request may use. */
 export interface Usable {
   /** Id of the user; null if the request is anonymous. */
   readonly user: Principal['id']

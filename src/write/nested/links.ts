@@ -9,6 +9,7 @@ import type { Store } from '../../read/store'
 import type { Field } from '../../schema/field'
 import type { Junction } from '../../schema/resource-view'
 import type { StoredColumn } from '../../schema/stored-column'
+import { equalsAnyKey } from '../key-predicate'
 import { tableSql } from '../tree/table'
 
 /** One side of a row in a junction table: the columns, and the key that they refer to. */
@@ -109,8 +110,8 @@ export async function deleteLinks(
     const { dataSource } = session
     const { values, bind } = collectValues()
     const conditions = [
-      equalsAnyKey(dataSource, own, [ownKey], bind),
-      equalsAnyKey(dataSource, related, relatedKeys.slice(start, start + length), bind),
+      hasAnyKey(dataSource, own, [ownKey], bind),
+      hasAnyKey(dataSource, related, relatedKeys.slice(start, start + length), bind),
     ]
     const text = `DELETE FROM ${tableSql(dataSource, links.junction.metadata)} WHERE ${conditions.join(' AND ')}`
     await executeWrite(session, compileText(dataSource, text, {}, values.length), values)
@@ -126,18 +127,14 @@ function sidesOf({ junction, store, related }: Links): { readonly own: Side; rea
 }
 
 /** Predicate that the columns of a side have one of some keys. */
-function equalsAnyKey(dataSource: DataSource, { columns, key }: Side, keys: readonly unknown[], bind: Bind): string {
-  const { equalsAny, equalsAnyRow, operandSql } = dialectOf(dataSource)
+function hasAnyKey(dataSource: DataSource, { columns, key }: Side, keys: readonly unknown[], bind: Bind): string {
+  const dialect = dialectOf(dataSource)
   const rows = keys.map((value) =>
     splitColumnValues(key, value).map((part, index) => {
       const column = columns[index] as StoredColumn
-      return operandSql(column, bind(toBindParameter(dataSource, column, part)))
+      return dialect.operandSql(column, bind(toBindParameter(dataSource, column, part)))
     }),
   )
   const names = columns.map((column) => columnSql(dataSource, column))
-  const [column, ...others] = columns
-  const [name = ''] = names
-  return column !== undefined && others.length === 0
-    ? equalsAny(column, name, rows.flat())
-    : equalsAnyRow(columns, names, rows)
+  return equalsAnyKey(dialect, columns, names, rows)
 }

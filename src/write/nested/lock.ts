@@ -13,8 +13,8 @@ import { membersOf, type PlannedList, type PlannedRecord } from './planned'
 export type LockedRows = ReadonlyMap<PlannedRecord, RawRow>
 
 /**
- * Locks the stored records that a planned write changes or deletes, and checks that they are as they were when it was
- * planned: whether the principal may write them, and the values that decide the write.
+ * Locks the stored records that a planned write changes or deletes. Checks that the principal may still write them, and that
+ * the values that decide the write have not changed since it was planned.
  * @param maxRecords maximum number of related records that are compared
  * @returns the rows; undefined if the record of the request does not exist any more, has another owner, or the principal
  * may not see it or write it

@@ -9,9 +9,9 @@ import { groupByStore } from './planned'
 import type { WrittenNode, WrittenTree } from './write-tree'
 
 /**
- * Requires of all written records that the principal may see them, that `may` permits their new values, and that the
- * principal may see the records to which the request has made them refer (specification: Row scopes, Permissions). It runs
- * when everything is written: the visibility of a record may depend on its related records.
+ * Checks all written records after the write: the principal must see them and the records to which their new references lead,
+ * and `may` must permit their new values (specification: Row scopes, Permissions). The check runs when everything is written,
+ * because the visibility of a record may depend on its related records.
  * @throws {ApiError} `forbidden`, `bad-values`
  */
 export async function requireAllPermitted(session: DbTransaction, { nodes, links }: WrittenTree): Promise<void> {

@@ -1,6 +1,5 @@
 import type { DbTransaction } from '../../connection/db-session'
-import type { RawRow } from '../../connection/statement'
-import { WriteError } from '../../connection/statement'
+import { type RawRow, WriteError } from '../../connection/statement'
 import { violationOf } from '../../dialect/dialect-of'
 import { parentText } from '../../read/included'
 import { keyId } from '../../read/matching-keys'

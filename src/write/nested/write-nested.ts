@@ -57,7 +57,7 @@ async function lockAndWrite(
   try {
     return await runInSavepoint(session, write)
   } catch (error) {
-    // What was written can be rolled back only by the caller that began the transaction.
+    // Only the caller that began the transaction can roll back its other writes.
     if (isPart && error instanceof ChangedError) throw unavailable('other requests change the same records; try again')
     if (!(error instanceof FailedWrite)) throw error
     return error.refuse(session).catch((refusal: unknown) => {

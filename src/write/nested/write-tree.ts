@@ -22,7 +22,7 @@ export interface WrittenNode {
   readonly raw: RawRow | undefined
 }
 
-/** What a planned write has written. */
+/** Records and links that a planned write has written. */
 export interface WrittenTree {
   readonly root: WrittenNode
   /** All records, also the root. */

@@ -97,7 +97,7 @@ async function countRows(
   return Number(row?.[0])
 }
 
-/** Greatest {@link countLineage} of a node and its descendants. */
+/** Maximum {@link countLineage} of a node and its descendants. */
 export async function maxLineage(session: DbSession, table: TreeTable, node: TreeNode): Promise<number> {
   const { dataSource } = session
   const { name, descendant } = closureColumnsOf(dataSource, table)

@@ -113,8 +113,8 @@ export async function requireStillOneRoot(
 }
 
 /**
- * Refuses to delete a node whose children would become roots (`ON DELETE SET NULL`): their stored positions would not
- * be updated. In an adjacency list they have none.
+ * Refuses to delete a node whose children would become roots (`ON DELETE SET NULL`), because their stored positions would not
+ * be updated. Nodes of an adjacency list have no stored position.
  * @throws {ApiError} `conflict`
  */
 export async function requireNoChildren(

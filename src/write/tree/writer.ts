@@ -28,8 +28,8 @@ import { lockTree, readNodes, type TreeNode, type TreeTable, treeTableOf } from 
 
 /**
  * Writes nodes of a tree: first the record, as for other entities, then its position (nested set, materialized path or
- * closure table; an adjacency list has none), which is computed from the parent keys in the database. TypeORM's own `save` stores wrong positions
- * for some moves.
+ * closure table; an adjacency list has none). The position is computed from the parent keys in the database, because
+ * TypeORM's own `save` stores wrong positions for some moves.
  */
 export const treeWriter: Writer = {
   updateMany: (...args) => oneByOne(treeWriter).updateMany(...args),
@@ -105,7 +105,7 @@ export const treeWriter: Writer = {
 /** Thrown to roll back the transaction of a DELETE if there is no record for its target any more. */
 class NotRemovedError extends Error {}
 
-/** An adjacency list has nothing but the parent keys. */
+/** Bookkeeping of an adjacency list, which stores only the parent keys. */
 const adjacencyList: Bookkeeping = { insert: async () => {}, move: async () => {}, remove: async () => {} }
 
 const bookkeepings: Readonly<Record<string, Bookkeeping>> = {

@@ -4,10 +4,10 @@ import type { DbTransaction } from './db-session'
 import { applySettings } from './statement'
 
 /**
- * Makes the settings of the session apply to the rest of a transaction in which other settings apply. The value of a
- * setting that only these have becomes an empty text.
- * @param applied the settings that apply
- * @returns those that apply now
+ * Applies the settings of a session to the rest of a transaction. Settings that the transaction has and the session does
+ * not have are set to the empty string.
+ * @param applied the settings that the transaction has
+ * @returns the settings that it has now
  */
 export async function changeSettings(
   session: DbTransaction,
