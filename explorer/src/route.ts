@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** Route of the page, from the fragment of its URL: a list with its query, a record, or a form. */
 export interface Route {
@@ -93,7 +93,8 @@ let hasEdits = false
 
 /** Asks the user before the page is left, or shows something else, while a form has input that is not saved. */
 export function useEdits(isEdited: boolean): void {
-  useEffect(() => {
+  // An effect that runs after painting would be too late for a user who leaves the page immediately after an input.
+  useLayoutEffect(() => {
     if (!isEdited) return
     const ask = (event: Event): void => event.preventDefault()
     hasEdits = true
