@@ -1,3 +1,4 @@
+import { Validate, ValidatorConstraint, type ValidatorConstraintInterface } from 'class-validator'
 import {
   Column,
   Entity,
@@ -10,6 +11,7 @@ import {
 } from 'typeorm'
 import { type Principal, Resource, type Rule } from 'typeorm-resources'
 import { type Reply, send } from '../client'
+import { Gate } from '../support/gate'
 import { openWorld, type World } from '../world/world'
 
 /** Nested writes are subject to the rules of the related resources: access rules, scopes, permissions, fields, owners. */
@@ -131,6 +133,72 @@ class Membership {
 }
 
 @Entity()
+@Resource({ auth: byHeader, nested: ['chapters'] })
+class Report {
+  @PrimaryGeneratedColumn() id!: number
+  @OneToMany(
+    () => Chapter,
+    (chapter) => chapter.report,
+  )
+  chapters!: Relation<Chapter>[]
+}
+
+/** Only open chapters may be changed, and only by their owner. */
+@Entity()
+@Resource({
+  auth: byHeader,
+  may: { update: { state: 'open' } },
+  ownerField: { field: 'author', is: (me) => me.id },
+  nested: ['figures', 'labels'],
+})
+class Chapter {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) state!: string
+  @ManyToOne(() => Author, { nullable: false }) author!: Relation<Author>
+  @ManyToOne(
+    () => Report,
+    (report) => report.chapters,
+    { nullable: false },
+  )
+  report!: Relation<Report>
+  @OneToMany(
+    () => Figure,
+    (figure) => figure.chapter,
+  )
+  figures!: Relation<Figure>[]
+  @ManyToMany(() => Label)
+  @JoinTable()
+  labels!: Relation<Label>[]
+}
+
+const gate = new Gate()
+
+/** Makes a request wait after the stored records have been read, and before anything is written. */
+@ValidatorConstraint({ async: true })
+class Waits implements ValidatorConstraintInterface {
+  async validate(): Promise<boolean> {
+    await gate.pass()
+    return true
+  }
+}
+
+@Entity()
+@Resource({ auth: byHeader, nested: ['labels'] })
+class Figure {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) @Validate(Waits) text!: string
+  @ManyToOne(
+    () => Chapter,
+    (chapter) => chapter.figures,
+    { nullable: false },
+  )
+  chapter!: Relation<Chapter>
+  @ManyToMany(() => Label)
+  @JoinTable()
+  labels!: Relation<Label>[]
+}
+
+@Entity()
 @Resource({ auth: byHeader, nested: ['notes'] })
 class Board {
   @PrimaryGeneratedColumn() id!: number
@@ -185,7 +253,22 @@ class Answer {
 
 let world: World
 beforeAll(async () => {
-  const entities = [Order, Item, Extra, Label, Team, Membership, Board, Note, Author, Topic, Answer]
+  const entities = [
+    Order,
+    Item,
+    Extra,
+    Label,
+    Team,
+    Membership,
+    Report,
+    Chapter,
+    Figure,
+    Board,
+    Note,
+    Author,
+    Topic,
+    Answer,
+  ]
   world = await openWorld({ entities })
   await world.dataSource.getRepository(Label).insert([{ tenant: 1 }, { tenant: 1 }, { tenant: 2 }])
   // One by one: TypeORM inserts one row for several without values on PostgreSQL.
@@ -360,6 +443,100 @@ describe('permissions', () => {
     const reply = await as('max', 'POST order/', { tenant: 1, status: 'frozen', items: [{ text: 'a' }, { text: 'b' }] })
     expect([reply.status, fieldsOf(reply)]).toEqual([403, ['items[0]', 'items[1]']])
     expect(await world.sql(`SELECT 1 FROM "orders" WHERE "status" = 'frozen'`)).toEqual([])
+  })
+})
+
+describe('a related record of which only links or inner records change', () => {
+  interface Ids {
+    readonly id: number
+    readonly chapter: number
+    readonly figure: number
+  }
+
+  /** Inserts a report with a chapter of ann, which has a figure. The chapter and the figure have the first label. */
+  async function insertReport(state: string): Promise<Ids> {
+    const { manager } = world.dataSource
+    const labels = [{ id: 1 }]
+    const report = await manager.save(manager.create(Report, {}))
+    const chapter = await manager.save(manager.create(Chapter, { state, author: { id: 1 }, report, labels }))
+    const figure = await manager.save(manager.create(Figure, { text: 'old', chapter, labels }))
+    return { id: report.id, chapter: chapter.id, figure: figure.id }
+  }
+
+  /** The labels of the chapter, and its figures with their labels: `1 old#1`. */
+  async function contents(id: number): Promise<string> {
+    const chapter = await world.dataSource.getRepository(Chapter).findOneOrFail({
+      where: { id },
+      relations: { labels: true, figures: { labels: true } },
+      order: { figures: { id: 'ASC' } },
+    })
+    const idsOf = (labels: readonly Label[]): string => labels.map((label) => label.id).join('+')
+    return [idsOf(chapter.labels), ...chapter.figures.map(({ text, labels }) => `${text}#${idsOf(labels)}`)].join(' ')
+  }
+
+  type Case = readonly [string, string, (ids: Ids) => object, string]
+  const changes: readonly Case[] = [
+    ['other links', 'PATCH', () => ({ label_ids: [2] }), '2 old#1'],
+    ['a new inner record', 'PATCH', () => ({ figures: [{ text: 'new' }] }), '1 old#1 new#'],
+    ['a changed inner record', 'PATCH', ({ figure }) => ({ figures: [{ id: figure, text: 'new' }] }), '1 new#1'],
+    ['links of an inner record', 'PATCH', ({ figure }) => ({ figures: [{ id: figure, label_ids: [2] }] }), '1 old#2'],
+    ['no inner records', 'PUT', () => ({ figures: [] }), '1'],
+  ]
+  const same: readonly Case[] = [
+    ['the same links', 'PUT', () => ({ label_ids: [1] }), '1 old#1'],
+    ['no new inner records', 'PATCH', () => ({ figures: [] }), '1 old#1'],
+    ['the same inner record', 'PUT', ({ figure }) => ({ figures: [{ id: figure, text: 'old' }] }), '1 old#1'],
+    ['its same links', 'PUT', ({ figure }) => ({ figures: [{ id: figure, label_ids: [1] }] }), '1 old#1'],
+  ]
+  const refusals = [
+    ['ann', 'closed', /^chapters\[0]: you may not change this chapter$/],
+    ['max', 'open', /^chapters\[0]: only the owner may change or delete this chapter$/],
+  ] as const
+
+  const write = (user: string, method: string, ids: Ids, body: object): Promise<Reply> =>
+    as(user, `${method} report/${ids.id}/`, { chapters: [{ id: ids.chapter, ...body }] })
+
+  test.each(changes)(
+    '%s: the permission and the owner are those of a changed record',
+    async (_, method, bodyOf, result) => {
+      for (const [user, state, message] of refusals) {
+        const ids = await insertReport(state)
+        const reply = await write(user, method, ids, bodyOf(ids))
+        expect([reply.status, await contents(ids.chapter)]).toEqual([403, '1 old#1'])
+        expect(detailOf(reply)).toMatch(message)
+      }
+      const ids = await insertReport('open')
+      expect((await write('ann', method, ids, bodyOf(ids))).status).toBe(200)
+      expect(await contents(ids.chapter)).toBe(result)
+    },
+  )
+
+  test.each(same)('%s: no permission is needed', async (_, method, bodyOf, result) => {
+    for (const [user, state] of refusals) {
+      const ids = await insertReport(state)
+      expect((await write(user, method, ids, bodyOf(ids))).status).toBe(200)
+      expect(await contents(ids.chapter)).toBe(result)
+    }
+  })
+
+  test.each<[string, string, object, string]>([
+    ['closes it', `UPDATE "chapter" SET "state" = 'closed' WHERE "id" =`, { label_ids: [2] }, '1 old#1'],
+    ['gives it to another owner', 'UPDATE "chapter" SET "authorId" = 2 WHERE "id" =', { label_ids: [2] }, '1 old#1'],
+    ['removes its links', 'DELETE FROM "chapter_labels_label" WHERE "chapterId" =', { label_ids: [1] }, ' old#1'],
+  ])('another request %s after it was read', async (_, statement, body, result) => {
+    // With the same links, the chapter is unchanged until they are removed.
+    const ids = await insertReport(result === ' old#1' ? 'closed' : 'open')
+    const waits = gate.close()
+    // The validator of the second figure makes the request wait.
+    const chapters = [
+      { id: ids.chapter, ...body },
+      { state: 'open', figures: [{ text: 'new' }] },
+    ]
+    const reply = as('ann', `PATCH report/${ids.id}/`, { chapters })
+    await waits
+    await world.sql(`${statement} ${ids.chapter}`)
+    gate.open()
+    expect([(await reply).status, await contents(ids.chapter)]).toEqual([403, result])
   })
 })
 

@@ -1,11 +1,21 @@
+import type { DbSession } from '../../connection/db-session'
 import type { FieldErrors } from '../../errors'
 import type { LinksBody, ListBody, MemberBody } from '../../query/nested-body'
+import { parentText } from '../../read/included'
 import { keyId, matchingIds } from '../../read/matching-keys'
+import { readNestedKeys } from '../../read/nested-keys'
+import type { Store } from '../../read/store'
 import type { NestedLinks, NestedList } from '../../schema/resource-view'
-import type { PlannedLinks, PlannedList, PlannedMember } from '../../write/nested/planned'
+import {
+  isChanged,
+  type PlannedLinks,
+  type PlannedList,
+  type PlannedMember,
+  type PlannedRecord,
+} from '../../write/nested/planned'
 import { relatedStore } from '../included-rows'
 import type { NestedParent, Nesting, ParentMember } from './nesting'
-import { requireWritable } from './permission'
+import { type CheckedTarget, requireWritable } from './permission'
 import { deletionsIn, nameRecords, planRecords } from './records'
 import { readStored } from './stored'
 
@@ -72,22 +82,20 @@ async function planLists(
   const allDrafts = plans.flatMap(({ drafts }) => drafts)
   const deletes = plans.flatMap((plan) => plan.deletes)
   if (deletes.length > 0) access.require(target, 'delete')
-  const changed = allDrafts.flatMap(({ checked, change }) => (change.values.size > 0 && checked ? [checked] : []))
-  await requireWritable(request, resource, 'update', changed)
-  await requireWritable(request, resource, 'delete', deletes)
   const inner = await planMembers(
     nesting,
     allDrafts.map(({ parent }) => parent),
     errors,
   )
-  return plans.map(({ drafts, deletes: ofPlan, replaced }): PlannedList => {
-    const all = drafts.map(({ parent, change, checked }) => ({
-      store: resource.store,
-      path: parent.body.path,
-      change,
-      target: checked?.target,
-      members: inner.get(parent) ?? [],
-    }))
+  const changed: CheckedTarget[] = []
+  const planned = plans.map(({ drafts, deletes: ofPlan, replaced }): PlannedList => {
+    const all = drafts.map(({ parent, change, checked }): PlannedRecord => {
+      const { store } = resource
+      const members = inner.get(parent) ?? []
+      const record = { store, path: parent.body.path, change, target: checked?.target, members }
+      if (checked !== undefined && isChanged(record)) changed.push(checked)
+      return record
+    })
     return {
       type: 'list',
       relation,
@@ -100,13 +108,19 @@ async function planLists(
       replaced,
     }
   })
+  await requireWritable(request, resource, 'update', changed)
+  await requireWritable(request, resource, 'delete', deletes)
+  return planned
 }
 
 const noRecords = { records: new Map(), keys: undefined }
 
-/** Checks that the records to link exist and that the principal may follow a relation to them. */
+/**
+ * Checks that the records to link exist and that the principal may follow a relation to them, and compares the links of
+ * related records with the stored ones. Those of the record of the request need no comparison: it always counts as changed.
+ */
 async function planLinks(
-  { request: { session, store: requestStore } }: Nesting,
+  { request: { session, store: requestStore }, service: { limits } }: Nesting,
   relation: NestedLinks,
   members: readonly ParentMember<LinksBody>[],
   errors: FieldErrors,
@@ -116,10 +130,41 @@ async function planLinks(
   const store = relatedStore(requestStore, target)
   if (target.isGuarded && keys.length > 0) await store.policies?.checkAccess([target])
   const ids = await matchingIds(session, store, keys, 'related')
-  return members.map(({ member: { path, keys: own } }): PlannedLinks => {
+  const stored = await readLinks(session, store, relation, members, limits.nested)
+  return members.map(({ parent, member: { path, keys: own } }): PlannedLinks => {
     for (const { key, index } of own) {
       if (!ids.has(keyId(target, key))) errors.add(`${path}[${index}]`, `points to no ${target.name}`)
     }
-    return { type: 'links', relation, path, store, keys: own }
+    const linked = stored.get(parent)
+    const isUnchanged = linked?.size === own.length && own.every(({ key }) => linked.has(keyId(target, key)))
+    return { type: 'links', relation, path, store, keys: own, isUnchanged }
   })
+}
+
+/**
+ * Reads which records the stored related records among some parents are linked with, as far as the principal may see them.
+ * @returns their {@link keyId} by parent
+ * @throws {ApiError} `conflict` if there are more than `maxRecords`
+ */
+async function readLinks(
+  session: DbSession,
+  store: Store,
+  relation: NestedLinks,
+  members: readonly ParentMember<LinksBody>[],
+  maxRecords: number,
+): Promise<ReadonlyMap<NestedParent, ReadonlySet<string>>> {
+  const stored = members.flatMap(({ parent }) => {
+    const { raw, body } = parent
+    return raw === undefined || body.path === '' ? [] : [{ parent, text: parentText(parent.store)(raw) }]
+  })
+  const [first] = stored
+  if (first === undefined) return new Map()
+  const parents = new Map(stored.map(({ parent, text }) => [text, parent.key]))
+  const keys = await readNestedKeys(session, store, relation, first.parent.store, parents, maxRecords)
+  return new Map(
+    stored.map(({ parent, text }) => [
+      parent,
+      new Set((keys.get(text) ?? []).map((key) => keyId(relation.target, key))),
+    ]),
+  )
 }

@@ -6,8 +6,9 @@ import { readNestedKeys } from '../../read/nested-keys'
 import { hasRowConditions, readItemsInOrder } from '../../read/select'
 import { ChangedError } from '../changed-error'
 import { lockTarget } from '../lock-target'
+import { isOwnedBy } from '../target-condition'
 import type { WriteStore, WriteTarget } from '../write-store'
-import { membersOf, type PlannedList, type PlannedRecord } from './planned'
+import { isChanged, membersOf, type PlannedList, type PlannedRecord } from './planned'
 
 /** Stored row of a planned record. */
 export type LockedRows = ReadonlyMap<PlannedRecord, RawRow>
@@ -95,9 +96,25 @@ async function lockChildren(
     const record = updates[index]
     if (record !== undefined) rows.set(record, raw)
   }
-  const changed = updates.flatMap(({ change, target }) => (change.values.size > 0 && target ? [target] : []))
+  const changed = updates.flatMap((record) => (record.target && isChanged(record) ? [record.target] : []))
+  requireSameOwner(store, [...changed, ...deleted], new Map(targets.map((target, index) => [target, locked[index]])))
   await requireStillWritable(session, store, changed)
   await requireStillWritable(session, store, deleted)
+}
+
+/** @throws {ChangedError} if a record has another owner than when the write was planned */
+function requireSameOwner(
+  { view, selected }: WriteStore,
+  targets: readonly WriteTarget[],
+  rows: ReadonlyMap<WriteTarget, RawRow | undefined>,
+): void {
+  if (view.owner === undefined) return
+  for (const target of targets) {
+    const raw = rows.get(target)
+    if (raw === undefined || !isOwnedBy(view, selected.entityColumns.readRow(raw), target.owner)) {
+      throw new ChangedError()
+    }
+  }
 }
 
 /**

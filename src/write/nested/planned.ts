@@ -46,6 +46,21 @@ export interface PlannedLinks {
   readonly store: Store
   /** The keys, with their positions in the body. */
   readonly keys: readonly { readonly key: unknown; readonly index: number }[]
+  /** Whether a related record had the same links when the write was planned: then the write may not change them. */
+  readonly isUnchanged: boolean
+}
+
+/**
+ * Whether a write changes a record: its fields, its links, or its related records. Owners, permissions and row scopes apply
+ * to a record that is changed.
+ */
+export function isChanged({ change, target, members }: PlannedRecord): boolean {
+  return target === undefined || change.values.size > 0 || members.some(isChangedMember)
+}
+
+function isChangedMember(member: PlannedMember): boolean {
+  if (member.type === 'links') return !member.isUnchanged
+  return member.creates.length > 0 || member.deletes.length > 0 || member.updates.some(isChanged)
 }
 
 /** A planned record and all records that are written with it. */

@@ -49,8 +49,11 @@ export async function writeLinks(
     )
     const wanted = new Map(member.keys.map((one) => [keyId(target, one.key), one.key]))
     const removed = [...present].flatMap(([id, one]) => (wanted.has(id) ? [] : [one]))
+    const missing = [...wanted].flatMap(([id, one]) => (present.has(id) ? [] : [one]))
+    // The owner and the permission of a record with unchanged links were not checked.
+    if (member.isUnchanged && removed.length + missing.length > 0) throw new ChangedError()
     await deleteLinks(session, links, key, removed)
-    for (const [id, one] of wanted) if (!present.has(id)) added.push([key, one])
+    for (const one of missing) added.push([key, one])
   }
   await insertLinks(session, links, added).catch((error: unknown) => {
     if (!(error instanceof WriteError)) throw error
