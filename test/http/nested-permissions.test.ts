@@ -133,6 +133,62 @@ class Membership {
 }
 
 @Entity()
+@Resource({ auth: byHeader, nested: ['folders'] })
+class Cabinet {
+  @PrimaryGeneratedColumn() id!: number
+  @OneToMany(
+    () => Folder,
+    (folder) => folder.cabinet,
+  )
+  folders!: Relation<Folder>[]
+}
+
+/** Visible with the mark `shown`. After a change, it must have an open page. */
+@Entity()
+@Resource({
+  auth: byHeader,
+  scope: () => ({ marks__name: 'shown' }),
+  may: { update: { before: true, after: { pages__open: true } } },
+  nested: ['marks', 'pages'],
+})
+class Folder {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(
+    () => Cabinet,
+    (cabinet) => cabinet.folders,
+  )
+  cabinet!: Relation<Cabinet>
+  @ManyToMany(() => Mark)
+  @JoinTable()
+  marks!: Relation<Mark>[]
+  @OneToMany(
+    () => Page,
+    (page) => page.folder,
+  )
+  pages!: Relation<Page>[]
+}
+
+@Entity()
+@Resource({ auth: byHeader })
+class Mark {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) name!: string
+}
+
+@Entity()
+@Resource({ auth: byHeader })
+class Page {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() open!: boolean
+  @ManyToOne(
+    () => Folder,
+    (folder) => folder.pages,
+    { nullable: false },
+  )
+  folder!: Relation<Folder>
+}
+
+@Entity()
 @Resource({ auth: byHeader, nested: ['chapters'] })
 class Report {
   @PrimaryGeneratedColumn() id!: number
@@ -260,6 +316,10 @@ beforeAll(async () => {
     Label,
     Team,
     Membership,
+    Cabinet,
+    Folder,
+    Mark,
+    Page,
     Report,
     Chapter,
     Figure,
@@ -271,6 +331,7 @@ beforeAll(async () => {
   ]
   world = await openWorld({ entities })
   await world.dataSource.getRepository(Label).insert([{ tenant: 1 }, { tenant: 1 }, { tenant: 2 }])
+  await world.dataSource.getRepository(Mark).insert([{ name: 'shown' }, { name: 'other' }])
   // One by one: TypeORM inserts one row for several without values on PostgreSQL.
   for (let count = 0; count < 3; count++) await world.dataSource.getRepository(Author).insert({})
 })
@@ -394,6 +455,48 @@ describe('row scopes', () => {
     const { id } = own.json() as { readonly id: number }
     expect((await as('ann', `PUT team/${id}/`, { members: [{ person: 2 }] })).status).toBe(403)
     expect((await as('ann', `PUT team/${id}/`, { members: [{ person: 1 }] })).status).toBe(200)
+  })
+})
+
+describe('a record of which only links or related records change is checked when everything is written', () => {
+  /** Inserts a folder with the mark `shown` and an open page. */
+  async function insertFolder(): Promise<{ readonly id: number; readonly cabinet: number; readonly page: number }> {
+    const { manager } = world.dataSource
+    const cabinet = await manager.save(manager.create(Cabinet, {}))
+    const folder = await manager.save(manager.create(Folder, { cabinet, marks: [{ id: 1 }] }))
+    const page = await manager.save(manager.create(Page, { folder, open: true }))
+    return { id: folder.id, cabinet: cabinet.id, page: page.id }
+  }
+
+  test.each<[string, string, (page: number) => object, number]>([
+    ['a link that the scope does not require', 'PATCH', () => ({ mark_ids: [1, 2] }), 200],
+    ['not the link that the scope requires', 'PATCH', () => ({ mark_ids: [2] }), 403],
+    ['a closed page', 'PATCH', (page) => ({ pages: [{ id: page, open: false }] }), 403],
+    ['no page', 'PUT', () => ({ pages: [] }), 403],
+    ['another open page', 'PUT', () => ({ pages: [{ open: true }] }), 200],
+    ['the same page', 'PUT', (page) => ({ pages: [{ id: page, open: true }] }), 200],
+  ])('%s', async (_, method, bodyOf, status) => {
+    for (const parent of ['folder', 'cabinet']) {
+      const { id, cabinet, page } = await insertFolder()
+      const body = bodyOf(page)
+      const reply =
+        parent === 'folder'
+          ? await as('ann', `${method} folder/${id}/`, body)
+          : await as('ann', `${method} cabinet/${cabinet}/`, { folders: [{ id, ...body }] })
+      expect([parent, reply.status]).toEqual([parent, status])
+      const where = { id, marks: { id: 1 }, pages: { id: page, open: true } }
+      if (status === 403) expect(await world.dataSource.getRepository(Folder).countBy(where)).toBe(1)
+    }
+  })
+
+  test('a related record that is sent back unchanged is not checked', async () => {
+    const { id, cabinet, page } = await insertFolder()
+    await world.sql(`DELETE FROM "page" WHERE "id" = ${page}`)
+    const write = (folder: object): Promise<Reply> =>
+      as('ann', `PUT cabinet/${cabinet}/`, { folders: [{ id, ...folder }] })
+    expect((await write({ mark_ids: [1], pages: [] })).status).toBe(200)
+    const changed = await write({ mark_ids: [1, 2] })
+    expect([changed.status, fieldsOf(changed)]).toEqual([403, ['folders[0]']])
   })
 })
 

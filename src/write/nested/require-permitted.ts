@@ -5,19 +5,20 @@ import { hasRowConditions } from '../../read/select'
 import { checkManyReferences, isGuardedReference } from '../references'
 import type { WriteStore } from '../write-store'
 import { refusalOf } from '../written-checks'
-import { groupByStore } from './planned'
+import { groupByStore, isChanged } from './planned'
 import type { WrittenNode, WrittenTree } from './write-tree'
 
 /**
- * Checks all written records after the write: the principal must see them and the records to which their new references lead,
+ * Checks all changed records after the write: the principal must see them and the records to which their new references lead,
  * and `may` must permit their new values (specification: Row scopes, Permissions). The check runs when everything is written,
- * because the visibility of a record may depend on its related records.
+ * because the visibility of a record may depend on its links and related records. So it includes records of which only these
+ * have changed.
  * @throws {ApiError} `forbidden`, `bad-values`
  */
 export async function requireAllPermitted(session: DbTransaction, { nodes, links }: WrittenTree): Promise<void> {
   const errors = new FieldErrors()
   const written = nodes
-    .filter(({ raw }) => raw !== undefined)
+    .filter(({ record }) => isChanged(record))
     .map((node) => ({ ...node, store: node.record.store, errors: errors.within(node.record.path) }))
   const groups = groupByStore(written)
   for (const [store, ofStore] of groups) {
