@@ -580,6 +580,7 @@ describe('a related record of which only links or inner records change', () => {
   type Case = readonly [string, string, (ids: Ids) => object, string]
   const changes: readonly Case[] = [
     ['other links', 'PATCH', () => ({ label_ids: [2] }), '2 old#1'],
+    ['no links', 'PATCH', () => ({ label_ids: [] }), ' old#1'],
     ['a new inner record', 'PATCH', () => ({ figures: [{ text: 'new' }] }), '1 old#1 new#'],
     ['a changed inner record', 'PATCH', ({ figure }) => ({ figures: [{ id: figure, text: 'new' }] }), '1 new#1'],
     ['links of an inner record', 'PATCH', ({ figure }) => ({ figures: [{ id: figure, label_ids: [2] }] }), '1 old#2'],
@@ -651,6 +652,15 @@ describe('links', () => {
       await as('max', `PATCH order/${id}/`, { label_ids: [1, 99] }),
     ]
     expect([foreign.status, fieldsOf(foreign), foreign.text]).toEqual([400, ['label_ids[1]'], missing.text])
+  })
+
+  test.each(['PATCH', 'PUT'])('%s without keys removes the visible links only', async (method) => {
+    const { id } = await insertOrder()
+    await world.dataSource.createQueryBuilder().relation(Order, 'labels').of(id).add([1, 3])
+    expect((await as('max', `${method} order/${id}/`, { label_ids: [] })).status).toBe(200)
+    const where = { id }
+    const { labels } = await world.dataSource.getRepository(Order).findOneOrFail({ where, relations: { labels: true } })
+    expect(labels.map((label) => label.id)).toEqual([3])
   })
 
   test('links to records that the principal cannot see stay as they are', async () => {

@@ -91,6 +91,8 @@ const writes: readonly Write[] = [
   ['POST doc/', 'code,main_id\nc,a\n', csv],
   ['POST doc/?on_conflict=code', `${JSON.stringify({ code: 'c', lines })}\n`, ndjson],
   ['PATCH doc/ID/', { lines, tag_ids: ['a'] }],
+  ['PATCH doc/ID/', { tag_ids: [] }],
+  ['POST doc/?on_conflict=code', [{ code: 'z', tag_ids: [] }]],
   ['PATCH doc/?main__name=a', { main_id: 'a' }],
   ['PUT doc/ID/', { lines: [] }],
   ['POST tag/?on_conflict=name', { name: 'b' }],

@@ -128,7 +128,8 @@ async function planLinks(
   const keys = members.flatMap(({ member }) => member.keys.map(({ key }) => key))
   const { target } = relation
   const store = relatedStore(requestStore, target)
-  if (target.isGuarded && keys.length > 0) await store.policies?.checkAccess([target])
+  // Also for members without keys: the stored links that they remove must be visible.
+  if (target.isGuarded && members.length > 0) await store.policies?.checkAccess([target])
   const ids = await matchingIds(session, store, keys, 'related')
   const stored = await readLinks(session, store, relation, members, limits.nested)
   return members.map(({ parent, member: { path, keys: own } }): PlannedLinks => {
