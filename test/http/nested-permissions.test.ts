@@ -133,6 +133,31 @@ class Membership {
 }
 
 @Entity()
+@Resource({ auth: byHeader, nested: ['projects'] })
+class Company {
+  @PrimaryGeneratedColumn() id!: number
+  @OneToMany(
+    () => Project,
+    (project) => project.company,
+  )
+  projects!: Relation<Project>[]
+}
+
+/** A new project belongs to the company of its creator. */
+@Entity()
+@Resource({ auth: byHeader, preset: (me) => ({ company: asMember(me).tenant }) })
+class Project {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) title!: string
+  @ManyToOne(
+    () => Company,
+    (company) => company.projects,
+    { nullable: false },
+  )
+  company!: Relation<Company>
+}
+
+@Entity()
 @Resource({ auth: byHeader, nested: ['folders'] })
 class Cabinet {
   @PrimaryGeneratedColumn() id!: number
@@ -316,6 +341,8 @@ beforeAll(async () => {
     Label,
     Team,
     Membership,
+    Company,
+    Project,
     Cabinet,
     Folder,
     Mark,
@@ -334,6 +361,7 @@ beforeAll(async () => {
   await world.dataSource.getRepository(Mark).insert([{ name: 'shown' }, { name: 'other' }])
   // One by one: TypeORM inserts one row for several without values on PostgreSQL.
   for (let count = 0; count < 3; count++) await world.dataSource.getRepository(Author).insert({})
+  for (let count = 0; count < 2; count++) await world.dataSource.getRepository(Company).insert({})
 })
 afterEach(() => refused.clear())
 afterAll(() => world.close())
@@ -707,6 +735,28 @@ describe('values that the application sets', () => {
     const { id } = await insertOrder()
     await as('max', `PATCH order/${id}/`, { items: [{ text: 'with', source: 'body' }] })
     expect(await world.sql(`SELECT "source" FROM "item" WHERE "text" = 'with'`)).toEqual([{ source: 'preset' }])
+  })
+
+  test.each<[string, string, object, number]>([
+    ['the company of the preset', 'PATCH company/1/', { title: 'own' }, 200],
+    ['the same company in the body', 'PATCH company/1/', { title: 'own', company_id: 1 }, 200],
+    ['another company', 'PATCH company/2/', { title: 'other' }, 403],
+    ['another company, which the body names', 'PUT company/2/', { title: 'other', company_id: 2 }, 403],
+    ['a new company', 'POST company/', { title: 'other' }, 403],
+  ])('a preset of the foreign key to the parent: %s', async (_, line, project, status) => {
+    const reply = await as('ann', line, { projects: [project] })
+    expect([reply.status, fieldsOf(reply)]).toEqual([status, status === 403 ? ['projects[0]'] : []])
+    expect(await world.sql(`SELECT 1 FROM "project" WHERE "title" = 'other' OR "companyId" <> 1`)).toEqual([])
+  })
+
+  test('a preset does not restrict the records that the parent has already', async () => {
+    const { manager } = world.dataSource
+    const { id } = await manager.save(manager.create(Project, { title: 'old', company: { id: 2 } }))
+    const statuses = [
+      (await as('ann', 'PATCH company/2/', { projects: [{ id, title: 'new' }] })).status,
+      (await as('ann', 'PUT company/2/', { projects: [] })).status,
+    ]
+    expect(statuses).toEqual([200, 200])
   })
 
   test('a value that the scope requires of the parent', async () => {

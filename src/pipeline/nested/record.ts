@@ -1,6 +1,7 @@
 import { ApiError, type FieldErrors } from '../../errors'
 import { parseInsert } from '../../query/change-set'
 import type { RecordBody } from '../../query/nested-body'
+import type { Presets } from '../../query/presets'
 import type { ChangeSet } from '../../query/query'
 import type { Field } from '../../schema/field'
 import type { NestedList } from '../../schema/resource-view'
@@ -35,6 +36,7 @@ export async function planCreation(
   // The option `readOnly` does not concern the service, which sets the foreign key, but the permission of the principal does.
   if (full?.insertable && !foreignKey.insertable) errors.add(foreignKey.name, 'is read-only and cannot be given')
   const presets = presetsOf()
+  requirePresetParent(relation, parent, presets)
   const ofKey = fieldsOfParentKey(relation)
   const values = new Map([...presets.values, ...ofKey.map((field) => [field, ofParent] as const)])
   const parsed = parseInsert(view, fields, owner(), { ...presets, values }, errors)
@@ -43,6 +45,17 @@ export async function planCreation(
   const isUnknown = (field: Field): boolean => parent.key === undefined && sharesParentKey(relation, field)
   await validateChanges(view, undefined, new Map([...own, ...key]), errors, isUnknown)
   return { action: 'create', values: own, stored: undefined, presets: presets.values }
+}
+
+/**
+ * Requires that the option `preset` does not give a new record another parent.
+ * @throws {ApiError} `forbidden`
+ */
+function requirePresetParent(relation: NestedList, parent: NestedParent, { values, overriding }: Presets): void {
+  for (const field of overriding) {
+    if (refersToParent(relation, parent, field, values.get(field))) continue
+    throw new ApiError('forbidden', `you may not create this ${relation.target.name}`)
+  }
 }
 
 /**
@@ -62,7 +75,7 @@ function withoutParentKey(
   if (target.owner !== undefined && !refersToParent(relation, parent, target.owner, given.get(target.owner))) {
     throw new ApiError('not-owner', `only the owner may create this ${target.name}`)
   }
-  // Values of presets are replaced by the key of the parent.
+  // Values that a row scope or `may.create` requires are replaced by the key of the parent, and checked after the write.
   const isInBody = ({ path: [name = ''] }: Field): boolean => body.has(name)
   return withoutParent(relation, parent, given, (field) => {
     if (isInBody(field)) errors.add(field.name, parentMessage(parent))
