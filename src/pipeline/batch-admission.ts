@@ -5,8 +5,9 @@ import type { Operation } from '../request/batch'
 import { errorOfOperation } from '../request/operation-error'
 import { parseMatching } from './change-many'
 import { type AdmittedRequest, admit } from './handle'
-import { checkPasswordCount, passwordFieldOf } from './hash-passwords'
+import { checkPasswordCount } from './hash-passwords'
 import { type AddIncludes, parseWriteIncludes, withoutIncludes } from './included-item'
+import { passwordPaths } from './password-paths'
 import { callRelatedRules } from './related-rules'
 import type { PermittedRequest, ResourceRequest, Service } from './service'
 
@@ -51,19 +52,18 @@ export async function admitBatch(
 }
 
 /**
- * Limits the number of passwords in a batch, because the transaction holds its locks while the passwords are hashed.
+ * Limits the number of passwords in a batch, also of those of related records, because the transaction holds its locks while
+ * the passwords are hashed.
  * @param previous number of passwords of the operations before this one
  * @returns the number of passwords of this operation
  * @throws {ApiError} `bad-values`
  */
 function requireFewPasswords({ store }: PermittedRequest, { body }: Operation, previous: number): number {
-  const field = passwordFieldOf(store.view)
-  if (field === undefined) return 0
-  const count = [body].flat().filter((one) => Object.hasOwn(Object(one), field.name)).length
+  const paths = [body].flat().flatMap((one) => passwordPaths(store.view, one))
   const errors = new FieldErrors()
-  checkPasswordCount(field, previous + count, errors)
+  checkPasswordCount(paths, previous, errors)
   errors.raise('bad-values')
-  return count
+  return paths.length
 }
 
 /**

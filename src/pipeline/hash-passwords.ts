@@ -13,10 +13,15 @@ export function passwordFieldOf({ writableFields }: ResourceView): Field | undef
   return [...writableFields.values()].find(({ password }) => password)
 }
 
-/** Adds an error if a request has too many passwords. @param count number of its records with passwords so far */
-export function checkPasswordCount({ name }: Field, count: number, errors: FieldErrors): void {
-  if (count <= maxPasswords) return
-  errors.add(name, `is a password: one request may create at most ${maxPasswords} records with passwords`)
+/**
+ * Adds an error if a request has too many passwords.
+ * @param paths paths of the passwords in one of its records
+ * @param previous number of passwords in the records before this one
+ */
+export function checkPasswordCount(paths: readonly string[], previous: number, errors: FieldErrors): void {
+  const path = paths[maxPasswords - previous]
+  if (path === undefined) return
+  errors.add(path, `is a password: one request may create at most ${maxPasswords} records with passwords`)
 }
 
 /** Replaces the passwords in a change set by their hashes. */

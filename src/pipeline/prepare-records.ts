@@ -37,7 +37,8 @@ export async function prepareRecords(
   await checkManyReferences(session, store, records, (field) => hasErrors || uncheckedReferences.has(field))
   const passwordField = passwordFieldOf(view)
   if (passwordField === undefined) return records
-  checkPasswordCount(passwordField, previous + records.length, errors)
+  const paths = records.map(() => passwordField.name)
+  checkPasswordCount(paths, previous, errors)
   if (!errors.isEmpty) return records
   const hashed: InsertedRecord[] = []
   for (const { change, errors: own } of records) {

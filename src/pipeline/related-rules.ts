@@ -77,8 +77,14 @@ function membersIn(body: unknown): readonly (readonly [name: string, json: unkno
   return typeof body === 'object' && body !== null ? Object.entries(body) : []
 }
 
+/** The member of a body with a name. */
+export function memberOf(body: unknown, name: string): unknown {
+  if (body instanceof Map) return body.get(name)
+  return Object.hasOwn(Object(body), name) ? (body as Readonly<Record<string, unknown>>)[name] : undefined
+}
+
 /** The objects in an array that is a member of a body. */
-function membersNamed(body: unknown, name: string): readonly unknown[] {
-  const json = body instanceof Map ? body.get(name) : (Object(body) as Readonly<Record<string, unknown>>)[name]
+export function membersNamed(body: unknown, name: string): readonly unknown[] {
+  const json = memberOf(body, name)
   return Array.isArray(json) ? json : []
 }

@@ -1,14 +1,15 @@
-import { ApiError } from '../errors'
+import { ApiError, FieldErrors } from '../errors'
 import { problemAt } from '../problem'
 import type { Body } from '../request/body'
 import type { ListFormat } from '../resource'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
 import type { Json } from '../value/value-type'
-import { checkPasswordCount, passwordFieldOf } from './hash-passwords'
+import { checkPasswordCount } from './hash-passwords'
 import { withRecords } from './import'
+import { passwordPaths } from './password-paths'
 import type { PermittedRequest, Service } from './service'
 import { type Upsert, upsertRecord } from './upsert'
-import { type RecordsWriter, recordsOf, writeRecords } from './write-records'
+import { type ReceivedRecord, type RecordsWriter, recordsOf, writeRecords } from './write-records'
 
 /** Updates or creates the records of an array, in order, in one transaction (specification: Upserts). */
 export async function upsertMany(
@@ -18,10 +19,24 @@ export async function upsertMany(
   upsert: Upsert,
 ): Promise<HttpResponse> {
   const ids: Json[] = []
-  const meta = await writeUpserts(service, request, upsert, recordsOf(bodies), ids)
+  const records = recordsOf(bodies)
+  requireFewPasswords(request, records())
+  const meta = await writeUpserts(service, request, upsert, records, ids)
   // Only the ids: stored records may be much larger than the body.
   const objects = 'dry_run' in meta ? [] : ids.map((id) => ({ id }))
   return jsonResponse(200, JSON.stringify({ meta, objects }))
+}
+
+/** Limits the number of passwords in an array before any of them is hashed. @throws {ApiError} `bad-values` */
+function requireFewPasswords({ store }: PermittedRequest, records: readonly ReceivedRecord[]): void {
+  const errors = new FieldErrors()
+  let passwords = 0
+  for (const { body, position } of records) {
+    const paths = passwordPaths(store.view, body)
+    checkPasswordCount(paths, passwords, errors.at(position))
+    passwords += paths.length
+  }
+  errors.raise('bad-values')
 }
 
 /** Updates or creates the records of a file, in one transaction (specification: Upserts, Imports). */
@@ -50,7 +65,6 @@ async function writeUpserts(
   ids?: Json[],
 ): Promise<object> {
   const { resource, store } = request
-  const passwordField = passwordFieldOf(store.view)
   let counts = { created: 0, updated: 0 }
   let passwords = 0
   const { isDry } = await writeRecords(service, request, {
@@ -64,9 +78,11 @@ async function writeUpserts(
     },
     write: async (inner, group, errors) => {
       for (const { body, position } of group) {
-        if (passwordField !== undefined && body.has(passwordField.name)) {
-          checkPasswordCount(passwordField, ++passwords, errors.at(position))
-          // No password is hashed for a request that is refused.
+        const paths = passwordPaths(store.view, body)
+        if (paths.length > 0) {
+          checkPasswordCount(paths, passwords, errors.at(position))
+          passwords += paths.length
+          // No further password is hashed for a request that is refused.
           errors.raise('bad-values')
         }
         try {
