@@ -1,7 +1,7 @@
 import { ApiError } from '../errors'
 import { parseKey } from '../query/item-query'
 import { readItemsInOrder } from '../read/select'
-import type { Payload } from '../request/body'
+import { maxBodyLevels, type Payload, requireFewValues } from '../request/body'
 import { badIdempotencyKey, digestOfBody, parseIdempotencyKey } from '../request/idempotency-key'
 import type { HttpResponse } from '../response/http-response'
 import { refuseWrite } from '../write/refuse-write'
@@ -51,7 +51,19 @@ export async function runKeyed(service: Service, request: PermittedRequest, acti
     )
   }
   const payload = await request.readPayload(maxBodyBytes(service, request))
+  requireSmall(service, request, payload)
   return run({ ...request, readPayload: async () => payload }, payload)
+}
+
+/**
+ * Limits the values and levels of a body that is parsed already. They are checked before the fingerprint of the request is
+ * computed: `JSON.stringify` is recursive, and exceeds the stack for a few thousand levels.
+ * @throws {ApiError} `bad-body`
+ */
+function requireSmall({ limits }: Service, { resource, method }: PermittedRequest, payload: Payload): void {
+  if (!('parsed' in payload) || typeof payload.parsed !== 'object' || payload.parsed === null) return
+  const isArray = Array.isArray(payload.parsed) && method === 'POST' && resource.bulk > 0
+  requireFewValues(payload.parsed, isArray ? limits.bulkValues : limits.bodyValues, maxBodyLevels)
 }
 
 async function runAction(
