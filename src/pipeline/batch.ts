@@ -20,10 +20,16 @@ import type { PermittedRequest, Service } from './service'
 import { writtenSegment } from './write-body'
 import { startTimeLimit } from './write-records'
 
+/** Returns the session of an operation in the transaction of its batch. The settings of its principal apply until the next call. */
+export type EnterOperation = (operation: AdmittedOperation) => Promise<DbTransaction>
+
+type FinishBatch = (results: BatchResults, enter: EnterOperation) => Promise<void>
+
 /**
  * Runs the operations of a batch in order, in the transaction of the session or else in a new one
  * (specification: Batches). If the database cancels a new transaction because of a conflict, all of them run once more.
  * @param session in a transaction, its settings apply there
+ * @param finish called after the last operation, in the transaction
  * @returns the results of all operations, without included records
  * @throws {OperationError} for the first operation that is refused. Nothing is written then, if the transaction of the
  * session is rolled back
@@ -32,10 +38,11 @@ export async function runBatch(
   service: Service,
   session: DbSession,
   operations: readonly AdmittedOperation[],
+  finish: FinishBatch = async () => undefined,
 ): Promise<BatchResults> {
   // Subscribers of the events of a new transaction find the principal of the first operation.
   const outer = isInTransaction(session) ? session : (operations[0]?.request.session ?? session)
-  const run = (transaction: DbTransaction): Promise<BatchResults> => runAll(service, transaction, operations)
+  const run = (transaction: DbTransaction): Promise<BatchResults> => runAll(service, transaction, operations, finish)
   return retryOnce(outer, () =>
     runSharedTransaction(outer, run, dialectOf(outer.dataSource).checkedWriteIsolation).catch((error: unknown) =>
       refuseCommit(error, outer, operations),
@@ -70,23 +77,27 @@ async function runAll(
   service: Service,
   transaction: DbTransaction,
   operations: readonly AdmittedOperation[],
+  finish: FinishBatch,
 ): Promise<BatchResults> {
   const results = new BatchResults(service.limits)
   const requireTime = startTimeLimit(service.limits)
   let applied = transaction.settings
+  const enter: EnterOperation = async ({ request: { session } }) => {
+    const { runner, changes } = transaction
+    applied = await changeSettings({ ...session, runner }, applied)
+    return { ...session, runner, changes }
+  }
   for (const [index, operation] of operations.entries()) {
-    const { session } = operation.request
     // The driver better-sqlite3 is synchronous: without a pause, other requests would wait for the end of the batch.
     await setImmediate()
     try {
       requireTime()
-      const { runner, changes } = transaction
-      applied = await changeSettings({ ...session, runner }, applied)
-      await runOperation(service, { ...session, runner, changes, trace: newTrace(operation) }, operation, results)
+      await runOperation(service, { ...(await enter(operation)), trace: newTrace(operation) }, operation, results)
     } catch (error) {
       throw errorOfOperation(index, error)
     }
   }
+  await finish(results, enter)
   return results
 }
 

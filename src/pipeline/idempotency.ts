@@ -6,6 +6,7 @@ import { ApiError, retryAfterSeconds } from '../errors'
 import { badIdempotencyKey, type KeyedRequest, keyDigest, requestFingerprint } from '../request/idempotency-key'
 import type { Limits } from '../request/limits'
 import type { HttpResponse } from '../response/http-response'
+import type { StoredResponse } from '../schema/idempotency-key'
 import { KeyTakenError, type StoredResponses } from '../write/stored-responses'
 
 /** Stored responses of a service to writes with the header `Idempotency-Key`, and the keys in use. */
@@ -17,9 +18,12 @@ export interface Idempotency {
   readonly running: Set<string>
 }
 
+/** Response to a write, and what is stored with it. */
+export type WrittenResponse = HttpResponse & Pick<StoredResponse, 'unseen'>
+
 /** Response to a write with a key. */
 export interface KeyedResponse {
-  readonly response: HttpResponse
+  readonly response: WrittenResponse
   /** Whether the response is that of an earlier request, and this request has written nothing. */
   readonly isReplay: boolean
 }
@@ -31,7 +35,7 @@ export interface KeyedWrite {
   readonly session: DbSession
   readonly limits: Limits
   /** Executes the write in a transaction, and returns its response. An error rolls the transaction back. */
-  readonly run: (session: DbTransaction) => Promise<HttpResponse>
+  readonly run: (session: DbTransaction) => Promise<WrittenResponse>
   /** Converts an error of the COMMIT into a refusal. */
   readonly refuse: (error: unknown) => Promise<never>
 }
@@ -77,14 +81,14 @@ async function writeFirst(
   { session, run, refuse, limits }: KeyedWrite,
   id: string,
   fingerprint: string,
-): Promise<HttpResponse | undefined> {
+): Promise<WrittenResponse | undefined> {
   const expires = Date.now() + limits.idempotencyTime
-  const work = async (transaction: DbTransaction): Promise<HttpResponse> => {
+  const work = async (transaction: DbTransaction): Promise<WrittenResponse> => {
     await responses.insert(transaction, id, { fingerprint, expires })
     const response = await run(transaction)
-    const { status, headers, body } = response
+    const { status, headers, body, unseen } = response
     requireStorable(response, limits.idempotencyBytes)
-    await responses.store(transaction, id, { status, headers, body })
+    await responses.store(transaction, id, { status, headers, body, unseen })
     return response
   }
   try {
@@ -106,7 +110,7 @@ async function findStored(
   session: DbSession,
   id: string,
   fingerprint: string,
-): Promise<HttpResponse | undefined> {
+): Promise<WrittenResponse | undefined> {
   const stored = await responses.find(session, id)
   if (stored === undefined) return undefined
   const now = Date.now()
@@ -117,8 +121,8 @@ async function findStored(
   if (stored.fingerprint !== fingerprint) throw reused()
   // Some databases show rows of transactions that are not committed yet.
   if (stored.response === null) throw inUse()
-  const { status, headers, body } = stored.response
-  return { status, headers: { ...headers, 'Idempotent-Replayed': 'true' }, cacheControl: undefined, body }
+  const { headers } = stored.response
+  return { ...stored.response, headers: { ...headers, 'Idempotent-Replayed': 'true' }, cacheControl: undefined }
 }
 
 /** @throws {ApiError} `bad-idempotency-key` for a response that must not be stored, or is too large */

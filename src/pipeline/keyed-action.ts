@@ -1,6 +1,7 @@
+import { ApiError } from '../errors'
 import { parseKey } from '../query/item-query'
 import { readItemsInOrder } from '../read/select'
-import type { Payload } from '../request/body'
+import { maxBodyLevels, type Payload, requireFewValues } from '../request/body'
 import { badIdempotencyKey, digestOfBody, parseIdempotencyKey } from '../request/idempotency-key'
 import type { HttpResponse } from '../response/http-response'
 import { refuseWrite } from '../write/refuse-write'
@@ -9,7 +10,6 @@ import { requireCreatable } from './create'
 import { type Idempotency, runOnce, secretResponse } from './idempotency'
 import { importFormat, withSpool } from './import'
 import { parseWriteIncludes } from './included-item'
-import { notFound } from './item'
 import { segmentOfKey } from './key-segment'
 import { callRelatedRules } from './related-rules'
 import type { Action, PermittedRequest, Service } from './service'
@@ -51,7 +51,19 @@ export async function runKeyed(service: Service, request: PermittedRequest, acti
     )
   }
   const payload = await request.readPayload(maxBodyBytes(service, request))
+  requireSmall(service, request, payload)
   return run({ ...request, readPayload: async () => payload }, payload)
+}
+
+/**
+ * Limits the values and levels of a body that is parsed already. They are checked before the fingerprint of the request is
+ * computed: `JSON.stringify` is recursive, and exceeds the stack for a few thousand levels.
+ * @throws {ApiError} `bad-body`
+ */
+function requireSmall({ limits }: Service, { resource, method }: PermittedRequest, payload: Payload): void {
+  if (!('parsed' in payload) || typeof payload.parsed !== 'object' || payload.parsed === null) return
+  const isArray = Array.isArray(payload.parsed) && method === 'POST' && resource.bulk > 0
+  requireFewValues(payload.parsed, isArray ? limits.bulkValues : limits.bodyValues, maxBodyLevels)
 }
 
 async function runAction(
@@ -71,7 +83,9 @@ async function runAction(
     run: (transaction) => action(service, { ...request, session: transaction }),
     refuse: (error) => refuseWrite(error, session, store, created),
   })
-  if (isReplay) await requireVisible(request, response)
+  if (isReplay && !(await areVisible(request, keysOf(request, response)))) {
+    throw notSentAgain('the request', 'its record')
+  }
   return response
 }
 
@@ -85,17 +99,34 @@ export function requireIdempotency({ idempotency }: Service): Idempotency {
 }
 
 /**
- * Requires that the principal may still see the records of a stored response. Without a row scope, the response is sent
- * even if they have been deleted.
- * @throws {ApiError} `not-found`
+ * Whether the principal may still see the records of a stored response. Without a row scope, the response is sent even if
+ * they have been deleted.
  */
-export async function requireVisible(request: PermittedRequest, response: HttpResponse): Promise<void> {
-  const { store, session } = request
-  const isRestricted = store.view.rowScope !== undefined || session.settings !== undefined
-  if (!isRestricted) return
-  const keys = segmentsOf(request, response).map((segment) => parseKey(store.view, segment))
-  const rows = await readItemsInOrder(session, store, keys, 'key')
-  if (rows.includes(undefined)) throw notFound(request)
+export async function areVisible(request: PermittedRequest, keys: readonly unknown[]): Promise<boolean> {
+  if (!isRestricted(request)) return true
+  const { session, store } = request
+  return !(await readItemsInOrder(session, store, keys, 'key')).includes(undefined)
+}
+
+/** Whether a row scope, or a policy of the database, may hide records from the principal. */
+export function isRestricted({ store, session }: PermittedRequest): boolean {
+  return store.view.rowScope !== undefined || session.settings !== undefined
+}
+
+/**
+ * The refusal to send a stored response. It says that the first request was executed: after other refusals, clients may
+ * conclude that nothing was written.
+ * @param request what was executed
+ * @param record what the principal cannot see any more
+ */
+export function notSentAgain(request: string, record: string): ApiError {
+  const detail = `${request} with this Idempotency-Key was executed earlier, but you cannot see ${record} any more; nothing was written now`
+  return new ApiError('not-found', detail)
+}
+
+/** The keys of the records in a response. */
+export function keysOf(request: PermittedRequest, response: HttpResponse): readonly unknown[] {
+  return segmentsOf(request, response).map((segment) => parseKey(request.store.view, segment))
 }
 
 /** The last segments of the paths of the records in a response. */

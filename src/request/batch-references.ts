@@ -1,4 +1,5 @@
 import { ApiError, type FieldErrors, ValueError } from '../errors'
+import { maxBodyLevels, tooManyLevels } from './body'
 
 /** A reference of a body to a member of the result of an earlier operation: `{ "$ref": "0.id" }`. */
 export interface Reference {
@@ -8,8 +9,6 @@ export interface Reference {
   readonly path: readonly string[]
 }
 
-/** Maximum number of levels of arrays and objects within each other. A JSON column allows 64 for its values. */
-const maxDepth = 100
 /** Maximum length of the text of a reference, in characters. */
 const maxReferenceLength = 256
 
@@ -44,9 +43,7 @@ export function resolveReferences(body: unknown, index: number, lookUp: (referen
  */
 function replaceReferences(json: unknown, replace: (reference: unknown) => unknown, depth = 0): unknown {
   if (typeof json !== 'object' || json === null) return json
-  if (depth === maxDepth) {
-    throw new ApiError('bad-body', `the body has more than ${maxDepth} levels of arrays and objects within each other`)
-  }
+  if (depth === maxBodyLevels) throw tooManyLevels(maxBodyLevels)
   if (Array.isArray(json)) return json.map((member) => replaceReferences(member, replace, depth + 1))
   const members = Object.entries(json)
   const [[name, reference] = []] = members

@@ -94,19 +94,35 @@ export type BulkBodyLimits = BodyLimits & Pick<RequestLimits, 'body' | 'bulkValu
 /**
  * Limits the number of values in all arrays and objects of a body. Checking, writing and rendering a value takes up to
  * a few microseconds, whatever the type of its column, and blocks the event loop meanwhile.
+ * @param maxLevels maximum number of levels of arrays and objects within each other. Default: no maximum
  * @throws {ApiError} `bad-body`
  */
-export function requireFewValues(json: object, maxValues: number): void {
-  const pending: object[] = [json]
+export function requireFewValues(json: object, maxValues: number, maxLevels = Number.POSITIVE_INFINITY): void {
+  let level: readonly object[] = [json]
   let count = 0
-  for (let container = pending.pop(); container !== undefined; container = pending.pop()) {
-    const members: readonly unknown[] = Array.isArray(container) ? container : Object.values(container)
-    count += members.length
-    if (count > maxValues) {
-      throw new ApiError('bad-body', `the body has more than ${maxValues} values in all of its arrays and objects`)
+  for (let levels = 1; level.length > 0; levels++) {
+    if (levels > maxLevels) throw tooManyLevels(maxLevels)
+    const next: object[] = []
+    for (const container of level) {
+      const members: readonly unknown[] = Array.isArray(container) ? container : Object.values(container)
+      count += members.length
+      if (count > maxValues) {
+        throw new ApiError('bad-body', `the body has more than ${maxValues} values in all of its arrays and objects`)
+      }
+      for (const member of members) if (typeof member === 'object' && member !== null) next.push(member)
     }
-    for (const member of members) if (typeof member === 'object' && member !== null) pending.push(member)
+    level = next
   }
+}
+
+/**
+ * Maximum number of levels of arrays and objects within each other in a body that a recursive function reads: more levels
+ * could exceed the size of the stack. A JSON column allows 64 for its values.
+ */
+export const maxBodyLevels = 100
+
+export function tooManyLevels(maxLevels: number): ApiError {
+  return new ApiError('bad-body', `the body has more than ${maxLevels} levels of arrays and objects within each other`)
 }
 
 /**

@@ -51,12 +51,21 @@ let heldByAll = 0
 /** @param limit maximum number of bytes for all responses of the process together; a single response may exceed it */
 export function buildResponseMemory(limit: number, { whenClosed, cutOff }: Connection): ResponseMemory {
   const holder: Holder = { bytes: 0, sentAt: undefined, cutOff }
+  // The events of a stream are counted and released many times: more than one registration would add listeners each time.
+  let isWatched = false
+  let isClosed = false
   const count = (bytes: number): void => {
+    // A response that is counted after its client has disconnected would never be released.
+    if (isClosed) return
     heldByAll += bytes - holder.bytes
     holder.bytes = bytes
-    if (holders.has(holder)) return
     holders.add(holder)
-    whenClosed(() => release(holder))
+    if (isWatched) return
+    isWatched = true
+    whenClosed(() => {
+      isClosed = true
+      release(holder)
+    })
   }
   return {
     reserve: (bytes) => {
@@ -79,7 +88,7 @@ export function buildResponseMemory(limit: number, { whenClosed, cutOff }: Conne
 function release(holder: Holder): void {
   if (!holders.delete(holder)) return
   heldByAll -= holder.bytes
-  // A response that is counted after its client has disconnected is released at once, and must not be subtracted twice.
+  // The bytes of a response that is counted again must not be subtracted twice.
   holder.bytes = 0
 }
 

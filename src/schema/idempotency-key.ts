@@ -5,6 +5,11 @@ export interface StoredResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body: string
+  /**
+   * For a batch, the records that the principal could not see any more at its end, because a later operation has deleted
+   * them, for example. Each has the index of its operation, and its own index in the response to this operation.
+   */
+  readonly unseen?: readonly (readonly [operation: number, record: number])[] | undefined
 }
 
 /** The class of the entity, by which a data source with the entity is recognised. */

@@ -10,13 +10,14 @@ import { type Operation, parseBatch } from '../request/batch'
 import { OperationError } from '../request/operation-error'
 import { withCaching } from '../response/http-response'
 import type { MountSettings } from './mount-options'
-import { type OperationMount, operationRequest } from './operation'
+import { isReplaced, type OperationMount, operationRequest } from './operation'
 import type { PageHandler } from './page'
 import { receivePagePayload } from './payload'
 import { splitTarget } from './request-target'
+import type { Routers } from './routers'
 
 /** Runs several writes in one transaction (specification: Batches). */
-export function batchPage(session: DbSession, { base, batch }: MountSettings): PageHandler {
+export function batchPage(session: DbSession, { base, batch }: MountSettings, routers: Routers): PageHandler {
   return async (request) => {
     const { service, context } = request
     if (service === undefined) throw notConnected()
@@ -24,7 +25,7 @@ export function batchPage(session: DbSession, { base, batch }: MountSettings): P
     requireSameOrigin(headers, context.host, service.allowedOrigins)
     const payload = await receivePagePayload(request, service.limits.body)
     const parsed = await parseBatch(payload, service.limits, batch)
-    const mount = { session, base, request }
+    const mount = { session, base, request, routers }
     const requested = parsed.map((operation, index) => requestOf(service, mount, operation, index))
     const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
     const operations = await admitBatch(service, authentication, requested)
@@ -52,7 +53,7 @@ const targetPattern = /^[!"$-~]+$/
 /**
  * Converts an operation into a request on the resource of its path. The path is compared without decoding, like the path of a
  * request.
- * @throws {OperationError} `bad-values` if the path does not belong to a resource
+ * @throws {OperationError} `bad-values` if the path does not belong to a resource, or a route of the application replaces the action
  */
 function requestOf(service: Service, mount: OperationMount, operation: Operation, index: number): RequestedOperation {
   const { root } = mount.request
@@ -61,13 +62,21 @@ function requestOf(service: Service, mount: OperationMount, operation: Operation
   const isBelow = targetPattern.test(target) && !path.includes('\\') && path.startsWith(root)
   const [, name = '', segment] = (isBelow && pathPattern.exec(path.slice(root.length))) || []
   const served = service.resources.get(name)
-  if (served === undefined) throw unknownPath(index, root)
+  if (served === undefined) {
+    throw refusedPath(index, `must be the path of a resource or of a record, such as ${root}/<resource>/`)
+  }
+  if (isReplaced(mount, { method, target })) {
+    throw refusedPath(
+      index,
+      `has a route of the application, which replaces ${method} and cannot be part of a batch; send this operation as a request`,
+    )
+  }
   const request = operationRequest(mount, served, { method, target, segment, headers: { ...preconditions }, body })
   return { operation, request }
 }
 
-function unknownPath(index: number, root: string): OperationError {
-  const message = `must be the path of a resource or of a record, such as ${root}/<resource>/`
+/** @param message predicate that follows the name `path` */
+function refusedPath(index: number, message: string): OperationError {
   return new OperationError(
     index,
     new ApiError('bad-values', `path ${message}`, { errors: [{ field: 'path', message }] }),

@@ -2,9 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Context } from 'koa'
 import type { DbSession } from '../connection/db-session'
 import type { ResourceRequest, ServedResource } from '../pipeline/service'
+import { matchOf } from './custom-action'
 import type { PageRequest } from './page'
 import { openBody } from './payload'
 import { splitTarget } from './request-target'
+import type { Routers } from './routers'
 
 /** Properties that all operations of one HTTP request share. */
 export interface OperationMount {
@@ -12,6 +14,8 @@ export interface OperationMount {
   /** Path of the mount, without the prefix of `koa-mount` or Express. */
   readonly base: string
   readonly request: PageRequest
+  /** The routes that the application has added to resources. */
+  readonly routers: Routers
 }
 
 /** A request on a resource that is a part of another request. */
@@ -23,6 +27,18 @@ export interface Operation {
   readonly segment: string | undefined
   readonly headers: IncomingHttpHeaders
   readonly body: unknown
+}
+
+/**
+ * Whether a route of the application responds to requests with the method and path of an operation. Such a route cannot be
+ * called for a part of another request, and the built-in action must not run in its place: the route may refuse it.
+ */
+export function isReplaced(
+  { base, request: { root }, routers }: OperationMount,
+  { method, target }: Pick<Operation, 'method' | 'target'>,
+): boolean {
+  const custom = routers.at(`${base}${splitTarget(target).path.slice(root.length)}`)
+  return custom !== undefined && matchOf(custom, method) === 'route'
 }
 
 /** Converts an operation into a request on a resource, with the credentials of the HTTP request. */

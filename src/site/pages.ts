@@ -16,7 +16,7 @@ import { sessionPage } from './session'
 /** Builds the pages that the options enable. No resource can have the name `-`. */
 export function buildPages(settings: MountSettings, session: DbSession, routers: Routers): PagesByMethod {
   const { health, passwordChange, batch, mcp } = settings
-  const agents = mcp ? mcpPages(settings, session) : undefined
+  const agents = mcp ? mcpPages(settings, session, routers) : undefined
   return {
     GET: new Map([
       ['/-/session', sessionPage(session)],
@@ -26,7 +26,7 @@ export function buildPages(settings: MountSettings, session: DbSession, routers:
     ]),
     POST: new Map([
       ...(passwordChange ? [['/-/password', passwordPage(session)] as const] : []),
-      ...(batch > 0 ? [['/-/batch', batchPage(session, settings)] as const] : []),
+      ...(batch > 0 ? [['/-/batch', batchPage(session, settings, routers)] as const] : []),
       ...(agents?.POST ?? []),
     ]),
     DELETE: agents?.DELETE ?? new Map(),

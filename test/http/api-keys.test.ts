@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { Agent } from 'node:http'
+import { Agent, type ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import {
@@ -17,6 +17,7 @@ import {
   apiKeys,
   basic,
   createApiKey,
+  mountResources,
   type Principal,
   type RefusalEvent,
   Resource,
@@ -25,6 +26,7 @@ import {
   userRule,
 } from 'typeorm-resources'
 import { type Reply, send } from '../client'
+import { EventReader } from '../support/event-reader'
 import { unhashed } from '../support/unhashed'
 import { sqlOf, types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
@@ -90,6 +92,8 @@ const idle = { id: 2 }
 
 let world: World
 const logged: string[] = []
+/** The responses with server-sent events. */
+const streams: ServerResponse[] = []
 const seed = async (dataSource: DataSource): Promise<void> => {
   const { logger } = dataSource
   const log = logger.log.bind(logger)
@@ -106,7 +110,20 @@ const seed = async (dataSource: DataSource): Promise<void> => {
 }
 beforeAll(async () => {
   const mount = { authenticators: [basic(), apiKeys()], strictRelations: true }
-  world = await openWorld({ entities, mount, seed })
+  world = await openWorld({
+    entities,
+    seed,
+    before: (app) => {
+      app.use((context, next) => {
+        if (context.get('Accept') === 'text/event-stream') streams.push(context.res)
+        return next()
+      })
+    },
+    mountOn: (app, dataSource) => {
+      mountResources(app, dataSource, { ...mount, prefix: '/live', live: true, limits: { liveCheck: 50 } })
+      return mountResources(app, dataSource, mount)
+    },
+  })
 })
 afterAll(() => world.close())
 
@@ -465,6 +482,24 @@ describe('the last use', () => {
     expect(await updates(count)).toBe(count)
     const { version } = await world.dataSource.getRepository(Token).findOneByOrFail({ prefix: prefixOf(key) })
     expect(version).toBe(7)
+  })
+
+  test('it is written while a live list is streamed, whose checks add no listeners', async () => {
+    const key = await newKey()
+    await updates()
+    const reader = await EventReader.open(`${world.url}/live/task/`, { Authorization: `ApiKey ${key}` })
+    await reader.take(1)
+    const listeners = (): number | undefined => streams.at(-1)?.listenerCount('close')
+    const before = listeners()
+    expect(await updates(1)).toBe(1)
+    const lookups = (): number => world.statements().filter((sql) => /^\s*SELECT .*tr_key/s.test(sql)).length
+    lookups()
+    await setTimeout(500)
+    expect(lookups()).toBeGreaterThan(2)
+    expect([reader.isClosed, listeners()]).toEqual([false, before])
+    reader.close()
+    const { lastUsed } = await world.dataSource.getRepository(Token).findOneByOrFail({ prefix: prefixOf(key) })
+    expect(Math.abs(Date.now() - Number(lastUsed))).toBeLessThan(10_000)
   })
 
   test('a refused key is not used', async () => {

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import type { Middleware } from 'koa'
 import { koaBody } from 'koa-body'
 import bodyParser from 'koa-bodyparser'
+import { IdempotencyKey } from 'typeorm-resources'
 import { type SendOptions, send } from '../client'
 import { entities } from '../world/entities'
 import { openWorld, seedWorld, type World } from '../world/world'
@@ -74,4 +75,44 @@ test('Bodies: after a parser that keeps only the parsed form, JSON with the cont
   const right = await send(world.url, 'POST /api/note/', { as: 'bob', headers, body })
   expect([right.status, right.json()]).toEqual([201, expect.objectContaining({ title: 'a+b%41' })])
   await world.close()
+})
+
+describe('Bodies: arrays within each other, in a request with an Idempotency-Key', () => {
+  const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
+  const extra = (levels: number): string => `{"title":"x","author_id":2,"extra":${nested(levels)}}`
+  const deep = extra(19_000)
+  const operation = `[{"method":"POST","path":"/api/note/","body":${deep}}]`
+  const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create","arguments":{"resource":"note","idempotency_key":"key","values":${deep}}}}`
+
+  describe.each<[string, Middleware | undefined]>([
+    ['after a parser that keeps only the parsed value', koaBody()],
+    ['without one', undefined],
+  ])('%s', (_, parser) => {
+    let world: World
+    beforeAll(async () => {
+      world = await openWorld({
+        entities: [...entities, IdempotencyKey],
+        seed: seedWorld,
+        before: (app) => void (parser && app.use(parser)),
+        mount: { batch: true, mcp: true },
+      })
+    })
+    afterAll(() => world.close())
+
+    test.each([
+      ['a record', 'POST /api/note/', deep, 400, /levels/],
+      ['a change', 'PATCH /api/note/1/', deep, 400, /levels/],
+      ['an operation of a batch', 'POST /api/-/batch', operation, 400, /levels/],
+      ['the values of a tool call', 'POST /api/-/mcp', call, 200, /levels/],
+      ['as many as JSON may have', 'POST /api/note/', extra(64), 201, /\[\[\[/],
+    ])('%s', async (_what, line, body, status, text) => {
+      const headers = {
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        'Idempotency-Key': 'key',
+      }
+      const reply = await send(world.url, line, { as: 'bob', headers, body })
+      expect([reply.status, reply.text]).toEqual([status, expect.stringMatching(text)])
+    })
+  })
 })

@@ -1,5 +1,7 @@
+import { createServer } from 'node:http'
 import Koa from 'koa'
 import bodyParser from 'koa-bodyparser'
+import mount from 'koa-mount'
 import { Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
 import {
   ConfigError,
@@ -11,6 +13,8 @@ import {
   userRule,
 } from 'typeorm-resources'
 import { type SendOptions, send } from '../client'
+import { callTool, connectAgent } from '../support/agent'
+import { listen } from '../support/listen'
 import { openTracker, type Tracker } from '../support/tracker'
 import { unhashed } from '../support/unhashed'
 import { createDataSource, dropDatabase } from '../world/leg'
@@ -55,7 +59,7 @@ beforeAll(async () => {
       await dataSource.getRepository(Diary).save(diaries)
     },
     mountOn: (app, dataSource) => {
-      const mounted = mountResources(app, dataSource)
+      const mounted = mountResources(app, dataSource, { batch: true, mcp: true })
       app.use((context) => {
         passed.push(context)
         context.body = 'after'
@@ -162,6 +166,59 @@ test('an action may replace a built-in one; the others stay', async () => {
   expect((await ask('GET /api/diary/1/')).json()).toMatchObject({ id: 1, title: 'Day 0' })
   expect((await ask('PATCH /api/diary/1/', { body: { title: 'New' } })).status).toBe(200)
   expect((await ask('PATCH /api/diary/1/', { body: { title: 'Day 0' } })).status).toBe(200)
+})
+
+describe('an action that a route replaces', () => {
+  const entries = (as = 'ann') => ask('GET /api/diary/?ordering=id', { as }).then((reply) => reply.json())
+
+  test.each([
+    ['DELETE', '/api/diary/1/', undefined],
+    ['DELETE', '/api/diary/1', undefined],
+    ['PUT', '/api/diary/refused/', { title: 'New' }],
+  ])('is refused as the operation %s %s of a batch, and nothing is written', async (method, path, body) => {
+    const before = await entries()
+    const patch = { method: 'PATCH', path: '/api/diary/2/', body: { title: 'New' } }
+    const reply = await ask('POST /api/-/batch', { body: [patch, { method, path, body }] })
+    const message = `has a route of the application, which replaces ${method} and cannot be part of a batch; send this operation as a request`
+    expect([reply.status, reply.json()]).toEqual([
+      400,
+      expect.objectContaining({ index: 1, detail: `path ${message}`, errors: [{ field: 'path', message }] }),
+    ])
+    expect(await entries()).toEqual(before)
+  })
+
+  test('is refused as a tool call, and the other tools stay', async () => {
+    const before = await entries()
+    const agent = await connectAgent(world.url, { Authorization: `Basic ${Buffer.from('ann:ann').toString('base64')}` })
+    expect(await callTool(agent, 'delete', { resource: 'diary', id: 1 })).toEqual({
+      isError: true,
+      text:
+        'no tool can send DELETE /api/diary/1/: a route of the application replaces this action; the user must send ' +
+        'the request',
+    })
+    expect(await callTool(agent, 'get', { resource: 'diary', id: 1 })).toMatchObject({ isError: false })
+    await agent.close()
+    expect(await entries()).toEqual(before)
+  })
+
+  test('is only that with the method and path of the route', async () => {
+    // Middleware without a method replaces nothing.
+    world.mounted.router('diary').use('/2/', (context) => context.throw(418))
+    const patch = { method: 'PATCH', path: '/api/diary/2/', body: { title: 'Day 1' } }
+    expect((await ask('POST /api/-/batch', { body: [patch] })).status).toBe(200)
+  })
+
+  test('is found by its path below koa-mount', async () => {
+    const inner = new Koa()
+    const mounted = mountResources(inner, world.dataSource, { prefix: '/inner', batch: true })
+    mounted.router('diary').delete('/:id/', (context) => context.throw(403))
+    const server = createServer(new Koa().use(mount('/outer', inner)).callback())
+    const url = await listen(server)
+    const body = [{ method: 'DELETE', path: '/outer/inner/diary/1/' }]
+    const reply = await send(url, 'POST /outer/inner/-/batch', { as: 'ann', body })
+    server.close()
+    expect([reply.status, reply.json()]).toEqual([400, expect.objectContaining({ index: 0 })])
+  })
 })
 
 test('a request that has no route is passed on with an untouched context', async () => {

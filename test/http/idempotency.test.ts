@@ -462,6 +462,8 @@ describe('other writes', () => {
     request('POST -/batch', { key, body: operations })
   const post = (path: string, body: object): object => ({ method: 'POST', path: `/api/${path}`, body })
 
+  const patch = (id: number): object => ({ method: 'PATCH', path: `/api/ticket/${id}/`, body: { title: 'two' } })
+
   test('a batch runs once, with one key for all of its operations', async () => {
     const operations = [
       post('ticket/', { title: 'one' }),
@@ -492,6 +494,64 @@ describe('other writes', () => {
     expect(again.json()).toMatchObject({ results: [{ status: 201, body: { parts: [{ title: 'part' }] } }, {}] })
     await world.sql(`UPDATE "ticket" SET "team" = 'blue'`)
     expect(codeOf(await batch('k1', operations))).toBe('404 not-found')
+    expect(await count('plain')).toBe(1)
+  })
+
+  test.each<[string, (id: number) => readonly object[]]>([
+    ['by its path', (id) => [patch(id), { method: 'DELETE', path: `/api/ticket/${id}/` }]],
+    ['by a filter', (id) => [patch(id), { method: 'DELETE', path: '/api/ticket/?title=two' }]],
+    [
+      'with its parent',
+      (id) => [post('ticket/', { title: 'part', parent_id: id }), { method: 'DELETE', path: `/api/ticket/${id}/` }],
+    ],
+    [
+      'and others of an array',
+      (id) => [
+        { ...post('ticket/', {}), body: [{ title: 'two' }, { title: 'three' }] },
+        { method: 'DELETE', path: '/api/ticket/?title=two' },
+        patch(id),
+      ],
+    ],
+  ])('a batch in which a later operation deletes a record %s gets its response again', async (_, operationsFor) => {
+    const operations = operationsFor(idOf(await request('POST ticket/', { body: { title: 'one' } })))
+    const first = await batch('k1', operations)
+    expect([first.status, isReplay(first)]).toEqual([200, false])
+    const before = await world.sql('SELECT "title" FROM "ticket"')
+    const again = await batch('k1', operations)
+    expect([isReplay(again), seen(again)]).toEqual([true, seen(first)])
+    expect(await world.sql('SELECT "title" FROM "ticket"')).toEqual(before)
+  })
+
+  test('the other records of an array must still be visible if a later operation of the batch deletes one', async () => {
+    const operations = [
+      { ...post('ticket/', {}), body: [{ title: 'two' }, { title: 'three' }] },
+      { method: 'DELETE', path: '/api/ticket/?title=two' },
+    ]
+    expect((await batch('k1', operations)).status).toBe(200)
+    await world.sql(`UPDATE "ticket" SET "team" = 'blue'`)
+    expect(codeOf(await batch('k1', operations))).toBe('404 not-found')
+  })
+
+  test.each([
+    ['has left the row scope', `UPDATE "ticket" SET "team" = 'blue'`],
+    ['was deleted by another user', 'DELETE FROM "ticket"'],
+  ])('if a record %s, the refusal says that the first request was executed', async (_, change) => {
+    const id = idOf(await request('POST ticket/', { body: { title: 'one' } }))
+    const single = { key: 'k1', body: { title: 'two' } }
+    await request(`PATCH ticket/${id}/`, single)
+    const operations = [post('plain/', { title: 'one' }), patch(id)]
+    await batch('k2', operations)
+    await world.sql(change)
+    const replies = [await request(`PATCH ticket/${id}/`, single), await batch('k2', operations)]
+    expect(replies.map(codeOf)).toEqual(Array(2).fill('404 not-found'))
+    const executed = expect.stringMatching(
+      / with this Idempotency-Key was executed earlier, but you cannot see .* any more/,
+    )
+    for (const reply of replies) {
+      expect(reply.json()).toMatchObject({ detail: executed })
+      // With an index, the response would say that the batch has written nothing.
+      expect(reply.json()).not.toHaveProperty('index')
+    }
     expect(await count('plain')).toBe(1)
   })
 

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { closeGracefully, type Principal, Resource, type Rule, UserAccount, userRule } from 'typeorm-resources'
@@ -206,6 +206,42 @@ test('a client that does not read does not keep a subscription that has ended', 
   await untilOpen('paper/')
   socket.destroy()
   expect(world.faults).toEqual([])
+})
+
+test('the number of listeners of a response does not grow with the whole lists that it receives', async () => {
+  const responses: ServerResponse[] = []
+  world = await openLiveWorld(
+    {},
+    {
+      before: (app) =>
+        void app.use((context, next) => {
+          responses.push(context.res)
+          return next()
+        }),
+    },
+  )
+  const reader = await world.watch('task/?fields=title')
+  await reader.take(1)
+  const [response] = responses
+  const listeners = (): readonly unknown[] => [
+    response?.listenerCount('close'),
+    response?.req.socket.listenerCount('close'),
+  ]
+  /** Changes more records than are reported one by one, and waits until the client has received the whole list. */
+  const reset = async (title: string): Promise<void> => {
+    const { status } = await world.request('PATCH task/?title__ne=x', { title })
+    expect(status).toBe(200)
+    expect((await reader.take(1)).map(([name]) => name)).toEqual(['reset'])
+    // The response checks every 100 ms whether its client has received the list.
+    await sleep(250)
+  }
+  await create(600)
+  expect((await reader.take(1)).map(([name]) => name)).toEqual(['reset'])
+  // Shorter lists are not counted.
+  await reset('zero'.padEnd(40, '.'))
+  const before = listeners()
+  for (const title of ['one', 'two', 'three']) await reset(title.padEnd(40, '.'))
+  expect(listeners()).toEqual(before)
 })
 
 test('heartbeats are sent in the interval liveHeartbeat', async () => {

@@ -85,8 +85,10 @@ function buildVerify<Session>(keys: ApiKeyLookup<Session> | undefined): Verify<S
       return { reason: 'the stored permissions of the API key are invalid; write { "resource": ["read", …] }' }
     }
     const { noteUse } = keys
+    // The credentials of a live list are checked again and again while its response is sent, which may take days.
+    if (res.headersSent) noteUse?.(prefix, key)
     // After the response, so that the request does not wait for the connection.
-    if (noteUse !== undefined) res.once('close', () => noteUse(prefix, key))
+    else if (noteUse !== undefined) res.once('close', () => noteUse(prefix, key))
     const permitted = isNull(permissions) ? undefined : permissions
     return {
       principal: user.principal(),

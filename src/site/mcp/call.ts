@@ -3,7 +3,7 @@ import { admit, perform } from '../../pipeline/handle'
 import { segmentOfKey } from '../../pipeline/key-segment'
 import type { ResourceRequest, ServedResource } from '../../pipeline/service'
 import type { HttpResponse } from '../../response/http-response'
-import { operationRequest } from '../operation'
+import { isReplaced, operationRequest } from '../operation'
 import { errorResponse, type FailedRequest, publishRequest } from '../respond'
 import { tracedSession } from '../traced-session'
 import { describeAll, describeOne } from './describe'
@@ -84,6 +84,12 @@ async function send(
   }
   try {
     const admitted = await admit(service, request, authentication.forOperation(request.context))
+    if (isReplaced(agent, operation)) {
+      throw new ApiError(
+        'forbidden',
+        `no tool can send ${method} ${path}: a route of the application replaces this action; the user must send the request`,
+      )
+    }
     const response = await perform(service, admitted)
     publishStatus(response.status)
     return resultOf(response)

@@ -7,6 +7,7 @@ import type { HttpResponse } from '../../response/http-response'
 import type { MountSettings } from '../mount-options'
 import type { PageHandler, PageRequest, Pages } from '../page'
 import { receivePagePayload } from '../payload'
+import type { Routers } from '../routers'
 import { callTool } from './call'
 import { loadMcpSdk, type McpSdk } from './sdk'
 import { renderTool, toolNames, tools } from './tools'
@@ -18,9 +19,13 @@ const instructions =
   'Records of an application. Call "describe" first: it shows the resources, and the id of the user as whom all tools act. A refused call says what is allowed.'
 
 /** The pages of the Model Context Protocol, by method (specification: Agents). */
-export function mcpPages(settings: MountSettings, session: DbSession): Record<'GET' | 'POST' | 'DELETE', Pages> {
+export function mcpPages(
+  settings: MountSettings,
+  session: DbSession,
+  routers: Routers,
+): Record<'GET' | 'POST' | 'DELETE', Pages> {
   const noStream = new Map([[path, refuseMethod]])
-  return { GET: noStream, POST: new Map([[path, mcpPage(settings, session)]]), DELETE: noStream }
+  return { GET: noStream, POST: new Map([[path, mcpPage(settings, session, routers)]]), DELETE: noStream }
 }
 
 /** There are no sessions, so that clients can neither open a stream of messages (GET) nor end a session (DELETE). */
@@ -32,7 +37,7 @@ const refuseMethod: PageHandler = async ({ context }) => {
  * Responds to one message of a client of the Model Context Protocol. There is no state between requests, so that any process
  * of a site can handle each of them.
  */
-function mcpPage({ base, authenticators, info }: MountSettings, session: DbSession): PageHandler {
+function mcpPage({ base, authenticators, info }: MountSettings, session: DbSession, routers: Routers): PageHandler {
   const sdk = loadMcpSdk()
   const challenges = authenticators.map(({ challenge }) => challenge)
   const identity = { name: info.title ?? 'REST service', version: info.version ?? '1.0.0' }
@@ -41,7 +46,7 @@ function mcpPage({ base, authenticators, info }: MountSettings, session: DbSessi
     if (service === undefined) throw notConnected()
     requireSameOrigin(context.headers, context.host, service.allowedOrigins)
     const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
-    const agent: AgentRequest = { service, session, base, request, authentication, challenges }
+    const agent: AgentRequest = { service, session, base, request, routers, authentication, challenges }
     const message = await receiveMessage(agent)
     if (message === undefined) return parseErrorResponse
     return respondToMessage(sdk, identity, agent, message)
