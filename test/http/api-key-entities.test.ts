@@ -228,7 +228,7 @@ describe('keys of several entities', () => {
     [
       'an unknown property',
       { user: { id: 1 }, permissions: { task: ['read'] } },
-      /"permissions", which OtherKey does not/,
+      /unknown property "permissions" of OtherKey/,
     ],
     ['invalid permissions', { user: { id: 1 }, rights: { task: ['reed'] } }, /"rights" must be permissions such as/],
   ])('createApiKey throws for %s', async (_, values, message) => {
