@@ -1,9 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
-import { inspect } from 'node:util'
 import { networkOf } from '../access/passwords/client-network'
 import { RequestAuthentication } from '../access/request-authentication'
-import { collectValues } from '../connection/compile'
 import { transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
 import { ApiError, FieldErrors } from '../errors'
@@ -13,22 +11,20 @@ import { withDeletedParameter } from '../query/deleted-parameter'
 import { parseFieldSelection } from '../query/field-selection'
 import { parseKey } from '../query/item-query'
 import { parseListQuery } from '../query/list-query'
-import { type Inclusion, type ListQuery, withKeys } from '../query/query'
-import { bindConditionValues } from '../read/condition-sql'
+import { type ListQuery, withKeys } from '../query/query'
 import { relatedTables } from '../read/related-tables'
-import { listStatement, readRaw } from '../read/select'
+import { readRaw } from '../read/select'
 import { narrowStore, type Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { oneRecord, parseItemRequest, parseLiveListRequest } from '../request/list-request'
 import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
-import type { ResourceView } from '../schema/resource-view'
 import { listParametersOf } from '../schema/search-fields'
 import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
-import { relatedStore } from './included-rows'
 import { notFound } from './item'
 import { readPageRows } from './limited-read'
+import { liveKey } from './live-key'
 import { renderPage } from './page'
 import type { PageReading } from './page-reading'
 import { requireAccess } from './require-access'
@@ -98,16 +94,10 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
   const { limits } = service
   const { query, store } = await parseSource(service, request)
   const session: DbSession = { ...requestSession, client: undefined, trace: undefined }
-  const { statement, values } = listStatement(session, store, { ...query, limit: 1, offset: 0 }, undefined)
-  const { view } = store
-  const { key, metadata } = view
-  const { inclusion } = query
-  const { read, cascading } = relatedTables(fullStore, query, inclusion)
-  const included = inclusion && [request.querystring, ...includedKey(store, inclusion)]
-  // Load listeners may return other records for each user. Properties of a principal may be hidden from `inspect`, its key is not.
-  const own = callsLoadListeners(view, inclusion) && [typeof principal.id, String(principal.id), principal]
+  const { key, metadata } = store.view
+  const { read, cascading } = relatedTables(fullStore, query, query.inclusion)
   return {
-    key: inspect([view.cacheKey, statement.sql, values.map(complete), session.settings, included, own], allContent),
+    key: liveKey(session, store, query, principal, request.querystring),
     table: metadata.tablePath,
     relatedTables: read,
     cascadingTables: cascading,
@@ -131,40 +121,6 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
     }),
   }
 }
-
-/** All that included records depend on besides the query string: row scopes, permissions of fields, and values of filters. */
-function includedKey(store: Store, { records, lists }: Inclusion): readonly unknown[] {
-  return [
-    ...records.map(({ view, inclusion }) => [view.cacheKey, includedKey(relatedStore(store, view), inclusion)]),
-    ...lists.map(({ view, query }) => {
-      const related = relatedStore(store, view)
-      const { values, bind } = collectValues()
-      const condition = bindConditionValues(related, query, bind)
-      return [view.cacheKey, condition, values.map(complete), query.inclusion && includedKey(related, query.inclusion)]
-    }),
-  ]
-}
-
-/** Whether listeners of the application change the records of a view, or those that they include. */
-function callsLoadListeners(view: ResourceView, inclusion: Inclusion | undefined): boolean {
-  const { records = [], lists = [] } = inclusion ?? {}
-  return (
-    view.lifecycle.load ||
-    records.some((record) => callsLoadListeners(record.view, record.inclusion)) ||
-    lists.some(({ view: listed, query }) => callsLoadListeners(listed, query.inclusion))
-  )
-}
-
-/** A bound value, with what `inspect` does not show: all bytes of a buffer, and the private properties of an object. */
-function complete(value: unknown): unknown {
-  if (Buffer.isBuffer(value)) return value.toString('hex')
-  if (Array.isArray(value)) return value.map(complete)
-  if (typeof value !== 'object' || value === null) return value
-  return 'toString' in value ? [value, String(value)] : value
-}
-
-/** Options with which `inspect` shows values completely. */
-const allContent = { depth: 20, maxArrayLength: null, maxStringLength: null, breakLength: Number.POSITIVE_INFINITY }
 
 /** Number of records that one statement reads. */
 const batchSize = 200
