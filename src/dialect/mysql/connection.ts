@@ -67,6 +67,9 @@ const setConnections = new WeakSet<MysqlConnection>()
 /** Changes the settings of a connection when it is used first. A connection for which this fails is closed. */
 function setUp(connection: MysqlConnection): Promise<void> {
   if (setConnections.has(connection)) return Promise.resolve()
+  // A statement may be closed after its connection. mysql2 then emits an error, which would end the process: the listener of
+  // the pool receives only the first one. The statements that run report the loss of the connection.
+  connection.on('error', () => undefined)
   return new Promise((resolve, reject) => {
     connection.query(`SET ${settings.join()}`, [], (error) => {
       if (error) {
