@@ -18,7 +18,7 @@ const typeorm = [
 
 /** Suites about SQL and transactions: they run with each driver, on one version of TypeORM. */
 const drivers = [
-  ...['audit', 'batch', 'batch-transactions', 'bound-objects', 'change-events', 'client-keys', 'collations'],
+  ...['audit', 'audit-entities', 'batch', 'batch-transactions', 'bound-objects', 'change-events', 'client-keys', 'collations'],
   ...['concurrent-updates', 'conditional', 'counts', 'database-rules', 'decimal-numbers', 'deferred', 'differences'],
   ...[
     'filter-objects',
@@ -32,7 +32,7 @@ const drivers = [
   ],
   ...['nested-conflicts', 'nested-keys', 'orderings', 'owners', 'paging', 'passwords', 'permissions', 'problems'],
   ...['refusals', 'row-scopes', 'search', 'search-index', 'selected-fields', 'session-settings'],
-  ...['unreadable-references', 'vanished-pages'],
+  ...['unreadable-references', 'vanished-pages', 'write-statements'],
 ]
 
 module.exports = { typeorm, drivers }

@@ -3,6 +3,7 @@ import type { Principal } from '../access/rule'
 import type { WriteAction } from '../schema/resource-view'
 import type { Json } from '../value/value-type'
 import type { TableChange } from './change-feed'
+import type { DbTransaction } from './db-session'
 
 /** Committed change of a record by a request. */
 export interface ChangeEvent {
@@ -28,19 +29,27 @@ export interface AuditedChange extends ChangeEvent {
 
 /** Stores changes in the transaction that makes them. */
 export interface AuditLog {
-  readonly insert: (runner: QueryRunner, changes: readonly AuditedChange[]) => Promise<void>
+  readonly insert: (session: DbTransaction, changes: readonly AuditedChange[]) => Promise<void>
 }
 
 /** Passes the changes of a mount to their listeners. */
 export interface ChangeObserver {
   /** Whether changes must be recorded, because there are listeners, an audit log or live lists. */
   readonly isObserved: boolean
+  /**
+   * Whether each write must be in a transaction that records its changes. Live lists alone do not need one: they read the
+   * changed records after the write.
+   */
+  readonly needsTransaction: boolean
   /** Undefined without the option `audit`. */
   readonly auditLog: AuditLog | undefined
   /** Calls the listeners, for each change in its order. It never throws. */
   readonly publish: (changes: readonly ChangeEvent[]) => void
-  /** Records changes of a table for the live lists. They are delivered when the transaction is committed. */
-  readonly recordTable: (runner: QueryRunner, change: TableChange) => void
+  /**
+   * Records changes of a table for the live lists. They are delivered when the transaction of the query runner is committed,
+   * or at once without a query runner.
+   */
+  readonly recordTable: (runner: QueryRunner | undefined, change: TableChange) => void
   /** Delivers the changes of a transaction whose COMMIT has failed: it may have been committed. */
   readonly settle: (runner: QueryRunner) => void
 }
@@ -48,6 +57,7 @@ export interface ChangeObserver {
 /** Observer without listeners, audit log and live lists. */
 export const noObserver: ChangeObserver = {
   isObserved: false,
+  needsTransaction: false,
   auditLog: undefined,
   publish: () => undefined,
   recordTable: () => undefined,

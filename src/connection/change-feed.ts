@@ -78,10 +78,15 @@ export class ChangeFeed {
     this.#listeners.add(listener)
   }
 
+  /** Whether the relay announces changes in the transaction that makes them. */
+  get announces(): boolean {
+    return this.#relay?.announce !== undefined
+  }
+
   /** Records a change. It is delivered when the transaction of the query runner is committed, or at once without one. */
-  record(runner: QueryRunner, { table, ids, isDeletion }: TableChange): void {
+  record(runner: QueryRunner | undefined, { table, ids, isDeletion }: TableChange): void {
     if (!this.isActive) return
-    if (!runner.isTransactionActive) {
+    if (!runner?.isTransactionActive) {
       this.#publish([{ table, ids, isDeletion }])
       return
     }

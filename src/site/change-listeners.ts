@@ -25,8 +25,12 @@ export class ChangeListeners implements ChangeObserver {
   }
 
   get isObserved(): boolean {
+    return this.feed.isActive || this.needsTransaction
+  }
+
+  get needsTransaction(): boolean {
     return (
-      this.auditLog !== undefined || this.#listeners.size > 0 || channels.change.hasSubscribers || this.feed.isActive
+      this.auditLog !== undefined || this.#listeners.size > 0 || channels.change.hasSubscribers || this.feed.announces
     )
   }
 
@@ -37,7 +41,7 @@ export class ChangeListeners implements ChangeObserver {
     }
   }
 
-  recordTable(runner: QueryRunner, change: TableChange): void {
+  recordTable(runner: QueryRunner | undefined, change: TableChange): void {
     this.feed.record(runner, change)
   }
 

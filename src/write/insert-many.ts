@@ -1,13 +1,20 @@
 import type { ObjectLiteral } from 'typeorm'
-import { cachedStatement, compileText, shiftPlaceholders } from '../connection/compile'
+import { cachedStatement, compile, compileText, shiftPlaceholders } from '../connection/compile'
 import { transientErrorOf } from '../connection/database-error'
 import type { DbTransaction } from '../connection/db-session'
-import { executeWrite, type RawRow, runInSavepoint, runUndoable, WriteError } from '../connection/statement'
+import { execute, executeWrite, type RawRow, runInSavepoint, runUndoable, WriteError } from '../connection/statement'
 import type { Statement } from '../connection/statement-cache'
 import { buildRowReader, joinColumnValues } from '../read/row'
 import { readWrittenItems } from '../read/select'
 import type { Store } from '../read/store'
-import { type InsertValues, insertBuilder, insertedKey, insertValuesOf, returnedColumnsOf } from './insert-values'
+import {
+  type InsertTarget,
+  type InsertValues,
+  insertBuilder,
+  insertedKey,
+  insertValuesOf,
+  returnedColumnsOf,
+} from './insert-values'
 import { keyIncrementOf } from './key-increment'
 import { returning } from './returning'
 import { executeInsert, insertIdOf } from './values'
@@ -109,25 +116,60 @@ async function insertChunk(
   store: Store,
   rows: readonly InsertValues[],
 ): Promise<readonly RawRow[]> {
-  const statement = rows.length === 1 ? undefined : statementOf(session, store, rows)
+  const tail = returning(store.dataSource, returnedColumnsOf(store))
+  const statement = rows.length === 1 ? undefined : statementOf(session, store, rows, tail)
   if (statement === undefined) {
     const stored: RawRow[] = []
     for (const { entity } of rows) stored.push(await executeInsert(session, store, entity))
     return stored
   }
-  const values: unknown[] = []
-  for (const row of rows) values.push(...row.values)
-  const { records, raw } = await executeWrite(session, statement, values)
+  const { records, raw } = await executeWrite(session, statement, valuesOf(rows))
   return readStored(session, store, rows, records, insertIdOf(raw))
 }
 
-/** @returns undefined if the rows cannot be inserted by one statement */
-function statementOf(session: DbTransaction, store: Store, rows: readonly InsertValues[]): Statement | undefined {
+/**
+ * Inserts entities that need not be read afterwards, in order, with as few statements as possible. Their listeners are not
+ * called.
+ */
+export async function insertUnread(
+  session: DbTransaction,
+  target: InsertTarget,
+  entities: readonly ObjectLiteral[],
+): Promise<void> {
+  const rows = entities.map((entity) => insertValuesOf(target, entity))
+  for (let start = 0; start < rows.length; ) {
+    const chunk = rows.slice(start, start + sizeOfNext(rows, start))
+    const statement = statementOf(session, target, chunk)
+    if (statement === undefined) {
+      for (const { toSet, values } of chunk) {
+        await execute(session, compile(target.dataSource, insertBuilder(target, [toSet()]), values.length), values)
+      }
+    } else await execute(session, statement, valuesOf(chunk))
+    start += chunk.length
+  }
+}
+
+function valuesOf(rows: readonly InsertValues[]): readonly unknown[] {
+  const values: unknown[] = []
+  for (const row of rows) values.push(...row.values)
+  return values
+}
+
+/**
+ * The statement that inserts rows. @param tail the clause RETURNING, if there is one
+ * @returns undefined if the rows cannot be inserted by one statement
+ */
+function statementOf(
+  session: DbTransaction,
+  target: InsertTarget,
+  rows: readonly InsertValues[],
+  tail = '',
+): Statement | undefined {
   if (rows.some(({ shape }) => shape === undefined)) return undefined
   const [first] = rows
   const isUniform = rows.every(({ shape }) => shape === first?.shape)
-  const cacheKey = isUniform ? `INSERT ${rows.length} ${store.view.cacheKey}${first?.shape}` : undefined
-  const statement = cachedStatement(session, cacheKey, () => compileRows(store, rows))
+  const cacheKey = isUniform ? `INSERT ${rows.length} ${target.view.cacheKey}${first?.shape}` : undefined
+  const statement = cachedStatement(session, cacheKey, () => compileRows(target, rows, tail))
   return statement.sql === '' ? undefined : statement
 }
 
@@ -136,7 +178,7 @@ function statementOf(session: DbTransaction, store: Store, rows: readonly Insert
  * only in the placeholders. TypeORM's query builder would take 20 times as long for 100 rows.
  * @returns a statement without SQL if TypeORM writes a row without a list of values, as `DEFAULT VALUES`
  */
-function compileRows(store: Store, rows: readonly InsertValues[]): Statement {
+function compileRows(target: InsertTarget, rows: readonly InsertValues[], tail: string): Statement {
   const templates = new Map<string | undefined, string>()
   let head: string | undefined
   let text = ''
@@ -145,8 +187,8 @@ function compileRows(store: Store, rows: readonly InsertValues[]): Statement {
   for (const { shape, toSet, values } of rows) {
     let template = templates.get(shape)
     if (template === undefined) {
-      const one = insertBuilder(store, [toSet()]).getQuery()
-      const two = insertBuilder(store, [toSet(), toSet()])
+      const one = insertBuilder(target, [toSet()]).getQuery()
+      const two = insertBuilder(target, [toSet(), toSet()])
       const added = two.getQuery().slice(one.length)
       if (!added.startsWith(', (')) return { sql: '', sources: [] }
       template = added.slice(', '.length)
@@ -157,8 +199,7 @@ function compileRows(store: Store, rows: readonly InsertValues[]): Statement {
     text += `${text === '' ? head : ', '}${shiftPlaceholders(template, count)}`
     count += values.length
   }
-  const tail = returning(store.dataSource, returnedColumnsOf(store))
-  return compileText(store.dataSource, text, parameters, count, tail)
+  return compileText(target.dataSource, text, parameters, count, tail)
 }
 
 /**

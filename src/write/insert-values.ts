@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DataSource, EntityMetadata, InsertQueryBuilder, ObjectLiteral } from 'typeorm'
 import { collectValues } from '../connection/compile'
+import type { Dialect } from '../dialect/dialect'
 import { type ColumnValue, columnValues, setPath } from '../read/entity'
 import type { Store } from '../read/store'
 import type { ColumnMetadata } from '../schema/metadata'
@@ -8,6 +9,17 @@ import type { ResourceView } from '../schema/resource-view'
 import type { ReadColumn } from '../schema/stored-column'
 import { isTable } from './returning'
 import { explicitDefaults, toValueSet } from './value-set'
+
+/** Table of an entity into which rows are inserted. A `Store` is one. */
+export interface InsertTarget {
+  readonly dataSource: DataSource
+  readonly dialect: Dialect
+  readonly view: {
+    readonly metadata: EntityMetadata
+    /** Identifies the table in keys of caches. */
+    readonly cacheKey: string
+  }
+}
 
 /** The values of one row of an INSERT. */
 export interface InsertValues {
@@ -21,12 +33,12 @@ export interface InsertValues {
 }
 
 /** The values of a row, with those that the application generates. */
-export function insertValuesOf(store: Store, entity: ObjectLiteral): InsertValues {
-  const { view, dataSource, dialect } = store
-  generateKey(dataSource, view, entity, dialect.supportsReturning(dataSource, 'insert'))
+export function insertValuesOf(target: InsertTarget, entity: ObjectLiteral): InsertValues {
+  const { view, dataSource, dialect } = target
+  generateKey(dataSource, view.metadata, entity, dialect.supportsReturning(dataSource, 'insert'))
   const { values, bind } = collectValues()
-  const { toSet, shape } = toValueSet(store, insertedValues(view.metadata, entity), bind, 'insert')
-  const defaults = explicitDefaults(store, entity)
+  const { toSet, shape } = toValueSet(target, insertedValues(view.metadata, entity), bind, 'insert')
+  const defaults = explicitDefaults(target, entity)
   const defaultsKey = defaults.map(([{ propertyPath }, text]) => `\n${propertyPath} ${text}`)
   return {
     entity,
@@ -42,7 +54,7 @@ export function insertValuesOf(store: Store, entity: ObjectLiteral): InsertValue
 
 /** Builds an INSERT, without RETURNING. */
 export function insertBuilder(
-  { view: { metadata }, dataSource }: Store,
+  { view: { metadata }, dataSource }: InsertTarget,
   sets: readonly ObjectLiteral[],
 ): InsertQueryBuilder<ObjectLiteral> {
   const inserted = insertedColumns(metadata.columns)
@@ -90,7 +102,7 @@ function isTransformed({ transformer, isInsert, isVirtualProperty, asExpression 
  */
 function generateKey(
   { driver }: DataSource,
-  { metadata }: ResourceView,
+  metadata: EntityMetadata,
   entity: ObjectLiteral,
   canReturn: boolean,
 ): void {

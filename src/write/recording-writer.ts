@@ -1,17 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AuditedChange, ChangeEvent } from '../connection/change-events'
 import type { DbSession, DbTransaction } from '../connection/db-session'
-import { type RawRow, runInTransaction } from '../connection/statement'
+import { isInTransaction, type RawRow, runInTransaction, WriteError } from '../connection/statement'
+import { violationOf } from '../dialect/dialect-of'
+import { ApiError } from '../errors'
 import type { ChangeSet } from '../query/query'
 import { readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
 import type { WriteAction } from '../schema/resource-view'
+import type { Json } from '../value/value-type'
+import { ChangedError } from './changed-error'
 import type { Writer } from './write-store'
 
 /**
  * Returns a writer that calls another one, and records what it has written for change events (specification: Change events).
- * If changes are observed, each write is in a transaction. Its commit publishes the changes, even if a subscriber of TypeORM
- * throws an error after the commit. The audit log stores the changes in the same transaction.
+ * If there are listeners or an audit log, each write is in a transaction. Its commit publishes the changes, even if a
+ * subscriber of TypeORM throws an error after the commit. The audit log stores the changes in the same transaction.
  */
 export function recordingWriter(writer: Writer): Writer {
   const { insert, insertMany, update, updateMany, remove, removeMany, restore, matching } = writer
@@ -84,41 +88,87 @@ interface RecordedWrite<T> {
   readonly isWritten?: (result: T) => boolean
 }
 
-/** Runs a write. If it is observed, it runs in a transaction, in which its changes are recorded. */
+/** Runs a write, and records its changes if they are observed. */
 function recorded<T>(session: DbSession, store: Store, recordedWrite: RecordedWrite<T>): Promise<T> {
-  const { write } = recordedWrite
-  // Without an observer, a write may need no transaction.
-  if (!session.observer.isObserved) return write(session as DbTransaction)
-  return runInTransaction(session, (inner) => writeAndRecord(inner, store, recordedWrite))
+  const { isObserved, needsTransaction } = session.observer
+  // A write may need no transaction.
+  if (!isObserved) return recordedWrite.write(session as DbTransaction)
+  // A write with listeners needs one in any case.
+  return needsTransaction || isInTransaction(session) || store.view.lifecycle.write
+    ? runInTransaction(session, (inner) => writeAndRecord(inner, store, recordedWrite))
+    : writeForLiveLists(session, store, recordedWrite)
 }
 
-async function writeAndRecord<T>(
-  session: DbTransaction,
+/** Runs a write, and tells live lists about it when it is committed. */
+async function writeForLiveLists<T>(session: DbSession, store: Store, recordedWrite: RecordedWrite<T>): Promise<T> {
+  const { action, write, keys } = recordedWrite
+  try {
+    const result = await write(session as DbTransaction)
+    const ids = writtenIds(store, recordedWrite, result)
+    if (ids !== undefined) recordTable(session, store, action, ids)
+    return result
+  } catch (error) {
+    // If the connection is lost, the write may have been committed.
+    if (mayBeWritten(error, store)) recordTable(session, store, action, keys && idsOf(store, keys))
+    throw error
+  }
+}
+
+/** Whether a write that has failed may have been committed: unless it was refused, or violates a rule of the database. */
+function mayBeWritten(error: unknown, { dataSource, view }: Store): boolean {
+  if (error instanceof ApiError || error instanceof ChangedError) return false
+  const cause = error instanceof WriteError ? error.cause : error
+  return violationOf(cause, dataSource, view.metadata) === undefined
+}
+
+/** The ids of the written records, as records show them; undefined if nothing was written. */
+function writtenIds<T>(
   store: Store,
-  { action, write, keys = [], values = [], rows, isWritten = () => true }: RecordedWrite<T>,
-): Promise<T> {
+  { keys = [], rows, isWritten = () => true }: RecordedWrite<T>,
+  result: T,
+): readonly Json[] | undefined {
+  if (!isWritten(result)) return undefined
+  return rows?.(result).map(store.renderKey) ?? idsOf(store, keys)
+}
+
+function idsOf({ view }: Store, keys: readonly unknown[]): readonly Json[] {
+  return keys.map((key) => view.key.valueType.toJson(key))
+}
+
+/** Records the changes of records for the live lists. @param ids undefined if they are not known */
+function recordTable(
+  { observer, runner }: DbSession,
+  { view }: Store,
+  action: WriteAction,
+  ids: readonly Json[] | undefined,
+): void {
+  if (ids?.length === 0) return
+  const { tablePath: table, deleteDateColumn } = view.metadata
+  const isDeletion = action === 'delete' && deleteDateColumn === undefined
+  observer.recordTable(runner, { table, ids: ids?.map(String), isDeletion })
+}
+
+async function writeAndRecord<T>(session: DbTransaction, store: Store, recordedWrite: RecordedWrite<T>): Promise<T> {
+  const { action, write, keys = [], values = [], rows } = recordedWrite
   const { changes, observer, principal = { id: null } } = session
   const { auditLog } = observer
   const before = auditLog === undefined || action === 'restore' ? [] : await readRows(session, store, keys)
   const result = await write(session)
-  if (!isWritten(result)) return result
-  const written = rows?.(result)
-  const ids = written?.map(store.renderKey) ?? keys.map((key) => store.view.key.valueType.toJson(key))
+  const ids = writtenIds(store, recordedWrite, result)
+  if (ids === undefined) return result
   const events = ids.map((id, index): ChangeEvent => {
     const fields = [...(values[index]?.keys() ?? [])].map(({ name }) => name)
     return { resource: store.view.name, action, id, principal, fields }
   })
   changes?.push(...events)
-  const { tablePath, deleteDateColumn } = store.view.metadata
-  const isDeletion = action === 'delete' && deleteDateColumn === undefined
-  observer.recordTable(session.runner, { table: tablePath, ids: ids.map(String), isDeletion })
+  recordTable(session, store, action, ids)
   if (auditLog === undefined) return result
-  const after = action === 'delete' ? [] : (written ?? (await readRows(session, store, keys)))
+  const after = action === 'delete' ? [] : (rows?.(result) ?? (await readRows(session, store, keys)))
   const audited = events.map((event, index) => ({
     ...event,
     changes: differences(store, before[index], after[index], values[index]),
   }))
-  await auditLog.insert(session.runner, audited)
+  await auditLog.insert(session, audited)
   return result
 }
 

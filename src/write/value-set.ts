@@ -4,6 +4,7 @@ import { type ColumnValue, setPath } from '../read/entity'
 import type { Store } from '../read/store'
 import type { ColumnMetadata } from '../schema/metadata'
 import { referencedValueColumn } from '../schema/stored-column'
+import type { InsertTarget } from './insert-values'
 
 /** Argument of TypeORM's `values()` or `set()`, and its part of the statement's cache key. */
 export interface ValueSet {
@@ -20,7 +21,7 @@ export interface ValueSet {
  * applies
  */
 export function toValueSet(
-  { dataSource, dialect }: Store,
+  { dataSource, dialect }: Pick<Store, 'dataSource' | 'dialect'>,
   values: readonly ColumnValue[],
   bind: Bind,
   statement: 'insert' | 'update',
@@ -87,7 +88,7 @@ function pathOf(column: ColumnMetadata): string {
  * functions are called for each INSERT, because they may return different SQL each time.
  */
 export function explicitDefaults(
-  { view, dataSource, dialect }: Store,
+  { view, dataSource, dialect }: InsertTarget,
   entity: ObjectLiteral,
 ): readonly (readonly [ColumnMetadata, string])[] {
   if (!dialect.needsDefaultExpressions) return []
