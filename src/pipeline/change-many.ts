@@ -193,7 +193,7 @@ async function requirePermitted(
   action: BulkAction,
 ): Promise<readonly unknown[]> {
   const { view } = store
-  if (keys.length === 0 || !hasRowConditions(view, action)) return keys
+  if (keys.length === 0 || !hasRowConditions(store, action)) return keys
   const readKeys = (condition: 'visible' | { action: BulkAction; state: 'before' }) =>
     readItemsInOrder(session, store, keys, 'key', { condition })
   const permitted = await readKeys({ action, state: 'before' })

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { DbSession } from '../connection/db-session'
 import { type RawRow, runFallible } from '../connection/statement'
 import { ApiError } from '../errors'
-import { itemQuery, parseKey } from '../query/item-query'
+import { type ItemCondition, itemQuery, parseKey } from '../query/item-query'
 import { ownerKey } from '../query/owner'
 import type { Query } from '../query/query'
 import { renderStored } from '../read/entity-tag'
@@ -19,6 +19,12 @@ import { isOwnedBy } from '../write/target-condition'
 import type { WriteTarget } from '../write/write-store'
 import type { PermittedRequest, ReadRequest, ResourceRequest } from './service'
 
+/** A row of the driver, and its key as a value. */
+interface FoundRow {
+  readonly key: unknown
+  readonly raw: RawRow
+}
+
 /**
  * Reads the record of an item path, as a row of the driver.
  * @param valueLimit maximum size of the values to read
@@ -29,19 +35,32 @@ export async function requireRow(
   session: DbSession,
   select?: Query['select'],
   valueLimit?: ValueLimit,
-): Promise<{ key: unknown; raw: RawRow }> {
-  const { store, segment = '', deleted } = request
+): Promise<FoundRow> {
+  const found = await findRow(request, session, select, 'visible', valueLimit)
+  if (found === undefined) throw notFound(request)
+  return found
+}
+
+/** Reads the record of an item path like {@link requireRow}. @returns undefined if it does not exist, or does not match */
+async function findRow(
+  { store, segment = '', deleted }: ReadRequest,
+  session: DbSession,
+  select: Query['select'] | undefined,
+  condition: ItemCondition,
+  valueLimit?: ValueLimit,
+): Promise<FoundRow | undefined> {
   const key = parseKey(store.view, segment)
-  if (key === undefined) throw notFound(request)
+  if (key === undefined) return undefined
   try {
-    const raw = await runFallible(session, (inner) => readRawItem(inner, store, key, select, { valueLimit, deleted }))
-    if (raw !== undefined) return { raw, key }
+    const options = { valueLimit, condition, deleted }
+    const raw = await runFallible(session, (inner) => readRawItem(inner, store, key, select, options))
+    return raw && { raw, key }
   } catch (error) {
     // There is no record with an id that the database cannot read.
-    const query = itemQuery(store.view, key, 'columns', 'visible', deleted)
+    const query = itemQuery(store.view, key, 'columns', condition, deleted)
     if (!(await isCausedByQueryValue(error, session, store, query))) throw error
+    return undefined
   }
-  throw notFound(request)
 }
 
 /** Record that a write changes, as it was read before the write. */
@@ -60,11 +79,16 @@ export async function requireWritable(
   action: WriteTarget['action'],
   select: 'columns' | 'entityColumns' = 'columns',
 ): Promise<{ readonly raw: RawRow; readonly row: Row; readonly key: unknown }> {
-  const { store, session } = request
-  const { raw, key } = await requireRow(request, session, select)
+  const { store, session, deleted } = request
+  // Usually the principal may see the record and write it, which one statement finds out. The others find the refusal.
+  const permitted =
+    deleted === undefined && dependsOnRecord(store, action)
+      ? await findRow(request, session, select, { action, state: 'before' })
+      : undefined
+  const { raw, key } = permitted ?? (await requireRow(request, session, select))
   const row = store.selected[select].readRow(raw)
   requireOwner(request, row)
-  await requirePermission(request, key, action)
+  if (permitted === undefined) await requirePermission(request, key, action)
   return { raw, row, key }
 }
 
@@ -128,6 +152,11 @@ function requireOwner({ store, principal }: PermittedRequest, row: Row): void {
   const { view } = store
   if (view.owner === undefined || isOwnedBy(view, row, ownerKey(view, principal))) return
   throw new ApiError('not-owner', `only the owner may change or delete this ${view.name}`)
+}
+
+/** Whether it depends on the record whether `may` permits a write. */
+function dependsOnRecord({ view, policies }: Store, action: WriteTarget['action']): boolean {
+  return view.may[action] !== undefined && policies?.permits(view, action) === undefined
 }
 
 /**

@@ -3,7 +3,7 @@ import { maxNestedLevels } from '../query/nested-body'
 import { parseOnConflict } from '../request/on-conflict'
 import type { FilterNames, Resource, ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
-import { isGuardedReference } from '../write/references'
+import { guardedTarget } from '../write/references'
 import { newKeyFieldsOf } from './new-key-fields'
 import type { PermittedRequest, Service } from './service'
 
@@ -35,7 +35,7 @@ export async function callRelatedRules(
 
   const callOf = async (view: ResourceView, some: readonly unknown[] | undefined, level: number): Promise<void> => {
     // Fast path: for most resources, the bodies of an array need not be traversed.
-    if (view.nested().size === 0 && !view.references.some((field) => isGuardedReference(view, field))) return
+    if (view.nested().size === 0 && view.references.every((field) => guardedTarget(view, field) === undefined)) return
     const names = some && new Set(some.flatMap((body) => membersIn(body).map(([name]) => name)))
     const isGiven = (name = ''): boolean => names === undefined || names.has(name)
     const written = new Set(

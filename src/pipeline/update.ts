@@ -4,7 +4,7 @@ import { parseKey } from '../query/item-query'
 import { ownerKey } from '../query/owner'
 import { afterLoad } from '../read/after-load'
 import { keyId } from '../read/matching-keys'
-import { readItemsInOrder } from '../read/select'
+import { hasRowConditions, readItemsInOrder } from '../read/select'
 import { requireReferences } from '../write/references'
 import { renderWritten } from '../write/transactional-writer'
 import { updateWithoutRead } from '../write/update-without-read'
@@ -37,7 +37,9 @@ export async function updateInOneStatement(
   const isConditional = headers['if-match'] !== undefined || headers['if-none-match'] !== undefined
   if (isConditional || body.fields.size === 0 || body.members.length > 0) return undefined
   // Change events contain only fields whose values differ, so the stored values must be read.
-  if (session.observer.isObserved) return undefined
+  if (session.observer.needsTransaction) return undefined
+  // A record that the principal may not see or write is refused after it is read.
+  if (hasRowConditions(store, 'update')) return undefined
   for (const name of body.fields.keys()) if (!store.fieldsWithoutRead.has(name)) return undefined
   const target = targetOf(request)
   if (target === undefined) return undefined

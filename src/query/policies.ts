@@ -3,6 +3,7 @@ import type {
   FilterNames,
   PolicyFunction,
   ResourceView,
+  RowScope,
   ThroughScope,
   WriteAction,
   WriteState,
@@ -21,6 +22,7 @@ import {
   type Comparison,
   type Condition,
   type Exists,
+  isDecidedByRecord,
   type PermissionCondition,
   type Query,
   rootAlias,
@@ -101,6 +103,36 @@ export class Policies {
     if (policy === undefined) return action !== 'restore'
     const result = this.#filtersOf(policy)[firstCheckedState[action]]
     return typeof result === 'boolean' ? result : undefined
+  }
+
+  /** Whether the row scope or `may` restricts the records that the principal can write. */
+  restrictsWrites({ rowScope, may }: ResourceView, action: WriteAction): boolean {
+    if (this.#restricts(rowScope)) return true
+    const policy = may[action]
+    if (policy === undefined) return false
+    const { before, after } = this.#filtersOf(policy)
+    // With `restore`, the owner of the record must be the principal.
+    return before !== true || after !== true || action === 'restore'
+  }
+
+  /**
+   * Whether the record alone decides whether the principal may see it, and write it as it is stored: no records of other
+   * tables do.
+   */
+  areDecidedByRecord({ rowScope, may }: ResourceView, action: WriteAction): boolean {
+    if (action === 'restore' || rowScope?.type === 'through') return false
+    const policies = [rowScope?.filter, may[action]]
+    return policies.every((policy) => isDecidedByRecord(this.#resolveFilter(policy, 'before', rootAlias).condition))
+  }
+
+  /** Whether there can be records of a resource to which a request of the principal may not follow a relation. */
+  restrictsRelated(view: FilterNames): boolean {
+    return view.isGuarded && (this.#readable.get(view) !== true || this.#restricts(view.rowScope))
+  }
+
+  /** Whether the principal may not see every record. A scope that follows a relation excludes records without a related one. */
+  #restricts(rowScope: RowScope | undefined): boolean {
+    return rowScope !== undefined && (rowScope.type === 'through' || this.#filtersOf(rowScope.filter).before !== true)
   }
 
   /**

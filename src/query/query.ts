@@ -300,3 +300,23 @@ export function whereWritable(view: ResourceView, moment: WriteMoment, where: Co
   if (view.may[moment.action] === undefined) return where
   return { type: 'and', conditions: [where, { type: 'permission', view, ...moment }] }
 }
+
+/**
+ * Whether a record alone decides whether it matches a condition: no records of other tables do, as for a virtual column.
+ * @param condition without visibility and permission conditions
+ */
+export function isDecidedByRecord(condition: Condition): boolean {
+  switch (condition.type) {
+    case 'compare': {
+      const { alias, field } = condition.on
+      return alias === rootAlias && field.columns.every(({ column }) => !column.isVirtualProperty)
+    }
+    case 'not':
+      return isDecidedByRecord(condition.condition)
+    case 'and':
+    case 'or':
+      return condition.conditions.every(isDecidedByRecord)
+    default:
+      return false
+  }
+}

@@ -6,7 +6,7 @@ import type { Statement } from '../connection/statement-cache'
 import { type ItemCondition, itemsQuery } from '../query/item-query'
 import { type ListQuery, type Query, rootAlias } from '../query/query'
 import type { DeletedRecords } from '../request/list-request'
-import type { ResourceView, WriteAction } from '../schema/resource-view'
+import type { WriteAction } from '../schema/resource-view'
 import { bindConditionValues, conditionSql } from './condition-sql'
 import type { ValueLimit } from './measure'
 import { deepOffsetQuery, selectQuery } from './select-query'
@@ -60,20 +60,21 @@ export async function lockItem(
   key: unknown,
   action: WriteAction,
 ): Promise<RawRow | undefined> {
-  const { view, dialect } = store
+  const { view, dialect, policies } = store
   const isRestored = action === 'restore'
   // A record that may be restored is one that `deleted: 'only'` finds.
   const condition = isRestored ? 'visible' : ({ action, state: 'before' } as const)
   const deleted = isRestored ? 'only' : undefined
   // If all requests share one connection, no other request runs during the transaction, and no lock is needed.
   const locks = !dialect.sharesConnection
-  if (!locks || !hasRowConditions(view, action)) {
+  const isOneStatement = !locks || !hasRowConditions(store, action) || policies?.areDecidedByRecord(view, action)
+  if (isOneStatement) {
     return readRawItem(session, store, key, 'entityColumns', { locks, condition, deleted })
   }
   const raw = await readRawItem(session, store, key, 'entityColumns', { locks, condition: 'none', deleted })
   if (raw === undefined) return undefined
-  // The condition is checked by a second statement: PostgreSQL evaluates the subqueries of a statement that has waited
-  // for a lock with the data from before the wait.
+  // A condition on other tables is checked by a second statement: PostgreSQL evaluates the subqueries of a statement that
+  // has waited for a lock with the data from before the wait.
   return (await existsItem(session, store, key, condition, deleted)) ? raw : undefined
 }
 
@@ -99,9 +100,11 @@ export function lockingQuery(store: Store, query: ListQuery): SelectQueryBuilder
   return builder.setLock('pessimistic_write', undefined, locksJoins ? undefined : [rootAlias])
 }
 
-/** Whether the row scope or `may` restricts the records that can be written. */
-export function hasRowConditions({ rowScope, may }: ResourceView, action: WriteAction): boolean {
-  return rowScope !== undefined || may[action] !== undefined
+/** Whether the row scope or `may` restricts the records that the principal can write. */
+export function hasRowConditions({ view, policies }: Store, action: WriteAction): boolean {
+  const { rowScope, may } = view
+  if (rowScope === undefined && may[action] === undefined) return false
+  return policies === undefined || policies.restrictsWrites(view, action)
 }
 
 /** Whether there is a record with this key that matches the condition. */

@@ -71,7 +71,7 @@ function writeTarget<T>(
   missing: T,
 ): Promise<T> {
   const needsLock =
-    target.requireUnchanged !== undefined || (!target.isLocked && hasRowConditions(store.view, target.action))
+    target.requireUnchanged !== undefined || (!target.isLocked && hasRowConditions(store, target.action))
   if (!needsLock && !needsTransaction) return write(session)
   return runInTransaction(session, async (inner) => {
     if (needsLock && (await lockTarget(inner, store, target)) === undefined) return missing

@@ -23,9 +23,12 @@ export async function requireReferences(
   change: Change,
   errors: FieldErrors,
 ): Promise<void> {
-  const { uncheckedReferences } = store
-  const isUnchecked = (field: Field): boolean => uncheckedReferences.has(field)
-  if (uncheckedReferences.size > 0) await checkReferences(session, store, change, errors, isUnchecked)
+  const { view, policies, uncheckedReferences } = store
+  const changed = changedReferences(view, change, () => true).map(([field]) => field)
+  await policies?.checkAccess(changed.flatMap((field) => guardedTarget(view, field) ?? []))
+  const unchecked = new Set(changed.filter((one) => uncheckedReferences.has(one) || isGuardedReference(store, one)))
+  const isUnchecked = (field: Field): boolean => unchecked.has(field)
+  if (unchecked.size > 0) await checkReferences(session, store, change, errors, isUnchecked)
   if (!errors.isEmpty) await checkReferences(session, store, change, errors, (field) => !isUnchecked(field))
   errors.raise('bad-values')
 }
@@ -54,22 +57,26 @@ export async function checkManyReferences(
 
 /** Foreign keys for which the constraint of the database is missing or not enough: see `WriteStore.uncheckedReferences`. */
 export function findUncheckedReferences({ view, dialect }: Store): ReadonlySet<Field> {
-  const isChecked = (field: Field): boolean =>
-    field.constrained && !field.columns.some(dialect.hasLooseCollation) && !isGuardedReference(view, field)
+  const isChecked = ({ constrained, columns }: Field): boolean =>
+    constrained && !columns.some(dialect.hasLooseCollation)
   return new Set(view.references.filter((field) => !isChecked(field)))
 }
 
-/** Whether a write sets a column of a foreign key to a guarded resource (`FilterNames.isGuarded`). */
-export function changesGuardedReference(view: ResourceView, changes: ChangeSet): boolean {
-  const guarded = view.references.filter((field) => isGuardedReference(view, field))
-  if (guarded.length === 0) return false
-  const written = new Set([...changes.keys()].flatMap(({ columns }) => columns))
-  return guarded.some(({ columns }) => columns.some((one) => written.has(one)))
+/** Whether a write sets a guarded foreign key: see {@link isGuardedReference}. */
+export function changesGuardedReference(store: Store, change: Change): boolean {
+  return changedReferences(store.view, change, (field) => isGuardedReference(store, field)).length > 0
 }
 
-/** Whether a field is a foreign key to a guarded resource: it may only refer to a record that the principal may see. */
-export function isGuardedReference({ related }: ResourceView, { relation }: Field): boolean {
-  return relation !== undefined && related(relation)?.isGuarded === true
+/** Whether a field is a foreign key to a resource of which the principal may not see all records. */
+export function isGuardedReference({ view, policies }: Store, field: Field): boolean {
+  const target = guardedTarget(view, field)
+  return target !== undefined && policies?.restrictsRelated(target) !== false
+}
+
+/** The guarded resource (`FilterNames.isGuarded`) to which a foreign key refers; undefined for other fields. */
+export function guardedTarget({ related }: ResourceView, { relation }: Field): ResourceView | undefined {
+  const target = relation && related(relation)
+  return target?.isGuarded ? target : undefined
 }
 
 /**

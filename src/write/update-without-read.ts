@@ -2,11 +2,11 @@ import { transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
 import { runFallible, WriteError } from '../connection/statement'
 import type { ChangeSet } from '../query/query'
-import { hasRowConditions } from '../read/select'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
-import { directWriter, mayFailToRead } from './direct-writer'
+import { mayFailToRead } from './direct-writer'
+import { guardedTarget } from './references'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
 
 /**
@@ -20,8 +20,9 @@ export function findFieldsWithoutRead(
 ): ReadonlySet<string> {
   const { view } = store
   if (!canUpdateDirectly(view) || !isReturnedByUpdate(store)) return new Set()
-  const { writableFields, key, owner } = view
-  const excludedFields = [key, ...(owner ? [owner] : []), ...uncheckedReferences]
+  const { writableFields, key, owner, references } = view
+  const guarded = references.filter((field) => guardedTarget(view, field) !== undefined)
+  const excludedFields = [key, ...(owner ? [owner] : []), ...uncheckedReferences, ...guarded]
   const excludedColumns = new Set(excludedFields.flatMap(({ columns }) => columns))
   const isWritableWithoutRead = ({ updatable, password, path, valueType, columns }: Field): boolean =>
     updatable &&
@@ -33,15 +34,14 @@ export function findFieldsWithoutRead(
 }
 
 /**
- * Whether an update of the resource needs nothing but the statement: no row scope, no permission, no listeners, no
- * validators, no `If-Match`, no tree, and no columns that every UPDATE changes, such as `@VersionColumn`.
+ * Whether an update of the resource needs nothing but the statement: no listeners, no validators, no `If-Match`, no tree,
+ * and no columns that every UPDATE changes, such as `@VersionColumn`.
  */
 function canUpdateDirectly(view: ResourceView): boolean {
   const { metadata, lifecycle, validate, requireIfMatch, owner } = view
   const { tableType, treeType, columns } = metadata
   const changesOnUpdate = columns.some(({ isVersion, isUpdateDate, onUpdate }) => isVersion || isUpdateDate || onUpdate)
-  if (hasRowConditions(view, 'update') || tableType !== 'regular' || treeType !== undefined || changesOnUpdate)
-    return false
+  if (tableType !== 'regular' || treeType !== undefined || changesOnUpdate) return false
   if (lifecycle.load || lifecycle.write || validate !== undefined || requireIfMatch) return false
   // The statement compares the owner in SQL, where the collation may let different texts be equal.
   return owner === undefined || owner.valueType.name === 'integer'
@@ -60,12 +60,12 @@ function isReturnedByUpdate({ view, dataSource, dialect }: Store): boolean {
  */
 export async function updateWithoutRead(
   session: DbSession,
-  store: Store,
+  store: WriteStore,
   target: WriteTarget,
   changes: ChangeSet,
 ): Promise<WrittenRecord | undefined> {
   try {
-    return await runFallible(session, (inner) => directWriter.update(inner, store, target, changes))
+    return await runFallible(session, (inner) => store.writer.update(inner, store, target, changes))
   } catch (error) {
     if (!(error instanceof WriteError)) throw error
     if (transientErrorOf(error.cause, store.dataSource) !== undefined) throw error.cause

@@ -29,14 +29,13 @@ export async function insertRows(
   records: readonly InsertedRecord[],
   errors: FieldErrors,
 ): Promise<readonly RawRow[]> {
-  const { view } = store
   const rows = await store.writer.insertMany(
     session,
     store,
     records.map(({ change: { values, presets }, errors: own }) => ({ values, presets, errors: own })),
   )
   errors.raise('bad-values')
-  if (records.some(({ change }) => needsCheck(view, change))) {
+  if (records.some(({ change }) => needsCheck(store, change))) {
     await requireAllPermitted(session, store, records, rows.map(store.readKey), errors)
   }
   return rows
@@ -51,9 +50,9 @@ async function requireAllPermitted(
   errors: FieldErrors,
 ): Promise<void> {
   const { view } = store
-  await checkManyReferences(session, store, records, (field) => isGuardedReference(view, field))
+  await checkManyReferences(session, store, records, (field) => isGuardedReference(store, field))
   errors.raise('bad-values')
-  if (!hasRowConditions(view, 'create')) return
+  if (!hasRowConditions(store, 'create')) return
   const condition = { action: 'create', state: 'after' } as const
   const permitted = await readItemsInOrder(session, store, keys, 'key', { condition })
   for (const [index, { change, errors: own }] of records.entries()) {
@@ -76,9 +75,9 @@ export async function updateRows(
   await runInSavepoint(session, (inner) => store.writer.updateMany(inner, store, targets, change.values)).catch(
     (error: unknown) => refuseWrite(error, session, store, change),
   )
-  if (!needsCheck(view, change)) return
+  if (!needsCheck(store, change)) return
   await requireGuardedReferences(session, store, change)
-  if (!hasRowConditions(view, 'update')) return
+  if (!hasRowConditions(store, 'update')) return
   const condition = { action: 'update', state: 'after' } as const
   const permitted = await readItemsInOrder(session, store, targets.keys, 'key', { condition })
   if (permitted.includes(undefined)) throw new ApiError('forbidden', refusalOf(change, view))
@@ -96,7 +95,7 @@ export async function updateMatching(
   change: Change,
 ): Promise<number | undefined> {
   const { view, writer } = store
-  if (needsCheck(view, change) || view.validate !== undefined || !canMatch(session, store)) return undefined
+  if (needsCheck(store, change) || view.validate !== undefined || !canMatch(session, store)) return undefined
   return runInSavepoint(session, (inner) =>
     Promise.resolve(writer.matching?.update(inner, store, query, change.values)),
   ).catch(async (error: unknown) => {
@@ -117,7 +116,7 @@ export async function deleteMatching(
   store: WriteStore,
   query: ListQuery,
 ): Promise<number | undefined> {
-  if (needsCheck(store.view, deletion) || !canMatch(session, store)) return undefined
+  if (needsCheck(store, deletion) || !canMatch(session, store)) return undefined
   return runInSavepoint(session, (inner) => Promise.resolve(store.writer.matching?.remove(inner, store, query))).catch(
     async (error: unknown) => {
       await throwIfCausedByQuery(error, session, store, query)

@@ -13,8 +13,8 @@ import type { Change } from './change'
 export interface WriteStore extends Store {
   readonly writer: Writer
   /**
-   * Foreign keys that are looked up before a write, because their constraint is missing or accepts too much. It accepts too
-   * much if the collation of a column treats different texts as equal, or if the principal may not see the referenced record.
+   * Foreign keys that are looked up before a write, because their constraint is missing or accepts too much: the collation of
+   * a column treats different texts as equal, or policies of the database hide records.
    */
   readonly uncheckedReferences: ReadonlySet<Field>
   /** Names of the fields that PUT can update without reading the row first. */

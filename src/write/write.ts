@@ -86,12 +86,13 @@ const restoration: Change = { action: 'restore', values: new Map(), stored: unde
  */
 function runInTransactionIfNeeded<T>(
   session: DbSession,
-  { view, dialect }: Store,
+  store: Store,
   change: Change,
   write: (session: DbSession) => Promise<T>,
 ): Promise<T> {
+  const { view, dialect } = store
   if (isInTransaction(session)) return runInSavepoint(session, write)
-  if (needsCheck(view, change)) return runInTransaction(session, write, dialect.checkedWriteIsolation)
+  if (needsCheck(store, change)) return runInTransaction(session, write, dialect.checkedWriteIsolation)
   return view.lifecycle.load ? runInTransaction(session, write) : write(session)
 }
 
@@ -109,9 +110,9 @@ async function requirePermitted(
 ): Promise<void> {
   const { view, selected } = store
   const { action } = change
-  if (!needsCheck(view, change)) return
+  if (!needsCheck(store, change)) return
   await requireGuardedReferences(session, store, change)
-  if (!hasRowConditions(view, action)) return
+  if (!hasRowConditions(store, action)) return
   const key = fieldValue(view, selected.columns.readRow(raw), view.key)
   if (await existsItem(session, store, key, { action, state: 'after' })) return
   throw new ApiError('forbidden', refusalOf(change, view))

@@ -7,14 +7,14 @@ import type { Change } from './change'
 import { changesGuardedReference, checkReferences, isGuardedReference } from './references'
 
 /** Whether a write needs a check of the written record, or of the records to which it refers. */
-export function needsCheck(view: ResourceView, { action, values }: Change): boolean {
-  return hasRowConditions(view, action) || changesGuardedReference(view, values)
+export function needsCheck(store: Store, change: Change): boolean {
+  return hasRowConditions(store, change.action) || changesGuardedReference(store, change)
 }
 
 /** Requires that the principal may see the records to which a change refers. @throws {ApiError} `bad-values` */
 export async function requireGuardedReferences(session: DbSession, store: Store, change: Change): Promise<void> {
   const errors = new FieldErrors()
-  await checkReferences(session, store, change, errors, (field) => isGuardedReference(store.view, field))
+  await checkReferences(session, store, change, errors, (field) => isGuardedReference(store, field))
   errors.raise('bad-values')
 }
 

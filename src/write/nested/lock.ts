@@ -128,7 +128,7 @@ async function requireStillWritable(
   targets: readonly WriteTarget[],
 ): Promise<void> {
   const [first] = targets
-  if (first === undefined || !hasRowConditions(store.view, first.action)) return
+  if (first === undefined || !hasRowConditions(store, first.action)) return
   const keys = targets.map(({ key }) => key)
   const ids = await matchingIds(session, store, keys, { action: first.action, state: 'before' })
   if (!keys.every((key) => ids.has(keyId(store.view, key)))) throw new ChangedError()

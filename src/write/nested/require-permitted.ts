@@ -22,7 +22,7 @@ export async function requireAllPermitted(session: DbTransaction, { nodes, links
     .map((node) => ({ ...node, store: node.record.store, errors: errors.within(node.record.path) }))
   const groups = groupByStore(written)
   for (const [store, ofStore] of groups) {
-    await checkManyReferences(session, store, ofStore, (field) => isGuardedReference(store.view, field))
+    await checkManyReferences(session, store, ofStore, (field) => isGuardedReference(store, field))
   }
   for (const { members, keys } of links) await checkLinks(session, members, keys, errors)
   errors.raise('bad-values')
@@ -58,7 +58,7 @@ async function checkWritten(
   const { view } = store
   for (const action of ['create', 'update'] as const) {
     const checked = nodes.filter(({ change }) => change.action === action)
-    if (checked.length === 0 || !hasRowConditions(view, action)) continue
+    if (checked.length === 0 || !hasRowConditions(store, action)) continue
     const keys = checked.map(({ key }) => key)
     const ids = await matchingIds(session, store, keys, { action, state: 'after' })
     for (const { key, change, errors, record } of checked) {
