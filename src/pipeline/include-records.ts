@@ -118,16 +118,24 @@ async function addRecords(
   const { length } = view.columns
   const keyPositions = keyPositionsOf(store).map((index) => position + index)
   const setMember = memberSetter(path)
-  for (const { record } of rendered) setMember(record, '', null)
   // Transformers are not called for missing records: they need not handle null.
-  const present = [...wholeRows.keys()].filter((index) => keyPositions.every((key) => wholeRows[index]?.[key] !== null))
-  const presentRows = present.map((index) => wholeRows[index] ?? [])
+  const present: number[] = []
+  const presentRows: RawRow[] = []
+  for (const [index, raw] of wholeRows.entries()) {
+    if (keyPositions.some((key) => raw[key] === null)) {
+      const owner = rendered[index]
+      if (owner !== undefined) setMember(owner.record, null)
+    } else {
+      present.push(index)
+      presentRows.push(raw)
+    }
+  }
   const rows = presentRows.map((raw) => sliceOf(raw, position, length))
   const related = await renderPart(reading, { store, inclusion, rows, wholeRows: presentRows, positions, isListed })
   for (const [index, one] of related.entries()) {
     const owner = rendered[present[index] ?? -1]
     if (owner === undefined) continue
-    setMember(owner.record, '', one.record)
+    setMember(owner.record, one.record)
     owner.includedCount += one.includedCount
     owner.bytes += one.bytes
     owner.listBytes += one.listBytes
@@ -170,22 +178,23 @@ async function addListsOf(
   const lists = new Map(shown.map(([text, ofParent]) => [text, ofParent.flatMap(() => related.next().value ?? [])]))
   const nextPath = nextPathOf(reading, parent, list)
   const setMember = memberSetter(list.path)
+  const setNext = memberSetter(list.path, '_next')
+  const setTotal = memberSetter(list.path, '_total')
   for (const [index, owner] of rendered.entries()) {
     const text = texts[index] ?? ''
     const members = lists.get(text) ?? []
     const hasMore = limit > 0 && (byParent.get(text)?.length ?? 0) > limit
     setMember(
       owner.record,
-      '',
       members.map(({ record }) => record),
     )
     const next = hasMore ? nextPath(rows[index] ?? []) : ''
-    setMember(owner.record, '_next', next)
+    setNext(owner.record, next)
     // The path repeats the filters, so it can be longer than the record. It consists of ASCII characters.
     const nextBytes = next?.length ?? 0
     owner.listBytes += nextBytes
     takeBytes(reading, nextBytes)
-    if (totals !== undefined) setMember(owner.record, '_total', totals.get(text) ?? 0)
+    if (totals !== undefined) setTotal(owner.record, totals.get(text) ?? 0)
     for (const { includedCount, bytes, listBytes } of members) {
       owner.includedCount += 1 + includedCount
       owner.listBytes += bytes + listBytes

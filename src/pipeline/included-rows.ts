@@ -4,14 +4,15 @@ import type { IncludedRow } from '../read/included'
 import type { JsonRecord } from '../read/record'
 import type { Store } from '../read/store'
 
-/** Returns a function that sets the member of an include: its path in the record, with a suffix such as `_next`. */
+/** Returns a function that sets a member of an include. @param path of the include @param suffix such as `_next` */
 export function memberSetter(
   path: readonly string[],
-): (record: JsonRecord, suffix: string, value: JsonRecord[string]) => void {
-  const name = path.join('.')
-  if (path.length > 1) return (record, suffix, value) => setPath(record, `${name}${suffix}`, value)
-  return (record, suffix, value) => {
-    record[`${name}${suffix}`] = value
+  suffix = '',
+): (record: JsonRecord, value: JsonRecord[string]) => void {
+  const name = `${path.join('.')}${suffix}`
+  if (path.length > 1) return (record, value) => setPath(record, name, value)
+  return (record, value) => {
+    record[name] = value
   }
 }
 

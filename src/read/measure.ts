@@ -27,16 +27,25 @@ export type ValueLimit = number | undefined
  * @returns undefined if the declared lengths of the columns guarantee that the rows are small enough
  */
 export function valueLimitFor(
-  { dataSource, selected }: Store,
+  { dataSource, selected, storeOf }: Store,
   query: ReadQuery,
   rowCount: number,
   maxBytes: number,
 ): ValueLimit {
   const { all, long, maxRowBytes } = selected[query.select]
-  const otherColumns = [...cursorColumnsOf(query, all), ...query.included.flatMap(({ view }) => view.columns)]
-  const otherSizes = otherColumns.flatMap((column) => longBytes(column, dataSource) ?? [])
-  const valueCount = long.size + otherSizes.length
-  const rowBytes = otherSizes.reduce((sum, bytes) => sum + bytes, maxRowBytes)
+  let valueCount = long.size
+  let rowBytes = maxRowBytes
+  for (const column of cursorColumnsOf(query, all)) {
+    const bytes = longBytes(column, dataSource)
+    if (bytes === undefined) continue
+    valueCount++
+    rowBytes += bytes
+  }
+  for (const { view } of query.included) {
+    const { columns } = storeOf(view).selected
+    valueCount += columns.long.size
+    rowBytes += columns.maxRowBytes
+  }
   if (rowBytes * rowCount <= maxBytes || valueCount === 0) return undefined
   const valueLimit = Math.floor(maxBytes / rowCount / valueCount)
   return valueLimit === 0 ? 0 : 1 << (31 - Math.clz32(valueLimit))
@@ -64,13 +73,14 @@ export function measuredSelection(store: Store, query: Query, valueLimit: ValueL
   if (valueLimit === undefined) return selected
   const { sizeSql } = dialect
   const readValues = readValuesOf(store, query)
+  const sqlOf = ({ column, alias }: ReadValue): string => columnSql(dataSource, column, alias)
   const limited = selected.map(([expression, name], index): [string, string] => {
     const value = readValues[index]
     if (value?.isLong !== true) return [expression, name]
-    return [`CASE WHEN ${sizeSql(value.column, value.sql)} <= ${valueLimit} THEN ${expression} END`, name]
+    return [`CASE WHEN ${sizeSql(value.column, sqlOf(value))} <= ${valueLimit} THEN ${expression} END`, name]
   })
   const sizes = measuredGroupsOf(readValues).map((values, index): [string, string] => {
-    const terms = values.map(({ column, sql, isNullable }) => rowSizeSql(store, column, sql, isNullable))
+    const terms = values.map((value) => rowSizeSql(store, value.column, sqlOf(value), value.isNullable))
     return [terms.join(' + ') || '0', String(readValues.length + index)]
   })
   return [...limited, ...sizes]
@@ -92,8 +102,15 @@ export function includedPosition({ selected }: Store, { select, cursor, ordering
 
 /** Number of values that the statement of a query selects. */
 export function widthOf(store: Store, query: ReadQuery, valueLimit: ValueLimit): number {
-  const readValues = readValuesOf(store, query)
-  return readValues.length + (valueLimit === undefined ? 0 : measuredGroupsOf(readValues).length)
+  const sizes = valueLimit === undefined ? 0 : measuredGroupsOf(readValuesOf(store, query)).length
+  return sizePositionOf(store, query) + sizes
+}
+
+/** Number of values before the sizes of the row: its columns, the values of cursors and the columns of included records. */
+function sizePositionOf(store: Store, query: ReadQuery): number {
+  let position = includedPosition(store, query)
+  for (const { view } of query.included) position += view.columns.length
+  return position
 }
 
 /** Groups of values whose total sizes are measured: all long values and, if some of them are hidden, the shown ones. */
@@ -105,8 +122,9 @@ function measuredGroupsOf(readValues: readonly ReadValue[]): readonly (readonly 
 
 /** Value that a statement selects. */
 interface ReadValue {
-  readonly sql: string
   readonly column: ReadColumn
+  /** Alias of its table. */
+  readonly alias: string
   readonly isNullable: boolean
   readonly isLong: boolean
   /** Whether records contain it. Keys of hidden owners, and columns read only for listeners, are not shown. */
@@ -118,21 +136,21 @@ interface ReadValue {
  * included records.
  */
 function readValuesOf(
-  { view, dataSource, selected }: Store,
+  { view, dataSource, selected, storeOf }: Store,
   { select, cursor, ordering, included }: ReadQuery,
 ): readonly ReadValue[] {
   const { all, long } = selected[select]
   const shownColumns = new Set<ReadColumn>(view.outputFields.flatMap((field) => field.columns))
   const columnValues = all.map((column) => ({
-    sql: columnSql(dataSource, column, rootAlias),
     column,
+    alias: rootAlias,
     isNullable: mayBeNull(column),
     isLong: long.has(column),
     isShown: shownColumns.has(column),
   }))
   const cursorValues = (cursor === undefined ? [] : ordering).map(({ column, alias }) => ({
-    sql: columnSql(dataSource, column, alias),
     column,
+    alias,
     isNullable: alias !== rootAlias || mayBeNull(column),
     isLong: longBytes(column, dataSource) !== undefined,
     // Only shown fields can be sorted by.
@@ -140,11 +158,12 @@ function readValuesOf(
   }))
   const includedValues = included.flatMap(({ alias, view: related }) => {
     const shown = new Set<ReadColumn>(related.outputFields.flatMap((field) => field.columns))
+    const { columns } = storeOf(related).selected
     return related.columns.map((column) => ({
-      sql: columnSql(dataSource, column, alias),
       column,
+      alias,
       isNullable: true,
-      isLong: longBytes(column, dataSource) !== undefined,
+      isLong: columns.long.has(column),
       isShown: shown.has(column),
     }))
   })
@@ -184,10 +203,7 @@ function rowSizeSql({ dialect }: Store, column: ReadColumn, sql: string, isNulla
  * `maxBytes` or more. It compares only one number of each row: most lists need no other check.
  */
 export function areShort(store: Store, query: ReadQuery, rows: readonly RawRow[], maxBytes: number): boolean {
-  const sizePosition = query.included.reduce(
-    (sum, { view }) => sum + view.columns.length,
-    includedPosition(store, query),
-  )
+  const sizePosition = sizePositionOf(store, query)
   for (const raw of rows) if (Number(raw[sizePosition]) > maxBytes) return false
   return true
 }
