@@ -24,9 +24,12 @@ export async function requireReferences(
   errors: FieldErrors,
 ): Promise<void> {
   const { view, policies, uncheckedReferences } = store
-  const changed = changedReferences(view, change, () => true).map(([field]) => field)
-  await policies?.checkAccess(changed.flatMap((field) => guardedTarget(view, field) ?? []))
-  const unchecked = new Set(changed.filter((one) => uncheckedReferences.has(one) || isGuardedReference(store, one)))
+  const guarded = view.references.filter((field) => guardedTarget(view, field) !== undefined)
+  if (guarded.length > 0) {
+    const changed = changedReferences(view, change, (field) => guarded.includes(field))
+    await policies?.checkAccess(changed.flatMap(([field]) => guardedTarget(view, field) ?? []))
+  }
+  const unchecked = new Set([...uncheckedReferences, ...guarded.filter((field) => isGuardedReference(store, field))])
   const isUnchecked = (field: Field): boolean => unchecked.has(field)
   if (unchecked.size > 0) await checkReferences(session, store, change, errors, isUnchecked)
   if (!errors.isEmpty) await checkReferences(session, store, change, errors, (field) => !isUnchecked(field))
@@ -107,10 +110,12 @@ function changedReferences(
   change: Change,
   matches: (field: Field) => boolean,
 ): readonly (readonly [field: Field, key: readonly unknown[]])[] {
+  const candidates = view.references.filter(matches)
+  if (candidates.length === 0) return []
   const values = writtenValues(change.values)
-  return view.references.flatMap((field) => {
+  return candidates.flatMap((field) => {
     // The body does not set the owner and presets, so errors must not name them.
-    if (field.relation === undefined || field === view.owner || isPreset(field, change) || !matches(field)) return []
+    if (field.relation === undefined || field === view.owner || isPreset(field, change)) return []
     if (!field.columns.some((column) => values.has(column))) return []
     const key = field.columns.map((column) =>
       values.has(column) ? values.get(column) : (change.stored?.[view.columns.indexOf(column)] ?? null),
