@@ -2,7 +2,7 @@ import type { FieldErrors } from '../errors'
 import { parseInsert } from '../query/change-set'
 import { ownerKey } from '../query/owner'
 import type { Presets } from '../query/presets'
-import { checkManyReferences } from '../write/references'
+import { checkManyReferences, mayNeedLookup } from '../write/references'
 import { validateChanges } from '../write/validate'
 import type { InsertedRecord } from '../write/write-rows'
 import { checkPasswordCount, hashPasswords, passwordFieldOf } from './hash-passwords'
@@ -23,7 +23,7 @@ export async function prepareRecords(
   previous: number,
 ): Promise<readonly InsertedRecord[]> {
   const { store, session, principal } = request
-  const { view, uncheckedReferences } = store
+  const { view } = store
   const owner = ownerKey(view, principal)
   const records: InsertedRecord[] = []
   for (const { body, position } of received) {
@@ -34,7 +34,7 @@ export async function prepareRecords(
     records.push({ change: { action: 'create', values, stored: undefined, presets: presets.values }, errors: own })
   }
   const hasErrors = !errors.isEmpty
-  await checkManyReferences(session, store, records, (field) => hasErrors || uncheckedReferences.has(field))
+  await checkManyReferences(session, store, records, (field) => hasErrors || mayNeedLookup(store, field))
   const passwordField = passwordFieldOf(view)
   if (passwordField === undefined) return records
   const paths = records.map(() => passwordField.name)

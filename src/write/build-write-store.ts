@@ -23,7 +23,7 @@ export function buildWriteStore(
     ...store,
     writer: recordingWriter(writerOf(store.view)),
     uncheckedReferences,
-    fieldsWithoutRead: findFieldsWithoutRead(store, uncheckedReferences),
+    fieldsWithoutRead: findFieldsWithoutRead({ ...store, uncheckedReferences }),
     writeStoreOf,
   }
 }

@@ -76,6 +76,17 @@ export function isGuardedReference({ view, policies }: Store, field: Field): boo
   return target !== undefined && policies?.restrictsRelated(target) !== false
 }
 
+/**
+ * Whether a foreign key may have to be looked up before a write: the constraint of the database is not enough, or it refers
+ * to a guarded resource.
+ */
+export function mayNeedLookup(
+  { view, uncheckedReferences }: Pick<WriteStore, 'view' | 'uncheckedReferences'>,
+  field: Field,
+): boolean {
+  return uncheckedReferences.has(field) || guardedTarget(view, field) !== undefined
+}
+
 /** The guarded resource (`FilterNames.isGuarded`) to which a foreign key refers; undefined for other fields. */
 export function guardedTarget({ related }: ResourceView, { relation }: Field): ResourceView | undefined {
   const target = relation && related(relation)

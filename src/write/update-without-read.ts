@@ -6,7 +6,7 @@ import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import { mayFailToRead } from './direct-writer'
-import { guardedTarget } from './references'
+import { mayNeedLookup } from './references'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
 
 /**
@@ -15,14 +15,13 @@ import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
  * (specification: Sending back what was read, Date-times).
  */
 export function findFieldsWithoutRead(
-  store: Store,
-  uncheckedReferences: WriteStore['uncheckedReferences'],
+  store: Pick<WriteStore, keyof Store | 'uncheckedReferences'>,
 ): ReadonlySet<string> {
   const { view } = store
   if (!canUpdateDirectly(view) || !isReturnedByUpdate(store)) return new Set()
   const { writableFields, key, owner, references } = view
-  const guarded = references.filter((field) => guardedTarget(view, field) !== undefined)
-  const excludedFields = [key, ...(owner ? [owner] : []), ...uncheckedReferences, ...guarded]
+  const lookedUp = references.filter((field) => mayNeedLookup(store, field))
+  const excludedFields = [key, ...(owner ? [owner] : []), ...lookedUp]
   const excludedColumns = new Set(excludedFields.flatMap(({ columns }) => columns))
   const isWritableWithoutRead = ({ updatable, password, path, valueType, columns }: Field): boolean =>
     updatable &&

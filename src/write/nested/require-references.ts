@@ -1,6 +1,6 @@
 import type { DbSession } from '../../connection/db-session'
 import type { FieldErrors } from '../../errors'
-import { checkManyReferences } from '../references'
+import { checkManyReferences, mayNeedLookup } from '../references'
 import { groupByStore, type PlannedRecord, recordsIn } from './planned'
 
 /**
@@ -14,11 +14,11 @@ export async function requireAllReferences(
 ): Promise<void> {
   const groups = groupByStore(recordsIn(root).map((record) => ({ ...record, errors: errors.within(record.path) })))
   for (const [store, records] of groups) {
-    await checkManyReferences(session, store, records, (field) => store.uncheckedReferences.has(field))
+    await checkManyReferences(session, store, records, (field) => mayNeedLookup(store, field))
   }
   if (errors.isEmpty) return
   for (const [store, records] of groups) {
-    await checkManyReferences(session, store, records, (field) => !store.uncheckedReferences.has(field))
+    await checkManyReferences(session, store, records, (field) => !mayNeedLookup(store, field))
   }
   errors.raise('bad-values')
 }
