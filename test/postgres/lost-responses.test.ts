@@ -59,6 +59,6 @@ test('subscribers receive a record whose response was lost', async () => {
   expect((await world.request('POST country/', { code: 'FR', name: 'France' })).status).toBe(503)
   proxy.losesInsert = false
   const [event] = await reader.take(1)
-  expect([event?.[1]].flat()).toEqual([{ id: 'FR', name: 'France' }])
+  expect([event?.[1]].flat()).toEqual([{ id: 'FR', code: 'FR', name: 'France' }])
   await world.close()
 })
