@@ -23,17 +23,22 @@ export async function requireReferences(
   change: Change,
   errors: FieldErrors,
 ): Promise<void> {
-  const { view, policies, uncheckedReferences } = store
-  const guarded = view.references.filter((field) => guardedTarget(view, field) !== undefined)
-  if (guarded.length > 0) {
-    const changed = changedReferences(view, change, (field) => guarded.includes(field))
-    await policies?.checkAccess(changed.flatMap(([field]) => guardedTarget(view, field) ?? []))
-  }
-  const unchecked = new Set([...uncheckedReferences, ...guarded.filter((field) => isGuardedReference(store, field))])
+  const unchecked = await findLookedUp(store, change)
   const isUnchecked = (field: Field): boolean => unchecked.has(field)
   if (unchecked.size > 0) await checkReferences(session, store, change, errors, isUnchecked)
   if (!errors.isEmpty) await checkReferences(session, store, change, errors, (field) => !isUnchecked(field))
   errors.raise('bad-values')
+}
+
+/** The foreign keys that must be looked up before a write of the principal. */
+async function findLookedUp(store: WriteStore, change: Change): Promise<ReadonlySet<Field>> {
+  const { view, policies, uncheckedReferences } = store
+  const guarded = view.references.filter((field) => guardedTarget(view, field) !== undefined)
+  if (guarded.length === 0) return uncheckedReferences
+  const changed = changedReferences(view, change, (field) => guarded.includes(field))
+  // Otherwise it is not known whether the principal may read the resources.
+  await policies?.checkAccess(changed.flatMap(([field]) => guardedTarget(view, field) ?? []))
+  return new Set([...uncheckedReferences, ...guarded.filter((field) => isGuardedReference(store, field))])
 }
 
 /**
