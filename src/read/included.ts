@@ -37,15 +37,8 @@ export interface IncludedRow {
 }
 
 /**
- * Maximum average number of records per parent up to which one statement without subqueries reads all related records of a
- * many-to-many relation on SQLite. A subquery for each list takes three times as long: SQLite may search all related records
- * for each parent.
- */
-const maxPerParentTogether = 10
-
-/**
- * Reads the related records of several parents: of each parent as many as `list.query.limit`. It takes one statement, or two on
- * SQLite for a many-to-many relation with many records.
+ * Reads the related records of several parents: of each parent as many as `list.query.limit`. It takes one statement, or two if a
+ * many-to-many relation has more related records than `Dialect.maxUnlimitedManyToMany` expects.
  * @param store of the related records
  * @param parent store of the parents
  * @param maxRows of all parents
@@ -66,8 +59,9 @@ export async function readIncluded(
     return records.filter(hasKey(store)).map((raw) => ({ parent: keyText(raw, keyPosition, parentKey.length), raw }))
   }
   if (keys.size === 1) return read(singleListStatement(session, store, included, keys, valueLimit))
-  if (store.dialect.listsPerParent === 'in' && list.relation.isManyToMany) {
-    const maxTogether = Math.min(keys.size * Math.min(maxPerParentTogether, list.query.limit), maxRows)
+  const maxPerParent = list.relation.isManyToMany ? store.dialect.maxUnlimitedManyToMany : undefined
+  if (maxPerParent !== undefined) {
+    const maxTogether = Math.min(keys.size * Math.min(maxPerParent, list.query.limit), maxRows)
     const all = await read(allListsStatement(session, store, included, keys, maxTogether + 1, valueLimit))
     if (all.length <= maxTogether) return firstOfEach(all, list.query.limit)
   }
