@@ -118,7 +118,7 @@ export class LiveLists {
     this.#lists.clear()
   }
 
-  /** Counts a subscription. @returns a function that is called at its end */
+  /** Counts a subscription. @returns a function to call at its end */
   #countSubscription({ client }: Subscriber): () => void {
     if (this.#isEnded) throw shuttingDown()
     const { liveLists, liveListsPerClient } = this.#limits
@@ -182,7 +182,7 @@ export class LiveLists {
     const list = new LiveList(source, {
       enqueue: (read) => this.#enqueue(read),
       report: this.#report,
-      grown: (grown) => this.#closeBeyondLimit(grown),
+      grown: (longer) => this.#closeBeyondLimit(longer),
       close: (closed, error) => this.#close(closed, error),
     })
     this.#lists.set(source.key, list)
