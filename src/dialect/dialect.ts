@@ -208,6 +208,11 @@ export interface DatabaseFeatures {
    */
   readonly listsPerParent: 'lateral' | 'in' | 'window'
   /**
+   * Maximum average number of related records per parent up to which the lists of a many-to-many relation are read without a
+   * limit for each parent. Undefined if `listsPerParent` is always used.
+   */
+  readonly maxUnlimitedManyToMany: number | undefined
+  /**
    * Isolation level for writes that are checked before the commit, against row scopes and permissions: the check must see
    * what others have committed since the transaction began. Undefined for the default of the database.
    */

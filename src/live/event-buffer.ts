@@ -5,7 +5,8 @@ const maxBytes = 64 * 1024
 
 /** The last events of a live list, with their ids, for clients that connect again (HTML Standard, Server-sent events). */
 export class EventBuffer {
-  readonly #session = randomBytes(6).toString('base64url')
+  /** Start of all ids, by which ids of other buffers are recognized: those before a restart, or of another process. */
+  readonly #idPrefix = randomBytes(6).toString('base64url')
   readonly #events: { readonly number: number; readonly bytes: Buffer }[] = []
   #bytes = 0
   /** Number of the last event. */
@@ -34,15 +35,15 @@ export class EventBuffer {
    * @returns undefined if some of the missed events were removed, or if the id is unknown
    */
   after(id: string | undefined): readonly Buffer[] | undefined {
-    const [session, text] = id?.split('.') ?? []
+    const [prefix, text] = id?.split('.') ?? []
     const last = Number(text)
-    if (session !== this.#session || !Number.isInteger(last) || last > this.#number) return undefined
+    if (prefix !== this.#idPrefix || !Number.isInteger(last) || last > this.#number) return undefined
     if (last < this.#number - this.#events.length) return undefined
     return this.#events.filter(({ number }) => number > last).map(({ bytes }) => bytes)
   }
 
   /** Text of an event. Its id is the id of the last event in the buffer. */
   textOf(name: string, data: string): Buffer {
-    return Buffer.from(`id: ${this.#session}.${this.#number}\nevent: ${name}\ndata: ${data}\n\n`)
+    return Buffer.from(`id: ${this.#idPrefix}.${this.#number}\nevent: ${name}\ndata: ${data}\n\n`)
   }
 }

@@ -3,8 +3,8 @@ import { unavailable } from '../errors'
 import type { ResponseMemory } from '../response/held-bytes'
 
 /**
- * Size of the chunks of a whole list, in bytes. `readableLength` does not count the chunk that the socket is sending, so that
- * a single chunk with the whole list would not be counted.
+ * Size of the chunks of a whole list, in bytes. `readableLength` does not count the chunk that the socket is sending, so it
+ * would not count a whole list in a single chunk.
  */
 const chunkBytes = 64 * 1024
 /** Interval between checks whether a client has received a whole list, in milliseconds. */

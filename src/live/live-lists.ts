@@ -3,7 +3,8 @@ import { ApiError, retryAfterSeconds, unavailable } from '../errors'
 import type { ResponseMemory } from '../response/held-bytes'
 import { within } from '../timers'
 import { EventStream } from './event-stream'
-import { LiveList, type LiveSource } from './live-list'
+import { LiveList } from './live-list'
+import type { LiveSource } from './live-source'
 
 /** Limits on the live lists of a mount: see `RequestLimits`. */
 export interface LiveLimits {
@@ -117,7 +118,7 @@ export class LiveLists {
     this.#lists.clear()
   }
 
-  /** Counts a subscription. @returns a function that is called at its end */
+  /** Counts a subscription. @returns a function to call at its end */
   #countSubscription({ client }: Subscriber): () => void {
     if (this.#isEnded) throw shuttingDown()
     const { liveLists, liveListsPerClient } = this.#limits
@@ -181,7 +182,7 @@ export class LiveLists {
     const list = new LiveList(source, {
       enqueue: (read) => this.#enqueue(read),
       report: this.#report,
-      grown: (grown) => this.#closeBeyondLimit(grown),
+      grown: (longer) => this.#closeBeyondLimit(longer),
       close: (closed, error) => this.#close(closed, error),
     })
     this.#lists.set(source.key, list)
@@ -202,7 +203,7 @@ export class LiveLists {
     stream.once('close', () => {
       this.#subscriptions.delete(subscription)
       list.remove(stream)
-      if (list.streams.size === 0) setTimeout(() => this.#closeUnused(list), keepMs).unref()
+      if (list.subscriberCount === 0) setTimeout(() => this.#closeUnused(list), keepMs).unref()
     })
     list.add(stream, subscriber.lastId)
     return stream
@@ -217,7 +218,7 @@ export class LiveLists {
   }
 
   #closeUnused(list: LiveList): void {
-    if (list.streams.size === 0 && list.waiting === 0) this.#close(list)
+    if (list.subscriberCount === 0 && list.waiting === 0) this.#close(list)
   }
 
   /** Runs a read when fewer than {@link concurrentReads} others run. */

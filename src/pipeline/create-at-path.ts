@@ -12,6 +12,7 @@ import type { Body } from '../request/body'
 import type { HttpResponse } from '../response/http-response'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
+import { isSameValue } from '../value/value-type'
 import type { WrittenRecord } from '../write/write-store'
 import { createRecord, prepareCreation, requireCreatable, respondCreated } from './create'
 import { parseWriteIncludes } from './included-item'
@@ -93,12 +94,11 @@ function requirePermittedKey(
   for (const [field, part] of parts) {
     const isSet = field === view.owner || overriding.has(field)
     const value = field === view.owner ? ownerKey(view, principal) : presets.get(field)
-    if (isSet && !isSame(field, part, value)) throw new ApiError('forbidden', `you may not create this ${view.name}`)
+    if (isSet && !isSameValue(field.valueType, part, value)) {
+      throw new ApiError('forbidden', `you may not create this ${view.name}`)
+    }
   }
 }
-
-const isSame = ({ valueType }: Field, one: unknown, other: unknown): boolean =>
-  isDeepStrictEqual(valueType.toJson(one), valueType.toJson(other))
 
 /**
  * Checks the values of a key in the path like values in a body.
@@ -110,8 +110,7 @@ function keyValues(view: ResourceView, parts: ChangeSet, body: Body, errors: Fie
   for (const [field, part] of parts) {
     const { name, valueType } = field
     const value = errors.try(name, () => parseValue(view, field, valueType.toJson(part)))
-    const other = given.get(field)
-    const isOther = given.has(field) && (other === undefined || !isSame(field, other, part))
+    const isOther = given.has(field) && !isSameValue(valueType, given.get(field), part)
     if (isOther) errors.add(name, 'must be the key in the path, or left out')
     values.set(field, value)
   }

@@ -167,7 +167,7 @@ async function addListsOf(
   const { query, limit } = list
   const texts = rows.map(parentText(parent))
   const keys: ParentKeys = new Map(rows.map((raw, index) => [texts[index] ?? '', parent.readKey(raw)]))
-  const { included, totals } = await readLists(reading, store, list, parent, keys)
+  const { included, totals } = await readLists(reading, { store, list, parent, keys })
   const byParent = groupByParent(included)
   const shown = [...byParent].map(([text, ofParent]) => [text, ofParent.slice(0, limit)] as const)
   const shownRows = shown.flatMap(([, ofParent]) => ofParent.map(({ raw }) => raw))

@@ -1,10 +1,8 @@
 import { ApiError } from '../errors'
 import type { IncludedList } from '../query/query'
-import { countIncluded, type IncludedRow, readIncluded } from '../read/included'
-import type { ParentKeys } from '../read/included-statements'
+import { countIncluded, type IncludedLists, type IncludedRow, readIncluded } from '../read/included'
 import { areShort, measureOf, valueLimitFor, valueLimitOf } from '../read/measure'
 import { shortBytesOf } from '../read/row-bytes'
-import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { changedDuringRead, readAttempts } from './limited-read'
 import type { PageReading } from './page-reading'
@@ -15,30 +13,25 @@ export interface IncludeReading extends PageReading {
   readonly left: { rows: number; bytes: number }
 }
 
-/** Related records of several parents, and their numbers by the texts of the parents. */
-interface Lists {
+/** Related records in lists, and their numbers by the texts of the parents. */
+interface RecordsOfLists {
   readonly included: readonly IncludedRow[]
   /** Undefined if the request does not count them. */
   readonly totals: ReadonlyMap<string, number> | undefined
 }
 
 /**
- * Reads and counts the related records of several parents.
+ * Reads and counts the related records in lists.
  * @throws {ApiError} `bad-query`, `unavailable`
  */
-export async function readLists(
-  reading: IncludeReading,
-  store: Store,
-  list: IncludedList,
-  parent: Store,
-  keys: ParentKeys,
-): Promise<Lists> {
+export async function readLists(reading: IncludeReading, lists: IncludedLists): Promise<RecordsOfLists> {
   const { session } = reading
+  const { store, list } = lists
   const { isCounted, limit, query, path } = list
   try {
     return {
-      totals: isCounted ? await countIncluded(session, store, list, parent, keys) : undefined,
-      included: limit === 0 ? [] : await readRows(reading, store, list, parent, keys),
+      totals: isCounted ? await countIncluded(session, lists) : undefined,
+      included: limit === 0 ? [] : await readRows(reading, lists),
     }
   } catch (error) {
     if (!(await isCausedByQueryValue(error, session, store, query))) throw error
@@ -46,16 +39,11 @@ export async function readLists(
   }
 }
 
-function readRows(
-  reading: IncludeReading,
-  store: Store,
-  list: IncludedList,
-  parent: Store,
-  keys: ParentKeys,
-): Promise<readonly IncludedRow[]> {
+function readRows(reading: IncludeReading, lists: IncludedLists): Promise<readonly IncludedRow[]> {
+  const { list, keys } = lists
   const { left, limits } = reading
   const maxShown = Math.min(left.rows, Math.floor(left.bytes / shortBytesOf(list.view)))
-  return readWithinLimits(reading, store, list, parent, keys, {
+  return readWithinLimits(reading, lists, {
     // Each list may have one row more than it shows.
     maxRows: maxShown + keys.size,
     tooMany: () => (maxShown < left.rows ? tooLargeIncluded(limits.pageBytes) : tooManyIncluded(limits.included)),
@@ -71,23 +59,21 @@ export interface RowLimit {
 }
 
 /**
- * Reads the related records of several parents, within the size limits. The first statement leaves out long values, as for a
+ * Reads the related records in lists, within the size limits. The first statement leaves out long values, as for a
  * page. A second statement reads them only if all rows together are small enough.
  * @throws {ApiError} the refusals of the limit, `unavailable`
  */
 export async function readWithinLimits(
   { session, limits, responseMemory }: Pick<IncludeReading, 'session' | 'limits' | 'responseMemory'>,
-  store: Store,
-  list: IncludedList,
-  parent: Store,
-  keys: ParentKeys,
+  lists: IncludedLists,
   { maxRows, tooMany, tooLarge }: RowLimit,
 ): Promise<readonly IncludedRow[]> {
+  const { store, list, keys } = lists
   const { query } = list
   const limit = Math.min(keys.size * query.limit, maxRows + 1)
   let valueLimit = valueLimitFor(store, query, limit, limits.pageBytes)
   for (let attempt = 0; attempt < readAttempts; attempt++) {
-    const included = await readIncluded(session, store, list, parent, keys, limit, valueLimit)
+    const included = await readIncluded(session, lists, limit, valueLimit)
     if (included.length > maxRows) throw tooMany()
     const rows = included.map(({ raw }) => raw)
     if (valueLimit === undefined || areShort(store, query, rows, valueLimit)) return included

@@ -21,9 +21,12 @@ export function liveKey(
   const { inclusion } = query
   const { statement, values } = listStatement(session, store, { ...query, limit: 1, offset: 0 }, undefined)
   const included = inclusion && [querystring, ...includedKey(store, inclusion)]
-  // Load listeners may return other records for each user. Properties of a principal may be hidden from `inspect`, its key is not.
-  const own = callsLoadListeners(view, inclusion) && [typeof principal.id, String(principal.id), principal]
-  return inspect([view.cacheKey, statement.sql, values.map(complete), session.settings, included, own], allContent)
+  // Load listeners may return other records for each principal. `inspect` may hide its properties, so its key is added.
+  const principalKey = callsLoadListeners(view, inclusion) && [typeof principal.id, String(principal.id), principal]
+  return inspect(
+    [view.cacheKey, statement.sql, values.map(inspectable), session.settings, included, principalKey],
+    allContent,
+  )
 }
 
 /** All that included records depend on besides the query string: row scopes, permissions of fields, and values of filters. */
@@ -34,7 +37,12 @@ function includedKey(store: Store, { records, lists }: Inclusion): readonly unkn
       const related = relatedStore(store, view)
       const { values, bind } = collectValues()
       const condition = bindConditionValues(related, query, bind)
-      return [view.cacheKey, condition, values.map(complete), query.inclusion && includedKey(related, query.inclusion)]
+      return [
+        view.cacheKey,
+        condition,
+        values.map(inspectable),
+        query.inclusion && includedKey(related, query.inclusion),
+      ]
     }),
   ]
 }
@@ -49,10 +57,10 @@ function callsLoadListeners(view: ResourceView, inclusion: Inclusion | undefined
   )
 }
 
-/** A bound value, with what `inspect` does not show: all bytes of a buffer, and the private properties of an object. */
-function complete(value: unknown): unknown {
+/** A bound value as `inspect` shows it completely: all bytes of a buffer, and an object with private properties also as text. */
+function inspectable(value: unknown): unknown {
   if (Buffer.isBuffer(value)) return value.toString('hex')
-  if (Array.isArray(value)) return value.map(complete)
+  if (Array.isArray(value)) return value.map(inspectable)
   if (typeof value !== 'object' || value === null) return value
   return 'toString' in value ? [value, String(value)] : value
 }

@@ -20,8 +20,8 @@ export type ItemCondition = 'none' | 'visible' | 'related' | WriteMoment
 
 /**
  * Query for the record with this key.
- * @param deleted which soft-deleted records are read. Default: none. With the condition `none`, these are all of them,
- * otherwise those that the principal may restore
+ * @param deleted which soft-deleted records are read. Default: none. The condition `none` permits all of them, any other
+ * condition only those that the principal may restore
  */
 export function itemQuery(
   view: ResourceView,

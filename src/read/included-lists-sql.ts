@@ -14,8 +14,8 @@ type Builder = SelectQueryBuilder<ObjectLiteral>
 
 /** Alias of the table of the parents in the subquery of their keys. */
 const parentsAlias = tableAlias('parents')
-/** Alias of the subquery of the parents' keys, within that of all lists. */
-const ofAlias = tableAlias('of')
+/** Alias of the subquery of the parents' keys, to which a LATERAL subquery for each list is joined. */
+const parentKeysAlias = tableAlias('parent_keys')
 /** Alias of the subquery of one list. */
 const listAlias = tableAlias('list')
 /** Alias of the subquery of all lists: the keys of the parents and, if they are numbered, of the related records. */
@@ -84,7 +84,7 @@ function numberedLists(store: Store, included: IncludedQuery, sql: ListsSql): Bu
 
 /** Numbers the related records of all parents. */
 function windowSource(store: Store, included: IncludedQuery, sql: ListsSql): Source {
-  const query = keysOfAll(store, included, sql)
+  const query = allKeysQuery(store, included, sql)
   const parentKeys = parentKeySql(store, included).join(', ')
   query.addSelect(`ROW_NUMBER() OVER (PARTITION BY ${parentKeys} ORDER BY ${orderOf(store, included)})`, positionName)
   return [query.getQuery(), query.getParameters()]
@@ -95,7 +95,7 @@ function windowSource(store: Store, included: IncludedQuery, sql: ListsSql): Sou
  * rows.
  */
 function allLists(store: Store, included: IncludedQuery, sql: ListsSql): Builder {
-  const keys = keysOfAll(store, included, sql)
+  const keys = allKeysQuery(store, included, sql)
   const source = `${keys.getQuery()} LIMIT ${sql.maxLength}`
   const builder = selectFromLists(store, source, keysAreEqual(store), keys.getParameters())
   addOrderedJoins(store, builder, included, sql)
@@ -103,7 +103,7 @@ function allLists(store: Store, included: IncludedQuery, sql: ListsSql): Builder
 }
 
 /** Builds the SELECT of the keys of the related records of all parents, with those of the parents, in any order. */
-function keysOfAll(store: Store, included: IncludedQuery, { condition, hasParent }: ListsSql): Builder {
+function allKeysQuery(store: Store, included: IncludedQuery, { condition, hasParent }: ListsSql): Builder {
   const query = relatedQuery(store, included, condition).andWhere(hasParent)
   addKeys(store, query)
   for (const [index, key] of parentKeySql(store, included).entries()) query.addSelect(key, parentKeyName(index))
@@ -119,23 +119,23 @@ function keysAreEqual(store: Store): string {
 
 /** Numbers the first related records of each parent, in a subquery for each. */
 function lateralSource(store: Store, included: IncludedQuery, sql: ListsSql): Source {
-  const list = listOf(store, included, sql, ofAlias)
+  const list = listKeysQuery(store, included, sql, parentKeysAlias)
   list.addSelect(`ROW_NUMBER() OVER (ORDER BY ${orderOf(store, included)})`, positionName)
   const parameters = list.getParameters()
-  const parents = parentsOf(store, included, sql, parameters)
+  const parents = selectParentKeys(store, included, sql, parameters)
   const { driver } = store.dataSource
   const first = `${list.getQuery()} LIMIT ${sql.maxLength}`
   return [
-    `SELECT * FROM (${parents}) ${driver.escape(ofAlias)} CROSS JOIN LATERAL (${first}) ${driver.escape(listAlias)}`,
+    `SELECT * FROM (${parents}) ${driver.escape(parentKeysAlias)} CROSS JOIN LATERAL (${first}) ${driver.escape(listAlias)}`,
     parameters,
   ]
 }
 
 /** Builds the SELECT of lists whose keys are selected by a subquery for each parent. */
 function selectedLists(store: Store, included: IncludedQuery, sql: ListsSql): Builder {
-  const list = listOf(store, included, sql, listsAlias)
+  const list = listKeysQuery(store, included, sql, listsAlias)
   const parameters = list.getParameters()
-  const parents = parentsOf(store, included, sql, parameters)
+  const parents = selectParentKeys(store, included, sql, parameters)
   const isInList = `(${keysOf(store).join(', ')}) IN (${list.getQuery()} LIMIT ${sql.maxLength})`
   const builder = selectFromLists(store, parents, isInList, parameters)
   addOrderedJoins(store, builder, included, sql)
@@ -171,7 +171,7 @@ function selectFromLists({ dataSource, view }: Store, source: string, on: string
 }
 
 /** Builds the SELECT of the keys of one list, in its order. @param ofParent alias of the subquery of the parents' keys */
-function listOf(store: Store, included: IncludedQuery, { condition }: ListsSql, ofParent: string): Builder {
+function listKeysQuery(store: Store, included: IncludedQuery, { condition }: ListsSql, ofParent: string): Builder {
   const list = relatedQuery(store, included, condition)
   addKeys(store, list)
   addOrdering(store, list, included.query)
@@ -181,8 +181,13 @@ function listOf(store: Store, included: IncludedQuery, { condition }: ListsSql, 
   return list
 }
 
-/** SELECT of the parents' keys. @param parameters receives its constant parameters */
-function parentsOf({ dataSource }: Store, included: IncludedQuery, sql: ListsSql, parameters: ObjectLiteral): string {
+/** SQL of the SELECT of the parents' keys. @param parameters receives its constant parameters */
+function selectParentKeys(
+  { dataSource }: Store,
+  included: IncludedQuery,
+  sql: ListsSql,
+  parameters: ObjectLiteral,
+): string {
   const { list, parent } = included
   // The parents have been read, and may be soft-deleted records.
   const parents = selectFrom(dataSource, list.relation.entityMetadata.target, parentsAlias)

@@ -21,13 +21,20 @@ export interface BoundStatement {
   readonly values: readonly unknown[]
 }
 
+/** What a statement reads: lists of related records. */
+export interface ListsSelection {
+  /** Store of the related records. */
+  readonly store: Store
+  readonly included: IncludedQuery
+  /** The parents whose lists are read. */
+  readonly keys: ParentKeys
+  readonly valueLimit: ValueLimit
+}
+
 /** The statement for the list of a single parent. */
 export function singleListStatement(
   session: DbSession,
-  store: Store,
-  included: IncludedQuery,
-  keys: ParentKeys,
-  valueLimit: ValueLimit,
+  { store, included, keys, valueLimit }: ListsSelection,
 ): BoundStatement {
   const { list } = included
   const query = withParentKeys(included, keys)
@@ -42,38 +49,17 @@ export function singleListStatement(
 }
 
 /** The statement for the lists of several parents: of each as many related records as `list.query.limit`. */
-export function listsStatement(
-  session: DbSession,
-  store: Store,
-  included: IncludedQuery,
-  keys: ParentKeys,
-  maxRows: number,
-  valueLimit: ValueLimit,
-): BoundStatement {
-  const { list } = included
+export function listsStatement(session: DbSession, selection: ListsSelection, maxRows: number): BoundStatement {
+  const { included, keys } = selection
+  const { limit: length } = included.list.query
   // Only if needed: with LIMIT, SQLite sorts in a temporary table, which takes longer.
-  const limit = keys.size * list.query.limit > maxRows ? maxRows : undefined
-  return severalListsStatement(session, store, included, keys, valueLimit, {
-    form: undefined,
-    length: list.query.limit,
-    limit,
-  })
+  const limit = keys.size * length > maxRows ? maxRows : undefined
+  return severalListsStatement(session, selection, { form: undefined, length, limit })
 }
 
 /** The statement for all related records of several parents, at most as many as `maxRows`. */
-export function allListsStatement(
-  session: DbSession,
-  store: Store,
-  included: IncludedQuery,
-  keys: ParentKeys,
-  maxRows: number,
-  valueLimit: ValueLimit,
-): BoundStatement {
-  return severalListsStatement(session, store, included, keys, valueLimit, {
-    form: 'together',
-    length: maxRows,
-    limit: undefined,
-  })
+export function allListsStatement(session: DbSession, selection: ListsSelection, maxRows: number): BoundStatement {
+  return severalListsStatement(session, selection, { form: 'together', length: maxRows, limit: undefined })
 }
 
 /** How the lists of several parents are read. */
@@ -88,11 +74,8 @@ interface ListsRequest {
 
 function severalListsStatement(
   session: DbSession,
-  store: Store,
-  included: IncludedQuery,
-  keys: ParentKeys,
-  valueLimit: ValueLimit,
-  { form: given, length, limit }: ListsRequest,
+  { store, included, keys, valueLimit }: ListsSelection,
+  { form: requestedForm, length, limit }: ListsRequest,
 ): BoundStatement {
   const { dataSource } = store
   const { list, query } = included
@@ -102,12 +85,14 @@ function severalListsStatement(
   const { values, bind } = collectValues()
   const condition = bindConditionValues(store, query, bind)
   const conditionCount = values.length
-  const parents = bindComparisonValues(hasParent(given ?? store.dialect.listsPerParent), parentKeys, dataSource, bind)
+  // The bound values are the same with every form. The form itself is only found when the statement is compiled.
+  const anyForm = requestedForm ?? store.dialect.listsPerParent
+  const parents = bindComparisonValues(hasParent(anyForm), parentKeys, dataSource, bind)
   const maxLength = bind(length)
   const limitClause = limit === undefined ? '' : ` LIMIT ${bind(limit)}`
-  const key = `includes ${keyOf(store, included)} ${given} ${valueLimit} ${limitClause} ${condition} ${parents}`
+  const key = `includes ${keyOf(store, included)} ${requestedForm} ${valueLimit} ${limitClause} ${condition} ${parents}`
   const statement = cachedStatement(session, key, () => {
-    const form = given ?? listsFormOf(store, list)
+    const form = requestedForm ?? listsFormOf(store, list)
     const sql = {
       form,
       condition: conditionSql(store, query, { otherValues: values.length - conditionCount }),
@@ -122,9 +107,7 @@ function severalListsStatement(
 /** The statement that counts the related records of several parents. */
 export function countStatement(
   session: DbSession,
-  store: Store,
-  included: IncludedQuery,
-  keys: ParentKeys,
+  { store, included, keys }: Omit<ListsSelection, 'valueLimit'>,
 ): BoundStatement {
   const query: Query = { ...withParentKeys(included, keys), ordering: [], included: [] }
   const { values, bind } = collectValues()

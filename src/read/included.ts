@@ -29,6 +29,17 @@ function textOf(value: unknown): string {
   return String(value instanceof Date ? value.getTime() : value)
 }
 
+/** Lists of several parents: the related records of each, by the same relation. */
+export interface IncludedLists {
+  /** Store of the related records. */
+  readonly store: Store
+  readonly list: IncludedList
+  /** Store of the parents. */
+  readonly parent: Store
+  /** The parents whose lists are read. */
+  readonly keys: ParentKeys
+}
+
 /** Related record of a parent. */
 export interface IncludedRow {
   /** {@link keyText} of the parent. */
@@ -37,41 +48,32 @@ export interface IncludedRow {
 }
 
 /**
- * Maximum average number of records per parent up to which one statement without subqueries reads all related records of a
- * many-to-many relation on SQLite. A subquery for each list takes three times as long: SQLite may search all related records
- * for each parent.
- */
-const maxPerParentTogether = 10
-
-/**
- * Reads the related records of several parents: of each parent as many as `list.query.limit`. It takes one statement, or two on
- * SQLite for a many-to-many relation with many records.
- * @param store of the related records
- * @param parent store of the parents
- * @param maxRows of all parents
+ * Reads lists: of each parent as many related records as `list.query.limit`. It takes one statement, or two if a many-to-many
+ * relation has more related records than `Dialect.maxUnlimitedManyToMany` expects.
+ * @param maxRows maximum number of related records of all parents
  */
 export async function readIncluded(
   session: DbSession,
-  store: Store,
-  list: IncludedList,
-  parent: Store,
-  keys: ParentKeys,
+  lists: IncludedLists,
   maxRows: number,
   valueLimit: ValueLimit,
 ): Promise<readonly IncludedRow[]> {
-  const included = includedQueryOf(list, parent, widthOf(store, list.query, valueLimit))
+  const { store, list, keys } = lists
+  const included = includedQueryOf(lists, widthOf(store, list.query, valueLimit))
   const { keyPosition, parentKey } = included
   const read = async ({ statement, values }: BoundStatement): Promise<readonly IncludedRow[]> => {
     const { records } = await execute(session, statement, values)
     return records.filter(hasKey(store)).map((raw) => ({ parent: keyText(raw, keyPosition, parentKey.length), raw }))
   }
-  if (keys.size === 1) return read(singleListStatement(session, store, included, keys, valueLimit))
-  if (store.dialect.listsPerParent === 'in' && list.relation.isManyToMany) {
-    const maxTogether = Math.min(keys.size * Math.min(maxPerParentTogether, list.query.limit), maxRows)
-    const all = await read(allListsStatement(session, store, included, keys, maxTogether + 1, valueLimit))
+  const selection = { store, included, keys, valueLimit }
+  if (keys.size === 1) return read(singleListStatement(session, selection))
+  const maxPerParent = list.relation.isManyToMany ? store.dialect.maxUnlimitedManyToMany : undefined
+  if (maxPerParent !== undefined) {
+    const maxTogether = Math.min(keys.size * Math.min(maxPerParent, list.query.limit), maxRows)
+    const all = await read(allListsStatement(session, selection, maxTogether + 1))
     if (all.length <= maxTogether) return firstOfEach(all, list.query.limit)
   }
-  return read(listsStatement(session, store, included, keys, maxRows, valueLimit))
+  return read(listsStatement(session, selection, maxRows))
 }
 
 /** The first rows of each parent. */
@@ -90,22 +92,17 @@ function hasKey(store: Store): (raw: RawRow) => boolean {
   return (raw) => raw[position] !== null
 }
 
-/** Counts the related records of several parents with one statement. @returns the numbers by {@link keyText} */
-export async function countIncluded(
-  session: DbSession,
-  store: Store,
-  list: IncludedList,
-  parent: Store,
-  keys: ParentKeys,
-): Promise<ReadonlyMap<string, number>> {
-  const included = includedQueryOf(list, parent, 0)
-  const { statement, values } = countStatement(session, store, included, keys)
+/** Counts the related records in lists with one statement. @returns the numbers by {@link keyText} of the parents */
+export async function countIncluded(session: DbSession, lists: IncludedLists): Promise<ReadonlyMap<string, number>> {
+  const { store, keys } = lists
+  const included = includedQueryOf(lists, 0)
+  const { statement, values } = countStatement(session, { store, included, keys })
   const { records } = await execute(session, statement, values)
   const { length } = included.parentKey
   return new Map(records.map((raw) => [keyText(raw, 0, length), Number(raw[length])]))
 }
 
-function includedQueryOf(list: IncludedList, parent: Store, keyPosition: number): IncludedQuery {
+function includedQueryOf({ list, parent }: IncludedLists, keyPosition: number): IncludedQuery {
   return { list, parent, query: list.query, parentKey: (list.foreignKey ?? parent.view.key).columns, keyPosition }
 }
 

@@ -10,31 +10,38 @@ import type { Store } from './store'
 /** Keys of related records, in their order, by the text of their parent in {@link ParentKeys}. */
 export type KeysByParent = ReadonlyMap<string, readonly unknown[]>
 
+/** Related records of several parents, by a relation that bodies may contain. */
+export interface NestedLists {
+  /** Store of the related records. */
+  readonly store: Store
+  readonly relation: NestedRelation
+  /** Store of the parents. */
+  readonly parent: Store
+  /** The parents whose related records are read. */
+  readonly keys: ParentKeys
+}
+
 /**
  * Reads the keys of the related records of several parents, as far as the principal may see them.
- * @param store of the related records
- * @param parent store of the parents
  * @param maxRecords maximum number of related records of all parents
  * @throws {ApiError} `conflict` if there are more
  */
 export async function readNestedKeys(
   session: DbSession,
-  store: Store,
-  relation: NestedRelation,
-  parent: Store,
-  parents: ParentKeys,
+  { store, relation, parent, keys: parents }: NestedLists,
   maxRecords: number,
 ): Promise<KeysByParent> {
   const list = nestedList(parent.view, relation, { select: 'key', limit: maxRecords + 1 })
   const keysByParent = new Map<string, unknown[]>()
   let count = 0
-  for (const some of splitParents(parents, parent)) {
+  for (const keys of splitParents(parents, parent)) {
+    const lists = { store, list, parent, keys }
     // A parent without related records may have a row of nulls.
-    const maxRows = Math.min(some.size * list.limit, maxRecords + 1 + some.size)
-    for (const { parent: text, raw } of await readIncluded(session, store, list, parent, some, maxRows, undefined)) {
-      const keys = keysByParent.get(text) ?? []
-      keysByParent.set(text, keys)
-      keys.push(joinColumnValues(store.selected.key.readRow(raw)))
+    const maxRows = Math.min(keys.size * list.limit, maxRecords + 1 + keys.size)
+    for (const { parent: text, raw } of await readIncluded(session, lists, maxRows, undefined)) {
+      const ofParent = keysByParent.get(text) ?? []
+      keysByParent.set(text, ofParent)
+      ofParent.push(joinColumnValues(store.selected.key.readRow(raw)))
       count++
     }
     if (count > maxRecords) throw tooManyStored(parent, store, maxRecords)

@@ -1,11 +1,12 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
+import type { IndexedSearch } from '../resource'
 import { mistakesOfIndex } from './check-search-index'
 import { isPropertyOf } from './property'
 import type { Registration } from './registration'
 import { isToMany } from './relations'
 import type { ResourceView, ResourceViews } from './resource-view'
-import { entityOf, findSearchField, followPath } from './search-fields'
+import { entityOf, findSearchField, followPath, isIndexed } from './search-fields'
 
 /** Limits of a request that apply to a search for a single word. */
 export interface SearchLimits {
@@ -31,13 +32,10 @@ export function checkSearchOptions(
   }
 }
 
-function isIndexed(search: unknown): search is Readonly<Record<string, unknown>> {
-  return typeof search === 'object' && search !== null && !Array.isArray(search)
-}
-
+/** Mistakes of the option with an index. Its members may have other types than those declared. */
 function mistakesOfIndexed(
   view: ResourceView,
-  { fields, index, configuration, ...others }: Readonly<Record<string, unknown>>,
+  { fields, index, configuration, ...others }: IndexedSearch,
   limits: SearchLimits,
 ): readonly string[] {
   const [unknown] = Object.keys(others)

@@ -52,9 +52,11 @@ export const resourceOptionNames: Readonly<Record<keyof ResourceRegistration, tr
   preset: true,
   search: true,
 }
+
 /**
- * Options that restrict what requests may read or write. With a circular import the value of one may still be undefined.
- * The resource must not be served without the restriction then. `auth` and `fields` are checked where they are read.
+ * Options that restrict what requests may read or write. If modules import each other in a circle, the value of an option may
+ * still be undefined; the resource must not be served without the restriction then. `auth` and `fields` are checked where they
+ * are read.
  */
 const restrictions = [
   'exclude',
@@ -175,7 +177,10 @@ function decorated<Options>(
   })
 }
 
-/** @param option the option that contains the entity, for the message */
+/**
+ * Finds the metadata of an entity that an option names, or reports that it has none.
+ * @param option the option, for the message
+ */
 function metadataOf(
   dataSource: DataSource,
   entity: EntityTarget<ObjectLiteral>,

@@ -7,7 +7,7 @@ import type { FilterNames, ResourceView, SearchField, SearchStep } from './resou
 export const defaultConfiguration = 'simple'
 
 /** Whether the option `search` names an index. Other mistakes of its value are reported later. */
-function isIndexed(search: ResourceOptions['search']): search is IndexedSearch {
+export function isIndexed(search: ResourceOptions['search']): search is IndexedSearch {
   return typeof search === 'object' && search !== null && !Array.isArray(search)
 }
 

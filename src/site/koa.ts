@@ -42,30 +42,42 @@ export function buildMiddleware(site: Site): Middleware {
   const { base, limits } = site
   const pathPattern = new RegExp(`^${base.replaceAll('.', '\\.')}(?:/([^/]+)(?:/([^/]+)(?:/(restore))?)?)?/?$`)
   return async (context, next) => {
-    const { path, querystring } = splitTarget(targetOf(context))
-    const custom = site.routers.at(path)
-    const match = custom && matchOf(custom, context.method)
-    const builtIn = match === 'route' ? null : pathPattern.exec(path)
-    if (builtIn === null) {
-      return custom === undefined || match === undefined
-        ? next()
-        : respondCustom(site, context, custom, querystring, next)
-    }
-    const [, name = '', segment, operation] = builtIn
-    const service = site.service()
-    const served = service?.resources.get(name)
-    // Without `may.restore`, the path belongs to the application.
-    const isOther = operation !== undefined && service !== undefined && served?.fullView.may.restore === undefined
-    if (isOther) return next()
-    if (service === undefined || served === undefined) {
-      return respondOther(site, context, path.slice(base.length).replace(/\/$/, ''), next)
-    }
+    const responder = responderOf(site, pathPattern, context)
+    if (responder === 'none') return next()
+    if (responder === 'not-connected') return sendResponse(context, problemResponse(notConnected()))
     const waiting = waitForPrevious(context, limits.pipelined)
     if (waiting !== undefined && !(await waiting)) return
-    const restores = operation !== undefined
-    const request = requestOf(site, context, { served, segment, restores, querystring })
-    await respond(service, request, site.serverTiming, site.challenges)
+    await responder(next)
   }
+}
+
+/** Responds to a request. @param next calls the next middleware, which the middleware of a custom action may do */
+type Responder = (next: () => Promise<unknown>) => Promise<void>
+
+/** `none` for a request of the next middleware, `not-connected` while the data source is not initialized. */
+type FoundResponder = Responder | 'none' | 'not-connected'
+
+/** Finds what responds to a request. */
+function responderOf(site: Site, pathPattern: RegExp, context: Context): FoundResponder {
+  const { base, routers, serverTiming, challenges } = site
+  const { path, querystring } = splitTarget(targetOf(context))
+  const custom = routers.at(path)
+  const match = custom && matchOf(custom, context.method)
+  const builtIn = match === 'route' ? null : pathPattern.exec(path)
+  if (builtIn === null) {
+    return custom === undefined || match === undefined ? 'none' : customResponder(site, context, custom, querystring)
+  }
+  const [, name = '', segment, operation] = builtIn
+  const service = site.service()
+  const served = service?.resources.get(name)
+  // Without `may.restore`, the path belongs to the application.
+  const isOther = operation !== undefined && service !== undefined && served?.fullView.may.restore === undefined
+  if (isOther) return 'none'
+  if (service === undefined || served === undefined) {
+    return pageResponder(site, context, path.slice(base.length).replace(/\/$/, ''))
+  }
+  const requested = { served, segment, restores: operation !== undefined, querystring }
+  return () => respond(service, requestOf(site, context, requested), serverTiming, challenges)
 }
 
 /** Parts of the path and the query string of a request. */
@@ -99,43 +111,32 @@ function requestOf(
   }
 }
 
-/** Handles a request on a path for which the application has added a route. */
-async function respondCustom(
-  site: Site,
-  context: Context,
-  custom: CustomPath,
-  querystring: string,
-  next: () => Promise<unknown>,
-): Promise<void> {
+/** Responder for a path for which the application has added a route. */
+function customResponder(site: Site, context: Context, custom: CustomPath, querystring: string): FoundResponder {
+  const { base, challenges } = site
   const service = site.service()
   const served = service?.resources.get(custom.name)
-  if (service === undefined || served === undefined) {
-    return sendResponse(context, problemResponse(notConnected()))
+  if (service === undefined || served === undefined) return 'not-connected'
+  return (next) => {
+    const request = requestOf(site, context, { served, restores: false, querystring })
+    return respondAction({ ...custom, service, served, request, base, challenges }, next)
   }
-  const waiting = waitForPrevious(context, site.limits.pipelined)
-  if (waiting !== undefined && !(await waiting)) return
-  const request = requestOf(site, context, { served, restores: false, querystring })
-  await respondAction({ ...custom, service, served, request, base: site.base, challenges: site.challenges }, next)
 }
 
 /**
- * Handles a request below the mount that does not name a known resource. Responds with a page, or with 503 while the
- * data source is not initialized; otherwise calls the next middleware.
+ * Responder for a path below the mount that does not name a known resource: the page at this path, if there is one.
  * @param path relative to the mount, without a trailing slash: `/health`; empty for the mount itself
  */
-async function respondOther(site: Site, context: Context, path: string, next: () => Promise<unknown>): Promise<void> {
-  const { base, session, pages, limits } = site
+function pageResponder(site: Site, context: Context, path: string): FoundResponder {
+  const { base, session, pages, limits, challenges } = site
   const service = site.service()
   const page = pageOf(pages, context, path)
-  if (page !== undefined) {
-    const waiting = waitForPrevious(context, limits.pipelined)
-    if (waiting !== undefined && !(await waiting)) return
+  if (page === undefined) return path === '' || service !== undefined ? 'none' : 'not-connected'
+  return () => {
     const responseMemory = responseMemoryOf(context, limits.responseBytes)
     const request = { context, service, root: `${mountPoint(context)}${base}`, responseMemory }
-    return respondPage(page, request, { context, session, resource: path.slice(1), challenges: site.challenges })
+    return respondPage(page, request, { context, session, resource: path.slice(1), challenges })
   }
-  if (path === '' || service !== undefined) return void (await next())
-  sendResponse(context, problemResponse(notConnected()))
 }
 
 function sessionOf({ session, serverTiming }: Site, resource: string, context: Context): DbSession {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ValueError } from '../errors'
 
 /** A JSON value. */
@@ -82,6 +83,15 @@ export interface ValueType {
 /** Whether the values are numbers. */
 export function isNumeric({ name }: ValueType): boolean {
   return name === 'integer' || name === 'float' || name === 'decimal'
+}
+
+/**
+ * Whether two values of a type are the same. They may have different forms: a `bigint` that fits into a number is also a string.
+ * False if one of them is null or undefined.
+ */
+export function isSameValue(valueType: ValueType, one: unknown, other: unknown): boolean {
+  if (one === null || one === undefined || other === null || other === undefined) return false
+  return isDeepStrictEqual(valueType.toJson(one), valueType.toJson(other))
 }
 
 /**

@@ -51,8 +51,8 @@ export function buildFailedLogins(
   { byName, byAddress }: FailedLoginLimits,
   warn: (message: string) => void,
 ): FailedLogins {
-  const names = byName && guard('byName', byName, warn)
-  const addresses = byAddress && guard('byAddress', byAddress, warn)
+  const names = byName && guardLimiter('byName', byName, warn)
+  const addresses = byAddress && guardLimiter('byAddress', byAddress, warn)
   const limitersOf = (name: string, address: string): readonly (readonly [GuardedLimiter, string])[] => {
     const network = networkOf(address)
     return [
@@ -63,8 +63,8 @@ export function buildFailedLogins(
   return {
     requireFew: async (name, address) => {
       const waits = await Promise.all(limitersOf(name, address).map(([limiter, key]) => limiter.waitMs(key)))
-      const longest = Math.max(0, ...waits)
-      if (longest > 0) throw tooManyFailures(longest)
+      const longestWaitMs = Math.max(0, ...waits)
+      if (longestWaitMs > 0) throw tooManyFailures(longestWaitMs)
     },
     count: async (name, address) => {
       await Promise.all(limitersOf(name, address).map(([limiter, key]) => limiter.count(key)))
@@ -84,13 +84,14 @@ interface GuardedLimiter {
   readonly count: (key: string) => Promise<void>
 }
 
-function guard(
+/** Uses a limiter only while its store works. @param option name of the limiter, for the warning */
+function guardLimiter(
   option: keyof FailedLoginLimits,
   limiter: LoginLimiter,
   warn: (message: string) => void,
 ): GuardedLimiter {
   let pausedUntil = 0
-  const ask = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+  const callStore = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     if (Date.now() < pausedUntil) return undefined
     try {
       return await inTime(work)
@@ -104,15 +105,15 @@ function guard(
   }
   return {
     waitMs: async (key) => {
-      const failures = await ask(() => limiter.get(key))
+      const failures = await callStore(() => limiter.get(key))
       if (!failures || failures.consumedPoints < limiter.points) return 0
       return Math.max(1, failures.msBeforeNext)
     },
-    count: async (key) => void (await ask(() => limiter.consume(key))),
+    count: async (key) => void (await callStore(() => limiter.consume(key))),
   }
 }
 
-/** Awaits a promise for a limited time. @throws an error of `work`, or if it takes too long */
+/** Waits for the result of `work` for a limited time. @throws an error of `work`, or if it takes too long */
 async function inTime<T>(work: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {

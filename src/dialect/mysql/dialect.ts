@@ -121,6 +121,7 @@ export const mysql: Dialect = {
   mergesSubqueries: 'all',
   // MariaDB supports neither LATERAL nor LIMIT in subqueries of IN.
   listsPerParent: 'window',
+  maxUnlimitedManyToMany: undefined,
   checkedWriteIsolation: 'READ COMMITTED',
   writesBySubquery: false,
   locksJoins: true,

@@ -115,6 +115,7 @@ export const postgres: Dialect = {
   correlatesSubqueries: true,
   mergesSubqueries: 'chained',
   listsPerParent: 'lateral',
+  maxUnlimitedManyToMany: undefined,
   checkedWriteIsolation: undefined,
   writesBySubquery: true,
   locksJoins: false,

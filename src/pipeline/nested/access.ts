@@ -4,7 +4,7 @@ import type { ListBody, RecordBody } from '../../query/nested-body'
 import type { ResourceView, WriteAction } from '../../schema/resource-view'
 import type { PermittedRequest } from '../service'
 
-/** Whether a record is created or updated. An upsert finds out in its transaction. */
+/** Whether a record is created or updated; `unknown` for an upsert, which finds out in its transaction. */
 export type ParentState = 'new' | 'stored' | 'unknown'
 
 /**
@@ -39,14 +39,14 @@ export class NestedAccess {
   async #checkList({ relation, records }: ListBody, parent: ParentState, replaces: boolean): Promise<void> {
     const { target } = relation
     const { name, insertable } = target.key
-    if (replaces && parent !== 'new') await this.#call(target, 'delete')
+    if (replaces && parent !== 'new') await this.#callRule(target, 'delete')
     for (const record of records) {
       // The records of a new parent are new.
       const hasId = parent !== 'new' && record.fields.has(name)
       // A record with a key that the client chooses may exist or not.
       const state = !hasId ? 'new' : insertable ? 'unknown' : parent
-      if (state !== 'stored') await this.#call(target, 'create')
-      if (state !== 'new') await this.#call(target, 'update')
+      if (state !== 'stored') await this.#callRule(target, 'create')
+      if (state !== 'new') await this.#callRule(target, 'update')
       if (state === 'new') this.require(target, 'create')
       if (state === 'stored') this.require(target, 'update')
       await this.check(record, state, replaces)
@@ -54,7 +54,7 @@ export class NestedAccess {
   }
 
   /** Calls an access rule, once for each resource and action. */
-  async #call(view: ResourceView, action: Exclude<WriteAction, 'restore'>): Promise<void> {
+  async #callRule(view: ResourceView, action: Exclude<WriteAction, 'restore'>): Promise<void> {
     const key = `${action} ${view.name}`
     if (this.#refusals.has(key)) return
     const { principal, principalFor, method } = this.request

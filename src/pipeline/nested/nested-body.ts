@@ -1,7 +1,7 @@
 import { ApiError, FieldErrors } from '../../errors'
 import { parseNestedBody, type RecordBody } from '../../query/nested-body'
 import type { Body } from '../../request/body'
-import { type PlannedRecord, recordsIn } from '../../write/nested/planned'
+import { type PlannedMember, type PlannedRecord, recordsIn } from '../../write/nested/planned'
 import { requireAllReferences } from '../../write/nested/require-references'
 import { writeNested } from '../../write/nested/write-nested'
 import type { WrittenRecord } from '../../write/write-store'
@@ -83,20 +83,18 @@ function requireFewPasswords(root: PlannedRecord, max: number): void {
   throw new ApiError('bad-body', `the body has more than ${max} passwords`)
 }
 
-async function withHashes({ service, request }: Nesting, root: PlannedRecord): Promise<PlannedRecord> {
-  const hash = async (record: PlannedRecord): Promise<PlannedRecord> => {
-    const members: PlannedRecord['members'][number][] = []
-    for (const member of record.members) {
-      if (member.type === 'links') members.push(member)
-      else {
-        const [updates, creates]: [PlannedRecord[], PlannedRecord[]] = [[], []]
-        for (const one of member.updates) updates.push(await hash(one))
-        for (const one of member.creates) creates.push(await hash(one))
-        members.push({ ...member, updates, creates })
-      }
-    }
-    const values = await hashPasswords(service, request, record.change.values)
-    return { ...record, change: { ...record.change, values }, members }
+/** Replaces the passwords in a record and its related records by their hashes. */
+async function withHashes(nesting: Nesting, record: PlannedRecord): Promise<PlannedRecord> {
+  const hashAll = async (records: readonly PlannedRecord[]): Promise<readonly PlannedRecord[]> => {
+    const hashed: PlannedRecord[] = []
+    for (const one of records) hashed.push(await withHashes(nesting, one))
+    return hashed
   }
-  return hash(root)
+  const members: PlannedMember[] = []
+  for (const member of record.members) {
+    if (member.type === 'links') members.push(member)
+    else members.push({ ...member, updates: await hashAll(member.updates), creates: await hashAll(member.creates) })
+  }
+  const values = await hashPasswords(nesting.service, nesting.request, record.change.values)
+  return { ...record, change: { ...record.change, values }, members }
 }

@@ -16,8 +16,8 @@ import {
 import { relatedStore } from '../included-rows'
 import type { NestedParent, Nesting, ParentMember } from './nesting'
 import { type CheckedTarget, requireWritable } from './permission'
-import { deletionsIn, nameRecords, planRecords } from './records'
-import { readStored } from './stored'
+import { type DraftRecord, deletionsIn, nameRecords, planRecords } from './records'
+import { noRecords, readStored } from './stored'
 
 /**
  * Plans the writes of the related records of several parents: reads the stored ones, and checks the bodies, permissions
@@ -67,57 +67,56 @@ async function planLists(
   const { access, request } = nesting
   const { target } = relation
   const resource = nesting.related(target)
+  const { store } = resource
   const named = members.map((one) => nameRecords(relation, one, errors))
-  const naming = members.map(({ parent }, index) => ({
+  const parents = members.map(({ parent }, index) => ({
     parent,
     keys: (named[index] ?? []).flatMap(({ key }) => (key === undefined ? [] : [key])),
   }))
-  const stored = await readStored(nesting, relation, naming)
+  const stored = await readStored(nesting, relation, parents)
   const plans = []
   for (const [index, one] of members.entries()) {
     const [records = [], ofParent = noRecords] = [named[index], stored[index]]
     const drafts = await planRecords(nesting, relation, one.parent, records, ofParent, errors)
     plans.push({ drafts, deletes: deletionsIn(relation, one, records, ofParent), replaced: ofParent.keys })
   }
-  const allDrafts = plans.flatMap(({ drafts }) => drafts)
-  const deletes = plans.flatMap((plan) => plan.deletes)
-  if (deletes.length > 0) access.require(target, 'delete')
-  const inner = await planMembers(
-    nesting,
-    allDrafts.map(({ parent }) => parent),
-    errors,
-  )
+  const allDeletes = plans.flatMap(({ deletes }) => deletes)
+  if (allDeletes.length > 0) access.require(target, 'delete')
+  const drafted = plans.flatMap(({ drafts }) => drafts.map(({ parent }) => parent))
+  const membersOfDrafts = await planMembers(nesting, drafted, errors)
   const changed: CheckedTarget[] = []
-  const planned = plans.map(({ drafts, deletes: ofPlan, replaced }): PlannedList => {
-    const all = drafts.map(({ parent, change, checked }): PlannedRecord => {
-      const { store } = resource
-      const members = inner.get(parent) ?? []
-      const record = { store, path: parent.body.path, change, target: checked?.target, members }
-      if (checked !== undefined && isChanged(record)) changed.push(checked)
-      return record
-    })
+  const planRecord = ({ parent, change, checked }: DraftRecord): PlannedRecord => {
+    const members = membersOfDrafts.get(parent) ?? []
+    const record = { store, path: parent.body.path, change, target: checked?.target, members }
+    if (checked !== undefined && isChanged(record)) changed.push(checked)
+    return record
+  }
+  const planned = plans.map(({ drafts, deletes, replaced }): PlannedList => {
+    const records = drafts.map(planRecord)
     return {
       type: 'list',
       relation,
-      store: resource.store,
-      creates: all.filter((record) => record.target === undefined),
-      updates: all.filter(
-        ({ target: own, change, members: ownMembers }) => own && change.values.size + ownMembers.length > 0,
-      ),
-      deletes: ofPlan.map((one) => one.target),
+      store,
+      creates: records.filter((record) => record.target === undefined),
+      updates: records.filter((record) => record.target !== undefined && mayWrite(record)),
+      deletes: deletes.map((one) => one.target),
       replaced,
     }
   })
   await requireWritable(request, resource, 'update', changed)
-  await requireWritable(request, resource, 'delete', deletes)
+  await requireWritable(request, resource, 'delete', allDeletes)
   return planned
 }
 
-const noRecords = { records: new Map(), keys: undefined }
+/** Whether the write of a stored record may change anything. */
+function mayWrite({ change, members }: PlannedRecord): boolean {
+  return change.values.size + members.length > 0
+}
 
 /**
  * Checks that the records to link exist and that the principal may follow a relation to them, and compares the links of
- * related records with the stored ones. Those of the record of the request need no comparison: it always counts as changed.
+ * related records with the stored ones. The links of the record of the request itself need no comparison: it always counts as
+ * changed.
  */
 async function planLinks(
   { request: { session, store: requestStore }, service: { limits } }: Nesting,
@@ -161,7 +160,7 @@ async function readLinks(
   const [first] = stored
   if (first === undefined) return new Map()
   const parents = new Map(stored.map(({ parent, text }) => [text, parent.key]))
-  const keys = await readNestedKeys(session, store, relation, first.parent.store, parents, maxRecords)
+  const keys = await readNestedKeys(session, { store, relation, parent: first.parent.store, keys: parents }, maxRecords)
   return new Map(
     stored.map(({ parent, text }) => [
       parent,

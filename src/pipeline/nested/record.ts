@@ -12,8 +12,8 @@ import { type PlannedUpdate, planUpdate } from '../plan-update'
 import type { NestedParent, Nesting } from './nesting'
 import type { StoredRecord } from './stored'
 
-/** Value of the foreign key to the parent until the parent is written. */
-const ofParent = Symbol('key of the parent')
+/** Placeholder for the values of the foreign key to the parent, which is written first. */
+const parentKeyPlaceholder = Symbol('key of the parent')
 
 /**
  * Parses and validates the body of a new related record.
@@ -38,7 +38,7 @@ export async function planCreation(
   const presets = presetsOf()
   requirePresetParent(relation, parent, presets)
   const ofKey = fieldsOfParentKey(relation)
-  const values = new Map([...presets.values, ...ofKey.map((field) => [field, ofParent] as const)])
+  const values = new Map([...presets.values, ...ofKey.map((field) => [field, parentKeyPlaceholder] as const)])
   const parsed = parseInsert(view, fields, owner(), { ...presets, values }, errors)
   const own = withoutParentKey(relation, parent, fields, parsed, errors)
   const key = parent.key === undefined ? [] : parentKeyValues(relation, parent.store.view, parent.key)
@@ -71,13 +71,13 @@ function withoutParentKey(
   errors: FieldErrors,
 ): ChangeSet {
   const { target } = relation
-  const given = new Map([...changes].filter(([, value]) => value !== ofParent))
+  const given = new Map([...changes].filter(([, value]) => value !== parentKeyPlaceholder))
   if (target.owner !== undefined && !refersToParent(relation, parent, target.owner, given.get(target.owner))) {
     throw new ApiError('not-owner', `only the owner may create this ${target.name}`)
   }
   // Values that a row scope or `may.create` requires are replaced by the key of the parent, and checked after the write.
   const isInBody = ({ path: [name = ''] }: Field): boolean => body.has(name)
-  return withoutParent(relation, parent, given, (field) => {
+  return withoutParentFields(relation, parent, given, (field) => {
     if (isInBody(field)) errors.add(field.name, parentMessage(parent))
   })
 }
@@ -86,7 +86,7 @@ function withoutParentKey(
  * Removes fields that the key of the parent determines, and those that refer to another parent.
  * @param onOther is called for each field that refers to another parent
  */
-function withoutParent(
+function withoutParentFields(
   relation: NestedList,
   parent: NestedParent,
   changes: ChangeSet,
@@ -124,7 +124,7 @@ export async function planNestedUpdate(
 ): Promise<PlannedUpdate> {
   const { store } = related(relation.target)
   const { change, target } = await planUpdate(store, stored, stored.shown, fields, errors)
-  const values = withoutParent(relation, parent, change.values, (field) =>
+  const values = withoutParentFields(relation, parent, change.values, (field) =>
     errors.add(field.name, parentMessage(parent)),
   )
   return { change: { ...change, values }, target }

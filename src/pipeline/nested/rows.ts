@@ -1,38 +1,32 @@
 import { ApiError } from '../../errors'
 import { nestedList } from '../../query/nested-query'
 import type { IncludedRow } from '../../read/included'
-import type { ParentKeys } from '../../read/included-statements'
-import { splitParents } from '../../read/nested-keys'
-import type { Store } from '../../read/store'
+import { type NestedLists, splitParents } from '../../read/nested-keys'
 import { isCausedByQueryValue } from '../../read/unreadable'
 import type { Limits } from '../../request/limits'
-import type { NestedList } from '../../schema/resource-view'
+import type { NestedRelation } from '../../schema/resource-view'
 import { readWithinLimits } from '../included-reading'
 import type { PermittedRequest } from '../service'
 
 /**
  * Reads the related records of several parents that a body names by their keys, as far as the principal may see them.
- * @param store of the related records
- * @param parent store of the parents
+ * @param keys keys of the related records
  * @throws {ApiError} `bad-body` if the records are too large, `bad-values` if the database cannot read a key
  */
 export async function readNamedRecords(
   { session, responseMemory }: PermittedRequest,
   limits: Limits,
-  store: Store,
-  relation: NestedList,
-  parent: Store,
-  parents: ParentKeys,
+  { store, relation, parent, keys: parents }: NestedLists,
   keys: readonly unknown[],
 ): Promise<readonly IncludedRow[]> {
   if (keys.length === 0) return []
   const list = nestedList(parent.view, relation, { select: 'entityColumns', keys, limit: limits.nested + 1 })
   const rowLimit = { maxRows: keys.length, tooMany: () => tooLarge(relation), tooLarge: () => tooLarge(relation) }
+  const reading = { session, limits, responseMemory }
   const rows: IncludedRow[] = []
   try {
-    for (const some of splitParents(parents, parent)) {
-      const reading = { session, limits, responseMemory }
-      rows.push(...(await readWithinLimits(reading, store, list, parent, some, rowLimit)))
+    for (const parentKeys of splitParents(parents, parent)) {
+      rows.push(...(await readWithinLimits(reading, { store, list, parent, keys: parentKeys }, rowLimit)))
     }
     return rows
   } catch (error) {
@@ -41,6 +35,6 @@ export async function readNamedRecords(
   }
 }
 
-function tooLarge({ name }: NestedList): ApiError {
+function tooLarge({ name }: NestedRelation): ApiError {
   return new ApiError('bad-body', `the stored records in ${name} are too large to be read together; send fewer of them`)
 }

@@ -1,8 +1,10 @@
+import type { DbSession } from '../../connection/db-session'
 import { afterLoad } from '../../read/after-load'
-import { parentText } from '../../read/included'
+import { type IncludedRow, parentText } from '../../read/included'
 import { keyId } from '../../read/matching-keys'
 import { readNestedKeys } from '../../read/nested-keys'
 import { fieldValue, type Row } from '../../read/row'
+import type { Store } from '../../read/store'
 import type { NestedList } from '../../schema/resource-view'
 import type { FoundRecord } from '../item'
 import type { NestedParent, Nesting } from './nesting'
@@ -28,7 +30,8 @@ export interface NamingParent {
   readonly keys: readonly unknown[]
 }
 
-const noRecords: StoredRecords = { records: new Map(), keys: undefined }
+/** The stored related records of a new parent: none. */
+export const noRecords: StoredRecords = { records: new Map(), keys: undefined }
 
 /**
  * Reads the stored related records of several parents, for all parents at once.
@@ -38,39 +41,48 @@ const noRecords: StoredRecords = { records: new Map(), keys: undefined }
 export async function readStored(
   { request, service: { limits }, related, replaces }: Nesting,
   relation: NestedList,
-  naming: readonly NamingParent[],
+  parents: readonly NamingParent[],
 ): Promise<readonly StoredRecords[]> {
+  const { session } = request
   const { store } = related(relation.target)
-  const [first] = naming
+  const { view } = store
+  const [first] = parents
   if (first === undefined) return []
-  const parentStore = first.parent.store
-  const textOf = parentText(parentStore)
-  const texts = naming.map(({ parent: { raw } }) => raw && textOf(raw))
-  const parents = new Map(
-    naming.flatMap(({ parent }, index) => (texts[index] === undefined ? [] : [[texts[index], parent.key] as const])),
+  const textOf = parentText(first.parent.store)
+  const texts = parents.map(({ parent: { raw } }) => raw && textOf(raw))
+  const parentKeys = new Map(
+    parents.flatMap(({ parent }, index) => (texts[index] === undefined ? [] : [[texts[index], parent.key] as const])),
   )
-  const stored = replaces
-    ? await readNestedKeys(request.session, store, relation, parentStore, parents, limits.nested)
-    : undefined
-  // The owner decides whether a record may be deleted.
-  const deleted = store.view.owner === undefined ? [] : [...(stored?.values() ?? [])].flat()
-  const keys = new Map([...naming.flatMap((one) => one.keys), ...deleted].map((key) => [keyId(store.view, key), key]))
-  const rows = await readNamedRecords(request, limits, store, relation, parentStore, parents, [...keys.values()])
-  const values = rows.map(({ raw }) => store.selected.entityColumns.readRow(raw))
-  const shown = await afterLoad(request.session, store.view, values)
+  const lists = { store, relation, parent: first.parent.store, keys: parentKeys }
+  const storedKeys = replaces ? await readNestedKeys(session, lists, limits.nested) : undefined
+  // The owner decides whether a record may be deleted, so those that the body does not name are read too.
+  const keysToDelete = view.owner === undefined ? [] : [...(storedKeys?.values() ?? [])].flat()
+  const keys = new Map([...parents.flatMap((one) => one.keys), ...keysToDelete].map((key) => [keyId(view, key), key]))
+  const rows = await readNamedRecords(request, limits, lists, [...keys.values()])
+  const byParent = await buildRecords(session, store, rows)
+  return texts.map((text) => {
+    if (text === undefined) return noRecords
+    return { records: byParent.get(text) ?? new Map(), keys: storedKeys && (storedKeys.get(text) ?? []) }
+  })
+}
+
+/** Builds the records of rows. @returns them by the texts of their parents and by {@link keyId} */
+async function buildRecords(
+  session: DbSession,
+  { view, selected }: Store,
+  rows: readonly IncludedRow[],
+): Promise<ReadonlyMap<string, ReadonlyMap<string, StoredRecord>>> {
+  const values = rows.map(({ raw }) => selected.entityColumns.readRow(raw))
+  const shown = await afterLoad(session, view, values)
   const byParent = new Map<string, Map<string, StoredRecord>>()
   for (const [index, { parent, raw }] of rows.entries()) {
     const row = values[index] ?? []
-    const key = fieldValue(store.view, row, store.view.key)
-    const owner = store.view.owner && fieldValue(store.view, row, store.view.owner)
+    const key = fieldValue(view, row, view.key)
+    const owner = view.owner && fieldValue(view, row, view.owner)
     const target = { action: 'update', key, owner, requireUnchanged: undefined } as const
     const records = byParent.get(parent) ?? new Map<string, StoredRecord>()
     byParent.set(parent, records)
-    records.set(keyId(store.view, key), { raw, row, shown: shown[index] ?? row, target })
+    records.set(keyId(view, key), { raw, row, shown: shown[index] ?? row, target })
   }
-  return texts.map((text) =>
-    text === undefined
-      ? noRecords
-      : { records: byParent.get(text) ?? new Map(), keys: replaces ? (stored?.get(text) ?? []) : undefined },
-  )
+  return byParent
 }

@@ -89,11 +89,11 @@ async function insertRows(
     )
   })
   await executeWrite(session, statement, values)
-  recordLinks(session, metadata)
+  reportLinks(session, metadata)
 }
 
-/** Records that rows of a junction table have changed, on which live lists may depend. */
-function recordLinks({ observer, runner }: DbTransaction, { tablePath }: Junction['metadata']): void {
+/** Reports that rows of a junction table have changed: live lists may depend on them. */
+function reportLinks({ observer, runner }: DbTransaction, { tablePath }: Junction['metadata']): void {
   observer.recordTable(runner, { table: tablePath, ids: undefined, isDeletion: false })
 }
 
@@ -116,7 +116,7 @@ export async function deleteLinks(
     const text = `DELETE FROM ${tableSql(dataSource, links.junction.metadata)} WHERE ${conditions.join(' AND ')}`
     await executeWrite(session, compileText(dataSource, text, {}, values.length), values)
   }
-  recordLinks(session, links.junction.metadata)
+  reportLinks(session, links.junction.metadata)
 }
 
 function sidesOf({ junction, store, related }: Links): { readonly own: Side; readonly related: Side } {

@@ -66,7 +66,7 @@ async function requireSameRecords(
   const { relation, store: related } = first.list
   const textOf = parentText(store)
   const parents = new Map(replaced.map(({ raw }) => [textOf(raw), store.readKey(raw)]))
-  const stored = await readNestedKeys(session, related, relation, store, parents, maxRecords)
+  const stored = await readNestedKeys(session, { store: related, relation, parent: store, keys: parents }, maxRecords)
   for (const { raw, keys } of replaced) {
     const now = new Set((stored.get(textOf(raw)) ?? []).map((key) => keyId(related.view, key)))
     if (now.size !== keys.length || !keys.every((key) => now.has(keyId(related.view, key)))) throw new ChangedError()

@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { ChangeSet } from '../../query/query'
 import { joinColumnValues, splitColumnValues } from '../../read/row'
 import type { Field } from '../../schema/field'
 import type { NestedList, ResourceView } from '../../schema/resource-view'
 import type { StoredColumn } from '../../schema/stored-column'
+import { isSameValue } from '../../value/value-type'
 
 /** Name in the database of a column, which identifies it among the columns of a table. */
 const nameOf = ({ column }: StoredColumn): string => column.databaseName
@@ -49,14 +49,8 @@ export function hasParentKey(
   const values = splitColumnValues(field, value)
   return field.columns.every((column, index) => {
     const name = nameOf(column)
-    return !byColumn.has(name) || isSame(column, values[index], byColumn.get(name))
+    return !byColumn.has(name) || isSameValue(column.valueType, values[index], byColumn.get(name))
   })
-}
-
-/** Compares two values of a column, which may have different forms: a `bigint` that fits into a number is also a string. */
-function isSame({ valueType }: StoredColumn, one: unknown, other: unknown): boolean {
-  if (one === null || one === undefined || other === null || other === undefined) return false
-  return isDeepStrictEqual(valueType.toJson(one), valueType.toJson(other))
 }
 
 /** The key of a new record, as far as the body determines it. @returns undefined if the database generates a part of it */

@@ -91,14 +91,15 @@ export function membersOf<Type extends PlannedMember['type']>(
   return [...groups.values()]
 }
 
+/** Groups records by their resource: one statement can serve all records of a group. */
 export function groupByStore<T extends { readonly store: WriteStore }>(
-  all: readonly T[],
+  records: readonly T[],
 ): ReadonlyMap<WriteStore, readonly T[]> {
   const groups = new Map<WriteStore, T[]>()
-  for (const one of all) {
-    const group = groups.get(one.store) ?? []
-    groups.set(one.store, group)
-    group.push(one)
+  for (const record of records) {
+    const group = groups.get(record.store) ?? []
+    groups.set(record.store, group)
+    group.push(record)
   }
   return groups
 }

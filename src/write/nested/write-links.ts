@@ -39,7 +39,8 @@ export async function writeLinks(
   const textOf = parentText(store)
   const texts = records.map(({ raw }) => raw && textOf(raw))
   const stored = records.flatMap(({ key }, index) => (texts[index] === undefined ? [] : [[texts[index], key] as const]))
-  const linked = await readNestedKeys(session, related, relation, store, new Map(stored), maxRecords)
+  const lists = { store: related, relation, parent: store, keys: new Map(stored) }
+  const linked = await readNestedKeys(session, lists, maxRecords)
   const links = { junction, store, related }
   const added: Link[] = []
   for (const [index, { key, member }] of records.entries()) {
