@@ -20,11 +20,10 @@ import type { Writer, WriteTarget } from './write-store'
  */
 export const directWriter: Writer = {
   insert: (session, store, changes) => {
-    const { view, dataSource, dialect } = store
+    const { view } = store
     const insert = async (inner: DbSession) =>
       renderWritten(store, await executeInsert(inner, store, newEntity(view, changes)))
-    const needsNoTransaction = dialect.supportsReturning(dataSource, 'insert') && !mayFailToRead(view)
-    return needsNoTransaction ? insert(session) : runInTransaction(session, insert)
+    return isReturned(store, 'insert') ? insert(session) : runInTransaction(session, insert)
   },
   insertMany: (session, store, records) =>
     insertEntities(
@@ -38,7 +37,7 @@ export const directWriter: Writer = {
       const raw = await executeUpdate(inner, store, target, changedValues(changes))
       return raw && renderWritten(store, raw)
     }
-    return writeTarget(session, store, target, mayFailToRead(store.view), update, undefined)
+    return writeTarget(session, store, target, !isReturned(store, 'update'), update, undefined)
   },
   updateMany: (session, store, targets, changes) => executeUpdates(session, store, targets, changedValues(changes)),
   removeMany: executeDeletes,
@@ -80,11 +79,19 @@ function writeTarget<T>(
 }
 
 /**
+ * Whether the statement returns the written record as it is shown. Otherwise another statement reads it, in one transaction
+ * with the write: other requests must not change the record in between, and it must not be stored if it cannot be read.
+ */
+export function isReturned({ view, dataSource, dialect }: Store, statement: 'insert' | 'update'): boolean {
+  return dialect.supportsReturning(dataSource, statement) && !mayFailToRead(view)
+}
+
+/**
  * Whether reading a written record may fail: a transformer may throw, and the expression of a virtual column is not part of
  * RETURNING but of a second statement, which may fail. For other columns, the value types must be able to render every value
  * that a driver returns with any options and type parsers.
  */
-export function mayFailToRead({ columns }: ResourceView): boolean {
+function mayFailToRead({ columns }: ResourceView): boolean {
   return !isTable(columns) || columns.some(({ valueColumn }) => valueColumn.transformer !== undefined)
 }
 

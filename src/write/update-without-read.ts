@@ -5,7 +5,7 @@ import type { ChangeSet } from '../query/query'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
-import { mayFailToRead } from './direct-writer'
+import { isReturned } from './direct-writer'
 import { mayNeedLookup } from './references'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
 
@@ -18,7 +18,7 @@ export function findFieldsWithoutRead(
   store: Pick<WriteStore, keyof Store | 'uncheckedReferences'>,
 ): ReadonlySet<string> {
   const { view } = store
-  if (!canUpdateDirectly(view) || !isReturnedByUpdate(store)) return new Set()
+  if (!canUpdateDirectly(view) || !isReturned(store, 'update')) return new Set()
   const { writableFields, key, owner, references } = view
   const lookedUp = references.filter((field) => mayNeedLookup(store, field))
   const excludedFields = [key, ...(owner ? [owner] : []), ...lookedUp]
@@ -44,10 +44,6 @@ function canUpdateDirectly(view: ResourceView): boolean {
   if (lifecycle.load || lifecycle.write || validate !== undefined || requireIfMatch) return false
   // The statement compares the owner in SQL, where the collation may let different texts be equal.
   return owner === undefined || owner.valueType.name === 'integer'
-}
-
-function isReturnedByUpdate({ view, dataSource, dialect }: Store): boolean {
-  return !mayFailToRead(view) && dialect.supportsReturning(dataSource, 'update')
 }
 
 /**

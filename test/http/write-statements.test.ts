@@ -63,7 +63,7 @@ class VisitSubscriber implements EntitySubscriberInterface<Visit> {
 }
 
 /** MariaDB returns the row of an INSERT, but not of an UPDATE, which is read before and after it. */
-const update = isMariadb ? ['SELECT', 'UPDATE', 'SELECT'] : ['UPDATE']
+const update = isMariadb ? ['SELECT', 'START', 'UPDATE', 'SELECT', 'COMMIT'] : ['UPDATE']
 /** The driver mysql does not return the row of an INSERT either. */
 const insert = leg.driver === 'mysql' ? ['START', 'INSERT', 'SELECT', 'COMMIT'] : ['INSERT']
 /** The row is read and locked before its update, so the transaction begins earlier. */
