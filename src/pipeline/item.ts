@@ -89,7 +89,8 @@ export async function requireWritable(
   const row = store.selected[select].readRow(raw)
   requireOwner(request, row)
   if (permitted === undefined) await requirePermission(request, key, action)
-  return { raw, row, key }
+  // The database may find a record by a key in another spelling, such as another case.
+  return { raw, row, key: store.readKey(raw) }
 }
 
 /**

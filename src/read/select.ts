@@ -174,6 +174,8 @@ export async function readItemsInOrder(
   options: ItemReading = {},
 ): Promise<readonly (RawRow | undefined)[]> {
   const { view, renderKey } = store
+  // The key of the record may have another spelling than the one that is looked up.
+  if (keys.length === 1) return [(await readRawItems(session, store, keys, select, options))[0]]
   const found = new Map<unknown, RawRow>()
   for (let start = 0; start < keys.length; start += maxKeys) {
     const rows = await readRawItems(session, store, keys.slice(start, start + maxKeys), select, options)

@@ -2,7 +2,7 @@ import { booleanType } from '../value/boolean'
 import { dateTimeType, dateType, timeType } from '../value/date-time'
 import { jsonType, simpleArrayType } from '../value/json'
 import { decimalType, floatType, integerRange, integerType, safeRange } from '../value/number'
-import { uuidType } from '../value/text'
+import { uuidTextType } from '../value/text'
 import { members, text } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
@@ -42,7 +42,7 @@ export const sqliteTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['nvarchar', text],
   ['text', text],
   ['clob', text],
-  ['uuid', uuidType],
+  ['uuid', uuidTextType],
   ['simple-enum', members],
   ['date', dateType],
   ['time', timeType],

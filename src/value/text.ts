@@ -43,16 +43,25 @@ export function textType(maximum = Number.POSITIVE_INFINITY, minimum: 0 | 1 = 0)
 
 const uuidPattern = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** Value type of UUIDs in the form of RFC 9562. The case is kept: as text it may be significant in comparisons. */
-export const uuidType: ValueType = stringJsonType({
+/** Value type of UUIDs in the form of RFC 9562, stored as text. The case is kept: it is significant in comparisons. */
+export const uuidTextType: ValueType = stringJsonType({
   name: 'other',
   description: 'a UUID, as 01890a5d-ac96-774b-bcce-b302099a8057',
   schema: { type: 'string', format: 'uuid', examples: ['01890a5d-ac96-774b-bcce-b302099a8057'] },
   operators: equalityOperators,
   exact: true,
   inPath: uuidPattern,
-  fromText: (text) => (uuidPattern.test(text) ? text : refuse(uuidType.description)),
+  fromText: (text) => (uuidPattern.test(text) ? text : refuse(uuidTextType.description)),
   toJson: String,
+})
+
+/**
+ * Value type of UUIDs in a column of the type `uuid`. The database returns them in lower case, so keys in upper case would
+ * otherwise not be found among the records that it returns.
+ */
+export const uuidType: ValueType = stringJsonType({
+  ...uuidTextType,
+  fromText: (text) => String(uuidTextType.fromText(text)).toLowerCase(),
 })
 
 /** Value type of enumerations. Members that are numbers are numbers in JSON too. */

@@ -1,0 +1,116 @@
+import {
+  Column,
+  Entity,
+  JoinTable,
+  ManyToMany,
+  ManyToOne,
+  OneToMany,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+} from 'typeorm'
+import { IdempotencyKey, Resource } from 'typeorm-resources'
+import { send } from '../client'
+import { EventReader } from '../support/event-reader'
+import { isSqlite } from '../world/leg'
+import { openWorld, type World } from '../world/world'
+
+/** UUIDs in upper case lead to the same records where the database treats both cases as equal (docs/reference/keys.md). */
+
+const auth = () => ({ id: 1 })
+
+@Entity()
+class Log {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 40 }) resource!: string
+  @Column({ length: 40 }) record!: string
+  @Column({ length: 10 }) action!: string
+  @Column({ type: 'int', nullable: true }) principal!: number | null
+  @Column({ type: 'simple-json' }) changes!: object
+}
+
+@Entity()
+@Resource({ auth, nested: ['lines', 'tags'], scope: () => ({ hidden: false }) })
+class Invoice {
+  @PrimaryColumn('uuid') id!: string
+  @Column({ default: 'x', length: 20 }) title!: string
+  @Column({ default: false }) hidden!: boolean
+  @OneToMany(
+    () => Line,
+    ({ invoice }) => invoice,
+  )
+  lines!: Relation<Line>[]
+  @ManyToMany(() => Tag) @JoinTable() tags!: Relation<Tag>[]
+}
+
+@Entity()
+@Resource({ auth })
+class Line {
+  @PrimaryColumn('uuid') id!: string
+  @Column({ type: 'int' }) quantity!: number
+  @Column({ default: 'none', length: 20 }) note!: string
+  @ManyToOne(
+    () => Invoice,
+    ({ lines }) => lines,
+    { nullable: false },
+  )
+  invoice!: Relation<Invoice>
+}
+
+@Entity()
+@Resource({ auth })
+class Tag {
+  @PrimaryColumn('uuid') id!: string
+}
+
+const idOf = (digit: number): string => `0000000${digit}-abcd-4abc-8abc-abcdefabcdef`
+const [invoice, line, tag] = [idOf(1), idOf(2), idOf(3)]
+
+let world: World
+const ask = (request: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  send(world.url, request.replace(' ', ' /api/'), { body, headers })
+beforeEach(async () => {
+  world = await openWorld({
+    entities: [Log, Invoice, Line, Tag, IdempotencyKey],
+    columnOrder: 0,
+    mount: { audit: { entity: Log }, live: true, batch: true },
+  })
+  await ask('POST tag/', { id: tag })
+  const lines = [{ id: line, quantity: 5, note: 'kept' }]
+  expect((await ask('POST invoice/', { id: invoice, title: 'A', lines })).status).toBe(201)
+})
+afterEach(() => world.close())
+
+const upper = (id: string): string => id.toUpperCase()
+const onServers = isSqlite ? () => undefined : test
+
+if (isSqlite) {
+  test('SQLite treats the two cases as different keys', async () => {
+    expect((await ask(`GET invoice/${upper(invoice)}/`)).status).toBe(404)
+  })
+}
+
+onServers('a nested record is updated, not replaced', async () => {
+  const lines = [{ id: upper(line), quantity: 6 }]
+  expect((await ask(`PUT invoice/${upper(invoice)}/`, { title: 'A', lines })).status).toBe(200)
+  expect((await ask('GET line/')).json()).toMatchObject({ objects: [{ id: line, quantity: 6, note: 'kept' }] })
+  expect((await ask(`PATCH invoice/${invoice}/`, { tag_ids: [upper(tag)] })).status).toBe(200)
+})
+
+onServers('the audit log and live lists have the key of the record', async () => {
+  const reader = await EventReader.open(`${world.url}/api/line/`)
+  expect(await reader.take(1)).toEqual([['reset', [expect.objectContaining({ id: line })]]])
+  expect((await ask(`DELETE line/${upper(line)}/`)).status).toBe(204)
+  expect(await reader.take(1)).toEqual([['gone', { id: line }]])
+  reader.close()
+  const [entry] = await world.dataSource.getRepository(Log).find({ order: { id: 'DESC' }, take: 1 })
+  expect(entry).toMatchObject({ record: line, action: 'delete', changes: { note: { from: 'kept' } } })
+})
+
+onServers('a repeated request is answered as long as the record is visible', async () => {
+  const headers = { 'Idempotency-Key': 'first' }
+  const repeat = () => ask(`PATCH invoice/${upper(invoice)}/`, { title: 'B' }, headers)
+  expect([(await repeat()).status, (await repeat()).status]).toEqual([200, 200])
+  await world.dataSource.getRepository(Invoice).update(invoice, { hidden: true })
+  expect((await repeat()).status).toBe(404)
+})
