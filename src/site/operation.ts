@@ -76,6 +76,12 @@ export function operationRequest(
 function operationContext(context: Context, method: string, target: string, url: string): Context {
   const req: Context['req'] = Object.create(context.req, { method: { value: method }, url: { value: url } })
   const originalUrl = { value: target }
-  const request: Context['request'] = Object.create(context.request, { req: { value: req }, originalUrl })
+  // Koa keeps the parsed URL in `memoizedURL` if the application has read it.
+  const memoizedUrl = { value: undefined, writable: true }
+  const request: Context['request'] = Object.create(context.request, {
+    req: { value: req },
+    originalUrl,
+    memoizedURL: memoizedUrl,
+  })
   return Object.create(context, { req: { value: req }, request: { value: request }, originalUrl })
 }

@@ -52,8 +52,15 @@ export class Routers {
     if (this.#routers.size === 0 || !path.startsWith(`${this.base}/`)) return undefined
     const [name = ''] = path.slice(this.base.length + 1).split('/', 1)
     const router = this.#routers.get(name)
+    if (router === undefined) return undefined
     // With a trailing slash, a path matches routes that are declared with one and those that are not.
-    return router && { name, router, path: path.endsWith('/') ? path : `${path}/` }
+    const sent = path.endsWith('/') ? path : `${path}/`
+    if (!sent.includes('%')) return { name, router, path: sent }
+    // A route for `/main/` must also respond to `/m%61in/`: the built-in action would decode the key.
+    const start = this.base.length + name.length + 2
+    const decoded = sent.slice(0, start) + sent.slice(start).split('/').map(decodeSegment).join('/')
+    const countLayers = (one: string): number => router.match(one, 'GET').path.length
+    return { name, router, path: countLayers(decoded) > countLayers(sent) ? decoded : sent }
   }
 
   /** The routes of a resource, in the order in which they were added. */
@@ -118,4 +125,14 @@ function requireRelative(path: string, prefix: string): void {
 /** Message for the name of a router that is not the name of a resource. */
 export function unknownResource(name: string, resources: Iterable<string>): string {
   return `router('${name}'): there is no resource "${name}"; resources: ${[...resources].join(', ')}`
+}
+
+/** Decodes a segment of a path; unchanged if it is not valid, or if it would become several segments. */
+function decodeSegment(segment: string): string {
+  try {
+    const decoded = decodeURIComponent(segment)
+    return decoded.includes('/') ? segment : decoded
+  } catch {
+    return segment
+  }
 }
