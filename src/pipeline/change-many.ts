@@ -89,9 +89,15 @@ interface Matching {
   readonly max: number
 }
 
-/** Parses the filters of a request. @throws {ApiError} `bad-query` */
+/**
+ * Parses the filters of a request. They reveal values, so the access rule must permit the principal to read the resource.
+ * @throws {ApiError} `bad-query`, `forbidden`
+ */
 export async function parseMatching(service: Service, request: PermittedRequest): Promise<Matching> {
-  const { store, querystring } = request
+  const { store, querystring, resource, mayRead } = request
+  if (!(await mayRead(resource.name))) {
+    throw new ApiError('forbidden', `you may not read ${resource.name}, so you cannot select its records by filters`)
+  }
   const { view } = store
   const errors = new FieldErrors()
   const { list, max } = parseBulkRequest(querystring, listParametersOf(view), view.bulk, service.limits, errors)
