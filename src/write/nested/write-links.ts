@@ -1,6 +1,7 @@
 import type { DbTransaction } from '../../connection/db-session'
 import { type RawRow, WriteError } from '../../connection/statement'
 import { violationOf } from '../../dialect/dialect-of'
+import { ApiError } from '../../errors'
 import { parentText } from '../../read/included'
 import { keyId } from '../../read/matching-keys'
 import { readNestedKeys } from '../../read/nested-keys'
@@ -58,8 +59,13 @@ export async function writeLinks(
   }
   await insertLinks(session, links, added).catch((error: unknown) => {
     if (!(error instanceof WriteError)) throw error
-    const isViolation = violationOf(error.cause, session.dataSource, junction.metadata) !== undefined
-    throw isViolation ? new ChangedError() : error.cause
+    const kind = violationOf(error.cause, session.dataSource, junction.metadata)?.kind
+    // Another request has added the same link, or deleted one of the records.
+    if (kind === 'unique' || kind === 'reference') throw new ChangedError()
+    if (kind === 'policy') throw new ApiError('forbidden', `you may not add these links to ${store.view.name}`)
+    if (kind !== undefined)
+      throw new ApiError('bad-values', `the database does not accept these links of ${store.view.name}`)
+    throw error.cause
   })
   return added.map(([, key]) => key)
 }
