@@ -1,7 +1,7 @@
 import { ValueError } from '../errors'
 import type { Field } from '../schema/field'
 import type { FilterNames, ResourceView } from '../schema/resource-view'
-import { suggestName } from './suggestions'
+import { suggestBodyName, suggestName } from './suggestions'
 
 /**
  * Looks up a name that a query uses for a field.
@@ -35,7 +35,7 @@ export function requireWritableField(view: ResourceView, name: string): Field {
     throw new ValueError('cannot be written here: only with a single record, not in arrays and files')
   const related = relatedBy(view, name)
   if (related !== undefined) throw new ValueError(`leads to ${related.name} records; they cannot be written here`)
-  throw new ValueError(`${noField(view)}${listed('related records', [...nested.keys()])}`)
+  throw new ValueError(`${noField(view, suggestBodyName(view, name))}${listed('related records', [...nested.keys()])}`)
 }
 
 /** The records to which a relation without a foreign key leads; undefined if there is no such relation. */

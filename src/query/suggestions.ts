@@ -41,8 +41,24 @@ export function suggestName(view: FilterNames, name: string, isWholeName: boolea
   if (option !== undefined) return `as a parameter it needs the option "${option}" of the resource; `
   const parameter = isWholeName ? parameterAliases.get(name.toLowerCase()) : undefined
   const suggestion =
-    parameter ?? suggestOperatorName(view, name) ?? suggestPath(view, name) ?? suggestSortName(view, name)
+    parameter ??
+    suggestOperatorName(view, name) ??
+    suggestPath(view, name) ??
+    suggestSortName(view, name) ??
+    similarName(view, name)
   return suggestion === undefined ? '' : `use ${suggestion}; `
+}
+
+/** Advice for an unknown name in a body, such as `use author_id; `; empty if there is none. */
+export function suggestBodyName(view: FilterNames, name: string): string {
+  const suggestion = similarName(view, name)
+  return suggestion === undefined ? '' : `use ${suggestion}; `
+}
+
+/** Name of a visible field that differs only in case and underscores. TypeORM's own name for `author_id` is `authorId`. */
+function similarName({ outputFields }: FilterNames, name: string): string | undefined {
+  const plain = (text: string): string => text.replaceAll('_', '').toLowerCase()
+  return outputFields.find((field) => plain(field.name) === plain(name))?.name
 }
 
 /** Name of a field and an operator, joined in another way than with two underscores: `score_gt`, `score[gt]`. */

@@ -26,6 +26,7 @@ test.each([
   ['note/?score[$gte]=1', 'is not a field of note; use score__gte; fields: id, '],
   ['note/?author.username=ann', 'is not a field of note; use author__username; fields: id, '],
   ['note/?author_username=ann', 'is not a field of note; use author__username; fields: id, '],
+  ['note/?authorId=1', 'is not a field of note; use author_id; fields: id, '],
   [
     'note/?title__contains=a',
     'has the unknown operator "contains"; use "like" with % for any text; operators of title',
@@ -57,4 +58,12 @@ test('errors about a body do not suggest parameters or operators', async () => {
   const { errors } = reply.json() as { errors: { field: string; message: string }[] }
   const wrong = errors.filter(({ field }) => field === 'sort' || field === 'score_gt')
   expect(wrong.map(({ message }) => message.slice(0, 32))).toEqual(Array(2).fill('is not a field of note; fields: '))
+})
+
+test('errors about a body suggest a field whose name differs only in case and underscores', async () => {
+  const reply = await send(world.url, 'POST /api/note/', { as: 'bob', body: { parentId: 1, Secret: 'x' } })
+  const { errors } = reply.json() as { errors: { field: string; message: string }[] }
+  const messageOf = (name: string) => errors.find(({ field }) => field === name)?.message
+  expect(messageOf('parentId')).toContain('is not a field of note; use parent_id; fields: ')
+  expect(messageOf('Secret')).toContain('is not a field of note; fields: ')
 })

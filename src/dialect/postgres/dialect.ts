@@ -139,7 +139,9 @@ export const postgres: Dialect = {
         ? ['query_timeout gives up on writes that PostgreSQL may still commit: set statement_timeout instead']
         : []),
       ...(setting?.['statement_timeout'] === '0'
-        ? ['no statement_timeout is set: statements of the application may hold their connections forever']
+        ? [
+            'no statement_timeout is set: statements of the application may hold their connections forever; set it in "extra" of the data source, or for the role',
+          ]
         : []),
       ...(collation?.['folds'] === false
         ? ["the database's collation is C: ilike ignores the case of ASCII letters only"]
