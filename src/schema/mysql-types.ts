@@ -4,7 +4,7 @@ import { dateTypeFromYear, lastInstant, rangedDateTimeType, timeType } from '../
 import { jsonType, setType, simpleArrayType } from '../value/json'
 import { decimalType, floatType, integerRange, integerType, singleFloatType } from '../value/number'
 import { addressType } from '../value/spelled'
-import { uuidType } from '../value/text'
+import { uuidTextType, uuidType } from '../value/text'
 import { isComputed } from './metadata'
 import { members, text } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
@@ -80,7 +80,8 @@ export const mysqlTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['json', jsonType],
   ['simple-json', jsonType],
   ['simple-array', simpleArrayType],
-  ['uuid', uuidType],
+  // MySQL has no type for UUIDs.
+  ['uuid', (_, { options }) => (options.type === 'mysql' ? uuidTextType : uuidType)],
   ['inet4', addressType(4)],
   ['inet6', addressType(6)],
   ['blob', 'binary'],
