@@ -145,13 +145,17 @@ function changedReferences(
   const candidates = view.references.filter(matches)
   if (candidates.length === 0) return []
   const values = writtenValues(change.values)
+  const incomplete = incompleteReferences(view, change, matches)
+  const entity = incomplete.length === 0 ? {} : newEntity(view, change.values)
   return candidates.flatMap((field) => {
     // The body does not set the owner and presets, so errors must not name them.
     if (field.relation === undefined || field === view.owner || isPreset(field, change)) return []
     if (!field.columns.some((column) => values.has(column))) return []
-    const key = field.columns.map((column) =>
-      values.has(column) ? values.get(column) : (change.stored?.[view.entityColumns.indexOf(column)] ?? null),
-    )
+    const key = field.columns.map((column) => {
+      if (values.has(column)) return values.get(column)
+      if (incomplete.includes(field)) return declaredDefault(view, column, entity)
+      return change.stored?.[view.entityColumns.indexOf(column)] ?? null
+    })
     return key.includes(null) ? [] : [[field, key] as const]
   })
 }
@@ -190,6 +194,27 @@ function mayBeFilled({ lifecycle }: ResourceView, column: ColumnMetadata, entity
   const { isNullable, isGenerated, asExpression, default: defaultValue } = column
   if (!isNullable || isGenerated || asExpression !== undefined || lifecycle.write) return true
   return (defaultValue ?? column.getEntityValue(entity) ?? null) !== null
+}
+
+/**
+ * The value that a column gets in a new record that does not set it, if the entity declares a constant; null otherwise. It is
+ * used for a check before the write: among several records, the database would reject only those that refer to no record,
+ * and so reveal which ones exist.
+ * @param entity the new record
+ */
+function declaredDefault(
+  { lifecycle }: ResourceView,
+  { column, valueColumn, valueType }: StoredColumn,
+  entity: ObjectLiteral,
+): unknown {
+  // Listeners may set another value.
+  if (lifecycle.write) return null
+  const initial: unknown = column.getEntityValue(entity)
+  if (initial !== undefined) return initial
+  const value: unknown = column.default
+  const isInteger = valueType.name === 'integer' && Number.isSafeInteger(value)
+  const isText = valueType.name === 'text' && typeof value === 'string'
+  return (isInteger || isText) && valueColumn.transformer === undefined ? value : null
 }
 
 /**

@@ -206,6 +206,17 @@ describe.each(prefixes)('a partly written foreign key to a %s record', (prefix) 
     expect(filled.json()).toMatchObject({ errors: [{ field: 'target_id' }] })
   })
 
+  test.each(['ref', 'open', 'initial'])(
+    'gets the same errors in an array with a missing record: %s',
+    async (resource) => {
+      const line = `POST /api/${prefix}-${resource}/`
+      const body = '[{"region":"$region"},{"region":"xx"}]'
+      const [hidden, missing] = [await sendFor(line, body, 'us'), await sendFor(line, body, 'zz')]
+      expect([hidden.status, hidden.text]).toEqual([400, missing.text])
+      expect(hidden.json()).toMatchObject({ errors: [{ index: 0 }, { index: 1 }] })
+    },
+  )
+
   test('is checked in a stored record of a nested write', async () => {
     const created = await sendFor(`POST /api/${prefix}-box/`, '{"region":"eu","shelf":1,"parts":[{"region":"eu"}]}', '')
     expect(created.status).toBe(201)
