@@ -10,7 +10,7 @@ import {
   PrimaryGeneratedColumn,
   type Relation,
 } from 'typeorm'
-import { anonymous, Resource, type ResourceOptions } from 'typeorm-resources'
+import { anonymous, Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { permitAll } from '../support/access'
 import { openWorld, type World } from '../world/world'
@@ -28,13 +28,14 @@ const toTarget = [
   { name: 'number', referencedColumnName: 'number' },
 ]
 
-/**
- * Entities with a prefix of their own.
- * @param options of the targets
- */
-function entitiesOf(prefix: string, options: Pick<ResourceOptions, 'scope'>) {
+/** Entities with a prefix of their own. @param isScoped whether only targets of eu are visible */
+function entitiesOf(prefix: string, isScoped: boolean) {
   @Entity(`${prefix}_target`)
-  @Resource({ ...options, name: `${prefix}-target`, auth: () => onCheck().then(() => anonymous) })
+  @Resource({
+    name: `${prefix}-target`,
+    auth: () => onCheck().then(() => anonymous),
+    ...(isScoped && { scope: () => ({ region: 'eu' }) }),
+  })
   class Target {
     @PrimaryColumn({ type: 'varchar', length: 10 }) region!: string
     @PrimaryColumn('int') number!: number
@@ -125,8 +126,8 @@ function entitiesOf(prefix: string, options: Pick<ResourceOptions, 'scope'>) {
 
 /** The target of us is out of scope, or soft-deleted. */
 const variants = {
-  scoped: entitiesOf('scoped', { scope: () => ({ region: 'eu' }) }),
-  deleted: entitiesOf('deleted', {}),
+  scoped: entitiesOf('scoped', true),
+  deleted: entitiesOf('deleted', false),
 } as const
 const prefixes = Object.keys(variants) as (keyof typeof variants)[]
 
