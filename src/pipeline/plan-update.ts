@@ -36,25 +36,25 @@ export async function planUpdate(
   const update = parseUpdate(view, fields, shownIn(view, row), errors)
   await validateChanges(view, row, update.changes, errors)
   return {
-    change: { action: 'update', values: update.changes, stored: row },
+    change: { action: 'update', values: update.changes, stored: found.row },
     target: requiringUnchanged(store, found, decidingColumns(view, update)),
   }
 }
 
 /**
  * Columns whose stored values decide what an update writes. These are the columns that are not written because the body has
- * the stored value, the columns of references that are written in part, and for validators all columns. Without this check, two
+ * the stored value, the columns of references that are written in part, also of hidden ones, and for validators all columns. Without this check, two
  * updates at the same time could store a record that neither of them allows.
  */
 function decidingColumns(
-  { validate, entityColumns, outputFields }: ResourceView,
+  { validate, entityColumns, references }: ResourceView,
   { changes, kept }: ParsedUpdate,
 ): readonly ReadColumn[] {
   if (validate !== undefined) return entityColumns.filter(({ column }) => !column.isVirtualProperty)
   const written = new Set<ReadColumn>([...changes.keys()].flatMap(({ columns }) => columns))
-  const isPartlyWritten = ({ relation, columns }: Field): boolean =>
-    relation !== undefined && columns.length > 1 && columns.some((column) => written.has(column))
-  return [...kept, ...outputFields.filter(isPartlyWritten)].flatMap(({ columns }) => columns)
+  const isPartlyWritten = ({ columns }: Field): boolean =>
+    columns.length > 1 && columns.some((column) => written.has(column))
+  return [...kept, ...references.filter(isPartlyWritten)].flatMap(({ columns }) => columns)
 }
 
 /** Values that a record shows; undefined for hidden fields. */

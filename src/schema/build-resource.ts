@@ -12,6 +12,7 @@ import { buildRowScope } from './build-row-scope'
 import { buildRule } from './build-rule'
 import { checkEngine } from './check-engine'
 import type { MountContext } from './context'
+import type { Field } from './field'
 import { buildFilterNames, prefixesOf } from './filter-names'
 import { type Lifecycle, lifecycleOf } from './lifecycle'
 import { optionalNames } from './list-parameters'
@@ -66,7 +67,9 @@ export function buildResource(
   ]
   const callsListeners = lifecycle.load || lifecycle.write || (lifecycle.recover && options.may?.restore !== undefined)
   const needsEntity = callsListeners || validate !== undefined || metadata.treeType !== undefined
-  const entityColumns = needsEntity ? addEntityColumns(shownColumns, metadata, context) : shownColumns
+  const references = [...shown, ...hidden].filter(({ relation }) => relation !== undefined)
+  const readColumns = addReferenceColumns(shownColumns, references)
+  const entityColumns = needsEntity ? addEntityColumns(readColumns, metadata, context) : readColumns
   const writableFields = [...hidden.filter((field) => field.insertable), ...outputFields]
   const names = buildFilterNames(outputFields, buildRelations(registration))
   const links = linkView(registration, name, context, allNames, report)
@@ -92,7 +95,7 @@ export function buildResource(
     ownerOf: owner?.ownerOf,
     apiKey,
     requireIfMatch: options.requireIfMatch === true,
-    references: [...shown, ...hidden].filter(({ relation }) => relation !== undefined),
+    references,
     ...links,
     may: buildMay(registration, name, context, allNamesHere, report),
     preset: buildPreset(registration, name, allNamesHere, report),
@@ -163,6 +166,15 @@ function buildPaging(
     )
   }
   return { paging, optionalParameters }
+}
+
+/**
+ * Adds the hidden columns of foreign keys of several columns. An update that writes some of the columns reads the others, to
+ * check to which record the key refers.
+ */
+function addReferenceColumns(columns: readonly ReadColumn[], references: readonly Field[]): readonly ReadColumn[] {
+  const composite = references.filter((field) => field.columns.length > 1)
+  return [...new Set([...columns, ...composite.flatMap((field) => field.columns)])]
 }
 
 /** Adds the remaining columns of an entity: those that TypeORM selects by default, and the parent of a tree node. */

@@ -107,8 +107,8 @@ export interface ResourceView extends Resource, FilterNames {
    */
   readonly columns: readonly ReadColumn[]
   /**
-   * The columns of the entities that listeners and validators receive: those of `columns`, then the others that TypeORM
-   * selects by default. The same as `columns` if no entity is needed.
+   * The columns that an update reads: those of `columns`, then the hidden columns of foreign keys of several columns. If
+   * listeners or validators receive entities, also the others that TypeORM selects by default.
    */
   readonly entityColumns: readonly ReadColumn[]
   /** The foreign keys, including hidden ones. */

@@ -8,8 +8,8 @@ export interface Change {
   /** The values to write, by field; empty for a deletion. */
   readonly values: ChangeSet
   /**
-   * The record before an update; undefined for a new record, and for a deletion and an update of several records, which need
-   * no stored values.
+   * The values of `entityColumns` before an update, or of a new record after the write. Undefined for a record that is not
+   * written yet, and for a deletion and an update of several records, which need no stored values.
    */
   readonly stored: Row | undefined
   /** Values that the application has set, which the principal need not be able to refer to. */

@@ -9,7 +9,7 @@ import type { Store } from '../read/store'
 import { declaredLimits, limitsInWords } from '../schema/declared-limits'
 import type { ResourceView } from '../schema/resource-view'
 import type { Change } from './change'
-import { checkReferences } from './references'
+import { addRejectedReferenceErrors, checkReferences } from './references'
 
 /**
  * Converts the error of an INSERT or UPDATE into a refusal (specification: Error documents, Foreign keys).
@@ -24,6 +24,7 @@ export async function refuseWrite(error: unknown, session: DbSession, store: Sto
   if (violation === undefined) throw error.cause
   const errors = new FieldErrors()
   await checkReferences(session, store, change, errors)
+  if (violation.kind === 'reference') addRejectedReferenceErrors(view, change, violation.columns, errors)
   errors.raise('bad-values')
   if (violation.kind === 'policy') throw notPermitted(view)
   if (violation.kind === 'unique') throw alreadyTaken(view, violation.columns)

@@ -9,7 +9,7 @@ import { type Change, deletion } from './change'
 import { checkManyReferences, isGuardedReference } from './references'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { WriteStore, WriteTargets } from './write-store'
-import { needsCheck, refusalOf, requireGuardedReferences } from './written-checks'
+import { checkCompletedReferences, needsCheck, refusalOf, requireGuardedReferences } from './written-checks'
 
 /** One of several records to insert: its change, and what receives its errors. */
 export interface InsertedRecord {
@@ -36,25 +36,27 @@ export async function insertRows(
   )
   errors.raise('bad-values')
   if (records.some(({ change }) => needsCheck(store, change))) {
-    await requireAllPermitted(session, store, records, rows.map(store.readKey), errors)
+    await requireAllPermitted(session, store, records, rows, errors)
   }
   return rows
 }
 
-/** Checks several written records like `requirePermitted` in `write.ts`. @param keys of the rows */
+/** Checks several written records like `requirePermitted` in `write.ts`. */
 async function requireAllPermitted(
   session: DbTransaction,
   store: WriteStore,
   records: readonly InsertedRecord[],
-  keys: readonly unknown[],
+  rows: readonly RawRow[],
   errors: FieldErrors,
 ): Promise<void> {
   const { view } = store
+  const written = records.map((record, index) => ({ ...record, raw: rows[index] }))
+  await checkCompletedReferences(session, store, written)
   await checkManyReferences(session, store, records, (field) => isGuardedReference(store, field))
   errors.raise('bad-values')
   if (!hasRowConditions(store, 'create')) return
   const condition = { action: 'create', state: 'after' } as const
-  const permitted = await readItemsInOrder(session, store, keys, 'key', { condition })
+  const permitted = await readItemsInOrder(session, store, rows.map(store.readKey), 'key', { condition })
   for (const [index, { change, errors: own }] of records.entries()) {
     if (permitted[index] === undefined) own.addRefusal(new ApiError('forbidden', refusalOf(change, view)))
   }

@@ -1,6 +1,6 @@
 import type { DbSession } from '../connection/db-session'
 import { isInTransaction, runInSavepoint, runInTransaction } from '../connection/statement'
-import { ApiError } from '../errors'
+import { ApiError, FieldErrors } from '../errors'
 import { afterLoad } from '../read/after-load'
 import { fieldValue, type Row } from '../read/row'
 import { existsItem, hasRowConditions } from '../read/select'
@@ -8,7 +8,7 @@ import type { Store } from '../read/store'
 import { type Change, deletion } from './change'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
-import { needsCheck, refusalOf, requireGuardedReferences } from './written-checks'
+import { checkCompletedReferences, needsCheck, refusalOf, requireGuardedReferences } from './written-checks'
 
 /** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
 export async function insertRow(session: DbSession, store: WriteStore, change: Change): Promise<WrittenRecord> {
@@ -86,7 +86,7 @@ const restoration: Change = { action: 'restore', values: new Map(), stored: unde
  */
 function runInTransactionIfNeeded<T>(
   session: DbSession,
-  store: Store,
+  store: WriteStore,
   change: Change,
   write: (session: DbSession) => Promise<T>,
 ): Promise<T> {
@@ -104,14 +104,16 @@ function runInTransactionIfNeeded<T>(
  */
 async function requirePermitted(
   session: DbSession,
-  store: Store,
+  store: WriteStore,
   change: Change,
   { raw }: WrittenRecord,
 ): Promise<void> {
   const { view, selected } = store
   const { action } = change
   if (!needsCheck(store, change)) return
-  await requireGuardedReferences(session, store, change)
+  const errors = new FieldErrors()
+  await checkCompletedReferences(session, store, [{ change, raw, errors }])
+  await requireGuardedReferences(session, store, change, errors)
   if (!hasRowConditions(store, action)) return
   const key = fieldValue(view, selected.columns.readRow(raw), view.key)
   if (await existsItem(session, store, key, { action, state: 'after' })) return

@@ -4,7 +4,7 @@ import { keyId, matchingIds } from '../../read/matching-keys'
 import { hasRowConditions } from '../../read/select'
 import { checkManyReferences, isGuardedReference } from '../references'
 import type { WriteStore } from '../write-store'
-import { refusalOf } from '../written-checks'
+import { checkCompletedReferences, refusalOf } from '../written-checks'
 import { groupByStore, isChanged } from './planned'
 import type { WrittenNode, WrittenTree } from './write-tree'
 
@@ -22,6 +22,7 @@ export async function requireAllPermitted(session: DbTransaction, { nodes, links
     .map((node) => ({ ...node, store: node.record.store, errors: errors.within(node.record.path) }))
   const groups = groupByStore(written)
   for (const [store, ofStore] of groups) {
+    await checkCompletedReferences(session, store, ofStore)
     await checkManyReferences(session, store, ofStore, (field) => isGuardedReference(store, field))
   }
   for (const { members, keys } of links) await checkLinks(session, members, keys, errors)
