@@ -3,7 +3,6 @@ import type { Principal } from '../access/rule'
 import type { WriteAction } from '../schema/resource-view'
 import type { Json } from '../value/value-type'
 import type { TableChange } from './change-feed'
-import type { DbTransaction } from './db-session'
 
 /** Committed change of a record by a request. */
 export interface ChangeEvent {
@@ -27,13 +26,13 @@ export interface AuditedChange extends ChangeEvent {
   readonly changes: Readonly<Record<string, { readonly from?: unknown; readonly to?: unknown }>>
 }
 
-/** Stores changes in the transaction that makes them. */
-export interface AuditLog {
-  readonly insert: (session: DbTransaction, changes: readonly AuditedChange[]) => Promise<void>
+/** Stores changes in the transaction that makes them. @template Transaction session of the transaction */
+export interface AuditLog<Transaction> {
+  readonly insert: (session: Transaction, changes: readonly AuditedChange[]) => Promise<void>
 }
 
-/** Passes the changes of a mount to their listeners. */
-export interface ChangeObserver {
+/** Passes the changes of a mount to their listeners. @template Transaction session of a transaction */
+export interface ChangeObserver<Transaction> {
   /** Whether changes must be recorded, because there are listeners, an audit log or live lists. */
   readonly isObserved: boolean
   /**
@@ -42,7 +41,7 @@ export interface ChangeObserver {
    */
   readonly needsTransaction: boolean
   /** Undefined without the option `audit`. */
-  readonly auditLog: AuditLog | undefined
+  readonly auditLog: AuditLog<Transaction> | undefined
   /** Calls the listeners, for each change in its order. It never throws. */
   readonly publish: (changes: readonly ChangeEvent[]) => void
   /**
@@ -55,7 +54,7 @@ export interface ChangeObserver {
 }
 
 /** Observer without listeners, audit log and live lists. */
-export const noObserver: ChangeObserver = {
+export const noObserver: ChangeObserver<unknown> = {
   isObserved: false,
   needsTransaction: false,
   auditLog: undefined,

@@ -18,7 +18,7 @@ export interface SessionSettings {
   /** Cache of compiled statements. */
   readonly statements: StatementCache
   /** Observes the changes of records. Default: they are not observed. */
-  readonly observer?: ChangeObserver
+  readonly observer?: ChangeObserver<DbTransaction>
 }
 
 /** Context in which statements run: any connection of the data source, or the connection of a transaction. */

@@ -1,13 +1,14 @@
 import type { QueryRunner } from 'typeorm'
 import type { AuditLog, ChangeEvent, ChangeListener, ChangeObserver } from '../connection/change-events'
 import type { ChangeFeed, TableChange } from '../connection/change-feed'
+import type { DbTransaction } from '../connection/db-session'
 import { channels } from '../diagnostics'
 
 /** The listeners of a mount's changes, and the subscribers of the channel `typeorm-resources:change`. */
-export class ChangeListeners implements ChangeObserver {
+export class ChangeListeners implements ChangeObserver<DbTransaction> {
   readonly #listeners = new Set<ChangeListener>()
   /** Set when the data source is initialized. */
-  auditLog: AuditLog | undefined
+  auditLog: AuditLog<DbTransaction> | undefined
 
   /**
    * @param feed the changes of the data source, for live lists

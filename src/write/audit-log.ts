@@ -1,5 +1,6 @@
 import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm'
 import type { AuditedChange, AuditLog } from '../connection/change-events'
+import type { DbTransaction } from '../connection/db-session'
 import { dialectOf } from '../dialect/dialect-of'
 import { lifecycleOf } from '../schema/lifecycle'
 import { insertUnread } from './insert-many'
@@ -18,7 +19,7 @@ export function buildAuditLog(
   dataSource: DataSource,
   entity: EntityTarget<ObjectLiteral>,
   mistakes: string[],
-): AuditLog | undefined {
+): AuditLog<DbTransaction> | undefined {
   if (!dataSource.hasMetadata(entity)) {
     mistakes.push('"audit": the entity does not belong to the data source: add it to "entities"')
     return undefined

@@ -5,7 +5,7 @@ import { openLiveWorld } from '../support/live-world'
 /** A write whose result is lost, because the connection to the database ends after the commit (specification: Live lists). */
 
 /** A proxy in front of the database, which can end the connection of the next INSERT instead of passing its result on. */
-class Proxy {
+class LossyProxy {
   losesInsert = false
   readonly #sockets = new Set<Socket>()
   readonly #server: Server
@@ -42,7 +42,7 @@ class Proxy {
 }
 
 const url = process.env['TEST_POSTGRES_RUN_URL'] ?? ''
-const proxy = new Proxy(new URL(url))
+const proxy = new LossyProxy(new URL(url))
 afterAll(() => {
   proxy.stop()
   process.env['TEST_POSTGRES_RUN_URL'] = url
