@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { retryOnce } from '../connection/retry'
 import { runSharedTransaction } from '../connection/statement'
 import { ApiError, FieldErrors, type RecordPosition } from '../errors'
-import type { Body } from '../request/body'
+import { type Body, requireFewValues } from '../request/body'
 import type { Limits } from '../request/limits'
 import type { Change } from '../write/change'
 import { refuseWrite } from '../write/refuse-write'
@@ -13,6 +13,8 @@ import type { PermittedRequest, Service, TransactionRequest } from './service'
 const defaultGroupSize = 200
 /** Length of the texts of imported records after which no more records are written together, in characters. */
 const groupLength = 1024 * 1024
+/** Number of values of records, at all levels, after which no more records are written together. */
+const groupValues = 20_000
 
 /** A record of a request with several records. */
 export interface ReceivedRecord {
@@ -139,18 +141,17 @@ export function startTimeLimit({ bulkTime }: Limits): () => void {
 }
 
 async function* groupsOf(records: ReceivedRecords, groupSize: number): AsyncGenerator<readonly ReceivedRecord[]> {
-  if (!(Symbol.asyncIterator in records)) {
-    for (let start = 0; start < records.length; start += groupSize) yield records.slice(start, start + groupSize)
-    return
-  }
   let group: ReceivedRecord[] = []
   let length = 0
+  let values = 0
   for await (const record of records) {
     length += record.length ?? 0
-    if (group.push(record) < groupSize && length < groupLength) continue
+    values += requireFewValues([...record.body.values()], Number.POSITIVE_INFINITY)
+    if (group.push(record) < groupSize && length < groupLength && values < groupValues) continue
     yield group
     group = []
     length = 0
+    values = 0
   }
   if (group.length > 0) yield group
 }

@@ -1,0 +1,96 @@
+import { BeforeInsert, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import { type Reply, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
+import { openWorld, type World } from '../world/world'
+
+/** Limits of arrays and imports for each record, and other requests that run while many records are written. */
+
+/** The turns of the event loop in which listeners were called. */
+const turns = new Set<number>()
+let turn = 0
+let timer: NodeJS.Immediate
+const countTurns = (): void => {
+  turn++
+  timer = setImmediate(countTurns)
+}
+
+@Entity()
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Item {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'text', nullable: true }) name!: string | null
+  @Column({ type: 'simple-json', nullable: true }) extra!: unknown
+  @BeforeInsert() insert(): void {
+    turns.add(turn)
+  }
+}
+
+let world: World
+let limited: World
+beforeAll(async () => {
+  const entities = [Item]
+  world = await openWorld({ entities })
+  limited = await openWorld({ entities, mount: { limits: { body: 2000, bodyValues: 100 } } })
+})
+beforeEach(() => {
+  turns.clear()
+  countTurns()
+})
+afterEach(() => clearImmediate(timer))
+afterAll(async () => {
+  for (const opened of [world, limited]) {
+    await opened.close()
+    expect(opened.faults).toEqual([])
+  }
+})
+
+const post = ({ url }: World, path: string, body: unknown, type = 'application/json'): Promise<Reply> =>
+  send(url, `POST /${path}/`, {
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { 'Content-Type': type },
+  })
+const detailOf = (reply: Reply): string => (reply.json() as { detail: string }).detail
+const count = async (opened: World, table: string): Promise<number> =>
+  (await opened.sql(`SELECT "id" FROM "${table}"`)).length
+
+describe('a record of an array or of an import is limited like the body of a single one', () => {
+  const values = { extra: Array(100).fill(1) }
+  const names = { extra: Object.fromEntries([1, 2, 3].map((index) => [`${index}`.repeat(700), 1])) }
+  const text = { name: 'ü'.repeat(1001) }
+  const lines = (...records: readonly unknown[]): string => records.map((one) => JSON.stringify(one)).join('\n')
+  const [ndjson, csv] = ['application/x-ndjson', 'text/csv']
+
+  test.each<[what: string, body: unknown, type: string | undefined, status: number, detail: RegExp]>([
+    ['values', [{}, values], undefined, 400, /^record 1 of the array has more than 100 values/],
+    ['bytes of a text', [{}, text], undefined, 413, /^record 1 of the array is too large: .* at most 2000 bytes/],
+    ['bytes of names', [names], undefined, 413, /^record 0 of the array is too large: .* at most 2000 bytes/],
+    ['values of a line', lines({}, values), ndjson, 400, /^line 2 has more than 100 values/],
+    ['bytes of a line', `${lines({}, text)}\n`, ndjson, 413, /^line 2 is too large: .* at most 2000 bytes/],
+    ['bytes of the last line', lines({}, {}, text), ndjson, 413, /^line 3 is too large: .* at most 2000 bytes/],
+    ['values of a cell', `name,extra\na,"[${values.extra}]"\n`, csv, 400, /^line 2 has more than 100 values/],
+  ])('%s', async (_, body, type, status, detail) => {
+    const reply = await post(limited, 'api/item', body, type)
+    expect([reply.status, detailOf(reply)]).toEqual([status, expect.stringMatching(detail)])
+    expect(await count(limited, 'item')).toBe(0)
+  })
+
+  test('as large as they may be', async () => {
+    const record = { name: 'ü'.repeat(890), extra: Array(98).fill(1) }
+    for (const reply of [
+      await post(limited, 'api/item', [record]),
+      await post(limited, 'api/item', lines(record), ndjson),
+    ]) {
+      expect(reply.status).toBe(201)
+    }
+  })
+})
+
+describe('other requests run', () => {
+  test('while records with many values are written', async () => {
+    const reply = await post(world, 'api/item', Array(12).fill({ extra: Array(15_000).fill(1) }))
+    expect(reply.status).toBe(201)
+    // Two records have more than 20,000 values.
+    expect(turns.size).toBeGreaterThan(5)
+  })
+})
