@@ -1,4 +1,4 @@
-import { BeforeInsert, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { AfterInsert, BeforeInsert, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
@@ -26,10 +26,26 @@ class Item {
   }
 }
 
+/** A table with so many columns that TypeORM takes long to write an INSERT. */
+@Entity()
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Wide {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'integer', nullable: true, unique: true }) number!: number | null
+  @BeforeInsert() before(): void {
+    turns.add(turn)
+  }
+  @AfterInsert() after(): void {
+    turns.add(turn)
+  }
+}
+const columns = Array.from({ length: 100 }, (_, index) => `c${index}`)
+for (const name of columns) Column({ type: 'integer', nullable: true })(Wide.prototype, name)
+
 let world: World
 let limited: World
 beforeAll(async () => {
-  const entities = [Item]
+  const entities = [Item, Wide]
   world = await openWorld({ entities })
   limited = await openWorld({ entities, mount: { limits: { body: 2000, bodyValues: 100 } } })
 })
@@ -92,5 +108,26 @@ describe('other requests run', () => {
     expect(reply.status).toBe(201)
     // Two records have more than 20,000 values.
     expect(turns.size).toBeGreaterThan(5)
+  })
+
+  /** Records that each have other fields. */
+  const bodies = Array.from({ length: 200 }, (_, index) => ({
+    number: index,
+    ...Object.fromEntries(
+      columns.map((name, column) => [name, (index * 37 + column * column) % 3 ? column : undefined]),
+    ),
+    [`c${index % 100}`]: undefined,
+  }))
+
+  test('while the INSERT of records with different fields is compiled', async () => {
+    const reply = await post(world, 'api/wide', bodies)
+    expect(reply.status).toBe(201)
+    expect(Math.max(...turns) - Math.min(...turns)).toBeGreaterThan(5)
+  })
+
+  test('while records are inserted one by one, after the database has rejected some', async () => {
+    const [first = {}, ...others] = bodies.map((body) => ({ ...body, number: body.number + 1000 }))
+    const reply = await post(world, 'api/wide', [first, { ...first, c1: 1 }, ...others])
+    expect([reply.status, turn - Math.min(...turns) > 20]).toEqual([409, true])
   })
 })
