@@ -11,6 +11,8 @@ import type { PermittedRequest, Service, TransactionRequest } from './service'
 
 /** Default of {@link RecordsWriter.groupSize}. */
 const defaultGroupSize = 200
+/** The same for a tree, where one record can take a hundred times as long: the time limit is checked between groups. */
+const treeGroupSize = 20
 /** Length of the texts of imported records after which no more records are written together, in characters. */
 const groupLength = 1024 * 1024
 /** Number of values of records, at all levels, after which no more records are written together. */
@@ -47,7 +49,7 @@ export interface RecordsWriter {
   readonly begin?: () => void
   /**
    * Maximum number of records that are written together. Their objects are freed before the next ones are created, and other
-   * requests run before these are written. Default: 200
+   * requests run before these are written. Default: 200, or 20 nodes of a tree
    */
   readonly groupSize?: number
   /**
@@ -108,12 +110,14 @@ export function runWrites<T>(request: PermittedRequest, work: (request: Transact
 async function writeGroups(
   { limits }: Service,
   request: TransactionRequest,
-  { records, write, groupSize = defaultGroupSize }: RecordsWriter,
+  { records, write, groupSize }: RecordsWriter,
 ): Promise<number> {
+  const isTree = request.store.view.metadata.treeType !== undefined
+  const maxGroupSize = groupSize ?? (isTree ? treeGroupSize : defaultGroupSize)
   const requireTime = startTimeLimit(limits)
   const errors = new FieldErrors()
   let count = 0
-  for await (const group of groupsOf(records(errors, requireTime), groupSize)) {
+  for await (const group of groupsOf(records(errors, requireTime), maxGroupSize)) {
     requireTime()
     await write(request, group, errors, count)
     if (errors.isFull) break

@@ -1,5 +1,14 @@
-import { AfterInsert, BeforeInsert, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { Resource } from 'typeorm-resources'
+import {
+  AfterInsert,
+  BeforeInsert,
+  Column,
+  Entity,
+  PrimaryGeneratedColumn,
+  Tree,
+  TreeChildren,
+  TreeParent,
+} from 'typeorm'
+import { mountResources, Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
 import { openWorld, type World } from '../world/world'
@@ -42,12 +51,34 @@ class Wide {
 const columns = Array.from({ length: 100 }, (_, index) => `c${index}`)
 for (const name of columns) Column({ type: 'integer', nullable: true })(Wide.prototype, name)
 
+@Entity()
+@Tree('nested-set')
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Part {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) name!: string
+  @TreeParent() parent!: Part | null
+  @TreeChildren() children!: Part[]
+  @BeforeInsert() insert(): void {
+    turns.add(turn)
+  }
+}
+
 let world: World
 let limited: World
 beforeAll(async () => {
-  const entities = [Item, Wide]
+  const entities = [Item, Wide, Part]
   world = await openWorld({ entities })
-  limited = await openWorld({ entities, mount: { limits: { body: 2000, bodyValues: 100 } } })
+  limited = await openWorld({
+    entities,
+    mountOn: (app, dataSource) => {
+      mountResources(app, dataSource, { prefix: '/short', limits: { bulkTime: 20 } })
+      return mountResources(app, dataSource, { limits: { body: 2000, bodyValues: 100 } })
+    },
+  })
+  for (const { sql } of [world, limited]) {
+    await sql(`INSERT INTO "part" ("name", "nsleft", "nsright") VALUES ('root', 1, 2)`)
+  }
 })
 beforeEach(() => {
   turns.clear()
@@ -130,4 +161,15 @@ describe('other requests run', () => {
     const reply = await post(world, 'api/wide', [first, { ...first, c1: 1 }, ...others])
     expect([reply.status, turn - Math.min(...turns) > 20]).toEqual([409, true])
   })
+
+  test('between nodes of a tree', async () => {
+    const reply = await post(world, 'api/part', Array(100).fill({ name: 'leaf', parent_id: 1 }))
+    expect([reply.status, turns.size]).toEqual([201, 100])
+  })
+})
+
+test('the time limit applies to nodes of a tree that are written together', async () => {
+  const reply = await post(limited, 'short/part', Array(150).fill({ name: 'leaf', parent_id: 1 }))
+  expect([reply.status, detailOf(reply)]).toEqual([413, expect.stringMatching(/took longer than 20 ms/)])
+  expect(await count(limited, 'part')).toBe(1)
 })
