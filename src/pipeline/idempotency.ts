@@ -132,7 +132,8 @@ function requireStorable({ body, cacheControl }: HttpResponse, maxBytes: number)
   if (bytes <= maxBytes) return
   throw badIdempotencyKey(
     `the response has ${bytes} bytes; with an Idempotency-Key it may have at most ${maxBytes}, because it is stored: ` +
-      'write fewer records, or send the request without the key',
+      'write fewer records in one request, or send it without the key; a change of one large record can be repeated ' +
+      'safely as PATCH with If-Match',
   )
 }
 

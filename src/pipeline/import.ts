@@ -79,7 +79,7 @@ async function* receivedRecords(
       hasNames = true
       const body = bodyOfCells(view, members, escapeFormulas, errors.at(position))
       // A cell can contain JSON.
-      requireFewValues([...body.values()], limits.bodyValues)
+      requireFewValues([...body.values()], limits.bodyValues, { subject: `line ${line}` })
       yield { body, position, length }
     }
   }

@@ -63,7 +63,7 @@ export async function runKeyed(service: Service, request: PermittedRequest, acti
 function requireSmall({ limits }: Service, { resource, method }: PermittedRequest, payload: Payload): void {
   if (!('parsed' in payload) || typeof payload.parsed !== 'object' || payload.parsed === null) return
   const isArray = Array.isArray(payload.parsed) && method === 'POST' && resource.bulk > 0
-  requireFewValues(payload.parsed, isArray ? limits.bulkValues : limits.bodyValues, maxBodyLevels)
+  requireFewValues(payload.parsed, isArray ? limits.bulkValues : limits.bodyValues, { maxLevels: maxBodyLevels })
 }
 
 async function runAction(

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { retryOnce } from '../connection/retry'
 import { runSharedTransaction } from '../connection/statement'
 import { ApiError, FieldErrors, type RecordPosition } from '../errors'
-import type { Body } from '../request/body'
+import { type Body, requireFewValues } from '../request/body'
 import type { Limits } from '../request/limits'
 import type { Change } from '../write/change'
 import { refuseWrite } from '../write/refuse-write'
@@ -11,8 +11,12 @@ import type { PermittedRequest, Service, TransactionRequest } from './service'
 
 /** Default of {@link RecordsWriter.groupSize}. */
 const defaultGroupSize = 200
+/** The same for a tree, where one record can take a hundred times as long: the time limit is checked between groups. */
+const treeGroupSize = 20
 /** Length of the texts of imported records after which no more records are written together, in characters. */
 const groupLength = 1024 * 1024
+/** Number of values of records, at all levels, after which no more records are written together. */
+const groupValues = 20_000
 
 /** A record of a request with several records. */
 export interface ReceivedRecord {
@@ -45,7 +49,7 @@ export interface RecordsWriter {
   readonly begin?: () => void
   /**
    * Maximum number of records that are written together. Their objects are freed before the next ones are created, and other
-   * requests run before these are written. Default: 200
+   * requests run before these are written. Default: 200, or 20 nodes of a tree
    */
   readonly groupSize?: number
   /**
@@ -106,12 +110,14 @@ export function runWrites<T>(request: PermittedRequest, work: (request: Transact
 async function writeGroups(
   { limits }: Service,
   request: TransactionRequest,
-  { records, write, groupSize = defaultGroupSize }: RecordsWriter,
+  { records, write, groupSize }: RecordsWriter,
 ): Promise<number> {
+  const isTree = request.store.view.metadata.treeType !== undefined
+  const maxGroupSize = groupSize ?? (isTree ? treeGroupSize : defaultGroupSize)
   const requireTime = startTimeLimit(limits)
   const errors = new FieldErrors()
   let count = 0
-  for await (const group of groupsOf(records(errors, requireTime), groupSize)) {
+  for await (const group of groupsOf(records(errors, requireTime), maxGroupSize)) {
     requireTime()
     await write(request, group, errors, count)
     if (errors.isFull) break
@@ -139,18 +145,17 @@ export function startTimeLimit({ bulkTime }: Limits): () => void {
 }
 
 async function* groupsOf(records: ReceivedRecords, groupSize: number): AsyncGenerator<readonly ReceivedRecord[]> {
-  if (!(Symbol.asyncIterator in records)) {
-    for (let start = 0; start < records.length; start += groupSize) yield records.slice(start, start + groupSize)
-    return
-  }
   let group: ReceivedRecord[] = []
   let length = 0
+  let values = 0
   for await (const record of records) {
     length += record.length ?? 0
-    if (group.push(record) < groupSize && length < groupLength) continue
+    values += requireFewValues([...record.body.values()], Number.POSITIVE_INFINITY)
+    if (group.push(record) < groupSize && length < groupLength && values < groupValues) continue
     yield group
     group = []
     length = 0
+    values = 0
   }
   if (group.length > 0) yield group
 }

@@ -46,10 +46,14 @@ export async function parseBodies(
   if (json.length > maxRecords) {
     throw new ApiError('bad-body', `an array may have at most ${maxRecords} records, this one has ${json.length}`)
   }
-  requireFewValues(json, limits.bulkValues)
+  let count = json.length
   return json.map((record: unknown, index) => {
-    if (isObject(record)) return membersOf(record)
-    throw new ApiError('bad-body', `record ${index} of the array must be a JSON object`)
+    const subject = `record ${index} of the array`
+    if (!isObject(record)) throw new ApiError('bad-body', `${subject} must be a JSON object`)
+    // A record is written without a pause, so it may not be larger than the body of a single one.
+    count += requireFewValues(record, limits.bodyValues, { subject, maxBytes: limits.body })
+    if (count > limits.bulkValues) throw tooManyValues('the body', limits.bulkValues)
+    return membersOf(record)
   })
 }
 
@@ -91,28 +95,60 @@ export type BodyLimits = Pick<RequestLimits, 'parameters' | 'bodyValues'>
 /** Limits of a body that may be an array of records. */
 export type BulkBodyLimits = BodyLimits & Pick<RequestLimits, 'body' | 'bulkValues'>
 
+/** Further limits of {@link requireFewValues}, and what it checks. */
+interface ValueLimits {
+  /** Maximum number of levels of arrays and objects within each other. Default: no maximum */
+  readonly maxLevels?: number
+  /** Maximum size of all texts and names of members together, in bytes. Default: no maximum */
+  readonly maxBytes?: number
+  /** What has the values, for messages. Default: the body */
+  readonly subject?: string
+}
+
 /**
  * Limits the number of values in all arrays and objects of a body. Checking, writing and rendering a value takes up to
  * a few microseconds, whatever the type of its column, and blocks the event loop meanwhile.
- * @param maxLevels maximum number of levels of arrays and objects within each other. Default: no maximum
- * @throws {ApiError} `bad-body`
+ * @returns the number of values
+ * @throws {ApiError} `bad-body`; `body-too-large` for more than `maxBytes`
  */
-export function requireFewValues(json: object, maxValues: number, maxLevels = Number.POSITIVE_INFINITY): void {
+export function requireFewValues(
+  json: object,
+  maxValues: number,
+  { maxLevels = Number.POSITIVE_INFINITY, maxBytes, subject = 'the body' }: ValueLimits = {},
+): number {
   let level: readonly object[] = [json]
   let count = 0
+  let bytes = 0
   for (let levels = 1; level.length > 0; levels++) {
     if (levels > maxLevels) throw tooManyLevels(maxLevels)
     const next: object[] = []
     for (const container of level) {
       const members: readonly unknown[] = Array.isArray(container) ? container : Object.values(container)
       count += members.length
-      if (count > maxValues) {
-        throw new ApiError('bad-body', `the body has more than ${maxValues} values in all of its arrays and objects`)
-      }
+      if (count > maxValues) throw tooManyValues(subject, maxValues)
       for (const member of members) if (typeof member === 'object' && member !== null) next.push(member)
+      if (maxBytes === undefined) continue
+      bytes += textBytes(members) + (Array.isArray(container) ? 0 : textBytes(Object.keys(container)))
+      if (bytes > maxBytes) throw tooManyBytes(subject, maxBytes)
     }
     level = next
   }
+  return count
+}
+
+function textBytes(values: readonly unknown[]): number {
+  let bytes = 0
+  for (const value of values) if (typeof value === 'string') bytes += Buffer.byteLength(value)
+  return bytes
+}
+
+function tooManyValues(subject: string, maxValues: number): ApiError {
+  return new ApiError('bad-body', `${subject} has more than ${maxValues} values in all of its arrays and objects`)
+}
+
+/** The refusal of one of several records. @param subject the record */
+export function tooManyBytes(subject: string, maxBytes: number): ApiError {
+  return new ApiError('body-too-large', `${subject} is too large: a record may have at most ${maxBytes} bytes`)
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import { parse } from 'csv-parse'
 import { ApiError } from '../errors'
 import type { ListFormat } from '../resource'
-import { type Body, maxMembers, membersOf, requireFewValues } from './body'
+import { type Body, maxMembers, membersOf, requireFewValues, tooManyBytes } from './body'
 import type { Limits } from './limits'
 
 /** One record of an import: a JSON object, or the cells of a row of CSV by the names in the first line. */
@@ -35,7 +35,7 @@ export function importedRecords(
 async function* jsonRecords(texts: AsyncIterable<string>, limits: RecordLimits): AsyncGenerator<ImportedRecord> {
   for await (const { line, text } of linesOf(texts, limits)) {
     const json = parseLine(text, line)
-    requireFewValues(json, limits.bodyValues)
+    requireFewValues(json, limits.bodyValues, { subject: `line ${line}` })
     yield { line, length: text.length, members: membersOf(json) }
   }
 }
@@ -64,10 +64,10 @@ async function* linesOf(
   for await (const part of texts) {
     const lines = (rest + part).split('\n')
     rest = lines.pop() ?? ''
-    if (rest.length > limits.body) throw tooLong(limits)
+    requireShort(rest, line + lines.length + 1, limits)
     for (const text of lines) {
       line++
-      if (text.length > limits.body) throw tooLong(limits)
+      requireShort(text, line, limits)
       // An asynchronous step for each blank line would take minutes for a body of line feeds.
       if (text.trim() !== '') yield { line, text }
     }
@@ -75,8 +75,11 @@ async function* linesOf(
   if (rest.trim() !== '') yield { line: line + 1, text: rest }
 }
 
-const tooLong = ({ body }: RecordLimits): ApiError =>
-  new ApiError('body-too-large', `a record of an import may have at most ${body} bytes`)
+/** @throws {ApiError} `body-too-large` for a line with too many bytes */
+function requireShort(text: string, line: number, { body }: RecordLimits): void {
+  // A character has at most three bytes for each unit of its length. Most lines need not be measured.
+  if (text.length * 3 > body && Buffer.byteLength(text) > body) throw tooManyBytes(`line ${line}`, body)
+}
 
 async function* textOf(body: Readable, requireTime: () => void): AsyncGenerator<string> {
   const utf8 = new TextDecoder('utf-8', { fatal: true })

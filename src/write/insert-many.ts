@@ -18,6 +18,7 @@ import {
 import { keyIncrementOf } from './key-increment'
 import { returning } from './returning'
 import { executeInsert, insertIdOf } from './values'
+import { startPauses } from './with-pauses'
 
 /**
  * Maximum number of values of one INSERT. With a server, each statement takes a round trip. On SQLite, larger statements are
@@ -63,9 +64,10 @@ async function insertChunks(
   rows: readonly InsertValues[],
 ): Promise<readonly RawRow[]> {
   const stored: RawRow[] = []
+  const templates = new RowTemplates(store)
   for (let start = 0; start < rows.length; ) {
     const chunk = rows.slice(start, start + sizeOfNext(rows, start))
-    const inserted = await insertChunk(session, store, chunk)
+    const inserted = await insertChunk(session, store, chunk, templates)
     stored.push(...inserted)
     start += chunk.length
   }
@@ -81,12 +83,14 @@ async function insertOneByOne(
 ): Promise<readonly RawRow[]> {
   const stored: RawRow[] = []
   const rejected: RejectedRow[] = []
+  const pause = startPauses()
   for (const [index, { entity }] of rows.entries()) {
     const result = await withoutRejection(store, () =>
       runInSavepoint(session, (inner) => executeInsert(inner, store, entity)),
     )
     if (!(result instanceof WriteError)) stored.push(result)
     else if (rejected.push({ index, error: result }) >= maxRejected) break
+    await pause()
   }
   if (rejected.length > 0) throw new RejectedRowsError(rejected)
   return stored
@@ -115,12 +119,16 @@ async function insertChunk(
   session: DbTransaction,
   store: Store,
   rows: readonly InsertValues[],
+  templates: RowTemplates,
 ): Promise<readonly RawRow[]> {
   const tail = returning(store.dataSource, returnedColumnsOf(store))
-  const statement = rows.length === 1 ? undefined : statementOf(session, store, rows, tail)
+  const statement = rows.length === 1 ? undefined : await statementOf(session, templates, rows, tail)
   if (statement === undefined) {
     const stored: RawRow[] = []
-    for (const { entity } of rows) stored.push(await executeInsert(session, store, entity))
+    for (const { entity } of rows) {
+      stored.push(await executeInsert(session, store, entity))
+      await templates.pause()
+    }
     return stored
   }
   const { records, raw } = await executeWrite(session, statement, valuesOf(rows))
@@ -137,9 +145,10 @@ export async function insertUnread(
   entities: readonly ObjectLiteral[],
 ): Promise<void> {
   const rows = entities.map((entity) => insertValuesOf(target, entity))
+  const templates = new RowTemplates(target)
   for (let start = 0; start < rows.length; ) {
     const chunk = rows.slice(start, start + sizeOfNext(rows, start))
-    const statement = statementOf(session, target, chunk)
+    const statement = await statementOf(session, templates, chunk)
     if (statement === undefined) {
       for (const { toSet, values } of chunk) {
         await execute(session, compile(target.dataSource, insertBuilder(target, [toSet()]), values.length), values)
@@ -159,47 +168,88 @@ function valuesOf(rows: readonly InsertValues[]): readonly unknown[] {
  * The statement that inserts rows. @param tail the clause RETURNING, if there is one
  * @returns undefined if the rows cannot be inserted by one statement
  */
-function statementOf(
+async function statementOf(
   session: DbTransaction,
-  target: InsertTarget,
+  templates: RowTemplates,
   rows: readonly InsertValues[],
   tail = '',
-): Statement | undefined {
+): Promise<Statement | undefined> {
   if (rows.some(({ shape }) => shape === undefined)) return undefined
   const [first] = rows
   const isUniform = rows.every(({ shape }) => shape === first?.shape)
-  const cacheKey = isUniform ? `INSERT ${rows.length} ${target.view.cacheKey}${first?.shape}` : undefined
-  const statement = cachedStatement(session, cacheKey, () => compileRows(target, rows, tail))
+  const { cacheKey } = templates.target.view
+  if (!isUniform) await templates.compileAll(rows)
+  const statement = cachedStatement(
+    session,
+    isUniform ? `INSERT ${rows.length} ${cacheKey}${first?.shape}` : undefined,
+    () => compileRows(templates, rows, tail),
+  )
   return statement.sql === '' ? undefined : statement
+}
+
+/** The SQL of one row of an INSERT, as TypeORM writes it for the rows of one shape. */
+interface RowTemplate {
+  /** The SQL before VALUES of the first row. */
+  readonly head: string
+  /** The list of values. */
+  readonly row: string
+  /** Values of the parameters that the query builder has set. */
+  readonly parameters: ObjectLiteral
+}
+
+/**
+ * The templates of the rows of one request, by shape. Compiling one takes up to a few milliseconds if the table has many
+ * columns, and each record can have other fields. So other requests run meanwhile.
+ */
+class RowTemplates {
+  readonly #templates = new Map<string | undefined, RowTemplate | undefined>()
+  /** Lets other requests run if they have waited for more than a few milliseconds. */
+  readonly pause = startPauses()
+
+  constructor(readonly target: InsertTarget) {}
+
+  async compileAll(rows: readonly InsertValues[]): Promise<void> {
+    for (const row of rows) {
+      this.of(row)
+      await this.pause()
+    }
+  }
+
+  /** @returns undefined if TypeORM writes the row without a list of values, as `DEFAULT VALUES` */
+  of(row: InsertValues): RowTemplate | undefined {
+    const { shape } = row
+    if (!this.#templates.has(shape)) this.#templates.set(shape, compileTemplate(this.target, row))
+    return this.#templates.get(shape)
+  }
+}
+
+function compileTemplate(target: InsertTarget, { toSet }: InsertValues): RowTemplate | undefined {
+  const one = insertBuilder(target, [toSet()]).getQuery()
+  const two = insertBuilder(target, [toSet(), toSet()])
+  const added = two.getQuery().slice(one.length)
+  if (!added.startsWith(', (')) return undefined
+  const row = added.slice(', '.length)
+  return { head: one.slice(0, -row.length), row, parameters: two.getParameters() }
 }
 
 /**
  * Compiles an INSERT of several rows. TypeORM writes the SQL of one row. The SQL of other rows with the same columns differs
  * only in the placeholders. TypeORM's query builder would take 20 times as long for 100 rows.
- * @returns a statement without SQL if TypeORM writes a row without a list of values, as `DEFAULT VALUES`
+ * @returns a statement without SQL if TypeORM writes a row without a list of values
  */
-function compileRows(target: InsertTarget, rows: readonly InsertValues[], tail: string): Statement {
-  const templates = new Map<string | undefined, string>()
-  let head: string | undefined
+function compileRows(templates: RowTemplates, rows: readonly InsertValues[], tail: string): Statement {
+  const used = new Set<RowTemplate>()
   let text = ''
-  let parameters: ObjectLiteral = {}
   let count = 0
-  for (const { shape, toSet, values } of rows) {
-    let template = templates.get(shape)
-    if (template === undefined) {
-      const one = insertBuilder(target, [toSet()]).getQuery()
-      const two = insertBuilder(target, [toSet(), toSet()])
-      const added = two.getQuery().slice(one.length)
-      if (!added.startsWith(', (')) return { sql: '', sources: [] }
-      template = added.slice(', '.length)
-      head ??= one.slice(0, -template.length)
-      parameters = { ...parameters, ...two.getParameters() }
-      templates.set(shape, template)
-    }
-    text += `${text === '' ? head : ', '}${shiftPlaceholders(template, count)}`
-    count += values.length
+  for (const row of rows) {
+    const template = templates.of(row)
+    if (template === undefined) return { sql: '', sources: [] }
+    used.add(template)
+    text += `${text === '' ? template.head : ', '}${shiftPlaceholders(template.row, count)}`
+    count += row.values.length
   }
-  return compileText(target.dataSource, text, parameters, count, tail)
+  const parameters: ObjectLiteral = Object.assign({}, ...[...used].map((template) => template.parameters))
+  return compileText(templates.target.dataSource, text, parameters, count, tail)
 }
 
 /**

@@ -11,6 +11,7 @@ import { listenerWriter } from '../listener-writer'
 import { refuseWrite } from '../refuse-write'
 import { oneByOne } from '../transactional-writer'
 import { lostRecord } from '../values'
+import { withPauses } from '../with-pauses'
 import type { Writer } from '../write-store'
 import type { Bookkeeping } from './bookkeeping'
 import { closureTable } from './closure-table'
@@ -53,7 +54,8 @@ export const treeWriter: Writer = {
     }),
   insertMany: async (session, store, records) => {
     const rows: RawRow[] = []
-    for (const record of records) {
+    // Each node takes several statements. In a nested set, they change the bounds of up to all rows.
+    for await (const record of withPauses(records, 1)) {
       if (record.errors.isFull) break
       const { values, presets } = record
       const change = { action: 'create', values, stored: undefined, presets } as const

@@ -1,0 +1,175 @@
+import {
+  AfterInsert,
+  BeforeInsert,
+  Column,
+  Entity,
+  PrimaryGeneratedColumn,
+  Tree,
+  TreeChildren,
+  TreeParent,
+} from 'typeorm'
+import { mountResources, Resource } from 'typeorm-resources'
+import { type Reply, send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
+import { openWorld, type World } from '../world/world'
+
+/** Limits of arrays and imports for each record, and other requests that run while many records are written. */
+
+/** The turns of the event loop in which listeners were called. */
+const turns = new Set<number>()
+let turn = 0
+let timer: NodeJS.Immediate
+const countTurns = (): void => {
+  turn++
+  timer = setImmediate(countTurns)
+}
+
+@Entity()
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Item {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'text', nullable: true }) name!: string | null
+  @Column({ type: 'simple-json', nullable: true }) extra!: unknown
+  @BeforeInsert() insert(): void {
+    turns.add(turn)
+  }
+}
+
+/** A table with so many columns that TypeORM takes long to write an INSERT. */
+@Entity()
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Wide {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'integer', nullable: true, unique: true }) number!: number | null
+  @BeforeInsert() before(): void {
+    turns.add(turn)
+  }
+  @AfterInsert() after(): void {
+    turns.add(turn)
+  }
+}
+const columns = Array.from({ length: 100 }, (_, index) => `c${index}`)
+for (const name of columns) Column({ type: 'integer', nullable: true })(Wide.prototype, name)
+
+@Entity()
+@Tree('nested-set')
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Part {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) name!: string
+  @TreeParent() parent!: Part | null
+  @TreeChildren() children!: Part[]
+  @BeforeInsert() insert(): void {
+    turns.add(turn)
+  }
+}
+
+let world: World
+let limited: World
+beforeAll(async () => {
+  const entities = [Item, Wide, Part]
+  world = await openWorld({ entities })
+  limited = await openWorld({
+    entities,
+    mountOn: (app, dataSource) => {
+      mountResources(app, dataSource, { prefix: '/short', limits: { bulkTime: 20 } })
+      return mountResources(app, dataSource, { limits: { body: 2000, bodyValues: 100 } })
+    },
+  })
+  for (const { sql } of [world, limited]) {
+    await sql(`INSERT INTO "part" ("name", "nsleft", "nsright") VALUES ('root', 1, 2)`)
+  }
+})
+beforeEach(() => {
+  turns.clear()
+  countTurns()
+})
+afterEach(() => clearImmediate(timer))
+afterAll(async () => {
+  for (const opened of [world, limited]) {
+    await opened.close()
+    expect(opened.faults).toEqual([])
+  }
+})
+
+const post = ({ url }: World, path: string, body: unknown, type = 'application/json'): Promise<Reply> =>
+  send(url, `POST /${path}/`, {
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { 'Content-Type': type },
+  })
+const detailOf = (reply: Reply): string => (reply.json() as { detail: string }).detail
+const count = async (opened: World, table: string): Promise<number> =>
+  (await opened.sql(`SELECT "id" FROM "${table}"`)).length
+
+describe('a record of an array or of an import is limited like the body of a single one', () => {
+  const values = { extra: Array(100).fill(1) }
+  const names = { extra: Object.fromEntries([1, 2, 3].map((index) => [`${index}`.repeat(700), 1])) }
+  const text = { name: 'ü'.repeat(1001) }
+  const lines = (...records: readonly unknown[]): string => records.map((one) => JSON.stringify(one)).join('\n')
+  const [ndjson, csv] = ['application/x-ndjson', 'text/csv']
+
+  test.each<[what: string, body: unknown, type: string | undefined, status: number, detail: RegExp]>([
+    ['values', [{}, values], undefined, 400, /^record 1 of the array has more than 100 values/],
+    ['bytes of a text', [{}, text], undefined, 413, /^record 1 of the array is too large: .* at most 2000 bytes/],
+    ['bytes of names', [names], undefined, 413, /^record 0 of the array is too large: .* at most 2000 bytes/],
+    ['values of a line', lines({}, values), ndjson, 400, /^line 2 has more than 100 values/],
+    ['bytes of a line', `${lines({}, text)}\n`, ndjson, 413, /^line 2 is too large: .* at most 2000 bytes/],
+    ['bytes of the last line', lines({}, {}, text), ndjson, 413, /^line 3 is too large: .* at most 2000 bytes/],
+    ['values of a cell', `name,extra\na,"[${values.extra}]"\n`, csv, 400, /^line 2 has more than 100 values/],
+  ])('%s', async (_, body, type, status, detail) => {
+    const reply = await post(limited, 'api/item', body, type)
+    expect([reply.status, detailOf(reply)]).toEqual([status, expect.stringMatching(detail)])
+    expect(await count(limited, 'item')).toBe(0)
+  })
+
+  test('as large as they may be', async () => {
+    const record = { name: 'ü'.repeat(890), extra: Array(98).fill(1) }
+    for (const reply of [
+      await post(limited, 'api/item', [record]),
+      await post(limited, 'api/item', lines(record), ndjson),
+    ]) {
+      expect(reply.status).toBe(201)
+    }
+  })
+})
+
+describe('other requests run', () => {
+  test('while records with many values are written', async () => {
+    const reply = await post(world, 'api/item', Array(12).fill({ extra: Array(15_000).fill(1) }))
+    expect(reply.status).toBe(201)
+    // Two records have more than 20,000 values.
+    expect(turns.size).toBeGreaterThan(5)
+  })
+
+  /** Records that each have other fields. */
+  const bodies = Array.from({ length: 200 }, (_, index) => ({
+    number: index,
+    ...Object.fromEntries(
+      columns.map((name, column) => [name, (index * 37 + column * column) % 3 ? column : undefined]),
+    ),
+    [`c${index % 100}`]: undefined,
+  }))
+
+  test('while the INSERT of records with different fields is compiled', async () => {
+    const reply = await post(world, 'api/wide', bodies)
+    expect(reply.status).toBe(201)
+    expect(Math.max(...turns) - Math.min(...turns)).toBeGreaterThan(5)
+  })
+
+  test('while records are inserted one by one, after the database has rejected some', async () => {
+    const [first = {}, ...others] = bodies.map((body) => ({ ...body, number: body.number + 1000 }))
+    const reply = await post(world, 'api/wide', [first, { ...first, c1: 1 }, ...others])
+    expect([reply.status, turn - Math.min(...turns) > 20]).toEqual([409, true])
+  })
+
+  test('between nodes of a tree', async () => {
+    const reply = await post(world, 'api/part', Array(100).fill({ name: 'leaf', parent_id: 1 }))
+    expect([reply.status, turns.size]).toEqual([201, 100])
+  })
+})
+
+test('the time limit applies to nodes of a tree that are written together', async () => {
+  const reply = await post(limited, 'short/part', Array(150).fill({ name: 'leaf', parent_id: 1 }))
+  expect([reply.status, detailOf(reply)]).toEqual([413, expect.stringMatching(/took longer than 20 ms/)])
+  expect(await count(limited, 'part')).toBe(1)
+})
