@@ -1,7 +1,7 @@
 import type { TableChange } from '../connection/change-feed'
 import { ApiError, retryAfterSeconds, unavailable } from '../errors'
 import type { ResponseMemory } from '../response/held-bytes'
-import { within } from '../timers'
+import { nextPoll, within } from '../timers'
 import { EventStream } from './event-stream'
 import { LiveList } from './live-list'
 import type { LiveSource } from './live-source'
@@ -231,6 +231,8 @@ export class LiveLists {
     this.#runningReads += 1
     for (let read = this.#waiting.shift(); read !== undefined; read = this.#waiting.shift()) {
       await read().catch(() => undefined)
+      // With a synchronous driver, other requests run only in between.
+      await nextPoll()
     }
     this.#runningReads -= 1
   }

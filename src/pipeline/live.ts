@@ -20,6 +20,7 @@ import { oneRecord, parseItemRequest, parseLiveListRequest } from '../request/li
 import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
 import { listParametersOf } from '../schema/search-fields'
+import { nextPoll } from '../timers'
 import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
 import { notFound } from './item'
@@ -115,6 +116,8 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
         const pathOf = siblingPathOf(request.collection)
         const reading = { session, store, limits, cursorTokens, responseMemory, pathOf }
         for (let start = 0; start < found.length; start += batchSize) {
+          // better-sqlite3 is synchronous: other requests run only between statements, and only if the reads wait for them.
+          if (ids === undefined || start > 0) await nextPoll()
           await readRecords(reading, query, found.slice(start, start + batchSize), receive)
         }
       })
@@ -200,6 +203,7 @@ async function readRecords(
     if (!page.isCut) return
     const found = new Set(ids)
     remaining = remaining.filter((key) => !found.has(String(view.key.valueType.toJson(key))))
+    await nextPoll()
   }
 }
 
