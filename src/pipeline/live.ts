@@ -47,11 +47,18 @@ export async function respondLive(service: Service, live: LiveLists, request: Pe
   const { headers, principal, context, session } = request
   const source = await buildSource(service, request)
   const isAnonymous = principal.id === null
+  const { res } = context
+  const disconnected = new Promise<void>((resolve) => {
+    // With HTTP/2, only `res.stream` is marked as destroyed.
+    if (res.destroyed || (res as { stream?: Readable }).stream?.destroyed) resolve()
+    else res.once('close', resolve)
+  })
   const subscriber: Subscriber = {
     client: isAnonymous ? `address ${networkOf(context.ip)}` : `user ${principal.id}`,
     userId: isAnonymous ? undefined : String(principal.id),
     memory: request.responseMemory(),
     lastId: headers['last-event-id']?.toString(),
+    disconnected,
     check: async () => {
       try {
         return (await buildSource(service, await readmit(service, request))).key
@@ -66,10 +73,7 @@ export async function respondLive(service: Service, live: LiveLists, request: Pe
     if (request.segment !== undefined && size === 0) throw notFound(request)
   })
   // If the client has disconnected, Koa neither sends the body nor destroys it.
-  const { res } = context
-  // With HTTP/2, only `res.stream` is marked as destroyed.
-  if (res.destroyed || (res as { stream?: Readable }).stream?.destroyed) stream.destroy()
-  res.once('close', () => stream.destroy())
+  void disconnected.then(() => stream.destroy())
   return {
     status: 200,
     headers: {
