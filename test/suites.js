@@ -18,16 +18,7 @@ const typeorm = [
 
 /** Suites about SQL and transactions: they run with each driver, on one version of TypeORM. */
 const drivers = [
-  ...[
-    'audit',
-    'audit-entities',
-    'batch',
-    'batch-transactions',
-    'bound-objects',
-    'change-events',
-    'client-keys',
-    'collations',
-  ],
+  ...['audit', 'audit-entities', 'batch', 'batch-transactions', 'bound-objects', 'change-events', 'client-keys', 'collations'],
   ...['concurrent-updates', 'conditional', 'counts', 'database-rules', 'decimal-numbers', 'deferred', 'differences'],
   ...[
     'filter-objects',
