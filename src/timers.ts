@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+
 /** The longest time that Node.js timers can count, in milliseconds: about 24 days. */
 export const maxTimerMs = 2 ** 31 - 1
 
@@ -8,4 +10,13 @@ export async function within<T>(limit: number, work: Promise<T>, late: T): Promi
     timer = setTimeout(resolve, Math.min(limit, maxTimerMs), late)
   })
   return Promise.race([work, waited]).finally(() => clearTimeout(timer))
+}
+
+/**
+ * Resolves after the event loop has polled for events of other requests. The first callback may run before the poll: a
+ * callback that is scheduled by an event, such as the arrival of rows, runs directly after the events.
+ */
+export async function nextPoll(): Promise<void> {
+  await setImmediate()
+  await setImmediate()
 }

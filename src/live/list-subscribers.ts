@@ -9,10 +9,6 @@ export class ListSubscribers {
   readonly #joining = new Set<EventStream>()
   readonly #sent = new EventBuffer()
 
-  get count(): number {
-    return this.#streams.size
-  }
-
   /** The subscribers that wait for the whole list. */
   get joining(): readonly EventStream[] {
     return [...this.#joining]

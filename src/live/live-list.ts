@@ -1,4 +1,5 @@
 import { ApiError, unavailable } from '../errors'
+import { ClientCounts } from './client-counts'
 import type { EventStream } from './event-stream'
 import { ListRecords } from './list-records'
 import { ListSubscribers } from './list-subscribers'
@@ -11,7 +12,7 @@ const maxChanged = 5000
 /** Functions of `LiveLists` that a live list calls. */
 export interface LiveListOwner {
   /** Adds a read to the queue of all lists. */
-  readonly enqueue: (read: () => Promise<void>) => void
+  readonly enqueue: (list: LiveList) => void
   /** Receives an error of a read that will be repeated. */
   readonly report: (error: unknown) => void
   /** Receives a list that has more records than before. */
@@ -26,8 +27,8 @@ export interface LiveListOwner {
  * subscribers cannot see. All subscribers share one statement for each change.
  */
 export class LiveList {
-  /** Number of clients that wait until the list was read for the first time. */
-  waiting = 0
+  /** The subscriptions to the list: open ones, and those that wait for its first read. */
+  readonly clients = new ClientCounts()
   /** Resolves when the list was read for the first time. */
   readonly loaded: Promise<void>
   readonly #records: ListRecords
@@ -47,7 +48,7 @@ export class LiveList {
   ) {
     this.#records = new ListRecords(source)
     this.#schedule = new ReadSchedule(
-      () => owner.enqueue(this.#read),
+      () => owner.enqueue(this),
       () => this.#pauseBeforeRead(),
     )
     this.loaded = new Promise((resolve, reject) => {
@@ -61,11 +62,16 @@ export class LiveList {
     return this.#records.size
   }
 
-  get subscriberCount(): number {
-    return this.#subscribers.count
+  get isEnded(): boolean {
+    return this.#schedule.isEnded
   }
 
-  /** Reads the records with these keys, or all records, and sends what has changed. */
+  /** Whether the next read is of all records. */
+  get readsAll(): boolean {
+    return this.#isStale
+  }
+
+  /** Queues a read of the records with these keys, or of all records, which sends what has changed. */
   refresh(ids: readonly string[] | undefined): void {
     if (ids === undefined) this.#isStale = true
     // A read of all records finds all changes.
@@ -106,7 +112,8 @@ export class LiveList {
     return this.#subscribers.areJoining ? 'short' : 'long'
   }
 
-  readonly #read = async (): Promise<void> => {
+  /** Reads what has changed. Called by the queue. */
+  async read(): Promise<void> {
     if (this.#schedule.isEnded) return
     const all = this.#isStale
     const changed = [...this.#changed]

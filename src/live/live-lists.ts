@@ -2,9 +2,11 @@ import type { TableChange } from '../connection/change-feed'
 import { ApiError, retryAfterSeconds, unavailable } from '../errors'
 import type { ResponseMemory } from '../response/held-bytes'
 import { within } from '../timers'
+import { ClientCounts } from './client-counts'
 import { EventStream } from './event-stream'
 import { LiveList } from './live-list'
 import type { LiveSource } from './live-source'
+import { ReadQueue } from './read-queue'
 
 /** Limits on the live lists of a mount: see `RequestLimits`. */
 export interface LiveLimits {
@@ -26,6 +28,8 @@ export interface Subscriber {
   readonly memory: ResponseMemory
   /** The header `Last-Event-ID`. */
   readonly lastId: string | undefined
+  /** Resolves when the client has disconnected. */
+  readonly disconnected: Promise<void>
   /**
    * Checks the credentials again. Returns the key of the list that the client may subscribe to now.
    * @throws {ApiError} if the client may not read it any more
@@ -38,13 +42,18 @@ interface Subscription extends Subscriber {
   readonly stream: EventStream
 }
 
-/** Number of lists that read the database at the same time. */
-const concurrentReads = 2
 /** Number of subscriptions whose credentials are checked at the same time. */
 const concurrentChecks = 8
 /** Time limit of a check, in milliseconds, unless `limits.liveCheck` is longer. */
 const minCheckMs = 10_000
-/** Time that a list without subscribers is kept for clients that connect again, in milliseconds. */
+/** A list without clients that is kept for clients that connect again. */
+interface KeptList {
+  /** The last client of the list. */
+  readonly client: string
+  readonly timer: NodeJS.Timeout
+}
+
+/** Time that a list without clients is kept, in milliseconds. */
 const keepMs = 30_000
 
 /** The live lists of a mount. */
@@ -56,11 +65,12 @@ export class LiveLists {
   readonly #subscriptions = new Set<Subscription>()
   /** The subscriptions that are being checked. */
   readonly #checking = new Set<Subscription>()
-  readonly #waiting: (() => Promise<void>)[] = []
+  /** The lists without clients; the one that is kept longest comes first. */
+  readonly #kept = new Map<LiveList, KeptList>()
+  readonly #queue = new ReadQueue()
   readonly #timers: readonly NodeJS.Timeout[]
-  /** Number of subscriptions of each client: open ones, and those that wait for the first read of their list. */
-  readonly #subscriptionCounts = new Map<string, number>()
-  #runningReads = 0
+  /** The subscriptions to all lists: open ones, and those that wait for the first read of their list. */
+  readonly #clients = new ClientCounts()
   #isEnded = false
 
   /**
@@ -83,14 +93,16 @@ export class LiveLists {
    * @throws {ApiError} `too-many-live-lists`, `unavailable`; and the errors of the first read
    */
   async subscribe(source: LiveSource, subscriber: Subscriber, check: (list: LiveList) => void): Promise<EventStream> {
-    const release = this.#countSubscription(subscriber)
+    this.#requireSubscriptionsWithinLimits(subscriber)
+    const list = this.#lists.get(source.key) ?? this.#open(source)
+    this.#enter(list, subscriber)
     try {
-      const list = this.#lists.get(source.key) ?? this.#open(source)
-      const stream = await this.#join(list, subscriber, check)
-      stream.once('close', release)
-      return stream
+      await this.#load(list, subscriber)
+      check(list)
+      return this.#add(list, subscriber)
     } catch (error) {
-      release()
+      this.#leave(list, subscriber)
+      if (list.clients.isEmpty) this.#close(list)
       throw error
     }
   }
@@ -114,50 +126,49 @@ export class LiveLists {
   end(): void {
     this.#isEnded = true
     for (const timer of this.#timers) clearInterval(timer)
-    for (const list of this.#lists.values()) list.end()
-    this.#lists.clear()
+    for (const list of this.#lists.values()) this.#close(list)
   }
 
-  /** Counts a subscription. @returns a function to call at its end */
-  #countSubscription({ client }: Subscriber): () => void {
+  /** @throws {ApiError} `too-many-live-lists`, `unavailable` */
+  #requireSubscriptionsWithinLimits({ client }: Subscriber): void {
     if (this.#isEnded) throw shuttingDown()
     const { liveLists, liveListsPerClient } = this.#limits
-    const all = [...this.#subscriptionCounts.values()].reduce((sum, count) => sum + count, 0)
-    if (all >= liveLists) {
+    if (this.#clients.total >= liveLists) {
       throw unavailable(`${liveLists} subscriptions to live lists are open already (limits.liveLists); try again`)
     }
-    const own = this.#subscriptionCounts.get(client) ?? 0
+    const own = this.#clients.of(client)
     if (own >= liveListsPerClient) {
       const detail = `you have ${own} subscriptions to live lists already (limits.liveListsPerClient); close one of them`
       throw new ApiError('too-many-live-lists', detail, { headers: { 'Retry-After': retryAfterSeconds } })
     }
-    this.#subscriptionCounts.set(client, own + 1)
-    return () => {
-      const left = (this.#subscriptionCounts.get(client) ?? 0) - 1
-      if (left > 0) this.#subscriptionCounts.set(client, left)
-      else this.#subscriptionCounts.delete(client)
-    }
   }
 
-  async #join(list: LiveList, subscriber: Subscriber, check: (list: LiveList) => void): Promise<EventStream> {
-    list.waiting += 1
-    try {
-      await list.loaded
-      if (this.#isEnded) throw shuttingDown()
-      this.#requireRecordsWithinLimit()
-      check(list)
-      return this.#add(list, subscriber)
-    } finally {
-      list.waiting -= 1
-      this.#closeUnused(list)
-    }
+  #enter(list: LiveList, { client }: Subscriber): void {
+    this.#forgetKept(list)
+    this.#clients.add(client)
+    list.clients.add(client)
+    this.#queue.join(list, client)
   }
 
-  /** Closes lists without subscribers if there are too many records. @throws {ApiError} `unavailable` */
+  #leave(list: LiveList, { client }: Subscriber): void {
+    this.#clients.remove(client)
+    list.clients.remove(client)
+    if (list.clients.of(client) === 0) this.#queue.leave(list, client)
+  }
+
+  /** Waits for the first read of a list. @throws {ApiError} `unavailable`; and the errors of the read */
+  async #load(list: LiveList, { disconnected }: Subscriber): Promise<void> {
+    const isDisconnected = await Promise.race([list.loaded.then(() => false), disconnected.then(() => true)])
+    if (isDisconnected) throw unavailable('the client has disconnected')
+    if (this.#isEnded) throw shuttingDown()
+    this.#requireRecordsWithinLimit()
+  }
+
+  /** Closes lists without clients if there are too many records. @throws {ApiError} `unavailable` */
   #requireRecordsWithinLimit(): void {
     const { allLiveRecords } = this.#limits
     if (this.#recordCount() <= allLiveRecords) return
-    for (const list of this.#lists.values()) this.#closeUnused(list)
+    for (const list of this.#kept.keys()) this.#close(list)
     if (this.#recordCount() <= allLiveRecords) return
     throw unavailable(`the live lists have more than ${allLiveRecords} records (limits.allLiveRecords)`)
   }
@@ -178,9 +189,9 @@ export class LiveLists {
   }
 
   #open(source: LiveSource): LiveList {
-    this.#closeOldUnused()
+    this.#closeOldKept()
     const list = new LiveList(source, {
-      enqueue: (read) => this.#enqueue(read),
+      enqueue: (waiting) => this.#queue.add(waiting),
       report: this.#report,
       grown: (longer) => this.#closeBeyondLimit(longer),
       close: (closed, error) => this.#close(closed, error),
@@ -193,6 +204,8 @@ export class LiveLists {
 
   #close(list: LiveList, error?: unknown): void {
     if (this.#lists.get(list.source.key) === list) this.#lists.delete(list.source.key)
+    this.#forgetKept(list)
+    this.#queue.remove(list)
     list.end(error)
   }
 
@@ -203,36 +216,36 @@ export class LiveLists {
     stream.once('close', () => {
       this.#subscriptions.delete(subscription)
       list.remove(stream)
-      if (list.subscriberCount === 0) setTimeout(() => this.#closeUnused(list), keepMs).unref()
+      this.#leave(list, subscriber)
+      if (list.clients.isEmpty && !list.isEnded) this.#keep(list, subscriber)
     })
     list.add(stream, subscriber.lastId)
     return stream
   }
 
-  /** Closes the oldest lists that are kept for clients that connect again, so that there are not more lists than clients. */
-  #closeOldUnused(): void {
-    for (const list of this.#lists.values()) {
+  /**
+   * Keeps a list for clients that connect again. It is not read until then. One client can keep as many lists as it can have
+   * subscriptions.
+   */
+  #keep(list: LiveList, { client }: Subscriber): void {
+    const timer = setTimeout(() => this.#close(list), keepMs).unref()
+    this.#kept.set(list, { client, timer })
+    const own = [...this.#kept].filter(([, kept]) => kept.client === client)
+    const [[oldest] = []] = own
+    if (oldest !== undefined && own.length > this.#limits.liveListsPerClient) this.#close(oldest)
+  }
+
+  #forgetKept(list: LiveList): void {
+    clearTimeout(this.#kept.get(list)?.timer)
+    this.#kept.delete(list)
+  }
+
+  /** Closes the lists that are kept longest, so that there are not more lists than clients. */
+  #closeOldKept(): void {
+    for (const list of this.#kept.keys()) {
       if (this.#lists.size < this.#limits.liveLists) return
-      this.#closeUnused(list)
+      this.#close(list)
     }
-  }
-
-  #closeUnused(list: LiveList): void {
-    if (list.subscriberCount === 0 && list.waiting === 0) this.#close(list)
-  }
-
-  /** Runs a read when fewer than {@link concurrentReads} others run. */
-  #enqueue(read: () => Promise<void>): void {
-    this.#waiting.push(read)
-    if (this.#runningReads < concurrentReads) void this.#runWaiting()
-  }
-
-  async #runWaiting(): Promise<void> {
-    this.#runningReads += 1
-    for (let read = this.#waiting.shift(); read !== undefined; read = this.#waiting.shift()) {
-      await read().catch(() => undefined)
-    }
-    this.#runningReads -= 1
   }
 
   #sendHeartbeats(): void {

@@ -104,6 +104,8 @@ export class ReadSchedule {
   }
 
   #repeatIn(milliseconds: number): void {
+    // A list can end while it is being read.
+    if (this.#isEnded) return
     this.#retryMs = milliseconds
     clearTimeout(this.#retryTimer)
     // A read that takes long before it fails must not be repeated all the time.

@@ -20,6 +20,7 @@ import { oneRecord, parseItemRequest, parseLiveListRequest } from '../request/li
 import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
 import { listParametersOf } from '../schema/search-fields'
+import { nextPoll } from '../timers'
 import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
 import { notFound } from './item'
@@ -46,11 +47,18 @@ export async function respondLive(service: Service, live: LiveLists, request: Pe
   const { headers, principal, context, session } = request
   const source = await buildSource(service, request)
   const isAnonymous = principal.id === null
+  const { res } = context
+  const disconnected = new Promise<void>((resolve) => {
+    // With HTTP/2, only `res.stream` is marked as destroyed.
+    if (res.destroyed || (res as { stream?: Readable }).stream?.destroyed) resolve()
+    else res.once('close', resolve)
+  })
   const subscriber: Subscriber = {
     client: isAnonymous ? `address ${networkOf(context.ip)}` : `user ${principal.id}`,
     userId: isAnonymous ? undefined : String(principal.id),
     memory: request.responseMemory(),
     lastId: headers['last-event-id']?.toString(),
+    disconnected,
     check: async () => {
       try {
         return (await buildSource(service, await readmit(service, request))).key
@@ -65,10 +73,7 @@ export async function respondLive(service: Service, live: LiveLists, request: Pe
     if (request.segment !== undefined && size === 0) throw notFound(request)
   })
   // If the client has disconnected, Koa neither sends the body nor destroys it.
-  const { res } = context
-  // With HTTP/2, only `res.stream` is marked as destroyed.
-  if (res.destroyed || (res as { stream?: Readable }).stream?.destroyed) stream.destroy()
-  res.once('close', () => stream.destroy())
+  void disconnected.then(() => stream.destroy())
   return {
     status: 200,
     headers: {
@@ -115,6 +120,8 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
         const pathOf = siblingPathOf(request.collection)
         const reading = { session, store, limits, cursorTokens, responseMemory, pathOf }
         for (let start = 0; start < found.length; start += batchSize) {
+          // better-sqlite3 is synchronous: other requests run only between statements, and only if the reads wait for them.
+          if (ids === undefined || start > 0) await nextPoll()
           await readRecords(reading, query, found.slice(start, start + batchSize), receive)
         }
       })
@@ -200,6 +207,7 @@ async function readRecords(
     if (!page.isCut) return
     const found = new Set(ids)
     remaining = remaining.filter((key) => !found.has(String(view.key.valueType.toJson(key))))
+    await nextPoll()
   }
 }
 

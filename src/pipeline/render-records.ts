@@ -1,9 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
 import type { DbSession } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import { afterLoad } from '../read/after-load'
 import type { JsonRecord } from '../read/record'
 import type { Store } from '../read/store'
+import { nextPoll } from '../timers'
 
 /** Time after which rendering lets other requests run, in milliseconds. Most pages take less. */
 const maxBlockingMs = 10
@@ -62,15 +62,6 @@ export async function mapWithPauses<From, To>(
     start = performance.now()
   }
   return mapped
-}
-
-/**
- * Resolves after the event loop has polled for events of other requests. The first callback may run before the poll: a
- * callback that is scheduled by an event, such as the arrival of rows, runs directly after the events.
- */
-async function nextPoll(): Promise<void> {
-  await setImmediate()
-  await setImmediate()
 }
 
 /** The text of records that are rendered already. */

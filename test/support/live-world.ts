@@ -17,7 +17,7 @@ import { openWorld, type World, type WorldOptions } from '../world/world'
 import { EventReader } from './event-reader'
 
 /** The user whom the header `X-User` names: `ann:red` is ann of the team red. Requests without the header are refused. */
-const byHeader: Rule = ({ context }) => {
+export const byHeader: Rule = ({ context }) => {
   const [id, team] = context.get('X-User').split(':')
   return id ? ({ id, team } as Principal) : null
 }

@@ -1,0 +1,32 @@
+/** Number of subscriptions of each client. */
+export class ClientCounts {
+  readonly #counts = new Map<string, number>()
+
+  /** The clients that have subscriptions. */
+  get clients(): Iterable<string> {
+    return this.#counts.keys()
+  }
+
+  get isEmpty(): boolean {
+    return this.#counts.size === 0
+  }
+
+  /** Number of subscriptions of all clients. */
+  get total(): number {
+    return [...this.#counts.values()].reduce((sum, count) => sum + count, 0)
+  }
+
+  of(client: string): number {
+    return this.#counts.get(client) ?? 0
+  }
+
+  add(client: string): void {
+    this.#counts.set(client, this.of(client) + 1)
+  }
+
+  remove(client: string): void {
+    const left = this.of(client) - 1
+    if (left > 0) this.#counts.set(client, left)
+    else this.#counts.delete(client)
+  }
+}
