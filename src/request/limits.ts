@@ -98,7 +98,7 @@ export interface RequestLimits {
   readonly imports: number
   /** Time that the response to a write with `Idempotency-Key` is stored, in milliseconds. Default: 86,400,000, a day. */
   readonly idempotencyTime: number
-  /** Size of such a response, in bytes; a write with a larger one is refused with 400. Default: 256 KiB. */
+  /** Size of such a response, in bytes; a write with a larger one is refused with 400. Default: 1 MiB. */
   readonly idempotencyBytes: number
   /** Number of passwords that are hashed at the same time. Default: 2. */
   readonly concurrentPasswords: number
@@ -177,7 +177,7 @@ export const defaultLimits: RequestLimits = {
   bulkTime: 60_000,
   imports: 2,
   idempotencyTime: 86_400_000,
-  idempotencyBytes: 256 * 1024,
+  idempotencyBytes: 1024 * 1024,
   concurrentPasswords: 2,
   queuedPasswords: 32,
   pageBytes: 16 * 1024 * 1024,

@@ -7,14 +7,8 @@ import type { Statement } from '../connection/statement-cache'
 import { buildRowReader, joinColumnValues } from '../read/row'
 import { readWrittenItems } from '../read/select'
 import type { Store } from '../read/store'
-import {
-  type InsertTarget,
-  type InsertValues,
-  insertBuilder,
-  insertedKey,
-  insertValuesOf,
-  returnedColumnsOf,
-} from './insert-values'
+import type { InsertTarget } from './insert-target'
+import { type InsertValues, insertBuilder, insertedKey, insertValuesOf, returnedColumnsOf } from './insert-values'
 import { keyIncrementOf } from './key-increment'
 import { returning } from './returning'
 import { executeInsert, insertIdOf } from './values'

@@ -1,25 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { DataSource, EntityMetadata, InsertQueryBuilder, ObjectLiteral } from 'typeorm'
 import { collectValues } from '../connection/compile'
-import type { Dialect } from '../dialect/dialect'
 import { type ColumnValue, columnValues, setPath } from '../read/entity'
 import type { Store } from '../read/store'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
 import type { ReadColumn } from '../schema/stored-column'
+import type { InsertTarget } from './insert-target'
 import { isTable } from './returning'
 import { explicitDefaults, toValueSet } from './value-set'
-
-/** Table of an entity into which rows are inserted. A `Store` is one. */
-export interface InsertTarget {
-  readonly dataSource: DataSource
-  readonly dialect: Dialect
-  readonly view: {
-    readonly metadata: EntityMetadata
-    /** Identifies the table in keys of caches. */
-    readonly cacheKey: string
-  }
-}
 
 /** The values of one row of an INSERT. */
 export interface InsertValues {

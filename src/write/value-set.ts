@@ -4,7 +4,7 @@ import { type ColumnValue, setPath } from '../read/entity'
 import type { Store } from '../read/store'
 import type { ColumnMetadata } from '../schema/metadata'
 import { referencedValueColumn } from '../schema/stored-column'
-import type { InsertTarget } from './insert-values'
+import type { InsertTarget } from './insert-target'
 
 /** Argument of TypeORM's `values()` or `set()`, and its part of the statement's cache key. */
 export interface ValueSet {

@@ -606,15 +606,15 @@ describe('requests without a usable key', () => {
     expect([await count('plain'), await count('idempotency_key')]).toEqual([0, 0])
   })
 
-  test('by default, a response of more than 256 KiB is 400', async () => {
-    const body = Array(1000).fill({ title: 'x'.repeat(250) })
+  test('by default, a response of more than 1 MiB is 400', async () => {
+    const body = Array(4500).fill({ title: 'x'.repeat(250) })
     const reply = await request('POST ticket/', { key: 'k1', body })
     expect([codeOf(reply), await count('ticket'), await count('idempotency_key')]).toEqual([
       '400 bad-idempotency-key',
       0,
       0,
     ])
-    expect(reply.json()).toMatchObject({ detail: expect.stringMatching(/at most 262144, .* PATCH with If-Match$/) })
+    expect(reply.json()).toMatchObject({ detail: expect.stringMatching(/at most 1048576, .* PATCH with If-Match$/) })
   })
 
   test('without the entity, the header is 400 with advice', async () => {
