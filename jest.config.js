@@ -52,7 +52,7 @@ const runsAll = TEST_NIGHTLY === '1' || process.argv.slice(2).some((argument) =>
 /** Patterns of the suites that run on a leg: see test/suites.js. */
 function suitesOf({ runs, suites = [] }) {
   if (runsAll) return ['conformance', 'http', 'varied', 'model', ...suites].map(pathsIn)
-  const some = [suitePaths(typeorm), ...(runs === 'drivers' ? [suitePaths(drivers)] : [])]
+  const some = runs === 'conformance' ? [] : [suitePaths(typeorm), ...(runs === 'drivers' ? [suitePaths(drivers)] : [])]
   return [...['conformance', 'varied', ...suites].map(pathsIn), ...(runs === 'all' ? [pathsIn('http')] : some)]
 }
 

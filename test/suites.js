@@ -4,7 +4,10 @@
  * a suite that is named on the command line, all run on all legs.
  */
 
-/** Suites about metadata, entities, events and errors of TypeORM, and about values that a driver converts: they run on all legs. */
+/**
+ * Suites about metadata, entities, events and errors of TypeORM, and about values that a driver converts: they run on all legs, except
+ * those with `runs: 'conformance'` (legs.js).
+ */
 const typeorm = [
   ...['account-columns', 'accounts', 'altered', 'binary-keys', 'bulk', 'cascades', 'columns', 'computed'],
   ...['deleted-relations', 'embedded', 'embedded-relations', 'entities', 'entity-order', 'exact-numbers', 'faults'],
