@@ -42,10 +42,6 @@ interface Subscription extends Subscriber {
   readonly stream: EventStream
 }
 
-/** Number of subscriptions whose credentials are checked at the same time. */
-const concurrentChecks = 8
-/** Time limit of a check, in milliseconds, unless `limits.liveCheck` is longer. */
-const minCheckMs = 10_000
 /** A list without clients that is kept for clients that connect again. */
 interface KeptList {
   /** The last client of the list. */
@@ -53,6 +49,10 @@ interface KeptList {
   readonly timer: NodeJS.Timeout
 }
 
+/** Number of subscriptions whose credentials are checked at the same time. */
+const concurrentChecks = 8
+/** Time limit of a check, in milliseconds, unless `limits.liveCheck` is longer. */
+const minCheckMs = 10_000
 /** Time that a list without clients is kept, in milliseconds. */
 const keepMs = 30_000
 

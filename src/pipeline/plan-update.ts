@@ -43,8 +43,8 @@ export async function planUpdate(
 
 /**
  * Columns whose stored values decide what an update writes. These are the columns that are not written because the body has
- * the stored value, the columns of references that are written in part, also of hidden ones, and for validators all columns. Without this check, two
- * updates at the same time could store a record that neither of them allows.
+ * the stored value, the columns of references that are written in part, also of hidden ones, and for validators all columns.
+ * Without this check, two updates at the same time could store a record that neither of them allows.
  */
 function decidingColumns(
   { validate, entityColumns, references }: ResourceView,
