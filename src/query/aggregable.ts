@@ -1,7 +1,6 @@
 import { ValueError } from '../errors'
 import { isNamed } from '../schema/property'
 import type { FilterNames, ResourceView } from '../schema/resource-view'
-import { uuidTextType, uuidType } from '../value/text'
 import { isNumeric, type ValueType } from '../value/value-type'
 import { type JoinLimits, type ParsedPath, parseSuffixedName } from './path'
 
@@ -75,9 +74,8 @@ export function partsOf({ name }: ValueType): readonly DatePart[] {
 }
 
 /** Whether groups can be identified by whole values. Date-times have fractions of seconds that are not shown. */
-export function isGroupable(valueType: ValueType): boolean {
-  const isUuid = valueType === uuidType || valueType === uuidTextType
-  return isUuid || ['text', 'enum', 'boolean', 'integer', 'decimal', 'date'].includes(valueType.name)
+export function isGroupable({ name }: ValueType): boolean {
+  return ['text', 'enum', 'uuid', 'boolean', 'integer', 'decimal', 'date'].includes(name)
 }
 
 /** @throws {ValueError} for a field of which no values can be computed, and for one that the option does not permit */

@@ -95,7 +95,7 @@ export function checkIdentifyingProperty(
 ): void {
   const candidates = metadata.columns.filter((column) => {
     const valueType = identifyingColumn(metadata, column.propertyPath) && valueTypeOf(column, dataSource)
-    return isUnique(metadata, column) && ['text', 'integer', 'enum', 'other'].includes(valueType?.name ?? '')
+    return isUnique(metadata, column) && ['text', 'integer', 'enum', 'uuid', 'other'].includes(valueType?.name ?? '')
   })
   if (candidates.some(({ propertyPath }) => propertyPath === property)) return
   const names = candidates.map(({ propertyPath }) => propertyPath).join(', ')

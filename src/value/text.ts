@@ -45,7 +45,7 @@ const uuidPattern = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** Value type of UUIDs in the form of RFC 9562, stored as text. The case is kept: it is significant in comparisons. */
 export const uuidTextType: ValueType = stringJsonType({
-  name: 'other',
+  name: 'uuid',
   description: 'a UUID, as 01890a5d-ac96-774b-bcce-b302099a8057',
   schema: { type: 'string', format: 'uuid', examples: ['01890a5d-ac96-774b-bcce-b302099a8057'] },
   operators: equalityOperators,

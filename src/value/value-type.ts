@@ -33,6 +33,7 @@ export type ValueTypeName =
   | 'date'
   | 'time'
   | 'enum'
+  | 'uuid'
   | 'array'
   | 'json'
   | 'other'
