@@ -51,10 +51,9 @@ export class ReadSchedule {
     if (this.#isQueued || this.#isEnded) return
     const wait = this.#waitMs()
     if (wait > 0) {
-      this.#pauseTimer ??= setTimeout(() => {
-        this.#pauseTimer = undefined
-        this.queueRead()
-      }, wait).unref()
+      // The pause can have become shorter: a client has joined, for example.
+      clearTimeout(this.#pauseTimer)
+      this.#pauseTimer = setTimeout(() => this.queueRead(), wait).unref()
       return
     }
     this.#isQueued = true
