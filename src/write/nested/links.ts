@@ -104,6 +104,7 @@ export async function deleteLinks(
   ownKey: unknown,
   relatedKeys: readonly unknown[],
 ): Promise<void> {
+  if (relatedKeys.length === 0) return
   const { own, related } = sidesOf(links)
   const length = Math.floor(maxKeyValues / related.columns.length)
   for (let start = 0; start < relatedKeys.length; start += length) {
