@@ -286,6 +286,24 @@ test('a relation of an entity to itself', async () => {
   })
 })
 
+test('a refused deletion names the list at the second level from which the record is removed', async () => {
+  const body = { name: 'top', children: [{ name: 'x' }, { name: 'y', children: [{ name: 'yy' }] }] }
+  const top = await write('POST category/?include=children(ordering:name,include:(children))', body)
+  const { id, children } = top as {
+    id: number
+    children: readonly { id: number; children: readonly { id: number }[] }[]
+  }
+  const [x, y] = children
+  await write('POST category/', { name: 'yyy', parent_id: y?.children[0]?.id })
+  const refused = await request(`PUT category/${id}/`, {
+    children: [
+      { id: x?.id, children: [] },
+      { id: y?.id, children: [] },
+    ],
+  })
+  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('children[1].children: this category')])
+})
+
 test('a tree', async () => {
   const { id } = await write('POST folder/', {
     name: 'root',

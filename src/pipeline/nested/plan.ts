@@ -78,7 +78,12 @@ async function planLists(
   for (const [index, one] of members.entries()) {
     const [records = [], ofParent = noRecords] = [named[index], stored[index]]
     const drafts = await planRecords(nesting, relation, one.parent, records, ofParent, errors)
-    plans.push({ drafts, deletes: deletionsIn(relation, one, records, ofParent), replaced: ofParent.keys })
+    plans.push({
+      path: one.member.path,
+      drafts,
+      deletes: deletionsIn(relation, one, records, ofParent),
+      replaced: ofParent.keys,
+    })
   }
   const allDeletes = plans.flatMap(({ deletes }) => deletes)
   if (allDeletes.length > 0) access.require(target, 'delete')
@@ -91,11 +96,12 @@ async function planLists(
     if (checked !== undefined && isChanged(record)) changed.push(checked)
     return record
   }
-  const planned = plans.map(({ drafts, deletes, replaced }): PlannedList => {
+  const planned = plans.map(({ path, drafts, deletes, replaced }): PlannedList => {
     const records = drafts.map(planRecord)
     return {
       type: 'list',
       relation,
+      path,
       store,
       creates: records.filter((record) => record.target === undefined),
       updates: records.filter((record) => record.target !== undefined && mayWrite(record)),

@@ -24,6 +24,8 @@ export type PlannedMember = PlannedList | PlannedLinks
 export interface PlannedList {
   readonly type: 'list'
   readonly relation: NestedList
+  /** Path of the member in the body: `lines`. */
+  readonly path: string
   /** Store of the related records. */
   readonly store: WriteStore
   readonly creates: readonly PlannedRecord[]

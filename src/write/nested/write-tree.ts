@@ -107,15 +107,15 @@ function withParentKey(change: Change, ofParent: ChangeSet): Change {
 
 /** Deletes the records of several parents, all with one statement if there are no listeners. */
 async function removeRecords(session: DbTransaction, lists: readonly PlannedList[]): Promise<void> {
-  const [first] = lists
+  const first = lists.find(({ deletes }) => deletes.length > 0)
   const targets = lists.flatMap(({ deletes }) => deletes)
   const [target] = targets
   if (first === undefined || target === undefined) return
-  const { store, relation } = first
+  const { store, path } = first
   const keys = targets.map(({ key }) => key)
   // The principal is the owner of all of them.
   await store.writer.removeMany(session, store, { keys, owner: target.owner }).catch((error: unknown) => {
-    throw new FailedWrite(relation.name, async () => refuseDelete(error, store))
+    throw new FailedWrite(path, async () => refuseDelete(error, store))
   })
 }
 
