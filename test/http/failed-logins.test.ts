@@ -99,6 +99,16 @@ test('wrong old passwords of a change count too', async () => {
   expect((await change('bob')).status).toBe(429)
 })
 
+test('a former password is refused, and not counted', async () => {
+  await open({ byName: three() }, { passwordChange: true })
+  expect((await login('bob', 'bob')).status).toBe(200)
+  const body = { old: 'bob', new: 'changed' }
+  expect((await send(world.url, 'POST /api/-/password', { as: 'bob', body })).status).toBe(204)
+  expect(await statuses(5, () => login('bob', 'bob'))).toEqual([401, 401, 401, 401, 401])
+  expect((await login('bob', 'changed')).status).toBe(200)
+  expect(await statuses(4, () => login('bob', 'wrong'))).toEqual([401, 401, 401, 429])
+})
+
 test('failures are forgotten after the duration, and an application can forget those of a name', async () => {
   const byName = new RateLimiterMemory({ points: 1, duration: 2 })
   await open({ byName })

@@ -29,7 +29,8 @@ export interface PasswordChecks {
 
 /**
  * Builds the password checks of a mount. Neither passwords nor hashes are kept in memory: the cache contains a digest
- * of user name, password and stored hash, keyed with a random secret.
+ * of user name, password and stored hash, keyed with a random secret. Another one, for passwords that have changed, contains
+ * digests without the stored hash.
  * @param maxRunning maximum number of passwords that are hashed concurrently. Hashing is CPU-bound, and occupies
  * threads of libuv's pool, which file access and the `sqlite3` driver need too
  * @param maxWaiting maximum number of passwords in the queue
@@ -45,19 +46,23 @@ export function buildPasswordChecks(
   const verify = buildPasswordVerifier(hashing)
   const secret = randomBytes(32).toString('base64')
   const correct = new LRUCache<string, true>({ max: maxRemembered })
+  /** Digests of credentials that are or were correct, without the stored hash. */
+  const onceCorrect = new LRUCache<string, true>({ max: maxRemembered })
   /** Running checks by digest: concurrent requests with the same credentials share one check. */
   const checking = new Map<string, Promise<boolean>>()
-  const digest = ({ username, password }: Credentials, stored: string): string => {
-    const texts = [secret, username, password, stored].map((text) => `${text.length}:${text}`)
+  const digest = ({ username, password }: Credentials, ...stored: readonly string[]): string => {
+    const texts = [secret, username, password, ...stored].map((text) => `${text.length}:${text}`)
     return digestOf('sha256', texts.join(''), 'base64')
   }
-  const check = async ({ username, password }: Credentials, stored: string | undefined, address: string) => {
+  const check = async (credentials: Credentials, stored: string | undefined, address: string) => {
+    const { username, password } = credentials
     const parties = partiesOf(address, username)
     const isCorrect = await queue.run(parties, async () => {
       // Once more: passwords that were sent at the same time have waited for the results of each other.
       await failedLogins?.requireFew(username, address)
       const result = await verify(password, stored)
-      if (!result) await failedLogins?.count(username, address)
+      // A former password is no guess: live lists and other browsers of the user still have it when the user changes it.
+      if (!result && !onceCorrect.has(digest(credentials))) await failedLogins?.count(username, address)
       return result
     })
     if (!isCorrect) queue.countFailure(parties)
@@ -75,8 +80,10 @@ export function buildPasswordChecks(
       checking.set(key, result)
       try {
         const isCorrect = await result
-        if (isCorrect) correct.set(key, true)
-        return isCorrect
+        if (!isCorrect) return false
+        correct.set(key, true)
+        onceCorrect.set(digest(credentials), true)
+        return true
       } finally {
         checking.delete(key)
       }
