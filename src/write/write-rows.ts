@@ -6,7 +6,8 @@ import { hasRowConditions, readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { type Change, deletion } from './change'
-import { checkManyReferences, isGuardedReference } from './references'
+import { refersToRestricted } from './guarded-references'
+import { checkManyReferences } from './references'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { WriteStore, WriteTargets } from './write-store'
 import { checkCompletedReferences, needsCheck, refusalOf, requireGuardedReferences } from './written-checks'
@@ -52,7 +53,7 @@ async function requireAllPermitted(
   const { view } = store
   const written = records.map((record, index) => ({ ...record, raw: rows[index] }))
   await checkCompletedReferences(session, store, written)
-  await checkManyReferences(session, store, records, (field) => isGuardedReference(store, field))
+  await checkManyReferences(session, store, records, (field) => refersToRestricted(store, field))
   errors.raise('bad-values')
   if (!hasRowConditions(store, 'create')) return
   const condition = { action: 'create', state: 'after' } as const

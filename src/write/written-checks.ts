@@ -6,28 +6,23 @@ import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import type { Change } from './change'
-import {
-  changesGuardedReference,
-  checkManyReferences,
-  checkReferences,
-  incompleteReferences,
-  isGuardedReference,
-} from './references'
+import { changedReferences, incompleteReferences } from './changed-references'
+import { needsLookup, refersToRestricted } from './guarded-references'
+import { checkManyReferences, checkReferences } from './references'
 import type { WriteStore } from './write-store'
 
 /** Whether a write needs a check of the written record, or of the records to which it refers. */
 export function needsCheck(store: WriteStore, change: Change): boolean {
   return (
     hasRowConditions(store, change.action) ||
-    changesGuardedReference(store, change) ||
+    changedReferences(store.view, change, (field) => refersToRestricted(store, field)).length > 0 ||
     referencesToComplete(store, change).length > 0
   )
 }
 
 /** The foreign keys of a new record for which the constraint of the database is not enough, and that are not complete yet. */
 function referencesToComplete(store: WriteStore, change: Change): readonly Field[] {
-  const isLookedUp = (field: Field): boolean => store.uncheckedReferences.has(field) || isGuardedReference(store, field)
-  return incompleteReferences(store.view, change, isLookedUp)
+  return incompleteReferences(store.view, change, (field) => needsLookup(store, field))
 }
 
 /** Record that was written, and what receives its errors. */
@@ -81,7 +76,7 @@ export async function requireGuardedReferences(
   change: Change,
   errors = new FieldErrors(),
 ): Promise<void> {
-  await checkReferences(session, store, change, errors, (field) => isGuardedReference(store, field))
+  await checkReferences(session, store, change, errors, (field) => refersToRestricted(store, field))
   errors.raise('bad-values')
 }
 

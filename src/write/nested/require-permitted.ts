@@ -2,7 +2,8 @@ import type { DbTransaction } from '../../connection/db-session'
 import { ApiError, FieldErrors } from '../../errors'
 import { keyId, matchingIds } from '../../read/matching-keys'
 import { hasRowConditions } from '../../read/select'
-import { checkManyReferences, isGuardedReference } from '../references'
+import { refersToRestricted } from '../guarded-references'
+import { checkManyReferences } from '../references'
 import type { WriteStore } from '../write-store'
 import { checkCompletedReferences, refusalOf } from '../written-checks'
 import { groupByStore, isChanged } from './planned'
@@ -23,7 +24,7 @@ export async function requireAllPermitted(session: DbTransaction, { nodes, links
   const groups = groupByStore(written)
   for (const [store, ofStore] of groups) {
     await checkCompletedReferences(session, store, ofStore)
-    await checkManyReferences(session, store, ofStore, (field) => isGuardedReference(store, field))
+    await checkManyReferences(session, store, ofStore, (field) => refersToRestricted(store, field))
   }
   for (const { members, keys } of links) await checkLinks(session, members, keys, errors)
   errors.raise('bad-values')

@@ -1,6 +1,7 @@
 import type { DbSession } from '../../connection/db-session'
 import type { FieldErrors } from '../../errors'
-import { checkManyReferences, mayNeedLookup } from '../references'
+import { mayNeedLookup } from '../guarded-references'
+import { checkManyReferences } from '../references'
 import { groupByStore, type PlannedRecord, recordsIn } from './planned'
 
 /**
