@@ -26,9 +26,10 @@ const noPresets: Presets = { values: new Map(), overriding: new Set() }
  */
 export function presetsOf(view: ResourceView, policies: Policies | undefined): Presets {
   if (policies === undefined) return noPresets
-  const { rowScope, may, preset } = view
-  const forced = preset === undefined ? [] : [...callPreset(preset, policies.principal)]
-  const overriding = forced.map(([field, value]) => [writableFieldOf(view, field), value] as const)
+  const { rowScope, may } = view
+  const overriding = [...presetValues(view, policies.principal)].map(
+    ([field, value]) => [writableFieldOf(view, field), value] as const,
+  )
   const scope = rowScope?.type === 'filter' ? rowScope.filter : undefined
   return {
     values: new Map([
@@ -38,6 +39,14 @@ export function presetsOf(view: ResourceView, policies: Policies | undefined): P
     ]),
     overriding: new Set(overriding.map(([field]) => field)),
   }
+}
+
+/**
+ * The values of the option `preset`; none without it.
+ * @throws {TypeError} for a result that is not an object of values: a mistake of the application
+ */
+export function presetValues({ preset }: ResourceView, principal: Principal): ChangeSet {
+  return preset === undefined ? new Map() : callPreset(preset, principal)
 }
 
 /** The values that the filter of a row scope or of `may.create` requires new records to have. */
@@ -67,11 +76,6 @@ function writableFieldOf({ writableFields }: ResourceView, field: Field): Field 
   return [...writableFields.values()].find(isSame) ?? field
 }
 
-/**
- * Calls the function of the option `preset`.
- * @returns the values by field
- * @throws {TypeError} for a result that is not an object of values: a mistake of the application
- */
 function callPreset(policy: PolicyFunction, principal: Principal): ChangeSet {
   const { title, call, names } = policy
   const result = callForPrincipal(title, call, principal)

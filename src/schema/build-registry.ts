@@ -1,4 +1,4 @@
-import type { DataSource } from 'typeorm'
+import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm'
 import type { Authenticator, MountedEntities } from '../access/authenticator'
 import type { Rule } from '../access/rule'
 import { ConfigError, type Report } from '../errors'
@@ -34,6 +34,8 @@ export interface RegistryOptions {
   readonly requireScope: boolean
   /** Whether the access rule of every resource must permit reading it through relations. */
   readonly strictRelations: boolean
+  /** The option `audit`. */
+  readonly audit: { readonly entity: EntityTarget<ObjectLiteral> } | undefined
   /** Whether users can change their passwords. */
   readonly passwordChange: boolean
   /** Limits that a search for one word must not exceed. */
@@ -62,13 +64,16 @@ export function buildRegistry(
     openapi,
     requireScope,
     strictRelations,
+    audit,
     passwordChange,
     limits,
   } = options
   const allMistakes = [...mistakes]
   const report = (mistake: string): void => void allMistakes.push(mistake)
   checkRule('defaultAuth', defaultAuth, report)
-  const registrations = collectRegistrations(dataSource, resourceOptions, report)
+  const registrations = collectRegistrations(dataSource, resourceOptions, report).map((registration) =>
+    isAuditLog(registration, audit?.entity, dataSource) ? protectAuditLog(registration) : registration,
+  )
   const mistakesBefore = allMistakes.length
   const accounts = collectAccounts(dataSource, users, report)
   const hasUsers = accounts !== undefined || allMistakes.length > mistakesBefore
@@ -111,6 +116,22 @@ export function buildRegistry(
   if (requireScope) checkScopes(registrations, report)
   if (allMistakes.length > 0) throw new ConfigError(allMistakes)
   return { resources, accounts, apiKeys, fieldPermissions: buildFieldPermissions(context, allNames, resources) }
+}
+
+function isAuditLog(
+  { metadata }: Registration,
+  entity: EntityTarget<ObjectLiteral> | undefined,
+  dataSource: DataSource,
+): boolean {
+  return entity !== undefined && dataSource.hasMetadata(entity) && dataSource.getMetadata(entity) === metadata
+}
+
+/** Lets nobody write the entries of an audit log, unless the option `may` of its resource permits it. */
+function protectAuditLog({ metadata, options }: Registration): Registration {
+  const { may = {} } = options
+  // A mistake, which is reported later.
+  if (typeof may !== 'object') return { metadata, options }
+  return { metadata, options: { ...options, may: { create: false, update: false, delete: false, ...may } } }
 }
 
 /** Part of the message that a data source has no resources: the classes with `@Resource`, which it does not have. */

@@ -12,6 +12,7 @@ import { type Service, viewsOf } from '../pipeline/service'
 import { logMissingIndexes } from '../read/missing-indexes'
 import { warnAboutSearchIndexes } from '../read/search-index-warnings'
 import { checkDataSource } from '../schema/build-registry'
+import type { ResourceView } from '../schema/resource-view'
 import { allowReadsDuringTransactions, lockSqlite } from '../sqlite-lock/install'
 import { buildAuditLog } from '../write/audit-log'
 import { buildService } from './build-service'
@@ -102,9 +103,10 @@ export function mountResources<State, Custom>(
   const discard = (): void => {
     service = undefined
   }
+  const views = (): readonly ResourceView[] => (service === undefined ? [] : viewsOf(service))
   whenInitialized(dataSource, discard, () => {
     const auditMistakes: string[] = []
-    listeners.auditLog = settings.audit && buildAuditLog(dataSource, settings.audit.entity, auditMistakes)
+    listeners.auditLog = settings.audit && buildAuditLog(dataSource, settings.audit.entity, views, auditMistakes)
     const current = buildService(session, settings, [...mistakes, ...auditMistakes], report)
     routers.requireResources(current)
     service = current
@@ -126,7 +128,7 @@ export function mountResources<State, Custom>(
   paths.add(base)
   return {
     get resources() {
-      return service === undefined ? [] : viewsOf(service).map((view) => describeResource(view, base))
+      return views().map((view) => describeResource(view, base))
     },
     visible: (entity, principal, alias) => {
       if (service === undefined) throw new Error('the data source is not initialized')

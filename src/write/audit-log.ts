@@ -2,7 +2,10 @@ import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm'
 import type { AuditedChange, AuditLog } from '../connection/change-events'
 import type { DbTransaction } from '../connection/db-session'
 import { dialectOf } from '../dialect/dialect-of'
+import { presetValues } from '../query/presets'
+import { assign } from '../read/entity'
 import { lifecycleOf } from '../schema/lifecycle'
+import type { ResourceView } from '../schema/resource-view'
 import { insertUnread } from './insert-many'
 
 /** Properties that the entity of an audit log must have. */
@@ -13,11 +16,13 @@ const maxEntries = 100
 
 /**
  * Builds the audit log of a mount, which inserts an entity for each change (specification: Audit log).
+ * @param views returns the views of the resources. If the entity is one of them, its option `preset` applies to entries
  * @param mistakes receives the mistakes in the entity
  */
 export function buildAuditLog(
   dataSource: DataSource,
   entity: EntityTarget<ObjectLiteral>,
+  views: () => readonly ResourceView[],
   mistakes: string[],
 ): AuditLog<DbTransaction> | undefined {
   if (!dataSource.hasMetadata(entity)) {
@@ -36,7 +41,8 @@ export function buildAuditLog(
   const hasListeners = lifecycleOf(metadata, dataSource).write
   return {
     insert: async (session, changes) => {
-      const entries = changes.map(toEntry)
+      const view = views().find((one) => one.metadata === metadata)
+      const entries = changes.map((change) => toEntry(change, view))
       if (!hasListeners) {
         await insertUnread(session, table, entries)
         session.observer.recordTable(session.runner, { table: tablePath, ids: undefined, isDeletion: false })
@@ -49,7 +55,10 @@ export function buildAuditLog(
   }
 }
 
-/** The values of an entry. */
-function toEntry({ resource, id, action, principal, changes }: AuditedChange): ObjectLiteral {
-  return { resource, record: String(id), action, principal: principal.id, changes }
+/** The values of an entry. @param view of the entries; undefined if they are not a resource */
+function toEntry(change: AuditedChange, view: ResourceView | undefined): ObjectLiteral {
+  const { resource, id, action, principal, changes } = change
+  const entry: ObjectLiteral = { resource, record: String(id), action, principal: principal.id, changes }
+  if (view !== undefined) assign(entry, presetValues(view, principal))
+  return entry
 }

@@ -5,7 +5,10 @@ import {
   type EntitySubscriberInterface,
   EventSubscriber,
   type InsertEvent,
+  ManyToOne,
+  PrimaryColumn,
   PrimaryGeneratedColumn,
+  type Relation,
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { type LiveWorld, openLiveWorld } from '../support/live-world'
@@ -13,7 +16,17 @@ import { isPostgres } from '../world/leg'
 
 /** Entities of an audit log: their columns, their subscribers, and a live list of them (specification: Audit log). */
 
-const auth = ({ context }: { readonly context: { get(name: string): string } }) => ({ id: context.get('X-User') })
+const teams: Readonly<Record<string, number>> = { ann: 1, bob: 2, root: 2 }
+
+const auth = ({ context }: { readonly context: { get(name: string): string } }) => {
+  const id = context.get('X-User')
+  return { id, team: teams[id] ?? null }
+}
+
+@Entity()
+class Team {
+  @PrimaryColumn() id!: number
+}
 
 @Entity()
 @Resource({ auth, bulk: true })
@@ -26,7 +39,11 @@ const upperCase = { to: (value?: string) => value?.toUpperCase(), from: (value: 
 
 /** With a generated key of text, a transformer, a default, and the type of JSON that TypeORM writes with a cast. */
 @Entity()
-@Resource({ auth })
+@Resource({
+  auth,
+  preset: (me) => ({ team: (me as { team?: number }).team ?? null }),
+  may: { delete: (me) => me.id === 'root' },
+})
 class Entry {
   @PrimaryGeneratedColumn('uuid') id!: string
   @Column({ length: 40 }) resource!: string
@@ -36,6 +53,7 @@ class Entry {
   @Column({ type: isPostgres ? 'jsonb' : 'simple-json' }) changes!: object
   @Column({ length: 10, default: 'api' }) source!: string
   @CreateDateColumn() at!: Date
+  @ManyToOne(() => Team) team!: Relation<Team> | null
 }
 
 @EventSubscriber()
@@ -56,22 +74,33 @@ describe.each([
   beforeAll(async () => {
     world = await openLiveWorld(
       { audit: { entity: Entry } },
-      { entities: [Thing, Entry], source: { subscribers }, seed: async () => {}, columnOrder: 0 },
+      {
+        entities: [Thing, Entry, Team],
+        source: { subscribers },
+        seed: async (dataSource) => void (await dataSource.getRepository(Team).insert([{ id: 1 }, { id: 2 }])),
+        columnOrder: 0,
+      },
     )
   })
   afterAll(() => world.close())
 
   test('each change has an entry, which a live list of the log shows', async () => {
-    const reader = await world.watch('entry/?fields=resource,record,action,principal,changes,source', 'ann')
+    const reader = await world.watch('entry/?fields=resource,record,action,principal,changes,source,team_id', 'ann')
     expect(await reader.take(1)).toEqual([['reset', []]])
     await world.request('POST thing/', { name: 'a' }, 'ann')
-    const entry = { id: expect.any(String), resource: 'thing', record: '1', principal: 'ann', source }
+    const entry = { id: expect.any(String), resource: 'thing', record: '1', principal: 'ann', source, team_id: 1 }
     const created = { ...entry, action: 'CREATE', changes: { name: { to: 'a' } } }
     const [event] = await reader.take(1)
     expect(['created', 'reset']).toContain(event?.[0])
     expect([event?.[1]].flat()).toEqual([created])
     await world.request('PATCH thing/1/', { name: 'b' }, 'bob')
-    const updated = { ...entry, action: 'UPDATE', principal: 'bob', changes: { name: { from: 'a', to: 'b' } } }
+    const updated = {
+      ...entry,
+      action: 'UPDATE',
+      principal: 'bob',
+      team_id: 2,
+      changes: { name: { from: 'a', to: 'b' } },
+    }
     const [next] = await reader.take(1)
     expect([next?.[1]].flat()).toContainEqual(updated)
     expect(await world.sql('SELECT COUNT("at") AS "n" FROM "entry"')).toEqual([{ n: expect.anything() }])
@@ -83,5 +112,21 @@ describe.each([
     const entries = await world.dataSource.getRepository(Entry).findBy({ action: 'CREATE', source })
     const named = entries.map(({ changes }) => (changes as { name: { to: string } }).name.to)
     expect(new Set(named)).toEqual(new Set(['a', ...names.map(({ name }) => name)]))
+  })
+
+  test('nobody can write entries, except those whom "may" permits it', async () => {
+    const entry = { resource: 'thing', record: '9', action: 'create', changes: {} }
+    const [stored] = await world.dataSource.getRepository(Entry).find({ take: 1 })
+    const path = `entry/${stored?.id}/`
+    for (const [line, user, status] of [
+      ['POST entry/', 'ann', 403],
+      [`PATCH ${path}`, 'root', 403],
+      [`PUT ${path}`, 'root', 403],
+      [`DELETE ${path}`, 'ann', 403],
+      [`DELETE ${path}`, 'root', 204],
+    ] as const) {
+      const body = line.startsWith('DELETE') ? undefined : entry
+      expect([line, user, (await world.request(line, body, user)).status]).toEqual([line, user, status])
+    }
   })
 })
