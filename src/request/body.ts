@@ -207,8 +207,8 @@ async function readText(payload: BytesPayload, mediaType: string, maxFields: num
   const { bytes } = payload
   const text = decodeUtf8(bytes)
   if (mediaType === multipartType) return readMultipart(payload, maxFields)
-  // `curl -d '{…}'` sends JSON with the content type of a form.
-  return mediaType === formType && !/^\s*[{[]/.test(text) ? readForm(bytes.toString('latin1'), maxFields) : text
+  // `curl -d '{…}'` sends JSON with the content type of a form. An empty body has no fields that an error could name.
+  return mediaType === formType && !/^\s*([{[]|$)/.test(text) ? readForm(bytes.toString('latin1'), maxFields) : text
 }
 
 function decodeUtf8(bytes: Buffer): string {

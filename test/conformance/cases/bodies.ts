@@ -27,6 +27,7 @@ const accepted: readonly (readonly [string, SendOptions])[] = [
 const refused: readonly (readonly [string, SendOptions, number, string])[] = [
   ['nothing', typed('application/json', ''), 400, 'empty'],
   ['blanks', typed('application/json', '  '), 400, 'empty'],
+  ['nothing, as curl -d sends it', typed(form, ''), 400, 'empty'],
   ['truncated JSON', typed('application/json', '{"title":'), 400, 'not JSON'],
   ['text after the JSON', typed('application/json', `${json}x`), 400, 'not JSON'],
   ['single quotes', typed('application/json', "{'title':'x'}"), 400, 'not JSON'],
