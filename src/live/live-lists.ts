@@ -1,12 +1,11 @@
 import type { TableChange } from '../connection/change-feed'
 import { ApiError, retryAfterSeconds, unavailable } from '../errors'
-import type { ResponseMemory } from '../response/held-bytes'
-import { within } from '../timers'
 import { ClientCounts } from './client-counts'
 import { EventStream } from './event-stream'
 import { LiveList } from './live-list'
 import type { LiveSource } from './live-source'
 import { ReadQueue } from './read-queue'
+import { type Subscriber, Subscriptions } from './subscriptions'
 
 /** Limits on the live lists of a mount: see `RequestLimits`. */
 export interface LiveLimits {
@@ -18,30 +17,6 @@ export interface LiveLimits {
   readonly liveCheck: number
 }
 
-/** A client that subscribes to a live list. */
-export interface Subscriber {
-  /** Identifies the user, or the network address of an anonymous client. */
-  readonly client: string
-  /** Key of the user as a text; undefined for an anonymous client. */
-  readonly userId: string | undefined
-  /** Counts the bytes that wait for the client. */
-  readonly memory: ResponseMemory
-  /** The header `Last-Event-ID`. */
-  readonly lastId: string | undefined
-  /** Resolves when the client has disconnected. */
-  readonly disconnected: Promise<void>
-  /**
-   * Checks the credentials again. Returns the key of the list that the client may subscribe to now.
-   * @throws {ApiError} if the client may not read it any more
-   */
-  readonly check: () => Promise<string>
-}
-
-interface Subscription extends Subscriber {
-  readonly list: LiveList
-  readonly stream: EventStream
-}
-
 /** A list without clients that is kept for clients that connect again. */
 interface KeptList {
   /** The last client of the list. */
@@ -49,10 +24,6 @@ interface KeptList {
   readonly timer: NodeJS.Timeout
 }
 
-/** Number of subscriptions whose credentials are checked at the same time. */
-const concurrentChecks = 8
-/** Time limit of a check, in milliseconds, unless `limits.liveCheck` is longer. */
-const minCheckMs = 10_000
 /** Time that a list without clients is kept, in milliseconds. */
 const keepMs = 30_000
 
@@ -62,13 +33,11 @@ export class LiveLists {
   readonly #report: (error: unknown) => void
   readonly #accountTable: string | undefined
   readonly #lists = new Map<string, LiveList>()
-  readonly #subscriptions = new Set<Subscription>()
-  /** The subscriptions that are being checked. */
-  readonly #checking = new Set<Subscription>()
+  /** The open subscriptions. */
+  readonly #subscriptions: Subscriptions
   /** The lists without clients; the one that is kept longest comes first. */
   readonly #kept = new Map<LiveList, KeptList>()
   readonly #queue = new ReadQueue()
-  readonly #timers: readonly NodeJS.Timeout[]
   /** The subscriptions to all lists: open ones, and those that wait for the first read of their list. */
   readonly #clients = new ClientCounts()
   #isEnded = false
@@ -81,10 +50,7 @@ export class LiveLists {
     this.#limits = limits
     this.#accountTable = accountTable
     this.#report = report
-    this.#timers = [
-      setInterval(() => this.#sendHeartbeats(), limits.liveHeartbeat).unref(),
-      setInterval(() => void this.#checkAll([...this.#subscriptions]), limits.liveCheck).unref(),
-    ]
+    this.#subscriptions = new Subscriptions(limits)
   }
 
   /**
@@ -119,13 +85,13 @@ export class LiveLists {
       }
     }
     const account = changes?.find(({ table }) => table === this.#accountTable)
-    if (account !== undefined) void this.#checkAll(this.#subscriptionsOf(account.ids))
+    if (account !== undefined) this.#subscriptions.checkUsers(account.ids)
   }
 
   /** Ends all subscriptions. Later subscriptions are refused. */
   end(): void {
     this.#isEnded = true
-    for (const timer of this.#timers) clearInterval(timer)
+    this.#subscriptions.end()
     for (const list of this.#lists.values()) this.#close(list)
   }
 
@@ -211,10 +177,8 @@ export class LiveLists {
 
   #add(list: LiveList, subscriber: Subscriber): EventStream {
     const stream = new EventStream(this.#limits.liveBytes, subscriber.memory)
-    const subscription = { ...subscriber, list, stream }
-    this.#subscriptions.add(subscription)
+    this.#subscriptions.add({ ...subscriber, list, stream })
     stream.once('close', () => {
-      this.#subscriptions.delete(subscription)
       list.remove(stream)
       this.#leave(list, subscriber)
       if (list.clients.isEmpty && !list.isEnded) this.#keep(list, subscriber)
@@ -247,39 +211,7 @@ export class LiveLists {
       this.#close(list)
     }
   }
-
-  #sendHeartbeats(): void {
-    for (const { stream } of this.#subscriptions) stream.send(heartbeat)
-  }
-
-  #subscriptionsOf(userIds: readonly string[] | undefined): readonly Subscription[] {
-    const isOf = ({ userId }: Subscription): boolean =>
-      userIds === undefined || (userId !== undefined && userIds.includes(userId))
-    return [...this.#subscriptions].filter(isOf)
-  }
-
-  /** Checks several subscriptions, a few at the same time. */
-  async #checkAll(subscriptions: readonly Subscription[]): Promise<void> {
-    const waiting = subscriptions.values()
-    const checkWaiting = async (): Promise<void> => {
-      for (const subscription of waiting) await this.#check(subscription)
-    }
-    await Promise.all(Array.from({ length: concurrentChecks }, checkWaiting))
-  }
-
-  /** Ends the subscription of a client that may not read its list any more, reads another list now, or cannot be checked. */
-  async #check(subscription: Subscription): Promise<void> {
-    const { check, list, stream } = subscription
-    if (stream.destroyed || this.#checking.has(subscription)) return
-    this.#checking.add(subscription)
-    const checked = check().catch(() => undefined)
-    const key = await within(Math.max(this.#limits.liveCheck, minCheckMs), checked, undefined)
-    this.#checking.delete(subscription)
-    if (key !== list.source.key) stream.finish()
-  }
 }
-
-const heartbeat = Buffer.from(':\n\n')
 
 function shuttingDown(): ApiError {
   return unavailable('the server is shutting down; try again')

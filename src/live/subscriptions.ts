@@ -1,0 +1,102 @@
+import type { ResponseMemory } from '../response/held-bytes'
+import { within } from '../timers'
+import type { EventStream } from './event-stream'
+import type { LiveList } from './live-list'
+
+/** A client that subscribes to a live list. */
+export interface Subscriber {
+  /** Identifies the user, or the network address of an anonymous client. */
+  readonly client: string
+  /** Key of the user as a text; undefined for an anonymous client. */
+  readonly userId: string | undefined
+  /** Counts the bytes that wait for the client. */
+  readonly memory: ResponseMemory
+  /** The header `Last-Event-ID`. */
+  readonly lastId: string | undefined
+  /** Resolves when the client has disconnected. */
+  readonly disconnected: Promise<void>
+  /**
+   * Checks the credentials again. Returns the key of the list that the client may subscribe to now.
+   * @throws {ApiError} if the client may not read it any more
+   */
+  readonly check: () => Promise<string>
+}
+
+/** An open subscription. */
+interface Subscription extends Subscriber {
+  readonly list: LiveList
+  readonly stream: EventStream
+}
+
+/** Intervals in milliseconds: see `RequestLimits`. */
+interface SubscriptionIntervals {
+  readonly liveHeartbeat: number
+  readonly liveCheck: number
+}
+
+/** Number of subscriptions whose credentials are checked at the same time. */
+const concurrentChecks = 8
+/** Time limit of a check, in milliseconds, unless `limits.liveCheck` is longer. */
+const minCheckMs = 10_000
+
+/** A comment, which clients ignore. */
+const heartbeat = Buffer.from(':\n\n')
+
+/** The open subscriptions to live lists. It sends heartbeats, and checks the credentials of clients again. */
+export class Subscriptions {
+  readonly #open = new Set<Subscription>()
+  /** The subscriptions that are being checked. */
+  readonly #checking = new Set<Subscription>()
+  readonly #maxCheckMs: number
+  readonly #timers: readonly NodeJS.Timeout[]
+
+  constructor({ liveHeartbeat, liveCheck }: SubscriptionIntervals) {
+    this.#maxCheckMs = Math.max(liveCheck, minCheckMs)
+    this.#timers = [
+      setInterval(() => this.#sendHeartbeats(), liveHeartbeat).unref(),
+      setInterval(() => void this.#checkAll([...this.#open]), liveCheck).unref(),
+    ]
+  }
+
+  /** Adds a subscription until its stream is closed. */
+  add(subscription: Subscription): void {
+    this.#open.add(subscription)
+    subscription.stream.once('close', () => this.#open.delete(subscription))
+  }
+
+  /** Checks the credentials of users again, whose records have changed. @param ids undefined for all users */
+  checkUsers(ids: readonly string[] | undefined): void {
+    const isOf = ({ userId }: Subscription): boolean =>
+      ids === undefined || (userId !== undefined && ids.includes(userId))
+    void this.#checkAll([...this.#open].filter(isOf))
+  }
+
+  /** Sends no more heartbeats, and checks nothing more at intervals. */
+  end(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+  }
+
+  #sendHeartbeats(): void {
+    for (const { stream } of this.#open) stream.send(heartbeat)
+  }
+
+  /** Checks several subscriptions, a few at the same time. */
+  async #checkAll(subscriptions: readonly Subscription[]): Promise<void> {
+    const waiting = subscriptions.values()
+    const checkWaiting = async (): Promise<void> => {
+      for (const subscription of waiting) await this.#check(subscription)
+    }
+    await Promise.all(Array.from({ length: concurrentChecks }, checkWaiting))
+  }
+
+  /** Ends the subscription of a client that may not read its list any more, reads another list now, or cannot be checked. */
+  async #check(subscription: Subscription): Promise<void> {
+    const { check, list, stream } = subscription
+    if (stream.destroyed || this.#checking.has(subscription)) return
+    this.#checking.add(subscription)
+    const checked = check().catch(() => undefined)
+    const key = await within(this.#maxCheckMs, checked, undefined)
+    this.#checking.delete(subscription)
+    if (key !== list.source.key) stream.finish()
+  }
+}
