@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { FieldErrors } from '../errors'
+import { copyOf } from '../request/copy'
 import type { Limits } from '../request/limits'
 import type { ListRequest } from '../request/list-request'
 import type { FilterNames, ResourceView } from '../schema/resource-view'
@@ -80,13 +81,4 @@ export function queryShapeOf(
   }
   if (errors.isEmpty) queryShapes.set(shape.cacheKey, shape)
   return shape
-}
-
-/**
- * Copies a text of a request into a string of its own. V8 represents a part of a string that has 13 characters or more,
- * and the concatenation of such parts, by a reference to the whole string: a cached name would keep the whole URL in
- * memory, which has up to 16 KB.
- */
-function copyOf(text: string): string {
-  return Buffer.from(text).toString()
 }

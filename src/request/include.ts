@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache'
 import type { FieldErrors } from '../errors'
 import { reservedNames } from '../schema/list-parameters'
+import { copyOf } from './copy'
 import { type Filter, type FilterNode, GroupParser, groupKey } from './groups'
 import type { Limits } from './limits'
 
@@ -31,6 +33,9 @@ export interface IncludeRequest {
   readonly repeated: string
 }
 
+/** The limits that parsing depends on. */
+type IncludeLimits = Pick<Limits, 'includes' | 'patternCost'>
+
 /** Parameters of an include that are not filters. */
 const parameterNames = ['ordering', 'search', 'fields', 'limit', 'count', 'include'] as const
 type ParameterName = (typeof parameterNames)[number]
@@ -38,12 +43,30 @@ type ParameterName = (typeof parameterNames)[number]
 /** Maximum depth of includes in includes; those of the request itself have depth 1. */
 const maxDepth = 4
 
+/** Maximum number of texts in the cache, and their maximum length in characters. */
+const maxCached = 256
+const maxCachedLength = 512
+
+/** Parsed includes by their limits and text: a client sends the same text with many requests. */
+const cache = new LRUCache<string, readonly IncludeRequest[]>({ max: maxCached })
+
 /**
  * Parses the value of `include`: `assignee,comments(limit:5,author__name:ann)`.
  * @param errors receives the syntax error with its position: characters from the start of the parameter's name
  */
-export function parseIncludes(text: string, limits: Limits, errors: FieldErrors): readonly IncludeRequest[] {
-  return errors.try('include', () => new IncludeParser(text, limits).parseAll()) ?? []
+export function parseIncludes(text: string, limits: IncludeLimits, errors: FieldErrors): readonly IncludeRequest[] {
+  if (text.length > maxCachedLength) return parseText(text, limits, errors) ?? []
+  const key = copyOf(`${limits.includes} ${limits.patternCost} ${text}`)
+  const cached = cache.get(key)
+  if (cached !== undefined) return cached
+  const includes = parseText(key.slice(key.length - text.length), limits, errors)
+  if (includes !== undefined) cache.set(key, includes)
+  return includes ?? []
+}
+
+/** @returns undefined for a text with an error */
+function parseText(text: string, limits: IncludeLimits, errors: FieldErrors): readonly IncludeRequest[] | undefined {
+  return errors.try('include', () => new IncludeParser(text, limits).parseAll())
 }
 
 /** Text of a key that identifies the names in includes. */
@@ -57,7 +80,7 @@ class IncludeParser extends GroupParser {
 
   constructor(
     text: string,
-    readonly limits: Limits,
+    readonly limits: IncludeLimits,
   ) {
     super(text, 'include='.length, [])
   }

@@ -332,3 +332,17 @@ test('the response to a write that is done is not an error, although its related
   expect([status, JSON.parse(text)]).toEqual([200, { id: 3, body: 'new', whole_id: 2 }])
   expect(headers['etag']).toBe((await get('text/3/')).headers['etag'])
 })
+
+test('the limits of includes are those of the mount, also for a text that another mount has parsed', async () => {
+  const path = 'shelf/?include=books(search:a%20b)'
+  const strict = await openWorld({ entities: [Shelf, Book, Card], mount: { limits: { patternCost: 1 } } })
+  try {
+    const details = [await get(path), await send(strict.url, `GET /api/${path}`), await get(path)].map(
+      ({ text }) => text,
+    )
+    expect(details[0]).toEqual(details[2])
+    expect(details[1]).toContain('searches for more than 1 words')
+  } finally {
+    await strict.close()
+  }
+})
