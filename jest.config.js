@@ -2,7 +2,7 @@ const { randomInt } = require('node:crypto')
 const { availableParallelism } = require('node:os')
 const leftOut = require('./test/left-out')
 const legs = require('./test/legs')
-const { drivers, typeorm } = require('./test/suites')
+const { drivers, typeorm, withoutDatabase } = require('./test/suites')
 
 if (process.env.TEST_ALL === '1' && leftOut.lines.length > 0) {
   throw new Error(`not all tests can run here:\n${leftOut.lines.join('\n')}`)
@@ -49,15 +49,28 @@ const common = {
 /** Whether all suites run on all legs: at night. A suite that is named on the command line runs on all legs too. */
 const runsAll = TEST_NIGHTLY === '1' || process.argv.slice(2).some((argument) => argument.includes('test/http/'))
 
-/** Patterns of the suites that run on a leg: see test/suites.js. */
-function suitesOf({ runs, suites = [] }) {
-  if (runsAll) return ['conformance', 'http', 'varied', 'model', ...suites].map(pathsIn)
-  const some = runs === 'conformance' ? [] : [suitePaths(typeorm), ...(runs === 'drivers' ? [suitePaths(drivers)] : [])]
-  return [...['conformance', 'varied', ...suites].map(pathsIn), ...(runs === 'all' ? [pathsIn('http')] : some)]
+const pathsIn = (folder) => `<rootDir>/test/${folder}/**/*.test.ts`
+const suitePaths = (names, root = '<rootDir>') => `${root}/test/http/{${names.join(',')}}.test.ts`
+
+/** Patterns of the suites of `test/http` by the value `runs` of a leg: see test/legs.js. */
+const httpSuites = {
+  all: [pathsIn('http')],
+  // Jest replaces <rootDir> only at the start of a pattern.
+  databases: [pathsIn('http'), `!${suitePaths(withoutDatabase, __dirname)}`],
+  drivers: [suitePaths(typeorm), suitePaths(drivers)],
+  typeorm: [suitePaths(typeorm)],
+  conformance: [],
 }
 
-const pathsIn = (folder) => `<rootDir>/test/${folder}/**/*.test.ts`
-const suitePaths = (names) => `<rootDir>/test/http/{${names.join(',')}}.test.ts`
+/** Patterns of the suites that run on a leg. */
+function suitesOf({ runs, suites = [] }) {
+  return [...['conformance', 'varied', ...suites].map(pathsIn), ...httpSuites[runs]]
+}
+
+/** Patterns of all suites, with those of the folders that a leg has besides. */
+function allSuites({ suites = [] }) {
+  return ['conformance', 'http', 'varied', 'model', ...suites].map(pathsIn)
+}
 
 /** Suites that cover every use of TypeORM's classes, errors and metadata, for runs with two copies of TypeORM. */
 const withTwoCopies = [
@@ -124,7 +137,7 @@ module.exports = {
       .map((leg) => ({
         ...common,
         displayName: leg.name,
-        testMatch: suitesOf(leg),
+        testMatch: runsAll ? allSuites(leg) : suitesOf(leg),
         testPathIgnorePatterns: leg.without ? [`/${leg.without}\\.test\\.ts$`] : [],
         moduleNameMapper: { ...common.moduleNameMapper, '^typeorm$': `<rootDir>/node_modules/${leg.typeorm}` },
         globals: { testLeg: { name: leg.name, driver: leg.driver, seed: leg.seed } },

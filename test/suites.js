@@ -47,4 +47,12 @@ const drivers = [
   ...['unreadable-references', 'vanished-pages', 'write-statements'],
 ]
 
-module.exports = { typeorm, drivers }
+/** Suites about HTTP, logins, clients and documents, whatever the database is: they run on the leg with `runs: 'all'`. */
+const withoutDatabase = [
+  ...['admin-auth', 'authenticators', 'bearer-tokens', 'body-parsers', 'browsers', 'client', 'client-credentials'],
+  ...['client-watch', 'custom-actions', 'failed-logins', 'field-permission-mistakes', 'forged-tokens', 'live-fairness'],
+  ...['many-passwords', 'mcp', 'mcp-rules', 'openapi', 'openapi-lists', 'operation', 'pages', 'password-queue'],
+  ...['password-time', 'profile-memory', 'react-admin', 'refine', 'rules', 'suggestions', 'tracker-authentication'],
+]
+
+module.exports = { typeorm, drivers, withoutDatabase }
