@@ -12,6 +12,8 @@ import { groupByParent, memberSetter, relatedStore, sliceOf } from './included-r
 import type { PageReading } from './page-reading'
 import { mapWithPauses } from './render-records'
 
+const nothing: Inclusion = { records: [], lists: [], resources: [] }
+
 /** Record of the response, with what it includes so far. */
 interface Rendered {
   readonly record: JsonRecord
@@ -172,7 +174,7 @@ async function addListsOf(
   const shown = [...byParent].map(([text, ofParent]) => [text, ofParent.slice(0, limit)] as const)
   const shownRows = shown.flatMap(([, ofParent]) => ofParent.map(({ raw }) => raw))
   reading.left.rows -= shownRows.length
-  const inclusion = query.inclusion ?? { records: [], lists: [] }
+  const inclusion = query.inclusion ?? nothing
   const all = await renderStatement(reading, store, query, inclusion, shownRows, true)
   const related = all.values()
   const lists = new Map(shown.map(([text, ofParent]) => [text, ofParent.flatMap(() => related.next().value ?? [])]))

@@ -15,6 +15,8 @@ import { type InclusionShape, type ListShape, noInclusion, type QueryShape, type
 export class InclusionBuilder {
   /** The joined records, at all depths. */
   readonly records: RecordShape[] = []
+  /** The lists of the record and of the joined records. */
+  readonly lists: ListShape[] = []
 
   constructor(
     readonly conditions: ConditionBuilder,
@@ -52,11 +54,18 @@ export class InclusionBuilder {
         } else {
           requireFreeNames(view, request)
           const shape = this.shapeOf(target, request, inner)
-          lists.push({ path, relation, view: shown, shape, foreignKey: foreignKeyTo(view, target, relation), index })
+          const foreignKey = foreignKeyTo(view, target, relation)
+          const list = { path, relation, view: shown, shape, foreignKey, index }
+          lists.push(list)
+          this.lists.push(list)
         }
       })
     }
-    return { records, lists }
+    const resources = [
+      ...records.flatMap((record) => [record.view.name, ...record.inclusion.resources]),
+      ...lists.flatMap((list) => [list.view.name, ...list.shape.inclusion.resources]),
+    ]
+    return { records, lists, resources: [...new Set(resources)] }
   }
 }
 

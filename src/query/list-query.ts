@@ -2,7 +2,7 @@ import type { FieldErrors } from '../errors'
 import type { CursorTokens } from '../request/cursor'
 import type { ListRequest } from '../request/list-request'
 import type { ResourceView } from '../schema/resource-view'
-import { guardedViewsOf, parseInclusion } from './parse-inclusion'
+import { parseInclusion } from './parse-inclusion'
 import { type KeysetCursor, type ListQuery, type SortColumn, whereDeleted } from './query'
 import { type QueryContext, queryShapeOf } from './query-shape'
 import { ValueBudget } from './value-budget'
@@ -36,7 +36,7 @@ export function parseListQuery(
     values,
     select: 'columns',
     cacheKey,
-    guardedViews: inclusion === undefined ? guardedViews : [...guardedViews, ...guardedViewsOf(inclusion)],
+    guardedViews,
     included: shape.includedRecords,
     inclusion,
     ordering: cursor?.direction === 'before' ? ordering.map(reversed) : ordering,

@@ -1,7 +1,6 @@
 import type { FieldErrors } from '../errors'
 import type { IncludeRequest } from '../request/include'
 import type { Limits } from '../request/limits'
-import type { FilterNames } from '../schema/resource-view'
 import type { IncludedList, Inclusion, ListQuery } from './query'
 import type { InclusionShape, ListShape } from './shape'
 import type { ValueBudget } from './value-budget'
@@ -16,7 +15,7 @@ const defaultLimit = 100
  * @param errors receives every invalid value
  */
 export function parseInclusion(
-  { records, lists }: InclusionShape,
+  { records, lists, resources }: InclusionShape,
   requests: readonly IncludeRequest[],
   limits: Limits,
   budget: ValueBudget,
@@ -36,6 +35,7 @@ export function parseInclusion(
       const { request, inner } = partOf(list)
       return parseList(list, request, limits, budget, inner)
     }),
+    resources,
   }
 }
 
@@ -79,27 +79,4 @@ function parseLimit(text: string | undefined, min: number, limits: Limits, error
   if (limit >= min && limit <= max) return limit
   errors.add('limit', `must be an integer from ${min} to ${max}`)
   return max
-}
-
-/** Related resources that the filters and orderings of included lists lead to. */
-export function guardedViewsOf({ records, lists }: Inclusion): readonly FilterNames[] {
-  return [
-    ...records.flatMap(({ inclusion }) => guardedViewsOf(inclusion)),
-    ...lists.flatMap(({ query }) => [
-      ...query.guardedViews,
-      ...(query.inclusion === undefined ? [] : guardedViewsOf(query.inclusion)),
-    ]),
-  ]
-}
-
-/** Names of the resources whose records are included. */
-export function includedResources({ records, lists }: Inclusion): readonly string[] {
-  const names = [
-    ...records.flatMap(({ view, inclusion }) => [view.name, ...includedResources(inclusion)]),
-    ...lists.flatMap(({ view, query }) => [
-      view.name,
-      ...(query.inclusion === undefined ? [] : includedResources(query.inclusion)),
-    ]),
-  ]
-  return [...new Set(names)]
 }

@@ -75,7 +75,7 @@ export function queryShapeOf(
     filters: builder.comparisons,
     search: builder.wordComparisons,
     match: builder.match,
-    guardedViews: [...builder.guardedViews],
+    guardedViews: [...builder.guardedViews, ...inclusions.lists.flatMap((list) => list.shape.guardedViews)],
     inclusion,
     includedRecords: inclusions.records,
   }

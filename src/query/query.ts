@@ -156,6 +156,8 @@ export interface IncludedTable {
 export interface Inclusion {
   readonly records: readonly IncludedRecord[]
   readonly lists: readonly IncludedList[]
+  /** Names of the resources whose records are included, at all depths. */
+  readonly resources: readonly string[]
 }
 
 /** A related record, which the statement of the query joins. */

@@ -21,7 +21,7 @@ export interface QueryShape extends JoinedCondition {
   readonly search: readonly (readonly Comparison[])[]
   /** Condition of the search, if it uses an index. */
   readonly match: Match | undefined
-  /** Related resources whose access rules must permit reading them. */
+  /** Related resources whose access rules must permit reading them: those that filters and orderings lead to, also in includes. */
   readonly guardedViews: readonly FilterNames[]
   /** The related records that the records include. */
   readonly inclusion: InclusionShape
@@ -33,6 +33,8 @@ export interface QueryShape extends JoinedCondition {
 export interface InclusionShape {
   readonly records: readonly RecordShape[]
   readonly lists: readonly ListShape[]
+  /** Names of the resources whose records are included, at all depths. */
+  readonly resources: readonly string[]
 }
 
 /** A related record, which the statement joins. */
@@ -55,7 +57,7 @@ export interface ListShape {
   readonly index: number
 }
 
-const empty: InclusionShape = { records: [], lists: [] }
+const empty: InclusionShape = { records: [], lists: [], resources: [] }
 
 /** The members of a query shape without includes. */
 export const noInclusion = { inclusion: empty, includedRecords: [] } as const
