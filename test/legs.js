@@ -1,8 +1,12 @@
 /**
  * The legs: combinations of a database, a driver and a version of TypeORM on which the HTTP and conformance suites run
- * (docs/reference/databases.md). `runs` are the suites of `test/http` that run on a leg (suites.js): `all` on one leg, `databases` on a
- * leg of each other database, without those that do not depend on it, `drivers` and `typeorm` with other drivers and versions, and
- * `conformance` (none) where other legs have this version of TypeORM and this driver. At night all run on all legs.
+ * (docs/reference/databases.md). `runs` selects the suites of `test/http` that run on a leg (suites.js):
+ * - `all`: all of them;
+ * - `databases`: those that depend on the database;
+ * - `drivers`: those about drivers and about TypeORM;
+ * - `typeorm`: those about TypeORM;
+ * - `conformance`: none, because other legs have this version of TypeORM and this driver.
+ * At night all run on all legs.
  */
 module.exports = [
   {

@@ -1,7 +1,7 @@
 /**
  * Which suites of `test/http` run on which legs. Their number times the number of legs is the time of the whole run, so a suite runs
- * where its subject can make a difference; a new one, and all that are not named here, on one leg of each database. At night, and for
- * a suite that is named on the command line, all run on all legs.
+ * where its subject can make a difference. A suite that is not named here runs on one leg of each database. At night, and for a suite
+ * that is named on the command line, all run on all legs.
  */
 
 /**
@@ -47,7 +47,7 @@ const drivers = [
   ...['unreadable-references', 'vanished-pages', 'write-statements'],
 ]
 
-/** Suites about HTTP, logins, clients and documents, whatever the database is: they run on the leg with `runs: 'all'`. */
+/** Suites about HTTP, logins, clients and documents, which do not depend on the database: they run on the leg with `runs: 'all'`. */
 const withoutDatabase = [
   ...['admin-auth', 'authenticators', 'bearer-tokens', 'body-parsers', 'browsers', 'client', 'client-credentials'],
   ...['client-watch', 'custom-actions', 'failed-logins', 'field-permission-mistakes', 'forged-tokens', 'live-fairness'],

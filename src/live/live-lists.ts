@@ -5,16 +5,14 @@ import { EventStream } from './event-stream'
 import { LiveList } from './live-list'
 import type { LiveSource } from './live-source'
 import { ReadQueue } from './read-queue'
-import { type Subscriber, Subscriptions } from './subscriptions'
+import { type Subscriber, type SubscriptionIntervals, Subscriptions } from './subscriptions'
 
 /** Limits on the live lists of a mount: see `RequestLimits`. */
-export interface LiveLimits {
+export interface LiveLimits extends SubscriptionIntervals {
   readonly liveLists: number
   readonly liveListsPerClient: number
   readonly allLiveRecords: number
   readonly liveBytes: number
-  readonly liveHeartbeat: number
-  readonly liveCheck: number
 }
 
 /** A list without clients that is kept for clients that connect again. */

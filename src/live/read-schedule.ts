@@ -49,10 +49,10 @@ export class ReadSchedule {
   /** Queues a read, unless one is queued already. */
   queueRead(): void {
     if (this.#isQueued || this.#isEnded) return
+    // The pause can have become shorter, or unnecessary: a client has joined, for example.
+    clearTimeout(this.#pauseTimer)
     const wait = this.#waitMs()
     if (wait > 0) {
-      // The pause can have become shorter: a client has joined, for example.
-      clearTimeout(this.#pauseTimer)
       this.#pauseTimer = setTimeout(() => this.queueRead(), wait).unref()
       return
     }

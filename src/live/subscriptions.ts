@@ -29,29 +29,29 @@ interface Subscription extends Subscriber {
 }
 
 /** Intervals in milliseconds: see `RequestLimits`. */
-interface SubscriptionIntervals {
+export interface SubscriptionIntervals {
   readonly liveHeartbeat: number
   readonly liveCheck: number
 }
 
 /** Number of subscriptions whose credentials are checked at the same time. */
 const concurrentChecks = 8
-/** Time limit of a check, in milliseconds, unless `limits.liveCheck` is longer. */
-const minCheckMs = 10_000
+/** Minimum time limit of a check, in milliseconds. It is `limits.liveCheck` if this is longer. */
+const minCheckTimeoutMs = 10_000
 
-/** A comment, which clients ignore. */
+/** A comment of server-sent events, which clients ignore. */
 const heartbeat = Buffer.from(':\n\n')
 
-/** The open subscriptions to live lists. It sends heartbeats, and checks the credentials of clients again. */
+/** Keeps the open subscriptions to live lists, sends heartbeats to them, and checks the credentials of the clients again. */
 export class Subscriptions {
   readonly #open = new Set<Subscription>()
   /** The subscriptions that are being checked. */
   readonly #checking = new Set<Subscription>()
-  readonly #maxCheckMs: number
+  readonly #checkTimeoutMs: number
   readonly #timers: readonly NodeJS.Timeout[]
 
   constructor({ liveHeartbeat, liveCheck }: SubscriptionIntervals) {
-    this.#maxCheckMs = Math.max(liveCheck, minCheckMs)
+    this.#checkTimeoutMs = Math.max(liveCheck, minCheckTimeoutMs)
     this.#timers = [
       setInterval(() => this.#sendHeartbeats(), liveHeartbeat).unref(),
       setInterval(() => void this.#checkAll([...this.#open]), liveCheck).unref(),
@@ -64,14 +64,14 @@ export class Subscriptions {
     subscription.stream.once('close', () => this.#open.delete(subscription))
   }
 
-  /** Checks the credentials of users again, whose records have changed. @param ids undefined for all users */
+  /** Checks credentials again after accounts have changed. @param ids keys of the users; undefined for all clients */
   checkUsers(ids: readonly string[] | undefined): void {
     const isOf = ({ userId }: Subscription): boolean =>
       ids === undefined || (userId !== undefined && ids.includes(userId))
     void this.#checkAll([...this.#open].filter(isOf))
   }
 
-  /** Sends no more heartbeats, and checks nothing more at intervals. */
+  /** Ends the heartbeats and the checks at intervals. */
   end(): void {
     for (const timer of this.#timers) clearInterval(timer)
   }
@@ -95,7 +95,7 @@ export class Subscriptions {
     if (stream.destroyed || this.#checking.has(subscription)) return
     this.#checking.add(subscription)
     const checked = check().catch(() => undefined)
-    const key = await within(this.#maxCheckMs, checked, undefined)
+    const key = await within(this.#checkTimeoutMs, checked, undefined)
     this.#checking.delete(subscription)
     if (key !== list.source.key) stream.finish()
   }

@@ -46,7 +46,21 @@ export function presetsOf(view: ResourceView, policies: Policies | undefined): P
  * @throws {TypeError} for a result that is not an object of values: a mistake of the application
  */
 export function presetValues({ preset }: ResourceView, principal: Principal): ChangeSet {
-  return preset === undefined ? new Map() : callPreset(preset, principal)
+  if (preset === undefined) return new Map()
+  const { title, call, names } = preset
+  const result = callForPrincipal(title, call, principal)
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) {
+    throw new TypeError(`${title} must be an object of values`)
+  }
+  return new Map(
+    Object.entries(result).map(([name, value]) => {
+      const field = names.fields.get(name)
+      if (field === undefined) {
+        throw new TypeError(`${title} sets ${name}; fields: ${names.outputFields.map((one) => one.name).join(', ')}`)
+      }
+      return [field, presetValue(title, name, field, value)]
+    }),
+  )
 }
 
 /** The values that the filter of a row scope or of `may.create` requires new records to have. */
@@ -74,23 +88,6 @@ function writableFieldOf({ writableFields }: ResourceView, field: Field): Field 
   const isSame = ({ columns: own }: Field): boolean =>
     own.length === columns.length && own.every(({ column }, index) => column === columns[index]?.column)
   return [...writableFields.values()].find(isSame) ?? field
-}
-
-function callPreset(policy: PolicyFunction, principal: Principal): ChangeSet {
-  const { title, call, names } = policy
-  const result = callForPrincipal(title, call, principal)
-  if (typeof result !== 'object' || result === null || Array.isArray(result)) {
-    throw new TypeError(`${title} must be an object of values`)
-  }
-  return new Map(
-    Object.entries(result).map(([name, value]) => {
-      const field = names.fields.get(name)
-      if (field === undefined) {
-        throw new TypeError(`${title} sets ${name}; fields: ${names.outputFields.map((one) => one.name).join(', ')}`)
-      }
-      return [field, presetValue(title, name, field, value)]
-    }),
-  )
 }
 
 function presetValue(title: string, name: string, field: Field, value: unknown): unknown {

@@ -207,7 +207,8 @@ async function readText(payload: BytesPayload, mediaType: string, maxFields: num
   const { bytes } = payload
   const text = decodeUtf8(bytes)
   if (mediaType === multipartType) return readMultipart(payload, maxFields)
-  // `curl -d '{…}'` sends JSON with the content type of a form. An empty body has no fields that an error could name.
+  // `curl -d '{…}'` sends JSON with the content type of a form. An empty body is reported as such, not as
+  // a form without the field `data`.
   return mediaType === formType && !/^\s*([{[]|$)/.test(text) ? readForm(bytes.toString('latin1'), maxFields) : text
 }
 

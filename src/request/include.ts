@@ -59,6 +59,7 @@ export function parseIncludes(text: string, limits: IncludeLimits, errors: Field
   const key = copyOf(`${limits.includes} ${limits.patternCost} ${text}`)
   const cached = cache.get(key)
   if (cached !== undefined) return cached
+  // The text in the key is parsed: parts of the other one would keep the whole URL in memory.
   const includes = parseText(key.slice(key.length - text.length), limits, errors)
   if (includes !== undefined) cache.set(key, includes)
   return includes ?? []

@@ -129,8 +129,8 @@ function isAuditLog(
 /** Lets nobody write the entries of an audit log, unless the option `may` of its resource permits it. */
 function protectAuditLog({ metadata, options }: Registration): Registration {
   const { may = {} } = options
-  // A mistake, which is reported later.
-  if (typeof may !== 'object') return { metadata, options }
+  // A wrong value is reported when the resource is built.
+  if (typeof may !== 'object' || may === null || Array.isArray(may)) return { metadata, options }
   return { metadata, options: { ...options, may: { create: false, update: false, delete: false, ...may } } }
 }
 

@@ -28,9 +28,8 @@ export interface PasswordChecks {
 }
 
 /**
- * Builds the password checks of a mount. Neither passwords nor hashes are kept in memory: the cache contains a digest
- * of user name, password and stored hash, keyed with a random secret. Another one, for passwords that have changed, contains
- * digests without the stored hash.
+ * Builds the password checks of a mount. Neither passwords nor hashes are kept in memory: the caches contain digests, keyed
+ * with a random secret.
  * @param maxRunning maximum number of passwords that are hashed concurrently. Hashing is CPU-bound, and occupies
  * threads of libuv's pool, which file access and the `sqlite3` driver need too
  * @param maxWaiting maximum number of passwords in the queue
@@ -45,8 +44,9 @@ export function buildPasswordChecks(
   const queue = buildFairQueue(maxRunning, maxWaiting, () => unavailable('too many passwords are being checked'))
   const verify = buildPasswordVerifier(hashing)
   const secret = randomBytes(32).toString('base64')
+  /** Digests of user name, password and stored hash. */
   const correct = new LRUCache<string, true>({ max: maxRemembered })
-  /** Digests of credentials that are or were correct, without the stored hash. */
+  /** Digests of user name and password that are or were correct: after a change, the former password is still recognized. */
   const onceCorrect = new LRUCache<string, true>({ max: maxRemembered })
   /** Running checks by digest: concurrent requests with the same credentials share one check. */
   const checking = new Map<string, Promise<boolean>>()
@@ -61,7 +61,7 @@ export function buildPasswordChecks(
       // Once more: passwords that were sent at the same time have waited for the results of each other.
       await failedLogins?.requireFew(username, address)
       const result = await verify(password, stored)
-      // A former password is no guess: live lists and other browsers of the user still have it when the user changes it.
+      // A former password is no guess: after a change, other browsers and open live lists of the user still have it.
       if (!result && !onceCorrect.has(digest(credentials))) await failedLogins?.count(username, address)
       return result
     })

@@ -24,7 +24,7 @@ export type PlannedMember = PlannedList | PlannedLinks
 export interface PlannedList {
   readonly type: 'list'
   readonly relation: NestedList
-  /** Path of the member in the body: `lines`. */
+  /** Path of the member in the body: `lines`, or `orders[1].lines` at the second level. */
   readonly path: string
   /** Store of the related records. */
   readonly store: WriteStore
