@@ -3,7 +3,7 @@ import { maxNestedLevels } from '../query/nested-body'
 import { parseOnConflict } from '../request/on-conflict'
 import type { FilterNames, Resource, ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
-import { guardedTarget } from '../write/guarded-references'
+import { guardedTarget } from '../write/reference-lookups'
 import { newKeyFieldsOf } from './new-key-fields'
 import type { PermittedRequest, Service } from './service'
 

@@ -317,7 +317,8 @@ function dataField(fields: readonly (readonly [string, unknown])[]): string {
 function readParsed(parsed: unknown, isForm: boolean): unknown {
   if (typeof parsed === 'string') return parseJson(parsed)
   if (!isForm || typeof parsed !== 'object' || parsed === null) return parsed
-  return parseJson(dataField(Object.entries(parsed)))
+  const fields = Object.entries(parsed)
+  return parseJson(fields.length === 0 ? '' : dataField(fields))
 }
 
 function parseJson(text: string): unknown {

@@ -127,11 +127,13 @@ function isAuditLog(
 }
 
 /** Lets nobody write the entries of an audit log, unless the option `may` of its resource permits it. */
-function protectAuditLog({ metadata, options }: Registration): Registration {
-  const { may = {} } = options
+function protectAuditLog(registration: Registration): Registration {
+  const { options } = registration
+  const { may } = options
+  if (may === undefined) return { ...registration, isReadOnly: true }
   // A wrong value is reported when the resource is built.
-  if (typeof may !== 'object' || may === null || Array.isArray(may)) return { metadata, options }
-  return { metadata, options: { ...options, may: { create: false, update: false, delete: false, ...may } } }
+  if (typeof may !== 'object' || may === null || Array.isArray(may)) return registration
+  return { ...registration, options: { ...options, may: { create: false, update: false, delete: false, ...may } } }
 }
 
 /** Part of the message that a data source has no resources: the classes with `@Resource`, which it does not have. */

@@ -84,7 +84,7 @@ export function buildResource(
     rule,
     fieldPermissions: context.fieldPermissions.get(metadata) ?? [],
     // The rows of a database view belong to other tables.
-    writable: rule.writes !== false && metadata.tableType !== 'view',
+    writable: rule.writes !== false && !registration.isReadOnly && metadata.tableType !== 'view',
     key,
     ...names,
     columns: lifecycle.load ? entityColumns : shownColumns,

@@ -65,7 +65,7 @@ export function restrict(
     exclude: [options.exclude ?? [], exclude].flat(),
     readOnly: [options.readOnly ?? [], readOnly].flat(),
   }
-  return { metadata, options: extended }
+  return { ...registration, options: extended }
 }
 
 /**

@@ -27,6 +27,8 @@ export interface UserRegistration extends UserAccountOptions {
 export interface Registration<Options = ResourceOptions> {
   readonly metadata: EntityMetadata
   readonly options: Options
+  /** Whether nobody can write the records, whatever the access rule permits. Default: false. */
+  readonly isReadOnly?: boolean
 }
 
 /** Names of the options of a resource. `build-resource.ts` checks their values. */

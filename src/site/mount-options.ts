@@ -55,7 +55,8 @@ export interface MountOptions {
   /**
    * Stores who has changed which record from what to what, in the transaction of the write: `{ entity: LogEntry }`. The entity
    * has columns for `resource`, `record` (the key as a text), `action`, `principal` (the id, or null), and `changes`, an
-   * object. Default: nothing is stored.
+   * object. If it is a resource, its option `preset` sets other properties of entries, and nobody can write them unless its
+   * option `may` permits it. Default: nothing is stored.
    */
   readonly audit?: { readonly entity: EntityTarget<ObjectLiteral> }
   /** Page sizes of lists. Default: `{ default: 20, max: 1000 }`. */

@@ -58,7 +58,7 @@ export function buildAuditLog(
 /** The values of an entry. @param view of the entries; undefined if they are not a resource */
 function toEntry(change: AuditedChange, view: ResourceView | undefined): ObjectLiteral {
   const { resource, id, action, principal, changes } = change
-  const entry: ObjectLiteral = { resource, record: String(id), action, principal: principal.id, changes }
+  const entry: ObjectLiteral = {}
   if (view !== undefined) assign(entry, presetValues(view, principal))
-  return entry
+  return Object.assign(entry, { resource, record: String(id), action, principal: principal.id, changes })
 }

@@ -6,7 +6,7 @@ import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import type { Change } from './change'
 import { changedReferences, incompleteReferences } from './changed-references'
-import { guardedTarget, needsLookup } from './guarded-references'
+import { guardedTarget, needsLookup } from './reference-lookups'
 import { findReferences, type KnownReferences, noReferences, referencedEntity, referencedExists } from './referenced'
 import type { WriteStore } from './write-store'
 
@@ -22,7 +22,7 @@ export async function requireReferences(
   change: Change,
   errors: FieldErrors,
 ): Promise<void> {
-  const unchecked = await findLookedUp(store, change)
+  const unchecked = await referencesToLookUp(store, change)
   const isUnchecked = (field: Field): boolean => unchecked.has(field)
   if (unchecked.size > 0) await checkReferences(session, store, change, errors, isUnchecked)
   if (!errors.isEmpty) await checkReferences(session, store, change, errors, (field) => !isUnchecked(field))
@@ -30,7 +30,7 @@ export async function requireReferences(
 }
 
 /** The foreign keys that must be looked up before a write of the principal. */
-async function findLookedUp(store: WriteStore, change: Change): Promise<ReadonlySet<Field>> {
+async function referencesToLookUp(store: WriteStore, change: Change): Promise<ReadonlySet<Field>> {
   const { view, policies, uncheckedReferences } = store
   const guarded = view.references.filter((field) => guardedTarget(view, field) !== undefined)
   if (guarded.length === 0) return uncheckedReferences

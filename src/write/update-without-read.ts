@@ -6,7 +6,7 @@ import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import { isReturned } from './direct-writer'
-import { mayNeedLookup } from './guarded-references'
+import { mayNeedLookup } from './reference-lookups'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
 
 /**

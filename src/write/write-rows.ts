@@ -6,11 +6,11 @@ import { hasRowConditions, readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { type Change, deletion } from './change'
-import { refersToRestricted } from './guarded-references'
+import { refersToRestricted } from './reference-lookups'
 import { checkManyReferences } from './references'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { WriteStore, WriteTargets } from './write-store'
-import { checkCompletedReferences, needsCheck, refusalOf, requireGuardedReferences } from './written-checks'
+import { checkCompletedReferences, needsCheck, refusalOf, requireVisibleReferences } from './written-checks'
 
 /** One of several records to insert: its change, and what receives its errors. */
 export interface InsertedRecord {
@@ -79,7 +79,7 @@ export async function updateRows(
     (error: unknown) => refuseWrite(error, session, store, change),
   )
   if (!needsCheck(store, change)) return
-  await requireGuardedReferences(session, store, change)
+  await requireVisibleReferences(session, store, change)
   if (!hasRowConditions(store, 'update')) return
   const condition = { action: 'update', state: 'after' } as const
   const permitted = await readItemsInOrder(session, store, targets.keys, 'key', { condition })

@@ -8,7 +8,7 @@ import type { Store } from '../read/store'
 import { type Change, deletion } from './change'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
-import { checkCompletedReferences, needsCheck, refusalOf, requireGuardedReferences } from './written-checks'
+import { checkCompletedReferences, needsCheck, refusalOf, requireVisibleReferences } from './written-checks'
 
 /** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
 export async function insertRow(session: DbSession, store: WriteStore, change: Change): Promise<WrittenRecord> {
@@ -113,7 +113,7 @@ async function requirePermitted(
   if (!needsCheck(store, change)) return
   const errors = new FieldErrors()
   await checkCompletedReferences(session, store, [{ change, raw, errors }])
-  await requireGuardedReferences(session, store, change, errors)
+  await requireVisibleReferences(session, store, change, errors)
   if (!hasRowConditions(store, action)) return
   const key = fieldValue(view, selected.columns.readRow(raw), view.key)
   if (await existsItem(session, store, key, { action, state: 'after' })) return

@@ -7,7 +7,7 @@ import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import type { Change } from './change'
 import { changedReferences, incompleteReferences } from './changed-references'
-import { needsLookup, refersToRestricted } from './guarded-references'
+import { needsLookup, refersToRestricted } from './reference-lookups'
 import { checkManyReferences, checkReferences } from './references'
 import type { WriteStore } from './write-store'
 
@@ -70,7 +70,7 @@ export async function checkCompletedReferences(
  * @param errors errors of other checks. Default: none
  * @throws {ApiError} `bad-values` with all errors
  */
-export async function requireGuardedReferences(
+export async function requireVisibleReferences(
   session: DbSession,
   store: Store,
   change: Change,

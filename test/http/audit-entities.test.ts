@@ -35,6 +35,18 @@ class Thing {
   @Column({ length: 20 }) name!: string
 }
 
+/** With a preset of a member that the service sets. */
+@Entity()
+@Resource({ auth, preset: () => ({ record: 'forged' }) })
+class Line {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 40 }) resource!: string
+  @Column({ length: 40 }) record!: string
+  @Column({ length: 10 }) action!: string
+  @Column({ type: 'varchar', length: 40, nullable: true }) principal!: string | null
+  @Column({ type: 'simple-json' }) changes!: object
+}
+
 const upperCase = { to: (value?: string) => value?.toUpperCase(), from: (value: string) => value }
 
 /** With a generated key of text, a transformer, a default, and the type of JSON that TypeORM writes with a cast. */
@@ -129,4 +141,22 @@ describe.each([
       expect([line, user, (await world.request(line, body, user)).status]).toEqual([line, user, status])
     }
   })
+})
+
+test('without "may", entries are read-only, and a preset does not change what the service stores', async () => {
+  const world = await openLiveWorld(
+    { audit: { entity: Line } },
+    { entities: [Thing, Line], seed: async () => {}, columnOrder: 0 },
+  )
+  try {
+    await world.request('POST thing/', { name: 'a' }, 'ann')
+    const entry = { resource: 'thing', record: '1', action: 'create', principal: 'ann', changes: { name: { to: 'a' } } }
+    expect((await world.request('GET line/1/', undefined, 'ann')).json()).toEqual({ id: 1, ...entry })
+    for (const line of ['POST line/', 'PUT line/1/', 'PATCH line/1/']) {
+      expect([line, (await world.request(line, entry, 'ann')).status]).toEqual([line, 405])
+    }
+    expect((await world.request('DELETE line/1/', undefined, 'ann')).status).toBe(405)
+  } finally {
+    await world.close()
+  }
 })

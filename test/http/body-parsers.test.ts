@@ -56,6 +56,7 @@ describe.each(parsers)('Bodies: after %s', (_, parser) => {
   test.each([
     ['an array', 'application/json', '[1]', 400],
     ['a form without data', form, 'title=x', 400],
+    ['an empty form', form, '', 400],
     ['text', 'text/plain', json, 415],
   ])('%s is refused', async (_what, type, body, status) => {
     expect((await post(type, body)).status).toBe(status)

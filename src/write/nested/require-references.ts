@@ -1,6 +1,6 @@
 import type { DbSession } from '../../connection/db-session'
 import type { FieldErrors } from '../../errors'
-import { mayNeedLookup } from '../guarded-references'
+import { mayNeedLookup } from '../reference-lookups'
 import { checkManyReferences } from '../references'
 import { groupByStore, type PlannedRecord, recordsIn } from './planned'
 

@@ -115,6 +115,7 @@ async function removeRecords(session: DbTransaction, lists: readonly PlannedList
   const keys = targets.map(({ key }) => key)
   // The principal is the owner of all of them.
   await store.writer.removeMany(session, store, { keys, owner: target.owner }).catch((error: unknown) => {
+    // If several lists lose records, the database does not say which record it is: the path is that of the first list.
     throw new FailedWrite(path, async () => refuseDelete(error, store))
   })
 }

@@ -3,6 +3,11 @@ import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import type { WriteStore } from './write-store'
 
+// Which foreign keys the service looks up, because the constraint of the database is not enough:
+// - unchecked: there is no constraint, or its comparison is looser than that of the service;
+// - restricted: the principal may not see all records of the resource to which the key refers. Only the resources that are guarded
+//   can be restricted, for some principals.
+
 /** The guarded resource (`FilterNames.isGuarded`) to which a foreign key refers; undefined for other fields. */
 export function guardedTarget({ related }: ResourceView, { relation }: Field): ResourceView | undefined {
   const target = relation && related(relation)
