@@ -7,6 +7,7 @@ import { ApiError } from '../errors'
 import type { ChangeSet } from '../query/query'
 import { readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
+import type { Field } from '../schema/field'
 import type { WriteAction } from '../schema/resource-view'
 import type { Json } from '../value/value-type'
 import { ChangedError } from './changed-error'
@@ -241,6 +242,8 @@ function differences(
   const shown = [...names]
     .filter((name) => !isDeepStrictEqual(from?.[name] ?? null, to?.[name] ?? null))
     .map((name) => [name, { ...(from && { from: from[name] }), ...(to && { to: to[name] }) }] as const)
-  const hidden = [...values.keys()].filter((field) => !view.outputFields.includes(field))
+  // The prefix of a new API key is not the same object as the field of the view.
+  const isShown = ({ name }: Field): boolean => view.outputFields.some((field) => field.name === name)
+  const hidden = [...values.keys()].filter((field) => !isShown(field))
   return Object.fromEntries([...shown, ...hidden.map(({ name }) => [name, {}] as const)])
 }
