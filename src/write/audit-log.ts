@@ -5,14 +5,22 @@ import { dialectOf } from '../dialect/dialect-of'
 import { presetValues } from '../query/presets'
 import { assign } from '../read/entity'
 import { lifecycleOf } from '../schema/lifecycle'
+import type { ColumnMetadata } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
 import { insertUnread } from './insert-many'
+import { textLength } from './record-parts'
 
 /** Properties that the entity of an audit log must have. */
 const properties = ['resource', 'record', 'action', 'principal', 'changes'] as const
 
 /** Maximum number of entries with listeners that one statement inserts. */
 const maxEntries = 100
+
+/**
+ * Maximum number of characters of the values in one statement. As JSON, they have up to six bytes each, and by default MariaDB
+ * accepts statements of 16 MiB.
+ */
+const maxStatementText = 2 * 1024 * 1024
 
 /**
  * Builds the audit log of a mount, which inserts an entity for each change (specification: Audit log).
@@ -37,22 +45,51 @@ export function buildAuditLog(
       `"audit": ${name} has no column for ${missing.join(', ')}; it needs columns for ${properties.join(', ')}`,
     )
   }
+  const changes = columns.find(({ propertyPath }) => propertyPath === 'changes')
+  if (changes !== undefined) warnIfShort(dataSource, name, changes)
   const table = { dataSource, dialect: dialectOf(dataSource), view: { metadata, cacheKey: 'audit log' } }
   const hasListeners = lifecycleOf(metadata, dataSource).write
   return {
     insert: async (session, changes) => {
       const view = views().find((one) => one.metadata === metadata)
-      const entries = changes.map((change) => toEntry(change, view))
       if (!hasListeners) {
-        await insertUnread(session, table, entries)
+        for (const part of statementsOf(changes)) {
+          const entries = part.map((change) => toEntry(change, view))
+          await insertUnread(session, table, entries)
+        }
         session.observer.recordTable(session.runner, { table: tablePath, ids: undefined, isDeletion: false })
         return
       }
+      const entries = changes.map((change) => toEntry(change, view))
       for (let start = 0; start < entries.length; start += maxEntries) {
         await session.runner.manager.insert(target, entries.slice(start, start + maxEntries))
       }
     },
   }
+}
+
+/** Warns of a column that TypeORM declares as `text` on MySQL and MariaDB: it holds fewer bytes than a field of a record. */
+function warnIfShort({ driver, logger }: DataSource, entity: string, column: ColumnMetadata): void {
+  if (driver.options.type !== 'mysql' && driver.options.type !== 'mariadb') return
+  if (!['text', 'tinytext'].includes(driver.normalizeType(column))) return
+  const advice = 'give it the type json or longtext, as writes with larger changes fail'
+  logger.log('warn', `typeorm-resources: ${entity}.changes of the audit log has at most 64 KiB: ${advice}`)
+}
+
+/** Divides changes into parts whose entries can be inserted by one statement, in their order. */
+function statementsOf(changes: readonly AuditedChange[]): readonly (readonly AuditedChange[])[] {
+  const parts: AuditedChange[][] = []
+  let room = 0
+  for (const change of changes) {
+    const size = textLength(change.changes)
+    if (parts.length === 0 || size > room) {
+      parts.push([])
+      room = maxStatementText
+    }
+    room -= size
+    parts.at(-1)?.push(change)
+  }
+  return parts
 }
 
 /** The values of an entry. @param view of the entries; undefined if they are not a resource */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { AuditedChange, ChangeEvent } from '../connection/change-events'
+import type { AuditedChange, AuditLog, ChangeEvent } from '../connection/change-events'
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import { isInTransaction, type RawRow, runInTransaction, WriteError } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
@@ -7,9 +7,12 @@ import { ApiError } from '../errors'
 import type { ChangeSet } from '../query/query'
 import { readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
+import type { Field } from '../schema/field'
 import type { WriteAction } from '../schema/resource-view'
 import type { Json } from '../value/value-type'
 import { ChangedError } from './changed-error'
+import { partsOf } from './record-parts'
+import { withPauses } from './with-pauses'
 import type { Writer } from './write-store'
 
 /**
@@ -42,13 +45,16 @@ export function recordingWriter(writer: Writer): Writer {
         write: (inner) => update(inner, store, target, changes),
         rows: (written) => (written === undefined ? [] : [written.raw]),
       }),
-    updateMany: (session, store, targets, changes) =>
-      recorded(session, store, {
-        action: 'update',
-        keys: targets.keys,
-        values: targets.keys.map(() => changes),
-        write: (inner) => updateMany(inner, store, targets, changes),
-      }),
+    updateMany: async (session, store, targets, changes) => {
+      for await (const keys of auditedParts(session, store, targets.keys, changes)) {
+        await recorded(session, store, {
+          action: 'update',
+          keys,
+          values: keys.map(() => changes),
+          write: (inner) => updateMany(inner, store, { ...targets, keys }, changes),
+        })
+      }
+    },
     remove: (session, store, target) =>
       recorded(session, store, {
         action: 'delete',
@@ -152,7 +158,10 @@ async function writeAndRecord<T>(session: DbTransaction, store: Store, recordedW
   const { action, write, keys = [], values = [], rows } = recordedWrite
   const { changes, observer, principal = { id: null } } = session
   const { auditLog } = observer
-  const before = auditLog === undefined || action === 'restore' ? [] : await readRows(session, store, keys)
+  const isAuditedBefore = auditLog !== undefined && action === 'delete' && keys.length > 1
+  if (isAuditedBefore) await auditDeletions(session, store, auditLog, keys)
+  const readsBefore = auditLog !== undefined && action !== 'restore' && !isAuditedBefore
+  const before = readsBefore ? await readRows(session, store, keys) : []
   const result = await write(session)
   const ids = writtenIds(store, recordedWrite, result)
   if (ids === undefined) return result
@@ -162,7 +171,7 @@ async function writeAndRecord<T>(session: DbTransaction, store: Store, recordedW
   })
   changes?.push(...events)
   recordTable(session, store, action, ids)
-  if (auditLog === undefined) return result
+  if (auditLog === undefined || isAuditedBefore) return result
   const after = action === 'delete' ? [] : (rows?.(result) ?? (await readRows(session, store, keys)))
   const audited = events.map((event, index) => ({
     ...event,
@@ -170,6 +179,44 @@ async function writeAndRecord<T>(session: DbTransaction, store: Store, recordedW
   }))
   await auditLog.insert(session, audited)
   return result
+}
+
+/**
+ * Stores the entries of records that will be deleted, in parts. The records are deleted afterwards, by as few statements as
+ * without an audit log, because they may refer to each other.
+ */
+async function auditDeletions(
+  session: DbTransaction,
+  store: Store,
+  auditLog: AuditLog<DbTransaction>,
+  keys: readonly unknown[],
+): Promise<void> {
+  const { principal = { id: null } } = session
+  const { name: resource } = store.view
+  for await (const part of auditedParts(session, store, keys, new Map())) {
+    const rows = await readRows(session, store, part)
+    const ids = idsOf(store, part)
+    const audited = rows.map((raw, index) => {
+      const id = ids[index] ?? null
+      const changes = differences(store, raw, undefined, undefined)
+      return { resource, action: 'delete' as const, id, principal, fields: [], changes }
+    })
+    await auditLog.insert(session, audited)
+  }
+}
+
+/**
+ * The keys of records, in parts that are written one after the other. An audit log needs the values of all records of a part,
+ * which could otherwise take gigabytes of memory. Other requests run between two parts.
+ */
+async function* auditedParts(
+  session: DbSession,
+  store: Store,
+  keys: readonly unknown[],
+  changes: ChangeSet,
+): AsyncGenerator<readonly unknown[]> {
+  const parts = session.observer.auditLog === undefined ? [keys] : await partsOf(session, store, keys, changes)
+  yield* withPauses(parts, 1)
 }
 
 function readRows(
@@ -195,6 +242,8 @@ function differences(
   const shown = [...names]
     .filter((name) => !isDeepStrictEqual(from?.[name] ?? null, to?.[name] ?? null))
     .map((name) => [name, { ...(from && { from: from[name] }), ...(to && { to: to[name] }) }] as const)
-  const hidden = [...values.keys()].filter((field) => !view.outputFields.includes(field))
+  // The prefix of a new API key is not the same object as the field of the view.
+  const isShown = ({ name }: Field): boolean => view.outputFields.some((field) => field.name === name)
+  const hidden = [...values.keys()].filter((field) => !isShown(field))
   return Object.fromEntries([...shown, ...hidden.map(({ name }) => [name, {}] as const)])
 }

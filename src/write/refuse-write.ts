@@ -91,7 +91,10 @@ function shownNamesOf({ outputFields }: ResourceView, columns: readonly string[]
 function alreadyTaken(view: ResourceView, columns: readonly string[]): ApiError {
   const names = shownNamesOf(view, columns)
   const duplicated = names.length === 0 ? 'value in a field that must be unique' : names.join(' and ')
-  const errors = names.map((field) => ({ field, message: `is taken by another ${view.name}` }))
+  // Only the combination of the values is taken. In writes of several records, no other text says this.
+  const withOthers = (field: string): string =>
+    names.length < 2 ? '' : ` with the same ${names.filter((name) => name !== field).join(' and ')}`
+  const errors = names.map((field) => ({ field, message: `is taken by another ${view.name}${withOthers(field)}` }))
   return new ApiError('conflict', `another ${view.name} has the same ${duplicated}`, { errors })
 }
 

@@ -10,7 +10,7 @@ import {
   PrimaryGeneratedColumn,
   type Relation,
 } from 'typeorm'
-import { mountResources, Resource, UserAccount, userRule } from 'typeorm-resources'
+import { ApiKeys, mountResources, Resource, UserAccount, userRule } from 'typeorm-resources'
 import { type SendOptions, send } from '../client'
 import { unhashed } from '../support/unhashed'
 import { createDataSource, dropDatabase } from '../world/leg'
@@ -76,10 +76,20 @@ class Line {
   invoice!: Relation<Invoice>
 }
 
+@Entity()
+@Resource({ ownerField: 'user' })
+@ApiKeys()
+class Token {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20, unique: true }) prefix!: string
+  @Column({ length: 64 }) hash!: string
+  @ManyToOne(() => Member, { nullable: false }) user!: Relation<Member>
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Log, Member, Invoice, Line],
+    entities: [Log, Member, Invoice, Line, Token],
     columnOrder: 0,
     seed: async (dataSource) => {
       await dataSource.getRepository(Member).insert([
@@ -184,6 +194,13 @@ test.each<[string, string, SendOptions, number, readonly (readonly unknown[])[]]
     { body: { name: 'eve', password: 'e' } },
     201,
     [[1, 'create', 'member', '3', { name: { to: 'eve' }, password: {} }]],
+  ],
+  [
+    'a new API key, with its prefix and without its hash',
+    'POST token/',
+    { body: {} },
+    201,
+    [[1, 'create', 'token', '1', { prefix: { to: expect.stringMatching(/^ak_/) }, user_id: { to: 1 }, hash: {} }]],
   ],
   ['several deletions', 'DELETE member/?name=eve', {}, 200, [[1, 'delete', 'member', '3', { name: { from: 'eve' } }]]],
   ['an import that is only checked', 'POST member/?dry_run=true', { ...csv, body: 'name,password\nx,y' }, 200, []],

@@ -1,7 +1,7 @@
-import { Column, Entity, ManyToOne, PrimaryGeneratedColumn, type Relation, Unique } from 'typeorm'
+import { Column, Entity, ManyToOne, OneToMany, PrimaryGeneratedColumn, type Relation, Unique } from 'typeorm'
 import { IdempotencyKey, Resource } from 'typeorm-resources'
 import { send } from '../client'
-import { isSqlite } from '../world/leg'
+import { isPostgres, isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /** Constraints that the database checks at COMMIT (`DEFERRABLE INITIALLY DEFERRED`), as far as it has them. */
@@ -16,10 +16,35 @@ class Step {
   @ManyToOne(() => Step, { deferrable: 'INITIALLY DEFERRED', nullable: true }) next!: Relation<Step> | null
 }
 
+@Entity()
+@Resource({ auth: () => ({ id: 1 }), nested: ['entries'] })
+class Ranking {
+  @PrimaryGeneratedColumn() id!: number
+  @OneToMany(
+    () => RankingEntry,
+    (entry) => entry.ranking,
+  )
+  entries!: Relation<RankingEntry>[]
+}
+
+@Entity()
+@Unique(['ranking', 'position'], { deferrable: 'INITIALLY DEFERRED' })
+@Resource({ name: 'entry', auth: () => ({ id: 1 }) })
+class RankingEntry {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'int' }) position!: number
+  @ManyToOne(
+    () => Ranking,
+    (ranking) => ranking.entries,
+    { nullable: false },
+  )
+  ranking!: Relation<Ranking>
+}
+
 let world: World
 let ids: readonly number[]
 beforeAll(async () => {
-  world = await openWorld({ entities: [Step, IdempotencyKey] })
+  world = await openWorld({ entities: [Step, IdempotencyKey, Ranking, RankingEntry] })
   const steps = world.dataSource.getRepository(Step)
   const one = await steps.save({ code: 'one', name: 'one' })
   const two = await steps.save({ code: 'two', name: 'two', next: one })
@@ -69,4 +94,22 @@ test.each<[string, unknown, number]>([
   const path = line.replace(' ', ' /api/')
   const reply = await send(world.url, `${path}${path.includes('?') ? '&' : '?'}dry_run=true`, { body })
   expect([reply.status, world.faults]).toEqual([status, []])
+})
+
+test('related records can exchange unique values, if the database checks them at COMMIT', async () => {
+  const put = async (positions: readonly number[]) => {
+    const entries = positions.map((position, index) => ({ id: index + 1, position }))
+    return send(world.url, 'PUT /api/ranking/1/', { body: { entries } })
+  }
+  const created = await send(world.url, 'POST /api/ranking/', { body: { entries: [{ position: 1 }, { position: 2 }] } })
+  expect(created.status).toBe(201)
+  expect((await put([2, 1])).status).toBe(isPostgres ? 200 : 409)
+  const refused = await put([3, 3])
+  expect(refused.json()).toMatchObject({
+    status: 409,
+    detail: expect.stringMatching(
+      /^entries(\[1\])?: another entry has the same (ranking_id and position|position and ranking_id)$/,
+    ),
+  })
+  expect(world.faults).toEqual([])
 })

@@ -15,7 +15,7 @@ class Parent {
 @Entity()
 @Unique(['first', 'second'])
 @Index(['third', 'mail'], { unique: true })
-@Resource({ auth: permitAllAsUser1, exclude: ['hidden'] })
+@Resource({ auth: permitAllAsUser1, exclude: ['hidden'], bulk: true })
 class Strict {
   @PrimaryGeneratedColumn() id!: number
   @Column({ name: 'a_code', length: 10, nullable: true, unique: true, type: 'varchar' }) code!: string | null
@@ -98,6 +98,17 @@ describe.each([...everywhere, ...(isSqlite ? [] : [...onServers, ...unnamed])])(
     const { errors = [] } = reply.json() as { errors?: readonly { field: string }[] }
     expect([reply.status, errors.map(({ field }) => field)]).toEqual([status, fields])
     expect(reply.text).not.toMatch(/canary|constraint "|UQ_|varchar|a_code|SQL/)
+  })
+})
+
+test('the error about one of several records says that only the combination of its values is taken', async () => {
+  const reply = await post('strict', [{ code: 'C' }, { first: 1, second: 2 }])
+  expect(reply.json()).toMatchObject({
+    status: 409,
+    errors: [
+      { index: 1, field: 'first', message: 'is taken by another strict with the same second' },
+      { index: 1, field: 'second', message: 'is taken by another strict with the same first' },
+    ],
   })
 })
 

@@ -1,6 +1,6 @@
 import type { DbSession, DbTransaction } from '../../connection/db-session'
 import { isInTransaction, runInSavepoint, runInTransaction, WriteError } from '../../connection/statement'
-import { unavailable } from '../../errors'
+import { ApiError, unavailable } from '../../errors'
 import { afterLoad } from '../../read/after-load'
 import { readWrittenItem } from '../../read/select'
 import { ChangedError } from '../changed-error'
@@ -10,7 +10,7 @@ import { lostRecord } from '../values'
 import { loadSaved } from '../write'
 import type { WriteStore, WrittenRecord } from '../write-store'
 import { lockPlanned } from './lock'
-import type { PlannedRecord } from './planned'
+import { type PlannedList, type PlannedRecord, recordsIn } from './planned'
 import { refusalAt } from './refusal-at'
 import { requireAllPermitted } from './require-permitted'
 import { FailedWrite, type WrittenNode, writeTree } from './write-tree'
@@ -34,9 +34,21 @@ export async function writeNested(
     lockAndWrite(inner, root, maxRecords, isPart)
   return runInTransaction(session, write, store.dialect.checkedWriteIsolation).catch((error: unknown) => {
     // COMMIT checks deferred constraints.
-    if (error instanceof WriteError) return refuseWrite(error, session, store, change)
-    throw error
+    if (!(error instanceof WriteError)) throw error
+    const list = violatedList(root, error)
+    if (list === undefined) return refuseWrite(error, session, store, change)
+    return refuseWrite(error, session, list.store, change).catch((refusal: unknown) => {
+      // It is not known which records of the list have the same values.
+      throw refusalAt(refusal instanceof ApiError ? new ApiError(refusal.code, refusal.message) : refusal, list.path)
+    })
   })
+}
+
+/** The related records whose entity declares the unique constraint that COMMIT has found to be violated, if there are any. */
+function violatedList(root: PlannedRecord, { cause }: WriteError): PlannedList | undefined {
+  const { constraint }: { constraint?: unknown } = Object(Object(cause).driverError)
+  const lists = recordsIn(root).flatMap(({ members }) => members.filter((member) => member.type === 'list'))
+  return lists.find(({ store }) => store.view.metadata.uniques.some(({ name }) => name === constraint))
 }
 
 /** @param isPart whether the transaction has begun before */
