@@ -370,7 +370,7 @@ describe('errors', () => {
     const reply = await request(`PUT invoice/${id}/`, { body: { title: 'no', lines: [{ id: line1, parts: [] }] } })
     expect([reply.status, reply.json()]).toEqual([
       409,
-      expect.objectContaining({ detail: 'parts: this part cannot be deleted: other records refer to it' }),
+      expect.objectContaining({ detail: 'lines[0].parts: this part cannot be deleted: other records refer to it' }),
     ])
     expect(await contents(id)).toBe('a/1[p] | ')
   })
