@@ -6,6 +6,7 @@ import { hasRowConditions, readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { type Change, deletion } from './change'
+import { addExcludedErrors, requireNotExcluded } from './excluded-values'
 import { refersToRestricted } from './reference-lookups'
 import { checkManyReferences } from './references'
 import { refuseDelete, refuseWrite } from './refuse-write'
@@ -30,6 +31,8 @@ export async function insertRows(
   records: readonly InsertedRecord[],
   errors: FieldErrors,
 ): Promise<readonly RawRow[]> {
+  addExcludedErrors(store, records)
+  errors.raise('forbidden')
   const rows = await store.writer.insertMany(
     session,
     store,
@@ -75,6 +78,7 @@ export async function updateRows(
   change: Change,
 ): Promise<void> {
   const { view } = store
+  requireNotExcluded(store, change)
   await runInSavepoint(session, (inner) => store.writer.updateMany(inner, store, targets, change.values)).catch(
     (error: unknown) => refuseWrite(error, session, store, change),
   )

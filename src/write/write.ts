@@ -6,12 +6,14 @@ import { fieldValue, type Row } from '../read/row'
 import { existsItem, hasRowConditions } from '../read/select'
 import type { Store } from '../read/store'
 import { type Change, deletion } from './change'
+import { requireNotExcluded } from './excluded-values'
 import { refuseDelete, refuseWrite } from './refuse-write'
 import type { WriteStore, WriteTarget, WrittenRecord } from './write-store'
 import { checkCompletedReferences, needsCheck, refusalOf, requireVisibleReferences } from './written-checks'
 
 /** Inserts one record. @throws {ApiError} `conflict`, `bad-values` */
 export async function insertRow(session: DbSession, store: WriteStore, change: Change): Promise<WrittenRecord> {
+  requireNotExcluded(store, change)
   const insert = async (inner: DbSession): Promise<WrittenRecord> => {
     const written = await store.writer.insert(inner, store, change.values)
     await requirePermitted(inner, store, change, written)
@@ -33,6 +35,7 @@ export async function updateRow(
   target: WriteTarget,
   change: Change,
 ): Promise<WrittenRecord | undefined> {
+  requireNotExcluded(store, change)
   const update = async (inner: DbSession): Promise<WrittenRecord | undefined> => {
     const written = await store.writer.update(inner, store, target, change.values)
     if (written === undefined) return undefined

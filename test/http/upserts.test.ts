@@ -404,7 +404,7 @@ test.each([
   ['1', 'report/?on_conflict=serial', { serial: 2, pages: 1 }, 403, undefined],
   ['1', 'report/?on_conflict=serial', { serial: 1, locked: true }, 403, undefined],
   ['1', 'report/?on_conflict=serial', { serial: 1, company: 2, code: 'z' }, 403, undefined],
-  ['1', 'report/?on_conflict=company,code', { company: 2, code: 'r', serial: 9 }, 409, undefined],
+  ['1', 'report/?on_conflict=company,code', { company: 2, code: 'r', serial: 9 }, 403, undefined],
   ['1', 'report/?on_conflict=company,code', { company: 2, code: 'q', serial: 9 }, 403, undefined],
   ['1', 'memo/?on_conflict=slug', { slug: 'm2', stars: 9 }, 403, undefined],
   ['nobody', 'memo/?on_conflict=slug', { slug: 'm2', stars: 9 }, 401, undefined],

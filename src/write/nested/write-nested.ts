@@ -1,16 +1,17 @@
 import type { DbSession, DbTransaction } from '../../connection/db-session'
 import { isInTransaction, runInSavepoint, runInTransaction, WriteError } from '../../connection/statement'
-import { ApiError, unavailable } from '../../errors'
+import { ApiError, FieldErrors, unavailable } from '../../errors'
 import { afterLoad } from '../../read/after-load'
 import { readWrittenItem } from '../../read/select'
 import { ChangedError } from '../changed-error'
+import { addExcludedErrors, requireNotExcluded } from '../excluded-values'
 import { refuseWrite } from '../refuse-write'
 import { renderWritten } from '../transactional-writer'
 import { lostRecord } from '../values'
 import { loadSaved } from '../write'
 import type { WriteStore, WrittenRecord } from '../write-store'
 import { lockPlanned } from './lock'
-import { type PlannedList, type PlannedRecord, recordsIn } from './planned'
+import { groupByStore, isChanged, type PlannedList, type PlannedRecord, recordsIn } from './planned'
 import { refusalAt } from './refusal-at'
 import { requireAllPermitted } from './require-permitted'
 import { FailedWrite, type WrittenNode, writeTree } from './write-tree'
@@ -29,6 +30,7 @@ export async function writeNested(
   maxRecords: number,
 ): Promise<WrittenRecord | undefined> {
   const { store, change } = root
+  requireNoneExcluded(root)
   const isPart = isInTransaction(session)
   const write = (inner: DbTransaction): Promise<WrittenRecord | undefined> =>
     lockAndWrite(inner, root, maxRecords, isPart)
@@ -49,6 +51,18 @@ function violatedList(root: PlannedRecord, { cause }: WriteError): PlannedList |
   const { constraint }: { constraint?: unknown } = Object(Object(cause).driverError)
   const lists = recordsIn(root).flatMap(({ members }) => members.filter((member) => member.type === 'list'))
   return lists.find(({ store }) => store.view.metadata.uniques.some(({ name }) => name === constraint))
+}
+
+/** Refuses values that the row scope or `may` excludes. @throws {ApiError} `forbidden` */
+function requireNoneExcluded(root: PlannedRecord): void {
+  requireNotExcluded(root.store, root.change)
+  const errors = new FieldErrors()
+  const related = recordsIn(root).filter((record) => record !== root && isChanged(record))
+  for (const [store, records] of groupByStore(related)) {
+    const checked = records.map(({ change, path }) => ({ change, errors: errors.within(path) }))
+    addExcludedErrors(store, checked)
+  }
+  errors.raise('forbidden')
 }
 
 /** @param isPart whether the transaction has begun before */

@@ -1,0 +1,90 @@
+import { ApiError, type FieldErrors } from '../errors'
+import type { ResolvedPolicy } from '../query/policies'
+import { type Comparison, type Condition, rootAlias } from '../query/query'
+import { splitColumnValues } from '../read/row'
+import { hasRowConditions } from '../read/select'
+import type { ColumnMetadata } from '../schema/metadata'
+import { isSameValue } from '../value/value-type'
+import type { Change } from './change'
+import type { WriteStore } from './write-store'
+import { refusalOf } from './written-checks'
+
+/**
+ * Refuses a write with values that the row scope or `may` excludes, whatever the other values of the record are. The check of
+ * the written record would refuse it too, but only if no unique constraint does: then a 409 would reveal that there is such a
+ * record among those that the principal cannot see.
+ * @throws {ApiError} `forbidden`
+ */
+export function requireNotExcluded(store: WriteStore, change: Change): void {
+  if (isExcluded(store, change)) throw new ApiError('forbidden', refusalOf(change, store.view))
+}
+
+/** Adds the refusal of each record with excluded values, like {@link requireNotExcluded}. */
+export function addExcludedErrors(
+  store: WriteStore,
+  records: readonly { readonly change: Change; readonly errors: FieldErrors }[],
+): void {
+  for (const { change, errors } of records) {
+    if (isExcluded(store, change)) errors.addRefusal(new ApiError('forbidden', refusalOf(change, store.view)))
+  }
+}
+
+function isExcluded(store: WriteStore, { action, values }: Change): boolean {
+  const { view, policies } = store
+  if (policies === undefined || (action !== 'create' && action !== 'update') || !hasRowConditions(store, action)) {
+    return false
+  }
+  const written = new Map(
+    [...values].flatMap(([field, value]) => {
+      const parts = splitColumnValues(field, value)
+      return field.columns.map(({ column }, index) => [column, parts[index]] as const)
+    }),
+  )
+  const conditions = [
+    policies.resolve({ type: 'visible', alias: rootAlias, view, isFollowed: false }),
+    policies.resolve({ type: 'permission', view, action, state: 'after' }),
+  ]
+  return conditions.some((policy) => matches(policy, policy.condition, written) === false)
+}
+
+/** Whether a record with these values matches a condition; undefined if this depends on anything else. */
+function matches(
+  policy: ResolvedPolicy,
+  condition: Condition,
+  written: ReadonlyMap<ColumnMetadata, unknown>,
+): boolean | undefined {
+  switch (condition.type) {
+    case 'compare':
+      return isEqual(policy, condition, written)
+    case 'not': {
+      const result = matches(policy, condition.condition, written)
+      return result === undefined ? undefined : !result
+    }
+    case 'and':
+    case 'or': {
+      const results = condition.conditions.map((one) => matches(policy, one, written))
+      const deciding = condition.type === 'or'
+      if (results.includes(deciding)) return deciding
+      return results.includes(undefined) ? undefined : !deciding
+    }
+    default:
+      return undefined
+  }
+}
+
+/** The result of a comparison for equality of which all columns are written; undefined for others. */
+function isEqual(
+  { values }: ResolvedPolicy,
+  { on: { alias, field }, operator, valuesIndex }: Comparison,
+  written: ReadonlyMap<ColumnMetadata, unknown>,
+): boolean | undefined {
+  const [stored] = field.columns
+  if (alias !== rootAlias || stored === undefined || field.columns.length > 1 || !written.has(stored.column)) {
+    return undefined
+  }
+  // The database compares the values of other types in another way, such as date-times by the second.
+  if (field.valueType.exact !== true || stored.valueColumn.transformer !== undefined) return undefined
+  if (operator !== 'eq' && operator !== 'in') return undefined
+  const value = written.get(stored.column)
+  return (values[valuesIndex] ?? []).some((one) => isSameValue(field.valueType, one, value))
+}
