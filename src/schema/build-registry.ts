@@ -118,12 +118,14 @@ export function buildRegistry(
   return { resources, accounts, apiKeys, fieldPermissions: buildFieldPermissions(context, allNames, resources) }
 }
 
+/** Whether a resource has the entries of the audit log: also one of another entity of the same table. */
 function isAuditLog(
   { metadata }: Registration,
   entity: EntityTarget<ObjectLiteral> | undefined,
   dataSource: DataSource,
 ): boolean {
-  return entity !== undefined && dataSource.hasMetadata(entity) && dataSource.getMetadata(entity) === metadata
+  if (entity === undefined || !dataSource.hasMetadata(entity)) return false
+  return dataSource.getMetadata(entity).tablePath === metadata.tablePath
 }
 
 /** Lets nobody write the entries of an audit log, unless the option `may` of its resource permits it. */
