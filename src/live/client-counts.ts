@@ -1,8 +1,8 @@
-/** Number of subscriptions of each client. */
+/** Number of subscriptions, or of other work, of each client. */
 export class ClientCounts {
   readonly #counts = new Map<string, number>()
 
-  /** The clients that have subscriptions. */
+  /** The clients with a number above 0. */
   get clients(): Iterable<string> {
     return this.#counts.keys()
   }
@@ -11,7 +11,7 @@ export class ClientCounts {
     return this.#counts.size === 0
   }
 
-  /** Number of subscriptions of all clients. */
+  /** The number of all clients. */
   get total(): number {
     return [...this.#counts.values()].reduce((sum, count) => sum + count, 0)
   }

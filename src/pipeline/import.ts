@@ -7,6 +7,7 @@ import { importedRecords } from '../request/import-records'
 import { type Spool, spoolBody } from '../request/spool'
 import type { ListFormat } from '../resource'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
+import { clientOf } from './client'
 import { createdMeta, insertGroups } from './create-many'
 import type { PermittedRequest, Service } from './service'
 import { type ReceivedRecord, type RecordsWriter, writeRecords } from './write-records'
@@ -46,11 +47,12 @@ export function withRecords<T>(
 /** Receives the body of an import, unless the request has it already, and frees it after `work`. */
 export async function withSpool<T>(
   { imports, limits }: Service,
-  { spool: received, openBody }: PermittedRequest,
+  request: PermittedRequest,
   work: (spool: Spool) => Promise<T>,
 ): Promise<T> {
+  const { spool: received, openBody } = request
   if (received !== undefined) return work(received)
-  return imports.run(async () => {
+  return imports.run(clientOf(request), async () => {
     const spool = await spoolBody(openBody(), limits.importBytes, limits.streamStall)
     try {
       return await work(spool)

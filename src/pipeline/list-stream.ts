@@ -8,6 +8,7 @@ import type { ListFormat } from '../resource'
 import type { HttpResponse, StreamedBody } from '../response/http-response'
 import { buildListWriter, formatHeaders } from '../response/list-formats'
 import { RecordStream } from '../response/record-stream'
+import { clientOf } from './client'
 import type { PermittedRequest, Service } from './service'
 import { renderWalkedRows } from './walked-records'
 
@@ -40,7 +41,7 @@ export async function respondStream(
       if (!body.isStarted) throw error
       failure = { error }
     })
-  const done = streams.run(async () => {
+  const done = streams.run(clientOf(request), async () => {
     await readFromReplica(session, walk)
     if (failure !== undefined) throw failure.error
     await body.finish()

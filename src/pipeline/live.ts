@@ -1,6 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
-import { networkOf } from '../access/passwords/client-network'
 import { RequestAuthentication } from '../access/request-authentication'
 import { transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
@@ -22,6 +21,7 @@ import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes
 import type { HttpResponse } from '../response/http-response'
 import { listParametersOf } from '../schema/search-fields'
 import { nextPoll } from '../timers'
+import { clientOf } from './client'
 import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
 import { notFound } from './item'
@@ -55,7 +55,7 @@ export async function respondLive(service: Service, live: LiveLists, request: Pe
     else res.once('close', resolve)
   })
   const subscriber: Subscriber = {
-    client: isAnonymous ? `address ${networkOf(context.ip)}` : `user ${principal.id}`,
+    client: clientOf(request),
     userId: isAnonymous ? undefined : String(principal.id),
     memory: request.responseMemory(),
     lastId: headers['last-event-id']?.toString(),

@@ -1,28 +1,47 @@
 import { unavailable } from '../errors'
+import { ClientCounts } from '../live/client-counts'
 
-/** Counts the running work of one kind, such as streamed lists, and limits its number. */
+/** Names of one kind of work, for messages. */
+interface WorkNames {
+  /** Start of the message for further work: "lists are being streamed". */
+  readonly running: string
+  /** The limit: "limits.streams". */
+  readonly limit: string
+}
+
+/**
+ * Counts the running work of one kind, such as streamed lists, and limits its number. One client can have half of it, so that a
+ * slow client does not keep all others from it.
+ */
 export class RunningWork {
   readonly #max: number
-  readonly #describe: (count: number) => string
-  #count = 0
+  readonly #names: WorkNames
+  readonly #clients = new ClientCounts()
 
-  /**
-   * @param max maximum number at the same time
-   * @param describe start of the message for further work: "4 lists are being streamed already (limits.streams)"
-   */
-  constructor(max: number, describe: (count: number) => string) {
+  /** @param max maximum number at the same time */
+  constructor(max: number, names: WorkNames) {
     this.#max = max
-    this.#describe = describe
+    this.#names = names
   }
 
-  /** Counts `work` while it runs. @throws {ApiError} `unavailable` if there is too much */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#count >= this.#max) throw unavailable(`${this.#describe(this.#count)}; try again`)
-    this.#count += 1
+  /**
+   * Counts `work` while it runs.
+   * @param client identifies the client: see {@link clientOf}
+   * @throws {ApiError} `unavailable` if there is too much
+   */
+  async run<T>(client: string, work: () => Promise<T>): Promise<T> {
+    const { running, limit } = this.#names
+    const { total } = this.#clients
+    if (total >= this.#max) throw unavailable(`${total} ${running} already (${limit}); try again`)
+    const own = this.#clients.of(client)
+    if (own >= Math.ceil(this.#max / 2)) {
+      throw unavailable(`${own} ${running} already for you, and one client can have half of ${limit}; try again`)
+    }
+    this.#clients.add(client)
     try {
       return await work()
     } finally {
-      this.#count -= 1
+      this.#clients.remove(client)
     }
   }
 }

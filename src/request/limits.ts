@@ -51,7 +51,10 @@ export interface RequestLimits {
   readonly aggregates: number
   /** Number of fields in `by`. Default: 4. */
   readonly groupFields: number
-  /** Number of lists that a mount streams at the same time; further ones are refused with 503. Default: 4. */
+  /**
+   * Number of lists that a mount streams at the same time, at most half of them to one client; further ones are refused with 503.
+   * Default: 4.
+   */
   readonly streams: number
   /** Time that a streamed list may take, in milliseconds; then its connection is closed. Default: 600,000. */
   readonly streamTime: number
@@ -94,7 +97,10 @@ export interface RequestLimits {
   readonly importBytes: number
   /** Time that the transaction of a batch or of a POST of several records may take, in milliseconds. Default: 60,000. */
   readonly bulkTime: number
-  /** Number of imports that a mount handles at the same time; further ones are refused with 503. Default: 2. */
+  /**
+   * Number of imports that a mount handles at the same time, at most half of them of one client; further ones are refused with 503.
+   * Default: 2.
+   */
   readonly imports: number
   /** Time that the response to a write with `Idempotency-Key` is stored, in milliseconds. Default: 86,400,000, a day. */
   readonly idempotencyTime: number

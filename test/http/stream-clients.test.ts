@@ -27,7 +27,7 @@ const pausedClient = async (): Promise<Socket> => {
 }
 
 const statusOf = async (path: string): Promise<number> => (await world.get(path)).status
-/** Whether as many lists can be streamed at the same time as `limits.streams` permits. */
+/** Whether as many lists can be streamed at the same time as one client can have: half of `limits.streams`. */
 const isFree = async (streams: number): Promise<boolean> => {
   const statuses = await Promise.all(Array.from({ length: streams }, () => statusOf('reading/?format=ndjson&limit=1')))
   return statuses.every((status) => status === 200)
@@ -65,7 +65,7 @@ const readSlowly = (chunkPause: number): Promise<number> =>
   })
 
 test('a client that stops reading is disconnected after streamStall, and needs little memory until then', async () => {
-  world = await openStreamWorld({ limits: { streams: 2, streamStall: 1500 } })
+  world = await openStreamWorld({ limits: { streams: 4, streamStall: 1500 } })
   await isFree(2)
   const heap = heapInUse()
   const start = performance.now()
@@ -142,7 +142,7 @@ test('when the client disconnects, the connection of the database is free again,
 })
 
 test('the number of streams is exact after 1,000 aborted ones', async () => {
-  world = await openStreamWorld({ limits: { streams: 3 } })
+  world = await openStreamWorld({ limits: { streams: 6 } })
   const abort = async (index: number): Promise<void> => {
     const path = `/api/reading/?format=${index % 2 === 0 ? 'csv' : 'ndjson'}`
     if (index % 10 === 0) return void (await send(world.url, `HEAD ${path}`))

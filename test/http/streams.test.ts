@@ -96,8 +96,9 @@ let world: World
 beforeAll(async () => {
   world = await openWorld({
     entities: [Maker, Part, Slot, Card, Quiet],
-    mount: { limits: { streams: 2, streamStall: 2000 } },
+    mount: { limits: { streams: 4, streamStall: 2000 } },
     before: (app: Koa) => {
+      app.proxy = true
       const zip = compress({ threshold: 0, br: false })
       app.use((context, next) => (use.compress ? zip(context, next) : next()))
     },
@@ -303,7 +304,18 @@ test('clients that read nothing hold a limited number of streams, until they dis
   const sockets = [await openPaused(world.url, text), await openPaused(world.url, text)]
   await pause(500)
   const refused = await get('part/?format=ndjson')
-  expect(refused.json()).toMatchObject({ status: 503, detail: expect.stringContaining('limits.streams') })
+  const detail = '2 lists are being streamed already for you, and one client can have half of limits.streams; try again'
+  expect(refused.json()).toMatchObject({ status: 503, detail })
+  // Other clients can have the other half.
+  const others = ['192.0.2.1', '192.0.2.2'].map((address) =>
+    openPaused(world.url, text.replace(/\r\n$/, `X-Forwarded-For: ${address}\r\n\r\n`)),
+  )
+  const otherSockets = await Promise.all(others)
+  await pause(500)
+  const headers = { 'X-Forwarded-For': '192.0.2.3' }
+  const full = await send(world.url, 'GET /api/maker/?format=ndjson', { headers })
+  expect(full.json()).toMatchObject({ detail: '4 lists are being streamed already (limits.streams); try again' })
+  for (const socket of otherSockets) socket.destroy()
   // Writes and other reads go on.
   expect((await send(world.url, 'POST /api/quiet/', { body: {} })).status).toBe(201)
   sockets[0]?.destroy()
