@@ -95,8 +95,14 @@ async function measureEngine(engine: Engine) {
     const measurements: Measurement[] = []
     process.stderr.write(`${engine}: `)
     for (const work of works.filter((one) => onlyWorks.length === 0 || onlyWorks.includes(one))) {
-      measurements.push(...(await measureWork(running, work)))
-      process.stderr.write(`${work} `)
+      try {
+        measurements.push(...(await measureWork(running, work)))
+        process.stderr.write(`${work} `)
+      } catch (error) {
+        // The other results took long to measure, so that they are kept.
+        console.error(`${work} was not measured:`, error)
+        process.exitCode = 1
+      }
     }
     process.stderr.write('\n')
     const processes = []
@@ -128,7 +134,7 @@ async function main(): Promise<void> {
     try {
       all.push(await measureEngine(engine))
     } catch (error) {
-      // The results of the other engines took long to measure, so that they are kept.
+      // As above.
       console.error(`${engine} was not measured:`, error)
       process.exitCode = 1
     }
