@@ -1,6 +1,6 @@
 import { ApiError, type FieldErrors } from '../errors'
 import type { ResolvedPolicy } from '../query/policies'
-import { type Comparison, type Condition, rootAlias } from '../query/query'
+import { type ChangeSet, type Comparison, type Condition, rootAlias } from '../query/query'
 import { splitColumnValues } from '../read/row'
 import { hasRowConditions } from '../read/select'
 import type { ColumnMetadata } from '../schema/metadata'
@@ -16,7 +16,7 @@ import { refusalOf } from './written-checks'
  * @throws {ApiError} `forbidden`
  */
 export function requireNotExcluded(store: WriteStore, change: Change): void {
-  if (isExcluded(store, change)) throw new ApiError('forbidden', refusalOf(change, store.view))
+  if (exclusionOf(store, change.action)?.(change.values)) throw refusal(store, change)
 }
 
 /** Adds the refusal of each record with excluded values, like {@link requireNotExcluded}. */
@@ -24,27 +24,38 @@ export function addExcludedErrors(
   store: WriteStore,
   records: readonly { readonly change: Change; readonly errors: FieldErrors }[],
 ): void {
-  for (const { change, errors } of records) {
-    if (isExcluded(store, change)) errors.addRefusal(new ApiError('forbidden', refusalOf(change, store.view)))
+  const actions = new Set(records.map(({ change }) => change.action))
+  for (const action of actions) {
+    const isExcluded = exclusionOf(store, action)
+    if (isExcluded === undefined) continue
+    for (const { change, errors } of records) {
+      if (change.action === action && isExcluded(change.values)) errors.addRefusal(refusal(store, change))
+    }
   }
 }
 
-function isExcluded(store: WriteStore, { action, values }: Change): boolean {
+function refusal({ view }: WriteStore, change: Change): ApiError {
+  return new ApiError('forbidden', refusalOf(change, view))
+}
+
+/** Returns a function that tells whether written values exclude a record; undefined if no values do. */
+function exclusionOf(store: WriteStore, action: Change['action']): ((values: ChangeSet) => boolean) | undefined {
   const { view, policies } = store
-  if (policies === undefined || (action !== 'create' && action !== 'update') || !hasRowConditions(store, action)) {
-    return false
-  }
-  const written = new Map(
-    [...values].flatMap(([field, value]) => {
-      const parts = splitColumnValues(field, value)
-      return field.columns.map(({ column }, index) => [column, parts[index]] as const)
-    }),
-  )
-  const conditions = [
+  if (policies === undefined || (action !== 'create' && action !== 'update')) return undefined
+  if (!hasRowConditions(store, action)) return undefined
+  const required = [
     policies.resolve({ type: 'visible', alias: rootAlias, view, isFollowed: false }),
     policies.resolve({ type: 'permission', view, action, state: 'after' }),
   ]
-  return conditions.some((policy) => matches(policy, policy.condition, written) === false)
+  return (values) => {
+    const written = new Map(
+      [...values].flatMap(([field, value]) => {
+        const parts = splitColumnValues(field, value)
+        return field.columns.map(({ column }, index) => [column, parts[index]] as const)
+      }),
+    )
+    return required.some((policy) => matches(policy, policy.condition, written) === false)
+  }
 }
 
 /** Whether a record with these values matches a condition; undefined if this depends on anything else. */
