@@ -56,7 +56,9 @@ export function presetValues({ preset }: ResourceView, principal: Principal): Ch
     Object.entries(result).map(([name, value]) => {
       const field = names.fields.get(name)
       if (field === undefined) {
-        throw new TypeError(`${title} sets ${name}; fields: ${names.outputFields.map((one) => one.name).join(', ')}`)
+        throw new TypeError(
+          `${title} sets ${name}, which is not a field; fields: ${names.outputFields.map((one) => one.name).join(', ')}`,
+        )
       }
       return [field, presetValue(title, name, field, value)]
     }),

@@ -4,6 +4,7 @@ import type { Rule } from '../access/rule'
 import { ConfigError, type Report } from '../errors'
 import { decoratedClasses, type Permission } from '../resource'
 import { checkIdentifyingProperty } from './account-source'
+import { findAuditEntity, protectAuditLog } from './audit-entity'
 import { checkRule, checkUserEntity } from './build-rule'
 import { buildViews } from './build-views'
 import { collectFieldPermissions } from './check-field-permissions'
@@ -71,8 +72,11 @@ export function buildRegistry(
   const allMistakes = [...mistakes]
   const report = (mistake: string): void => void allMistakes.push(mistake)
   checkRule('defaultAuth', defaultAuth, report)
-  const registrations = collectRegistrations(dataSource, resourceOptions, report).map((registration) =>
-    isAuditLog(registration, audit?.entity, dataSource) ? protectAuditLog(registration) : registration,
+  const registrations = protectAuditLog(
+    collectRegistrations(dataSource, resourceOptions, report),
+    audit && findAuditEntity(dataSource, audit.entity, report),
+    dataSource,
+    report,
   )
   const mistakesBefore = allMistakes.length
   const accounts = collectAccounts(dataSource, users, report)
@@ -116,26 +120,6 @@ export function buildRegistry(
   if (requireScope) checkScopes(registrations, report)
   if (allMistakes.length > 0) throw new ConfigError(allMistakes)
   return { resources, accounts, apiKeys, fieldPermissions: buildFieldPermissions(context, allNames, resources) }
-}
-
-/** Whether a resource has the entries of the audit log: also one of another entity of the same table. */
-function isAuditLog(
-  { metadata }: Registration,
-  entity: EntityTarget<ObjectLiteral> | undefined,
-  dataSource: DataSource,
-): boolean {
-  if (entity === undefined || !dataSource.hasMetadata(entity)) return false
-  return dataSource.getMetadata(entity).tablePath === metadata.tablePath
-}
-
-/** Lets nobody write the entries of an audit log, unless the option `may` of its resource permits it. */
-function protectAuditLog(registration: Registration): Registration {
-  const { options } = registration
-  const { may } = options
-  if (may === undefined) return { ...registration, isReadOnly: true }
-  // A wrong value is reported when the resource is built.
-  if (typeof may !== 'object' || may === null || Array.isArray(may)) return registration
-  return { ...registration, options: { ...options, may: { create: false, update: false, delete: false, ...may } } }
 }
 
 /** Part of the message that a data source has no resources: the classes with `@Resource`, which it does not have. */

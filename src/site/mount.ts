@@ -105,9 +105,8 @@ export function mountResources<State, Custom>(
   }
   const views = (): readonly ResourceView[] => (service === undefined ? [] : viewsOf(service))
   whenInitialized(dataSource, discard, () => {
-    const auditMistakes: string[] = []
-    listeners.auditLog = settings.audit && buildAuditLog(dataSource, settings.audit.entity, views, auditMistakes)
-    const current = buildService(session, settings, [...mistakes, ...auditMistakes], report)
+    listeners.auditLog = settings.audit && buildAuditLog(dataSource, settings.audit.entity, views)
+    const current = buildService(session, settings, mistakes, report)
     routers.requireResources(current)
     service = current
     if (settings.live !== false) observeChanges(feed, settings.live, current)

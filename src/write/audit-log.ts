@@ -4,14 +4,12 @@ import type { DbTransaction } from '../connection/db-session'
 import { dialectOf } from '../dialect/dialect-of'
 import { presetValues } from '../query/presets'
 import { assign } from '../read/entity'
+import { valueTypeOf } from '../schema/column-value-type'
 import { lifecycleOf } from '../schema/lifecycle'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
 import { insertUnread } from './insert-many'
 import { textLength } from './record-parts'
-
-/** Properties that the entity of an audit log must have. */
-const properties = ['resource', 'record', 'action', 'principal', 'changes'] as const
 
 /** Maximum number of entries with listeners that one statement inserts. */
 const maxEntries = 100
@@ -25,28 +23,21 @@ const maxStatementText = 2 * 1024 * 1024
 /**
  * Builds the audit log of a mount, which inserts an entity for each change (specification: Audit log).
  * @param views returns the views of the resources. If the entity is one of them, its option `preset` applies to entries
- * @param mistakes receives the mistakes in the entity
+ * @returns undefined for an entity of another data source, which is reported elsewhere
  */
 export function buildAuditLog(
   dataSource: DataSource,
   entity: EntityTarget<ObjectLiteral>,
   views: () => readonly ResourceView[],
-  mistakes: string[],
 ): AuditLog<DbTransaction> | undefined {
-  if (!dataSource.hasMetadata(entity)) {
-    mistakes.push('"audit": the entity does not belong to the data source: add it to "entities"')
-    return undefined
-  }
+  if (!dataSource.hasMetadata(entity)) return undefined
   const metadata = dataSource.getMetadata(entity)
   const { target, name, columns, tablePath } = metadata
-  const missing = properties.filter((property) => columns.every(({ propertyPath }) => propertyPath !== property))
-  if (missing.length > 0) {
-    mistakes.push(
-      `"audit": ${name} has no column for ${missing.join(', ')}; it needs columns for ${properties.join(', ')}`,
-    )
-  }
-  const changes = columns.find(({ propertyPath }) => propertyPath === 'changes')
-  if (changes !== undefined) warnIfShort(dataSource, name, changes)
+  const columnOf = (property: string): ColumnMetadata | undefined =>
+    columns.find(({ propertyPath }) => propertyPath === property)
+  const [changesColumn, principalColumn] = [columnOf('changes'), columnOf('principal')]
+  if (changesColumn !== undefined) warnIfShort(dataSource, name, changesColumn)
+  const hasTextPrincipal = principalColumn !== undefined && valueTypeOf(principalColumn, dataSource)?.name === 'text'
   const table = { dataSource, dialect: dialectOf(dataSource), view: { metadata, cacheKey: 'audit log' } }
   const hasListeners = lifecycleOf(metadata, dataSource).write
   return {
@@ -54,13 +45,13 @@ export function buildAuditLog(
       const view = views().find((one) => one.metadata === metadata)
       if (!hasListeners) {
         for (const part of statementsOf(changes)) {
-          const entries = part.map((change) => toEntry(change, view))
+          const entries = part.map((change) => toEntry(change, view, hasTextPrincipal))
           await insertUnread(session, table, entries)
         }
         session.observer.recordTable(session.runner, { table: tablePath, ids: undefined, isDeletion: false })
         return
       }
-      const entries = changes.map((change) => toEntry(change, view))
+      const entries = changes.map((change) => toEntry(change, view, hasTextPrincipal))
       for (let start = 0; start < entries.length; start += maxEntries) {
         await session.runner.manager.insert(target, entries.slice(start, start + maxEntries))
       }
@@ -92,10 +83,15 @@ function statementsOf(changes: readonly AuditedChange[]): readonly (readonly Aud
   return parts
 }
 
-/** The values of an entry. @param view of the entries; undefined if they are not a resource */
-function toEntry(change: AuditedChange, view: ResourceView | undefined): ObjectLiteral {
-  const { resource, id, action, principal, changes } = change
+/**
+ * The values of an entry.
+ * @param view of the entries; undefined if they are not a resource
+ * @param hasTextPrincipal whether the id of the principal is stored as a text. better-sqlite3 would store the number 1 as 1.0
+ */
+function toEntry(change: AuditedChange, view: ResourceView | undefined, hasTextPrincipal: boolean): ObjectLiteral {
+  const { resource, id, action, changes, principal } = change
   const entry: ObjectLiteral = {}
   if (view !== undefined) assign(entry, presetValues(view, principal))
-  return Object.assign(entry, { resource, record: String(id), action, principal: principal.id, changes })
+  const principalId = hasTextPrincipal && principal.id !== null ? String(principal.id) : principal.id
+  return Object.assign(entry, { resource, record: String(id), action, principal: principalId, changes })
 }

@@ -19,8 +19,8 @@ import { isPostgres } from '../world/leg'
 const teams: Readonly<Record<string, number>> = { ann: 1, bob: 2, root: 2 }
 
 const auth = ({ context }: { readonly context: { get(name: string): string } }) => {
-  const id = context.get('X-User')
-  return { id, team: teams[id] ?? null }
+  const name = context.get('X-User')
+  return { id: /^\d+$/.test(name) ? Number(name) : name, team: teams[name] ?? null }
 }
 
 @Entity()
@@ -143,7 +143,7 @@ describe.each([
   })
 })
 
-test('without "may", entries are read-only, and a preset does not change what the service stores', async () => {
+test('without "may", entries are read-only; a preset does not change what the service stores, and ids are stored as texts', async () => {
   const world = await openLiveWorld(
     { audit: { entity: Line } },
     { entities: [Thing, Line], seed: async () => {}, columnOrder: 0 },
@@ -152,6 +152,10 @@ test('without "may", entries are read-only, and a preset does not change what th
     await world.request('POST thing/', { name: 'a' }, 'ann')
     const entry = { resource: 'thing', record: '1', action: 'create', principal: 'ann', changes: { name: { to: 'a' } } }
     expect((await world.request('GET line/1/', undefined, 'ann')).json()).toEqual({ id: 1, ...entry })
+    await world.request('PATCH thing/1/', { name: 'b' }, '7')
+    expect((await world.request('GET line/?principal=7', undefined, 'ann')).json()).toMatchObject({
+      objects: [{ id: 2, principal: '7' }],
+    })
     for (const line of ['POST line/', 'PUT line/1/', 'PATCH line/1/']) {
       expect([line, (await world.request(line, entry, 'ann')).status]).toEqual([line, 405])
     }

@@ -29,6 +29,12 @@ class Log {
   @CreateDateColumn() at!: Date
 }
 
+/** Nothing sets the member. */
+@Entity()
+class IncompleteLog extends Log {
+  @ManyToOne(() => Member, { nullable: false }) member!: Relation<Member>
+}
+
 class Address {
   @Column({ default: '', length: 20 }) city!: string
 }
@@ -253,10 +259,15 @@ test.each([
     [Log, Member, Invoice, Line],
     '"audit": Member has no column for resource, record, action, principal, changes',
   ],
+  [
+    'an entity with a required property that nothing sets',
+    [IncompleteLog, Member, Invoice, Line],
+    '"audit": nothing sets member of IncompleteLog: make it a resource whose option "preset" returns a value',
+  ],
 ])('%s is a mistake at mount', async (_, entities, message) => {
   const dataSource = await createDataSource({ entities, synchronize: true })
   await dataSource.initialize()
-  const entity = entities.includes(Log) ? Member : Log
+  const entity = entities.includes(Log) ? Member : entities.includes(IncompleteLog) ? IncompleteLog : Log
   expect(() => mountResources(new Koa(), dataSource, { audit: { entity } })).toThrow(message)
   await dataSource.destroy()
   await dropDatabase(dataSource)
