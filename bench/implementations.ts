@@ -100,7 +100,7 @@ const implementations: readonly Implementation[] = [
     title: 'Koa, TypeORM with findAndCount and save',
     server: 'servers/typeorm-people.js',
     requests: plainRequests,
-    // A response takes more than ten seconds.
+    // It does not respond to all of these requests within ten seconds.
     unsupported: { mariadb: ['filter', 'list500'] },
     recordsOf: inData,
   },

@@ -95,7 +95,8 @@ function isPreset(field: Field, { values, presets }: Change): boolean {
   return presets?.has(field) === true && isDeepStrictEqual(values.get(field), presets.get(field))
 }
 
-function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {
+/** The values of the columns that a change writes. */
+export function writtenValues(changes: ChangeSet): ReadonlyMap<StoredColumn, unknown> {
   return new Map(
     [...changes].flatMap(([field, value]) => {
       const values = splitColumnValues(field, value)

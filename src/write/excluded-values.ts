@@ -1,11 +1,11 @@
 import { ApiError, type FieldErrors } from '../errors'
 import type { ResolvedPolicy } from '../query/policies'
 import { type ChangeSet, type Comparison, type Condition, rootAlias } from '../query/query'
-import { splitColumnValues } from '../read/row'
 import { hasRowConditions } from '../read/select'
 import type { ColumnMetadata } from '../schema/metadata'
 import { isSameValue } from '../value/value-type'
 import type { Change } from './change'
+import { writtenValues } from './changed-references'
 import type { WriteStore } from './write-store'
 import { refusalOf } from './written-checks'
 
@@ -48,12 +48,8 @@ function exclusionOf(store: WriteStore, action: Change['action']): ((values: Cha
     policies.resolve({ type: 'permission', view, action, state: 'after' }),
   ]
   return (values) => {
-    const written = new Map(
-      [...values].flatMap(([field, value]) => {
-        const parts = splitColumnValues(field, value)
-        return field.columns.map(({ column }, index) => [column, parts[index]] as const)
-      }),
-    )
+    // The condition can be built from other fields with the same columns.
+    const written = new Map([...writtenValues(values)].map(([{ column }, value]) => [column, value]))
     return required.some((policy) => matches(policy, policy.condition, written) === false)
   }
 }
