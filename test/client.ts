@@ -1,5 +1,4 @@
 import { type Agent, createServer, type IncomingHttpHeaders, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { canariesIn } from './world/seed'
 
 /** An HTTP response. */
@@ -85,11 +84,25 @@ export function apiOf(url: () => string): {
   }
 }
 
-/** Finds a TCP port that is not in use. */
+/**
+ * Finds a TCP port that is not in use, for a process that is told its port. Operating systems choose the port of
+ * `listen(0)` and of connections from 32768 (Linux) or 49152, so that only lower ports stay free until the process
+ * uses them. Each worker of Jest has ports of its own.
+ */
 export async function freePort(): Promise<number> {
+  const first = 11_000 + 1_000 * (Number(process.env['JEST_WORKER_ID'] ?? 1) % 20)
+  for (let attempt = 0; attempt < 1_000; attempt++) {
+    const port = first + ((process.pid + nextPort++) % 1_000)
+    if (await isFree(port)) return port
+  }
+  throw new Error(`all ports from ${first} to ${first + 999} are in use`)
+}
+let nextPort = 0
+
+function isFree(port: number): Promise<boolean> {
   const server = createServer()
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
-  await new Promise((closed) => server.close(closed))
-  return port
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
 }

@@ -85,7 +85,7 @@ async function serve(script: string): Promise<number> {
   const env = { ...process.env, PORT: String(port), DATABASE: join(data, 'world.sqlite'), DATABASE_URL: '' }
   const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'ignore', 'inherit'] })
   running.push(child)
-  for (let attempt = 0; attempt < 300; attempt++) {
+  for (let attempt = 0; attempt < 300 && child.exitCode === null; attempt++) {
     const answers = await send(`http://127.0.0.1:${port}`, 'GET /').then(
       ({ status }) => status !== 503,
       () => false,
