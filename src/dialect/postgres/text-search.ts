@@ -1,18 +1,12 @@
-import type { DataSource, EntityMetadata } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import type { SearchIndex } from '../../schema/resource-view'
+import { tableSql } from '../table-sql'
 import { indexedNames, quoteText, type TextSearch } from '../text-search'
 
 /** The expression of the index: PostgreSQL uses an index only for the expression that it was created with. */
 function expressionSql({ driver }: DataSource, index: SearchIndex): string {
   const texts = indexedNames(index).map((name) => `coalesce(${driver.escape(name)}, '')`)
   return `to_tsvector('${index.configuration}', ${texts.join(" || ' ' || ")})`
-}
-
-function tableSql({ driver }: DataSource, { tablePath }: EntityMetadata): string {
-  return tablePath
-    .split('.')
-    .map((name) => driver.escape(name))
-    .join('.')
 }
 
 /**

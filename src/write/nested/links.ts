@@ -3,6 +3,7 @@ import { type Bind, cachedStatement, collectValues, compileText } from '../../co
 import type { DbTransaction } from '../../connection/db-session'
 import { executeWrite } from '../../connection/statement'
 import { dialectOf } from '../../dialect/dialect-of'
+import { tableSql } from '../../dialect/table-sql'
 import { maxKeyValues } from '../../read/included-statements'
 import { columnSql, splitColumnValues, toBindParameter } from '../../read/row'
 import type { Store } from '../../read/store'
@@ -10,7 +11,6 @@ import type { Field } from '../../schema/field'
 import type { Junction } from '../../schema/resource-view'
 import type { StoredColumn } from '../../schema/stored-column'
 import { equalsAnyKey } from '../key-predicate'
-import { tableSql } from '../tree/table'
 
 /** One side of a row in a junction table: the columns, and the key that they refer to. */
 interface Side {

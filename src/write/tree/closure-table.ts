@@ -1,10 +1,11 @@
 import type { DataSource } from 'typeorm'
 import type { Bind } from '../../connection/compile'
 import type { DbSession } from '../../connection/db-session'
+import { tableSql } from '../../dialect/table-sql'
 import { toBindParameter } from '../../read/row'
 import type { ColumnMetadata } from '../../schema/metadata'
 import type { Bookkeeping } from './bookkeeping'
-import { runSql, type TreeNode, type TreeTable, tableSql } from './table'
+import { runSql, type TreeNode, type TreeTable } from './table'
 
 /**
  * Closure table: it has a row for each pair of a node and one of its ancestors, and for each node with itself. Its

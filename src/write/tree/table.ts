@@ -4,6 +4,7 @@ import type { DbSession } from '../../connection/db-session'
 import { executeWrite, type RawRow } from '../../connection/statement'
 import { dialectOf } from '../../dialect/dialect-of'
 import { withComment } from '../../dialect/statement-comment'
+import { tableSql } from '../../dialect/table-sql'
 import { buildRowReader, columnSql, type Row, selection, toBindParameter } from '../../read/row'
 import type { ColumnMetadata, RelationMetadata } from '../../schema/metadata'
 import { buildReadColumn, type ReadColumn } from '../../schema/stored-column'
@@ -46,14 +47,6 @@ export function treeTableOf(metadata: EntityMetadata, dataSource: DataSource): T
   const position = build([nestedSetLeftColumn, nestedSetRightColumn, materializedPathColumn])
   const columns = [...key, ...parent, ...reference, ...position]
   return { metadata, name: tableSql(dataSource, metadata), relation, key, parent, reference, position, columns }
-}
-
-/** The escaped name of a table. */
-export function tableSql({ driver }: DataSource, { tablePath }: EntityMetadata): string {
-  return tablePath
-    .split('.')
-    .map((name) => driver.escape(name))
-    .join('.')
 }
 
 /**
