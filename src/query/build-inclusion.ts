@@ -2,7 +2,7 @@ import { type FieldErrors, ValueError } from '../errors'
 import type { IncludeRequest } from '../request/include'
 import type { Field } from '../schema/field'
 import type { RelationMetadata } from '../schema/metadata'
-import { isToMany } from '../schema/relations'
+import { isToMany, junctionColumnsOf } from '../schema/relations'
 import type { ResourceView } from '../schema/resource-view'
 import { listParametersOf } from '../schema/search-fields'
 import type { StoredColumn } from '../schema/stored-column'
@@ -80,12 +80,22 @@ export function foreignKeyTo(
   target: ResourceView,
   relation: RelationMetadata,
 ): Field | undefined {
+  if (relation.isManyToMany) return junctionKeyTo(key, relation)
   const { inverseRelation, isOneToMany } = relation
   if (inverseRelation === undefined || !isOneToMany) return undefined
   const field = [...target.fields.values()].find((one) => one.relation?.propertyPath === inverseRelation.propertyPath)
   const columns = [...key.columns, ...(field?.columns ?? [])]
   const areIntegers = columns.length === 2 && columns.every((column) => isPlainInteger(column))
   return areIntegers && inverseRelation.joinColumns[0]?.referencedColumn === key.columns[0]?.column ? field : undefined
+}
+
+/** The key of a record as the junction table of a many-to-many relation stores it. */
+function junctionKeyTo(key: Field, relation: RelationMetadata): Field | undefined {
+  const [column, ...otherColumns] = key.columns
+  const [own, ...others] = junctionColumnsOf(relation)?.own ?? []
+  if (column === undefined || own === undefined || otherColumns.length + others.length > 0) return undefined
+  const refersToKey = isPlainInteger(column) && own.referencedColumn === column.column
+  return refersToKey ? { ...key, columns: [{ ...column, column: own }] } : undefined
 }
 
 const isPlainInteger = ({ valueType, valueColumn }: StoredColumn): boolean =>

@@ -174,8 +174,9 @@ export interface IncludedList {
   /** The view of the related records, with the selected fields only. */
   readonly view: ResourceView
   /**
-   * Integer in the related records that is equal to the key of their parent; undefined if the statement has to join the
-   * table of the parents. Texts may differ from the key that they refer to, such as in case.
+   * Integer that is equal to the key of the parent: in the related records, or in the junction table of a many-to-many
+   * relation. Undefined if the statement has to join the table of the parents. Texts may differ from the key that they refer
+   * to, such as in case.
    */
   readonly foreignKey: Field | undefined
   /** Query for the lists of all records. Its `limit` is that of one list, plus one record that the list does not show. */

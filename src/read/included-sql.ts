@@ -1,6 +1,9 @@
-import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { selectFrom } from '../connection/compile'
+import { tableSql } from '../dialect/table-sql'
 import { type IncludedList, type Query, rootAlias, tableAlias } from '../query/query'
+import type { RelationMetadata } from '../schema/metadata'
+import { junctionColumnsOf } from '../schema/relations'
 import type { StoredColumn } from '../schema/stored-column'
 import { addJoin } from './join-sql'
 import type { ValueLimit } from './measure'
@@ -10,7 +13,7 @@ import type { Store } from './store'
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
-/** Alias of the table that has the relation of an included list. */
+/** Alias of the table that leads to the related records: that of the parents, or the junction table. */
 const parentAlias = tableAlias('parent')
 
 /** Query of an included list, for certain parents. */
@@ -50,23 +53,46 @@ export function includedCountQuery(store: Store, included: IncludedQuery, condit
 }
 
 /** Alias of the table that has the key of the parents. */
-export const keyAlias = ({ foreignKey }: IncludedList): string => (foreignKey === undefined ? parentAlias : rootAlias)
+export function keyAlias({ foreignKey, relation }: IncludedList): string {
+  return foreignKey === undefined || relation.isManyToMany ? parentAlias : rootAlias
+}
 
 /** Key of the parent in {@link relatedQuery}. */
 export function parentKeySql({ dataSource }: Store, { list, parentKey }: IncludedQuery): readonly string[] {
   return parentKey.map((column) => columnSql(dataSource, column, keyAlias(list)))
 }
 
-/** Builds the joins and the condition: from the table that has the relation, to the related records. */
+/** Builds the joins and the condition: from the table that has the key of the parents, to the related records. */
 export function relatedQuery(store: Store, { list, query }: IncludedQuery, condition: ConditionSql): Builder {
   const { dataSource } = store
   const { relation, foreignKey } = list
-  if (foreignKey !== undefined) return matchingQuery(store, query, condition)
+  if (foreignKey !== undefined) {
+    const related = matchingQuery(store, query, condition)
+    if (relation.isManyToMany) joinJunction(dataSource, related, relation)
+    return related
+  }
   const builder = selectFrom(dataSource, relation.entityMetadata.target, parentAlias)
   const join = { alias: rootAlias, from: parentAlias, relation, visible: undefined }
   addJoin(dataSource, builder, join, '', 'innerJoin')
   // The parents have been read, and may be soft-deleted records.
   return matchingQuery(store, query, condition, builder).withDeleted()
+}
+
+/** Joins the junction table of a many-to-many relation to the table of the related records. */
+function joinJunction(dataSource: DataSource, builder: Builder, relation: RelationMetadata): void {
+  const { driver } = dataSource
+  const { junctionEntityMetadata: junction } = relation
+  const columns = junctionColumnsOf(relation)
+  if (junction === undefined || columns === undefined) return
+  const { own, related } = columns
+  const isRelated = related.map(({ databaseName, referencedColumn: key }) => {
+    const foreignKey = `${driver.escape(parentAlias)}.${driver.escape(databaseName)}`
+    return `${foreignKey} = ${driver.escape(rootAlias)}.${driver.escape(key?.databaseName ?? '')}`
+  })
+  const names = [...own, ...related].map(({ databaseName }) => driver.escape(databaseName))
+  // As a subquery, because TypeORM might find an entity with the name of the table.
+  const rows = `(SELECT ${names.join(', ')} FROM ${tableSql(dataSource, junction)})`
+  builder.innerJoin(rows, parentAlias, isRelated.join(' AND '))
 }
 
 /** @param keySql SQL of each column of the parent's key */

@@ -4,6 +4,7 @@ import type { MountContext } from './context'
 import type { ColumnMetadata, RelationMetadata } from './metadata'
 import { isNamed } from './property'
 import type { Registration } from './registration'
+import { junctionColumnsOf } from './relations'
 import type { Junction, NestedLinks, NestedList, NestedRelation, ResourceView } from './resource-view'
 import { buildStoredColumn, type StoredColumn } from './stored-column'
 
@@ -112,11 +113,11 @@ function linksOf(
 ): NestedLinks | string {
   const name = typeof entry === 'string' ? `${entry.replace(/s$/, '')}_ids` : entry.ids
   const metadata = relation.junctionEntityMetadata
-  if (metadata === undefined) return 'has no junction table'
+  const columns = junctionColumnsOf(relation)
+  if (metadata === undefined || columns === undefined) return 'has no junction table'
   const isEntity = dataSource.entityMetadatas.some((one) => one !== metadata && one.tablePath === metadata.tablePath)
   if (isEntity) return `has the junction table "${metadata.tableName}", which is also the table of an entity`
-  const { ownerColumns, inverseColumns } = metadata
-  const [own, related] = relation.isManyToManyOwner ? [ownerColumns, inverseColumns] : [inverseColumns, ownerColumns]
+  const { own, related } = columns
   if (!areKeyColumns(view, own) || !areKeyColumns(target, related)) {
     return 'has a junction table that refers to other columns than the keys'
   }

@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import type { Field } from './field'
-import type { RelationMetadata } from './metadata'
+import type { ColumnMetadata, RelationMetadata } from './metadata'
 import { isDeclaredBy, isNamed } from './property'
 import type { Registration } from './registration'
 import type { ResourceView } from './resource-view'
@@ -23,6 +23,24 @@ export function buildRelations({ metadata, options }: Registration): ReadonlyMap
  */
 export function isToMany(relation: RelationMetadata): boolean {
   return relation.joinColumns.length === 0 || relation.isManyToMany
+}
+
+/** The columns of a junction table: the foreign keys to the records of this side, and to the related records. */
+interface JunctionColumns {
+  readonly own: readonly ColumnMetadata[]
+  readonly related: readonly ColumnMetadata[]
+}
+
+/** The columns of the junction table of a many-to-many relation; undefined for other relations. */
+export function junctionColumnsOf({
+  junctionEntityMetadata,
+  isManyToManyOwner,
+}: RelationMetadata): JunctionColumns | undefined {
+  if (junctionEntityMetadata === undefined) return undefined
+  const { ownerColumns, inverseColumns } = junctionEntityMetadata
+  return isManyToManyOwner
+    ? { own: ownerColumns, related: inverseColumns }
+    : { own: inverseColumns, related: ownerColumns }
 }
 
 /**
