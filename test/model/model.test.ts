@@ -236,7 +236,7 @@ test('the generated requests cover all kinds', () => {
     pages: 0.2,
     noPage: 0.05,
     included: 0.1,
-    cutLists: 0.01,
+    cutLists: 0.005,
     changed: 0.03,
     unchanged: 0.005,
     refused: 0.01,
