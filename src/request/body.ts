@@ -82,6 +82,7 @@ function objectBody(json: unknown, limits: BodyLimits): Body {
 
 /** @throws {ApiError} `unsupported-media-type`, `bad-body` */
 async function parseBodyJson(payload: Payload, limits: BodyLimits): Promise<unknown> {
+  if ('bytes' in payload && payload.bytes.length === 0 && payload.contentType === '') throw emptyBody()
   const mediaType = checkMediaType(payload.contentType)
   const isForm = mediaType === formType || mediaType === multipartType
   return 'parsed' in payload
@@ -321,8 +322,10 @@ function readParsed(parsed: unknown, isForm: boolean): unknown {
   return parseJson(fields.length === 0 ? '' : dataField(fields))
 }
 
+const emptyBody = (): ApiError => new ApiError('bad-body', `the body is empty; ${allowed}`)
+
 function parseJson(text: string): unknown {
-  if (text.trim() === '') throw new ApiError('bad-body', `the body is empty; ${allowed}`)
+  if (text.trim() === '') throw emptyBody()
   try {
     return JSON.parse(text)
   } catch (error) {

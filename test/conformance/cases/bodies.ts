@@ -66,6 +66,7 @@ const refused: readonly (readonly [string, SendOptions, number, string])[] = [
   ['text', typed('text/plain', json), 415, 'application/json'],
   ['XML', typed('application/xml', '<title/>'), 415, 'application/json'],
   ['no content type', { headers: {}, body: json }, 415, 'application/json'],
+  ['no body and no content type', { headers: {} }, 400, 'the body is empty'],
   ['another charset', typed('application/json; charset=latin1', json), 415, 'UTF-8'],
   [
     'a gzipped body',
