@@ -57,7 +57,10 @@ function conjunctionOf(filter: unknown, filters: ObjectFilter[], isNegated: bool
 
 function memberOf(name: string, value: unknown, filters: ObjectFilter[], isNegated: boolean): FilterNode {
   if (isGroupName(name)) return groupOf(name, value, filters, isNegated)
-  if (value === undefined) throw new TypeError(`the value of ${name} is undefined; leave the filter out, or use null`)
+  if (value === undefined) {
+    const properties = 'a principal has the properties that @UserAccount({ principal }) or the access rule gives it'
+    throw new TypeError(`the value of ${name} is undefined; leave the filter out, or use null; ${properties}`)
+  }
   if (value === null) {
     // In SQL, neither a comparison with null nor its negation is true. The negation of `nothing` would match all records.
     if (isNegated) throw new TypeError(`the value of ${name} is null within "not", which would match records`)
