@@ -1,18 +1,13 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { AuditedChange, AuditLog, ChangeEvent } from '../connection/change-events'
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import { isInTransaction, type RawRow, runInTransaction, WriteError } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
 import { ApiError } from '../errors'
 import type { ChangeSet } from '../query/query'
-import { readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
-import type { Field } from '../schema/field'
 import type { WriteAction } from '../schema/resource-view'
 import type { Json } from '../value/value-type'
+import { auditDeletions, auditedParts, auditedRows, changeEvent, differences } from './audited-changes'
 import { ChangedError } from './changed-error'
-import { partsOf } from './record-parts'
-import { withPauses } from './with-pauses'
 import type { Writer } from './write-store'
 
 /**
@@ -156,94 +151,24 @@ function recordTable(
 
 async function writeAndRecord<T>(session: DbTransaction, store: Store, recordedWrite: RecordedWrite<T>): Promise<T> {
   const { action, write, keys = [], values = [], rows } = recordedWrite
-  const { changes, observer, principal = { id: null } } = session
+  const { changes, observer } = session
   const { auditLog } = observer
   const isAuditedBefore = auditLog !== undefined && action === 'delete' && keys.length > 1
   if (isAuditedBefore) await auditDeletions(session, store, auditLog, keys)
   const readsBefore = auditLog !== undefined && action !== 'restore' && !isAuditedBefore
-  const before = readsBefore ? await readRows(session, store, keys) : []
+  const before = readsBefore ? await auditedRows(session, store, keys) : []
   const result = await write(session)
   const ids = writtenIds(store, recordedWrite, result)
   if (ids === undefined) return result
-  const events = ids.map((id, index): ChangeEvent => {
-    const fields = [...(values[index]?.keys() ?? [])].map(({ name }) => name)
-    return { resource: store.view.name, action, id, principal, fields }
-  })
+  const events = ids.map((id, index) => changeEvent(session, store, action, id, values[index]))
   changes?.push(...events)
   recordTable(session, store, action, ids)
   if (auditLog === undefined || isAuditedBefore) return result
-  const after = action === 'delete' ? [] : (rows?.(result) ?? (await readRows(session, store, keys)))
+  const after = action === 'delete' ? [] : (rows?.(result) ?? (await auditedRows(session, store, keys)))
   const audited = events.map((event, index) => ({
     ...event,
     changes: differences(store, before[index], after[index], values[index]),
   }))
   await auditLog.insert(session, audited)
   return result
-}
-
-/**
- * Stores the entries of records that will be deleted, in parts. The records are deleted afterwards, by as few statements as
- * without an audit log, because they may refer to each other.
- */
-async function auditDeletions(
-  session: DbTransaction,
-  store: Store,
-  auditLog: AuditLog<DbTransaction>,
-  keys: readonly unknown[],
-): Promise<void> {
-  const { principal = { id: null } } = session
-  const { name: resource } = store.view
-  for await (const part of auditedParts(session, store, keys, new Map())) {
-    const rows = await readRows(session, store, part)
-    const ids = idsOf(store, part)
-    const audited = rows.map((raw, index) => {
-      const id = ids[index] ?? null
-      const changes = differences(store, raw, undefined, undefined)
-      return { resource, action: 'delete' as const, id, principal, fields: [], changes }
-    })
-    await auditLog.insert(session, audited)
-  }
-}
-
-/**
- * The keys of records, in parts that are written one after the other. An audit log needs the values of all records of a part,
- * which could otherwise take gigabytes of memory. Other requests run between two parts.
- */
-async function* auditedParts(
-  session: DbSession,
-  store: Store,
-  keys: readonly unknown[],
-  changes: ChangeSet,
-): AsyncGenerator<readonly unknown[]> {
-  const parts = session.observer.auditLog === undefined ? [keys] : await partsOf(session, store, keys, changes)
-  yield* withPauses(parts, 1)
-}
-
-function readRows(
-  session: DbTransaction,
-  store: Store,
-  keys: readonly unknown[],
-): Promise<readonly (RawRow | undefined)[]> {
-  const locks = !store.dialect.sharesConnection
-  return readItemsInOrder(session, store, keys, 'columns', { locks, condition: 'none' })
-}
-
-/** The fields of two rows of a record that are different. Hidden fields that were written are included without values. */
-function differences(
-  { view, rawRenderer }: Store,
-  before: RawRow | undefined,
-  after: RawRow | undefined,
-  values: ChangeSet = new Map(),
-): AuditedChange['changes'] {
-  const from = before && rawRenderer.toRecord(before)
-  const to = after && rawRenderer.toRecord(after)
-  const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})])
-  names.delete(view.key.name)
-  const shown = [...names]
-    .filter((name) => !isDeepStrictEqual(from?.[name] ?? null, to?.[name] ?? null))
-    .map((name) => [name, { ...(from && { from: from[name] }), ...(to && { to: to[name] }) }] as const)
-  // The prefix of a new API key is not the same object as the field of the view.
-  const isShown = ({ name }: Field): boolean => view.outputFields.some((field) => field.name === name)
-  const hidden = [...values.keys()].filter((field) => !isShown(field))
-  return Object.fromEntries([...shown, ...hidden.map(({ name }) => [name, {}] as const)])
 }
