@@ -14,9 +14,18 @@ export function createMembers(view: ResourceView): readonly Member[] {
   const members = declaredFields(view).filter((field) => field.insertable && (field !== owner || isShown(field)))
   return members.map((field) => ({
     path: field.path,
-    required: field.required && field !== owner,
+    required: field.required && field !== owner && !mayBeSet(view, field),
     schema: inputSchema(view, field, field !== owner, defaultOf(field)),
   }))
+}
+
+/**
+ * Whether the service may set a hidden foreign key in new records, such as the tenant (specification: Presets). What the functions
+ * of the options require or set is not known without a principal.
+ */
+function mayBeSet({ outputFields, rowScope, may, preset }: ResourceView, field: Field): boolean {
+  if (field.relation === undefined || outputFields.includes(field)) return false
+  return rowScope?.type === 'filter' || may.create !== undefined || preset !== undefined
 }
 
 /**

@@ -104,3 +104,9 @@ test('Presets: a preset reference need not be visible to the principal', async (
   const [existing, missing] = await Promise.all(replies)
   expect([existing?.status, existing?.text]).toEqual([400, missing?.text])
 })
+
+test('OpenAPI document: a hidden foreign key that the scope can set is not required', async () => {
+  const reply = await send(world.url, 'GET /api/openapi.json')
+  const { components } = reply.json() as { components: { schemas: Record<string, { required?: string[] }> } }
+  expect(components.schemas['doc.create']?.required).toEqual(['id'])
+})
