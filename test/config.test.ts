@@ -403,9 +403,10 @@ test.each<[string, object, readonly string[]]>([
   ],
   [
     'permissions and presets of a wrong type',
-    { resources: [{ entity: Tag, may: { remove: true, create: 'yes', update: null }, preset: { id: 1 } }] },
+    { resources: [{ entity: Tag, may: { remove: true, read: true, create: 'yes', update: null }, preset: { id: 1 } }] },
     [
       'Tag: "may" has "remove"; actions: create, update, delete, restore',
+      'Tag: "may" has "read"; actions: create, update, delete, restore; "scope" determines who sees a record',
       'Tag: "may.create" must be true, false, a filter, or a function that returns one',
       'Tag: "may.update" must be true, false, a filter, or a function that returns one',
       'Tag: "preset" must be a function that returns values: (me) => ({ author: me.id })',
@@ -584,6 +585,13 @@ test.each<[string, object, readonly string[]]>([
     'an admin flag that is not a column',
     { users: { entity: User, admin: 'boss' }, resources: [{ entity: Tag }] },
     ['"boss" cannot be the users\' admin'],
+  ],
+  [
+    'an admin flag that is a text',
+    { users: { entity: User, admin: 'username' }, resources: [{ entity: Tag }] },
+    [
+      'a boolean or integer column: it determines whether a user is admin; for a role that is a text, use principal: ["username"]',
+    ],
   ],
   [
     'users without the usual columns',

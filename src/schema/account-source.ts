@@ -50,7 +50,10 @@ export function buildAccountSource(
   const findFlag = (role: 'admin' | 'active'): ColumnMetadata | undefined => {
     const column = find(role)
     if (column !== undefined && !isFlag(valueTypeOf(column, dataSource))) {
-      report(`"${column.propertyPath}" must be a boolean or integer column: it determines whether a user is ${role}`)
+      const advice = role === 'admin' ? `; for a role that is a text, use principal: ["${column.propertyPath}"]` : ''
+      report(
+        `"${column.propertyPath}" must be a boolean or integer column: it determines whether a user is ${role}${advice}`,
+      )
     }
     return column
   }

@@ -37,8 +37,10 @@ export function buildMay(
     report('"may.restore" needs soft-deleted records: the entity has no @DeleteDateColumn')
   }
   for (const [action, option] of Object.entries(may)) {
-    if (!isAction(action)) report(`"may" has "${action}"; actions: ${actions.join(', ')}`)
-    else if (['function', 'boolean', 'object'].includes(typeof option) && option !== null) {
+    if (!isAction(action)) {
+      const advice = action === 'read' ? '; "scope" determines who sees a record' : ''
+      report(`"may" has "${action}"; actions: ${actions.join(', ')}${advice}`)
+    } else if (['function', 'boolean', 'object'].includes(typeof option) && option !== null) {
       const call = typeof option === 'function' ? (option as PolicyFunction['call']) : () => option
       const policy = { title: `may.${action} of ${resource}`, option, call, names: names(), states: statesOf[action] }
       checkPolicy({ ...policy, title: `"may.${action}"` }, report)
