@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { refusals } from '../src/errors'
 import { defaultLimits } from '../src/request/limits'
 import { accountOptionNames, apiKeyOptionNames, resourceOptionNames } from '../src/schema/registration'
@@ -98,7 +98,7 @@ async function serve(script: string): Promise<number> {
 
 function checkCommands(commands: readonly Command[], port: number, program = ''): void {
   for (const { line, expected } of commands) {
-    const command = line.replaceAll(':3000', `:${port}`).replace('main.mjs', program)
+    const command = line.replaceAll(':3000', `:${port}`).replace(` ${basename(program)}`, ` ${program}`)
     // The messages of our command are on the standard error.
     const ours = `{ ${command.replaceAll('npx typeorm-resources', `node ${join(root, 'dist/cli/main.js')}`)}; } 2>&1`
     const printed = execFileSync('sh', ['-c', line.includes('npx typeorm-resources') ? ours : command], {

@@ -15,8 +15,9 @@ Descriptions of a data source's resources. The command does not connect to the d
   openapi                 prints the OpenAPI 3.1 document
   access                  prints a table of who may read and write what
 
-  <data-source>           a file that exports a DataSource, for example ./data-source.ts
-  --options <file>        a file whose default export is the options of mountResources
+  <data-source>           a file that exports only a DataSource, for example ./data-source.js
+  --options <file>        a file whose default export is the options of mountResources; without it, those of the service
+                          are not considered
   -o, --output <file>     writes the description to this file
   --check <file>          fails if the description differs from this file
 
