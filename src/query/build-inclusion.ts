@@ -1,7 +1,7 @@
 import { type FieldErrors, ValueError } from '../errors'
 import type { IncludeRequest } from '../request/include'
 import type { Field } from '../schema/field'
-import type { RelationMetadata } from '../schema/metadata'
+import { type RelationMetadata, withJoinColumns } from '../schema/metadata'
 import { isToMany, junctionColumnsOf } from '../schema/relations'
 import type { ResourceView } from '../schema/resource-view'
 import { listParametersOf } from '../schema/search-fields'
@@ -86,7 +86,9 @@ export function foreignKeyTo(
   const field = [...target.fields.values()].find((one) => one.relation?.propertyPath === inverseRelation.propertyPath)
   const columns = [...key.columns, ...(field?.columns ?? [])]
   const areIntegers = columns.length === 2 && columns.every((column) => isPlainInteger(column))
-  return areIntegers && inverseRelation.joinColumns[0]?.referencedColumn === key.columns[0]?.column ? field : undefined
+  return areIntegers && withJoinColumns(inverseRelation).joinColumns[0]?.referencedColumn === key.columns[0]?.column
+    ? field
+    : undefined
 }
 
 /** The key of a record as the junction table of a many-to-many relation stores it. */

@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
 import { dialectOf } from '../dialect/dialect-of'
-import type { ColumnMetadata, RelationMetadata } from '../schema/metadata'
+import { type ColumnMetadata, type RelationMetadata, withJoinColumns } from '../schema/metadata'
 import { listsColumn } from '../schema/property'
 
 /**
@@ -14,10 +14,12 @@ export function foreignKeyIndexes(
 ): (relation: RelationMetadata) => boolean {
   const { indexesReferences } = dialectOf(dataSource)
   const indexed = indexedColumns(metadata, dataSource)
-  return ({ foreignKeys, joinColumns }) =>
-    (indexesReferences && foreignKeys.length > 0) ||
+  return (relation) => {
+    const { foreignKeys, joinColumns } = withJoinColumns(relation)
+    if (indexesReferences && foreignKeys.length > 0) return true
     // For a foreign key of several columns, an index on one of them is enough: `@Index()` on the relation takes the first.
-    joinColumns.some(({ databaseName }) => indexed.has(databaseName))
+    return joinColumns.some(({ databaseName }) => indexed.has(databaseName))
+  }
 }
 
 /** First column of each index and key of the table. Under single-table inheritance each class may declare indexes. */

@@ -3,7 +3,7 @@ import { parameterPrefix, selectFrom } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
 import { type Exists, type Join, rootAlias, tableAlias } from '../query/query'
 import { isToMany } from '../schema/relations'
-import { addJoin, type JoinVisibility } from './join-sql'
+import { addJoin, equalKeys, type JoinVisibility } from './join-sql'
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
@@ -85,14 +85,10 @@ function existsReferencedSql(
   where: string,
   parameters: ObjectLiteral,
 ): string {
-  const { driver } = dataSource
   const { alias, from, relation } = first
   const builder = selectFrom(dataSource, relation.inverseEntityMetadata.target, alias).addSelect('1', keyName(0))
   for (const join of joins) addJoin(dataSource, builder, join, visibility.get(join))
-  for (const { databaseName, referencedColumn } of relation.joinColumns) {
-    const key = `${driver.escape(alias)}.${driver.escape(referencedColumn?.databaseName ?? '')}`
-    builder.andWhere(`${key} = ${driver.escape(from)}.${driver.escape(databaseName)}`)
-  }
+  builder.andWhere(equalKeys(dataSource, relation, from, alias))
   for (const condition of [visibility.get(first), where]) if (condition) builder.andWhere(condition)
   return renameDiscriminator(`EXISTS (${builder.getQuery()})`, builder, alias, parameters)
 }

@@ -3,7 +3,7 @@ import { restrictApiKeyField } from './api-key-fields'
 import type { ScanContext } from './context'
 import { buildField, buildIdField, type Field, relationOf, valueTypeOfColumns } from './field'
 import { hiddenReference, isHidden, restrictedReference } from './hidden'
-import type { ColumnMetadata } from './metadata'
+import { type ColumnMetadata, withJoinColumns } from './metadata'
 import { fieldColumns, hasOption, isNamed, isSameColumn, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
 import { isToMany } from './relations'
@@ -53,7 +53,7 @@ export function buildFields(
   }
   // A composite foreign key is one field. Columns of it that the entity declares are fields too, and the key is written
   // through them.
-  const references = metadata.relations.filter((relation) => !isToMany(relation))
+  const references = metadata.relations.map(withJoinColumns).filter((relation) => !isToMany(relation))
   for (const { joinColumns } of references.filter((relation) => relation.joinColumns.length > 1)) {
     add(
       joinColumns,

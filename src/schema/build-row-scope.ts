@@ -1,5 +1,6 @@
 import type { Report } from '../errors'
 import type { MountContext } from './context'
+import { withJoinColumns } from './metadata'
 import type { Registration } from './registration'
 import { isToMany } from './relations'
 import type { FilterNames, ResourceView, RowScope } from './resource-view'
@@ -29,7 +30,7 @@ export function buildRowScope(
     report(`"scope" must be a function that returns a filter, { through: "a relation" } or "all"`)
     return undefined
   }
-  const relations = metadata.relations.filter((relation) => !isToMany(relation))
+  const relations = metadata.relations.map(withJoinColumns).filter((relation) => !isToMany(relation))
   const relation = relations.find(({ propertyPath }) => propertyPath === through)
   if (relation === undefined) {
     const known = relations.map(({ propertyPath }) => propertyPath).join(', ')

@@ -12,3 +12,15 @@ export type EmbeddedMetadata = EntityMetadata['embeddeds'][number]
 export function isComputed({ isVirtualProperty, entityMetadata }: ColumnMetadata): boolean {
   return isVirtualProperty || entityMetadata.tableType === 'view'
 }
+
+/**
+ * The metadata of a relation with the columns of its foreign key. For a relation of an embedded entity, TypeORM finds out
+ * the columns only for the root of the entities that share a table: each child has a copy of the relation without columns.
+ * A join of this copy would have no condition, so every record would be related to every other one.
+ */
+export function withJoinColumns(relation: RelationMetadata): RelationMetadata {
+  const { joinColumns, embeddedMetadata, entityMetadata, propertyPath } = relation
+  if (joinColumns.length > 0 || embeddedMetadata === undefined) return relation
+  const root: EntityMetadata | undefined = entityMetadata.parentEntityMetadata
+  return root?.relations.find((other) => other.propertyPath === propertyPath) ?? relation
+}

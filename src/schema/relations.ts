@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import type { Field } from './field'
-import type { ColumnMetadata, RelationMetadata } from './metadata'
+import { type ColumnMetadata, type RelationMetadata, withJoinColumns } from './metadata'
 import { isDeclaredBy, isNamed } from './property'
 import type { Registration } from './registration'
 import type { ResourceView } from './resource-view'
@@ -22,7 +22,7 @@ export function buildRelations({ metadata, options }: Registration): ReadonlyMap
  * which is treated like them although it leads to one record.
  */
 export function isToMany(relation: RelationMetadata): boolean {
-  return relation.joinColumns.length === 0 || relation.isManyToMany
+  return withJoinColumns(relation).joinColumns.length === 0 || relation.isManyToMany
 }
 
 /** The columns of a junction table: the foreign keys to the records of this side, and to the related records. */
