@@ -80,7 +80,10 @@ function isBindable({ driver }: DataSource, { type }: ColumnMetadata, value: unk
 function pathOf(column: ColumnMetadata): string {
   const { relationMetadata: relation, referencedColumn } = column
   const isPartOfCompositeKey = column.isVirtual && relation !== undefined && relation.joinColumns.length > 1
-  return isPartOfCompositeKey ? `${relation.propertyPath}.${referencedColumn?.propertyName}` : column.propertyPath
+  if (!isPartOfCompositeKey || referencedColumn === undefined) return column.propertyPath
+  // The referenced key may belong to an embedded entity.
+  const { embeddedMetadata, propertyName } = referencedColumn
+  return [relation.propertyPath, ...(embeddedMetadata?.parentPropertyNames ?? []), propertyName].join('.')
 }
 
 /**
