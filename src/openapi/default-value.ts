@@ -1,4 +1,5 @@
 import type { Field } from '../schema/field'
+import { entityValue } from '../schema/metadata'
 import type { Json } from '../value/value-type'
 
 /**
@@ -8,7 +9,7 @@ import type { Json } from '../value/value-type'
 export function defaultOf({ columns: [first], valueType }: Field): Json | undefined {
   if (first === undefined) return undefined
   const { column } = first
-  const createDefault = (): unknown => column.getEntityValue(column.entityMetadata.create()) ?? column.default
+  const createDefault = (): unknown => entityValue(column, column.entityMetadata.create()) ?? column.default
   const value = createDefault()
   const isPrimitive = ['string', 'number', 'boolean'].includes(typeof value)
   // A property initializer may create a different value for each record, such as a UUID.

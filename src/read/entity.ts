@@ -1,7 +1,7 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm'
 import type { ChangeSet } from '../query/query'
 import type { Field } from '../schema/field'
-import type { ColumnMetadata, RelationMetadata } from '../schema/metadata'
+import { type ColumnMetadata, entityValue, type RelationMetadata } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
 import { type Row, splitColumnValues } from './row'
 
@@ -78,7 +78,7 @@ function storedName({ isLazy, propertyName }: RelationMetadata): string {
 
 /** Whether an entity has values for all columns of a field. Null is a value, `undefined` is not. */
 export function hasValue(entity: ObjectLiteral, { columns }: Field): boolean {
-  return columns.every(({ column }) => column.getEntityValue(entity) !== undefined)
+  return columns.every(({ column }) => entityValue(column, entity) !== undefined)
 }
 
 /**
@@ -92,7 +92,7 @@ export function columnValues(
 ): readonly ColumnValue[] {
   const values: ColumnValue[] = []
   for (const column of metadata.columns) {
-    const value: unknown = column.isVirtualProperty ? undefined : column.getEntityValue(entity)
+    const value: unknown = column.isVirtualProperty ? undefined : entityValue(column, entity)
     if (value !== undefined || includesUndefined?.(column)) values.push([column, value])
   }
   return values

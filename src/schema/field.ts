@@ -2,7 +2,7 @@ import type { EntityMetadata } from 'typeorm'
 import { compositeType } from '../value/composite'
 import { textType } from '../value/text'
 import type { ValueType } from '../value/value-type'
-import type { ColumnMetadata, RelationMetadata } from './metadata'
+import { type ColumnMetadata, entityValue, type RelationMetadata } from './metadata'
 import { hasOption, jsonPath, listsColumn, propertyOf, type Renaming } from './property'
 import type { StoredColumn } from './stored-column'
 
@@ -145,6 +145,6 @@ function isInsertable(metadata: EntityMetadata, column: ColumnMetadata): boolean
 /** Whether a column has a default in the database or in the class: `published = false`. */
 function hasDefault(column: ColumnMetadata): boolean {
   if (column.default !== undefined && column.default !== null) return true
-  const value: unknown = column.getEntityValue(column.entityMetadata.create())
+  const value: unknown = entityValue(column, column.entityMetadata.create())
   return value !== undefined && value !== null
 }

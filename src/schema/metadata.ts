@@ -1,4 +1,4 @@
-import type { EntityMetadata } from 'typeorm'
+import type { EntityMetadata, ObjectLiteral } from 'typeorm'
 
 /*
  * Classes of TypeORM that it does not export by name, or exports in one of the supported versions only.
@@ -23,4 +23,17 @@ export function withJoinColumns(relation: RelationMetadata): RelationMetadata {
   if (joinColumns.length > 0 || embeddedMetadata === undefined) return relation
   const root: EntityMetadata | undefined = entityMetadata.parentEntityMetadata
   return root?.relations.find((other) => other.propertyPath === propertyPath) ?? relation
+}
+
+/**
+ * The value of a column in an entity. If the column is the foreign key of a lazy relation without a related entity, TypeORM's
+ * `getEntityValue` calls the getter of the relation. This starts a query for which nobody waits, so that an error ends the
+ * process, and does not find the value `null`.
+ */
+export function entityValue(column: ColumnMetadata, entity: ObjectLiteral): unknown {
+  const { isVirtual, relationMetadata: relation, referencedColumn } = column
+  const isLazy = isVirtual && relation?.isLazy === true && relation.embeddedMetadata === undefined
+  if (!isLazy || referencedColumn === undefined) return column.getEntityValue(entity)
+  const related: unknown = relation.getEntityValue(entity)
+  return typeof related === 'object' && related !== null ? entityValue(referencedColumn, related) : related
 }

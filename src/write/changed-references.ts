@@ -4,7 +4,7 @@ import type { ChangeSet } from '../query/query'
 import { newEntity } from '../read/entity'
 import { splitColumnValues } from '../read/row'
 import type { Field } from '../schema/field'
-import type { ColumnMetadata } from '../schema/metadata'
+import { type ColumnMetadata, entityValue } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
 import type { Change } from './change'
@@ -66,7 +66,7 @@ export function incompleteReferences(
 function mayBeFilled({ lifecycle }: ResourceView, column: ColumnMetadata, entity: ObjectLiteral): boolean {
   const { isNullable, isGenerated, asExpression, default: defaultValue } = column
   if (!isNullable || isGenerated || asExpression !== undefined || lifecycle.write) return true
-  return (defaultValue ?? column.getEntityValue(entity) ?? null) !== null
+  return (defaultValue ?? entityValue(column, entity) ?? null) !== null
 }
 
 /**
@@ -82,7 +82,7 @@ function declaredDefault(
 ): unknown {
   // Listeners may set another value.
   if (lifecycle.write) return null
-  const initial: unknown = column.getEntityValue(entity)
+  const initial: unknown = entityValue(column, entity)
   if (initial !== undefined) return initial
   const value: unknown = column.default
   const isInteger = valueType.name === 'integer' && Number.isSafeInteger(value)

@@ -3,7 +3,7 @@ import type { DataSource, EntityMetadata, InsertQueryBuilder, ObjectLiteral } fr
 import { collectValues } from '../connection/compile'
 import { type ColumnValue, columnValues, setPath } from '../read/entity'
 import type { Store } from '../read/store'
-import type { ColumnMetadata } from '../schema/metadata'
+import { type ColumnMetadata, entityValue } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
 import type { ReadColumn } from '../schema/stored-column'
 import type { InsertTarget } from './insert-target'
@@ -106,5 +106,5 @@ function generateKey(
 
 /** The key of an inserted row, by column, if the INSERT has not returned it. @param insertId key that the driver reports */
 export function insertedKey({ key }: ResourceView, entity: ObjectLiteral, insertId: unknown): readonly unknown[] {
-  return key.columns.map(({ column }) => column.getEntityValue(entity) ?? insertId)
+  return key.columns.map(({ column }) => entityValue(column, entity) ?? insertId)
 }

@@ -2,7 +2,7 @@ import type { DataSource, ObjectLiteral } from 'typeorm'
 import type { Bind } from '../connection/compile'
 import { type ColumnValue, setPath } from '../read/entity'
 import type { Store } from '../read/store'
-import type { ColumnMetadata } from '../schema/metadata'
+import { type ColumnMetadata, entityValue } from '../schema/metadata'
 import { referencedValueColumn } from '../schema/stored-column'
 import type { InsertTarget } from './insert-target'
 
@@ -97,7 +97,7 @@ export function explicitDefaults(
   if (!dialect.needsDefaultExpressions) return []
   return view.metadata.columns
     .filter((column) => typeof column.default === 'function' && column.isInsert)
-    .filter((column) => column.getEntityValue(entity) === undefined)
+    .filter((column) => entityValue(column, entity) === undefined)
     .map((column) => [column, String(dataSource.driver.normalizeDefault(column))])
 }
 
