@@ -77,12 +77,12 @@ function isBindable({ driver }: DataSource, { type }: ColumnMetadata, value: unk
   return typeof value !== 'function' && type !== 'jsonb' && !driver.spatialTypes.includes(type)
 }
 
+/** The path of the property that TypeORM reads for a column. The key that a foreign key refers to may be in an embedded entity. */
 function pathOf(column: ColumnMetadata): string {
   const { relationMetadata: relation, referencedColumn } = column
-  const isPartOfCompositeKey = column.isVirtual && relation !== undefined && relation.joinColumns.length > 1
-  if (!isPartOfCompositeKey || referencedColumn === undefined) return column.propertyPath
-  // The referenced key may belong to an embedded entity.
+  if (!column.isVirtual || relation === undefined || referencedColumn === undefined) return column.propertyPath
   const { embeddedMetadata, propertyName } = referencedColumn
+  if (relation.joinColumns.length === 1 && embeddedMetadata === undefined) return column.propertyPath
   return [relation.propertyPath, ...(embeddedMetadata?.parentPropertyNames ?? []), propertyName].join('.')
 }
 

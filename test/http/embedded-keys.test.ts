@@ -4,7 +4,7 @@ import { apiOf } from '../client'
 import { permitAll } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
-/** Foreign keys to an entity whose key of several columns belongs to an embedded entity. */
+/** Foreign keys to an entity whose key belongs to an embedded entity. */
 
 class Place {
   @PrimaryColumn() row!: number
@@ -40,9 +40,36 @@ class Ticket {
   }
 }
 
+class Code {
+  @PrimaryColumn() code!: number
+}
+
+@Entity()
+@Resource({ auth: permitAll, nested: ['rooms'] })
+class Hall {
+  @Column(() => Code) key!: Code
+  @OneToMany(
+    () => Room,
+    ({ hall }) => hall,
+  )
+  rooms!: Relation<Room>[]
+}
+
+@Entity()
+@Resource({ auth: permitAll })
+class Room {
+  @PrimaryColumn() id!: number
+  @ManyToOne(
+    () => Hall,
+    ({ rooms }) => rooms,
+    { nullable: true },
+  )
+  hall!: Relation<Hall> | null
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Chair, Ticket] })
+  world = await openWorld({ entities: [Chair, Ticket, Hall, Room] })
   for (const seat of ['a', 'b']) expect((await post('chair', { place: { row: 1, seat } })).status).toBe(201)
 })
 afterAll(async () => {
@@ -75,4 +102,12 @@ test('Nested writes: new records refer to their parent', async () => {
   const chair = { place: { row: 4, seat: 'a' }, followers: [{ place: { row: 4, seat: 'b' } }] }
   expect((await post('chair', chair)).status).toBe(201)
   expect(await ids('chair/?leader=4,a')).toEqual(['4,b'])
+})
+
+test('Foreign keys: a key of one column in an embedded entity', async () => {
+  expect((await post('hall', { key: { code: 7 }, rooms: [{ id: 1 }] })).status).toBe(201)
+  expect((await get('room/1/')).json()).toEqual({ id: 1, hall_id: 7 })
+  expect((await post('room', { id: 2, hall_id: 7 })).json()).toEqual({ id: 2, hall_id: 7 })
+  expect((await put('room/2', { hall_id: null })).json()).toEqual({ id: 2, hall_id: null })
+  expect((await put('room/2', { hall_id: 7 })).json()).toEqual({ id: 2, hall_id: 7 })
 })
