@@ -24,9 +24,26 @@ class Node {
   children!: Relation<Node>[]
 }
 
+@Entity()
+@Resource({ auth: permitAll, nested: ['children'] })
+class Leaf {
+  @PrimaryColumn() id!: number
+  @ManyToOne(
+    () => Leaf,
+    ({ children }) => children,
+    { nullable: true, onDelete: 'CASCADE' },
+  )
+  parent!: Relation<Leaf> | null
+  @OneToMany(
+    () => Leaf,
+    ({ parent }) => parent,
+  )
+  children!: Relation<Leaf>[]
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Node] })
+  world = await openWorld({ entities: [Node, Leaf] })
   for (const id of [1, 2, 3]) expect((await post('node', { id })).status).toBe(201)
   for (const [id, parent_id] of [
     [1, 1],
@@ -58,4 +75,11 @@ test.each([
 test('Nested writes: a record that is its own parent can be sent back', async () => {
   const reply = await put('node/1', { name: 'new', parent_id: 1, children: [{ id: 1 }] })
   expect([reply.status, reply.json()]).toEqual([200, { id: 1, name: 'new', parent_id: 1 }])
+})
+
+test('Nested writes: a PUT cannot delete its own record by a cascade of the database', async () => {
+  expect((await post('leaf', { id: 1, children: [{ id: 2 }] })).status).toBe(201)
+  expect((await put('leaf/1', { parent_id: 2 })).status).toBe(200)
+  expect((await put('leaf/1', { children: [] })).status).toBe(409)
+  expect(await ids('leaf/')).toEqual([1, 2])
 })

@@ -9,7 +9,7 @@ import { refuseWrite } from '../refuse-write'
 import { renderWritten } from '../transactional-writer'
 import { lostRecord } from '../values'
 import { loadSaved } from '../write'
-import type { WriteStore, WrittenRecord } from '../write-store'
+import type { WrittenRecord } from '../write-store'
 import { lockPlanned } from './lock'
 import { groupByStore, isChanged, type PlannedList, type PlannedRecord, recordsIn } from './planned'
 import { refusalAt } from './refusal-at'
@@ -78,7 +78,7 @@ async function lockAndWrite(
     const tree = await writeTree(inner, root, rows, maxRecords)
     await requireAllPermitted(inner, tree)
     for (const node of tree.nodes) if (node !== tree.root) await loadWritten(inner, node)
-    return readRoot(inner, root.store, tree.root.key)
+    return readRoot(inner, root, tree.root.key)
   }
   try {
     return await runInSavepoint(session, write)
@@ -98,9 +98,16 @@ async function loadWritten(session: DbTransaction, { record: { store }, raw }: W
   if (view.lifecycle.load && raw !== undefined) await afterLoad(session, view, [selected.columns.readRow(raw)])
 }
 
-/** Reads the record when everything is written: listeners and triggers of related records may have changed it. */
-async function readRoot(session: DbTransaction, store: WriteStore, key: unknown): Promise<WrittenRecord> {
+/**
+ * Reads the record when everything is written: listeners and triggers of related records may have changed it.
+ * @throws {ApiError} `conflict` if the database has deleted it together with its related records (`ON DELETE CASCADE`)
+ */
+async function readRoot(session: DbTransaction, root: PlannedRecord, key: unknown): Promise<WrittenRecord> {
+  const { store } = root
   const raw = await readWrittenItem(session, store, key)
-  if (raw === undefined) throw new Error(lostRecord(store.view))
-  return loadSaved(session, store, renderWritten(store, raw))
+  if (raw !== undefined) return loadSaved(session, store, renderWritten(store, raw))
+  const members = recordsIn(root).flatMap((record) => record.members)
+  const deletes = members.some((member) => member.type === 'list' && member.deletes.length > 0)
+  if (!deletes) throw new Error(lostRecord(store.view))
+  throw new ApiError('conflict', `this ${store.view.name} would be deleted with its related records`)
 }
