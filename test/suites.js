@@ -52,7 +52,16 @@ const withoutDatabase = [
   ...['admin-auth', 'authenticators', 'bearer-tokens', 'body-parsers', 'browsers', 'client', 'client-credentials'],
   ...['client-watch', 'custom-actions', 'failed-logins', 'field-permission-mistakes', 'forged-tokens', 'live-fairness'],
   ...['many-passwords', 'mcp', 'mcp-rules', 'openapi', 'openapi-lists', 'operation', 'pages', 'password-queue'],
-  ...['password-time', 'profile-memory', 'react-admin', 'refine', 'rules', 'suggestions', 'tracker-authentication'],
+  ...[
+    'password-time',
+    'profile-memory',
+    'react-admin',
+    'refine',
+    'rules',
+    'small-chunks',
+    'suggestions',
+    'tracker-authentication',
+  ],
 ]
 
 module.exports = { typeorm, drivers, withoutDatabase }

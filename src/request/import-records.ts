@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { parse } from 'csv-parse'
 import { ApiError } from '../errors'
 import type { ListFormat } from '../resource'
@@ -13,6 +14,9 @@ export interface ImportedRecord {
   readonly length: number
   readonly members: Body
 }
+
+/** Maximum size of a part of a body that is parsed without a pause, in bytes. csv-parse takes up to 0.5 µs for each of them. */
+const maxPartBytes = 16 * 1024
 
 /** Limits of the records of an import. */
 type RecordLimits = Pick<Limits, 'body' | 'bodyValues'>
@@ -90,9 +94,13 @@ async function* textOf(body: Readable, requireTime: () => void): AsyncGenerator<
       throw new ApiError('bad-body', 'the body is not UTF-8')
     }
   }
-  for await (const chunk of body) {
-    requireTime()
-    yield decode(chunk)
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    for (let start = 0; start < chunk.length; start += maxPartBytes) {
+      requireTime()
+      yield decode(chunk.subarray(start, start + maxPartBytes))
+      // A part may have no record, and the next one may be in memory already: without a pause, other requests would wait.
+      await setImmediate()
+    }
   }
   yield decode()
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { ApiError } from '../errors'
 import { within } from '../timers'
+import { incomplete, ReceivedChunks } from './received-chunks'
 
 /** A request body that has been received completely, and can be read several times. */
 export interface Spool {
@@ -29,17 +30,17 @@ const minBytes = 64 * 1024
  * @throws {ApiError} `body-too-large`, `bad-body`
  */
 export async function spoolBody(body: Readable, limit: number, stallLimit: number): Promise<Spool> {
-  const chunks: Buffer[] = []
+  const parts: Buffer[] = []
   let file: FileHandle | undefined
   let size = 0
   try {
-    for await (const chunk of received(body, stallLimit)) {
-      size += chunk.length
+    for await (const part of receivedParts(body, stallLimit)) {
+      size += part.length
       if (size > limit) throw new ApiError('body-too-large', `an import may have at most ${limit} bytes`)
-      chunks.push(chunk)
+      parts.push(part)
       if (file === undefined && size <= maxMemory) continue
       file ??= await openTemporary()
-      for (const part of chunks.splice(0)) await file.appendFile(part)
+      for (const received of parts.splice(0)) await file.appendFile(received)
     }
   } catch (error) {
     await file?.close()
@@ -47,7 +48,7 @@ export async function spoolBody(body: Readable, limit: number, stallLimit: numbe
     body.resume()
     throw error
   }
-  if (file === undefined) return { size, read: () => Readable.from(chunks), close: async () => void chunks.splice(0) }
+  if (file === undefined) return { size, read: () => Readable.from(parts), close: async () => void parts.splice(0) }
   const handle = file
   return {
     size,
@@ -56,27 +57,47 @@ export async function spoolBody(body: Readable, limit: number, stallLimit: numbe
   }
 }
 
-async function* received(body: Readable, stallLimit: number): AsyncGenerator<Buffer> {
-  // `destroyOnReturn: false`, because the response still uses the connection after a refusal.
-  const chunks = body.iterator({ destroyOnReturn: false })
-  let size = 0
-  for (let deadline = performance.now() + stallLimit; ; ) {
-    const next = chunks.next().catch(() => {
-      throw new ApiError('bad-body', 'the body ended before it was complete')
-    })
-    const chunk = await within(deadline - performance.now(), next, undefined)
-    if (chunk === undefined) {
-      const detail = `less than ${minBytes} bytes of the body arrived within ${stallLimit} ms (limits.streamStall)`
-      throw new ApiError('bad-body', detail)
+/**
+ * Receives a body in parts of at least 64 KiB; the last one may be smaller.
+ * @throws {ApiError} `bad-body`
+ */
+async function* receivedParts(body: Readable, stallLimit: number): AsyncGenerator<Buffer> {
+  const chunks = new ReceivedChunks()
+  let isComplete = false
+  let isClosed = false
+  let wake = (): void => undefined
+  // Listeners, because iterating over 100,000 chunks of one byte would block the event loop for most of a second.
+  const onData = (chunk: Buffer): void => {
+    chunks.add(chunk)
+    if (chunks.size < minBytes) return
+    body.pause()
+    wake()
+  }
+  const onEnd = (): void => {
+    isComplete = true
+    wake()
+  }
+  const onClose = (): void => {
+    isClosed = true
+    wake()
+  }
+  body.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
+  try {
+    while (!isComplete) {
+      const waiting = new Promise<boolean>((resolve) => {
+        wake = () => resolve(true)
+      })
+      if (body.destroyed) throw incomplete()
+      body.resume()
+      if (!(await within(stallLimit, waiting, false))) {
+        const detail = `less than ${minBytes} bytes of the body arrived within ${stallLimit} ms (limits.streamStall)`
+        throw new ApiError('bad-body', detail)
+      }
+      if (isClosed && !isComplete) throw incomplete()
+      if (chunks.size > 0) yield chunks.take()
     }
-    if (chunk.done) return
-    const bytes = Buffer.from(chunk.value)
-    size += bytes.length
-    if (size >= minBytes) {
-      size = 0
-      deadline = performance.now() + stallLimit
-    }
-    yield bytes
+  } finally {
+    body.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose)
   }
 }
 

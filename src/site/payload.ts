@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
-import getRawBody from 'raw-body'
 import { ApiError } from '../errors'
 import { receivePayload } from '../pipeline/write-body'
 import type { Payload } from '../request/body'
+import { receiveBytes } from '../request/received-chunks'
 import type { PageRequest } from './page'
 
 /** Properties that body parsers add to a request: for Koa to Koa's request, for Express to Node's request. */
@@ -26,7 +26,8 @@ export async function readPayload(context: Context, limit: number): Promise<Payl
     const raw = typeof rawBody === 'string' ? Buffer.from(rawBody) : body
     return Buffer.isBuffer(raw) ? { contentType, bytes: raw } : { contentType, parsed: raw }
   }
-  return { contentType, bytes: await readBytes(context, limit) }
+  const declared = context.get('Content-Length')
+  return { contentType, bytes: await receiveBytes(context.req, limit, declared === '' ? undefined : Number(declared)) }
 }
 
 /** Reads the body of a request for a page, and counts its memory if it is large. @throws {ApiError} see `receivePayload` */
@@ -56,18 +57,4 @@ function requireNoEncoding(context: Context): void {
   if (encoding === '' || encoding === 'identity') return
   const detail = `the content encoding ${encoding} is not supported; send the body without it`
   throw new ApiError('unsupported-media-type', detail)
-}
-
-async function readBytes(context: Context, limit: number): Promise<Buffer> {
-  try {
-    return await getRawBody(context.req, { limit, length: context.get('Content-Length') || null })
-  } catch (error) {
-    if (!(error instanceof Error) || !('type' in error)) throw error
-    if (error.type === 'entity.too.large') {
-      // Discards the rest of the body, so that the connection can be used for further requests.
-      context.req.resume()
-      throw new ApiError('body-too-large', `a body may have at most ${limit} bytes`)
-    }
-    throw new ApiError('bad-body', 'the body ended before it was complete')
-  }
 }

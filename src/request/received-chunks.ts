@@ -1,0 +1,99 @@
+import type { Readable } from 'node:stream'
+import { ApiError } from '../errors'
+
+/** Number and size of the chunks that are joined. A `Buffer` takes a hundred bytes of memory or more besides its content. */
+const maxSmallChunks = 256
+const maxSmallBytes = 16 * 1024
+
+/**
+ * Number of chunks of a body that are received without a pause. Node.js reads 2 MiB from a connection at once, in which there may
+ * be 300,000 chunks.
+ */
+const maxChunksAtOnce = 16_384
+
+/**
+ * Collects the chunks of a body. Small chunks are joined: Node.js returns each chunk of a chunked body as a `Buffer`, so that a
+ * body of 1 MiB in chunks of one byte would take 200 MiB.
+ */
+export class ReceivedChunks {
+  readonly #chunks: Buffer[] = []
+  #small: Buffer[] = []
+  #smallBytes = 0
+  #size = 0
+
+  /** Size of all chunks, in bytes. */
+  get size(): number {
+    return this.#size
+  }
+
+  add(chunk: Buffer): void {
+    this.#size += chunk.length
+    this.#smallBytes += chunk.length
+    const count = this.#small.push(chunk)
+    if (count >= maxSmallChunks || this.#smallBytes >= maxSmallBytes) this.#join()
+  }
+
+  /** Removes all chunks. @returns their bytes */
+  take(): Buffer {
+    this.#join()
+    const [only] = this.#chunks
+    const bytes = only !== undefined && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks, this.#size)
+    this.#chunks.splice(0)
+    this.#size = 0
+    return bytes
+  }
+
+  #join(): void {
+    const [only] = this.#small
+    if (only !== undefined) this.#chunks.push(this.#small.length === 1 ? only : Buffer.concat(this.#small))
+    this.#small = []
+    this.#smallBytes = 0
+  }
+}
+
+/**
+ * Receives a body.
+ * @param limit maximum size, in bytes
+ * @param declared size in the header `Content-Length`; undefined if there is none
+ * @throws {ApiError} `body-too-large`, `bad-body`
+ */
+export async function receiveBytes(body: Readable, limit: number, declared: number | undefined): Promise<Buffer> {
+  const chunks = new ReceivedChunks()
+  let isTooLarge = declared !== undefined && declared > limit
+  if (!isTooLarge) {
+    // Listeners, because iterating over the chunks takes 2 µs more for a small body.
+    await new Promise<void>((resolve, reject) => {
+      let count = 0
+      const finish = (error?: ApiError): void => {
+        body.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose)
+        if (error === undefined) resolve()
+        else reject(error)
+      }
+      const onData = (chunk: Buffer): void => {
+        chunks.add(chunk)
+        if (++count % maxChunksAtOnce === 0) pause(body)
+        isTooLarge = chunks.size > limit
+        if (isTooLarge) finish()
+      }
+      const onEnd = (): void => finish(declared === undefined || declared === chunks.size ? undefined : incomplete())
+      const onClose = (): void => finish(incomplete())
+      body.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
+      if (body.destroyed) onClose()
+    })
+  }
+  if (!isTooLarge) return chunks.take()
+  // Discards the rest of the body, so that the connection can be used for further requests.
+  body.resume()
+  throw new ApiError('body-too-large', `a body may have at most ${limit} bytes`)
+}
+
+/** Lets other requests run before further chunks arrive. */
+function pause(body: Readable): void {
+  body.pause()
+  setImmediate(() => body.resume())
+}
+
+/** The refusal of a body whose client has disconnected. */
+export function incomplete(): ApiError {
+  return new ApiError('bad-body', 'the body ended before it was complete')
+}
