@@ -79,7 +79,7 @@ async function* receivedRecords(
       if (!hasNames) checkCsvNames(view, members.keys(), errors.at({ line: 1 }))
       if (!hasNames && !errors.isEmpty) return
       hasNames = true
-      const body = bodyOfCells(view, members, escapeFormulas, errors.at(position))
+      const body = bodyOfCells(view, members, escapeFormulas, limits.bodyValues, errors.at(position))
       // A cell can contain JSON.
       requireFewValues([...body.values()], limits.bodyValues, { subject: `line ${line}` })
       yield { body, position, length }

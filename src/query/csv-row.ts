@@ -1,5 +1,5 @@
 import { type FieldErrors, ValueError } from '../errors'
-import type { Body } from '../request/body'
+import { type Body, requireFewSeparators } from '../request/body'
 import { unescapeFormula } from '../request/csv-formulas'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
@@ -17,18 +17,32 @@ export function checkCsvNames(view: ResourceView, names: Iterable<string>, error
  * Converts a row of CSV to the body of a POST (specification: Imports). It reads what a list in CSV shows.
  * @param cells texts by the names of fields
  * @param hasEscapes whether an apostrophe in front of a formula is not a part of the text
+ * @param maxValues maximum number of values in the JSON of a cell
  * @param errors receives cells that cannot be converted
+ * @throws {ApiError} `bad-body` for too many values
  */
-export function bodyOfCells(view: ResourceView, cells: Body, hasEscapes: boolean, errors: FieldErrors): Body {
+export function bodyOfCells(
+  view: ResourceView,
+  cells: Body,
+  hasEscapes: boolean,
+  maxValues: number,
+  errors: FieldErrors,
+): Body {
   const body = new Map<string, unknown>()
   for (const [name, cell] of cells) {
     const field = view.writableFields.get(name)
     if (field === undefined) continue
     const text = hasEscapes ? unescapeFormula(String(cell)) : String(cell)
+    if (mayBeContainer(field, text)) requireFewSeparators(text, maxValues, `the cell of ${name}`)
     const json = errors.try(name, () => jsonOfCell(field, text))
     if (json !== undefined) setMember(body, field.path, json)
   }
   return body
+}
+
+/** Whether a cell is parsed as a JSON array or object, if it is valid JSON. */
+function mayBeContainer({ valueType: { name } }: Field, text: string): boolean {
+  return (name === 'json' || name === 'array' || name === 'other') && /^\s*[[{]/.test(text)
 }
 
 /** @returns undefined for an empty cell of a field that has a default and cannot be null */

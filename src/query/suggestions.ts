@@ -57,9 +57,15 @@ export function suggestBodyName(view: FilterNames, name: string): string {
 
 /** Name of a visible field that differs only in case and underscores. TypeORM's own name for `author_id` is `authorId`. */
 function similarName({ outputFields }: FilterNames, name: string): string | undefined {
+  // A body may have names of 1 MB: comparing one with the fields of a large entity would take seconds.
+  if (name.length > maxComparedLength) return undefined
   const plain = (text: string): string => text.replaceAll('_', '').toLowerCase()
-  return outputFields.find((field) => plain(field.name) === plain(name))?.name
+  const plainName = plain(name)
+  return outputFields.find((field) => plain(field.name) === plainName)?.name
 }
+
+/** Maximum length of a name that is compared with those of fields. */
+const maxComparedLength = 256
 
 /** Name of a field and an operator, joined in another way than with two underscores: `score_gt`, `score[gt]`. */
 const otherJoint = new RegExp(`^(.+?)(?:_(${operatorNames.join('|')})|\\[\\$?(${operatorNames.join('|')})\\])$`)

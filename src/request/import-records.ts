@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { parse } from 'csv-parse'
 import { ApiError } from '../errors'
 import type { ListFormat } from '../resource'
-import { type Body, maxMembers, membersOf, requireFewValues, tooManyBytes } from './body'
+import { type Body, maxMembers, membersOf, requireFewSeparators, requireFewValues, tooManyBytes } from './body'
 import type { Limits } from './limits'
 
 /** One record of an import: a JSON object, or the cells of a row of CSV by the names in the first line. */
@@ -38,8 +38,10 @@ export function importedRecords(
 
 async function* jsonRecords(texts: AsyncIterable<string>, limits: RecordLimits): AsyncGenerator<ImportedRecord> {
   for await (const { line, text } of linesOf(texts, limits)) {
+    const subject = `line ${line}`
+    requireFewSeparators(text, limits.bodyValues, subject)
     const json = parseLine(text, line)
-    requireFewValues(json, limits.bodyValues, { subject: `line ${line}` })
+    requireFewValues(json, limits.bodyValues, { subject })
     yield { line, length: text.length, members: membersOf(json) }
   }
 }
