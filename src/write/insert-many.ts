@@ -64,6 +64,7 @@ async function insertChunks(
     const inserted = await insertChunk(session, store, chunk, templates)
     stored.push(...inserted)
     start += chunk.length
+    await templates.pause()
   }
   return stored
 }

@@ -1,9 +1,13 @@
+import { ValidateBy } from 'class-validator'
 import {
   AfterInsert,
   BeforeInsert,
   Column,
   Entity,
+  ManyToOne,
+  OneToMany,
   PrimaryGeneratedColumn,
+  type Relation,
   Tree,
   TreeChildren,
   TreeParent,
@@ -64,10 +68,62 @@ class Part {
   }
 }
 
+@Entity()
+@Resource({ auth: permitAllAsUser1, nested: ['rows'] })
+class Sheet {
+  @PrimaryGeneratedColumn() id!: number
+  @OneToMany(
+    () => SheetRow,
+    (row) => row.sheet,
+  )
+  rows!: Relation<SheetRow>[]
+}
+
+/** A validator that takes 0.1 milliseconds. */
+function validate(): boolean {
+  turns.add(turn)
+  const end = performance.now() + 0.1
+  while (performance.now() < end);
+  return true
+}
+
+@Entity()
+@Resource({ auth: permitAllAsUser1, nested: ['cells'] })
+class SheetRow {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'integer' })
+  @ValidateBy({ name: 'slow', validator: { validate } })
+  number!: number
+  @ManyToOne(
+    () => Sheet,
+    (sheet) => sheet.rows,
+  )
+  sheet!: Relation<Sheet>
+  @OneToMany(
+    () => Cell,
+    (cell) => cell.row,
+  )
+  cells!: Relation<Cell>[]
+}
+
+@Entity()
+@Resource({ auth: permitAllAsUser1 })
+class Cell {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'integer' })
+  @ValidateBy({ name: 'slow', validator: { validate } })
+  number!: number
+  @ManyToOne(
+    () => SheetRow,
+    (row) => row.cells,
+  )
+  row!: Relation<SheetRow>
+}
+
 let world: World
 let limited: World
 beforeAll(async () => {
-  const entities = [Item, Wide, Part]
+  const entities = [Item, Wide, Part, Sheet, SheetRow, Cell]
   world = await openWorld({ entities })
   limited = await openWorld({
     entities,
@@ -160,6 +216,16 @@ describe('other requests run', () => {
     const [first = {}, ...others] = bodies.map((body) => ({ ...body, number: body.number + 1000 }))
     const reply = await post(world, 'api/wide', [first, { ...first, c1: 1 }, ...others])
     expect([reply.status, turn - Math.min(...turns) > 5]).toEqual([409, true])
+  })
+
+  const numbers = (length: number) => Array.from({ length }, (_, number) => ({ number }))
+  test.each([
+    ['many', numbers(900)],
+    ['a few of each of many records', numbers(30).map((row) => ({ ...row, cells: numbers(29) }))],
+  ])('while related records are checked: %s', async (_, rows) => {
+    const reply = await post(world, 'api/sheet', { rows })
+    // Without pauses there are at most two turns, for the records of both levels.
+    expect([reply.status, turns.size > 5]).toEqual([201, true])
   })
 
   test('between nodes of a tree', async () => {

@@ -5,6 +5,7 @@ import type { Body } from '../../request/body'
 import { type PlannedMember, type PlannedRecord, recordsIn } from '../../write/nested/planned'
 import { requireAllReferences } from '../../write/nested/require-references'
 import { writeNested } from '../../write/nested/write-nested'
+import { startPauses } from '../../write/with-pauses'
 import type { WrittenRecord } from '../../write/write-store'
 import { hashPasswords } from '../hash-passwords'
 import type { PermittedRequest, Service } from '../service'
@@ -43,7 +44,7 @@ export async function prepareBody(
   const record = parseNestedBody(store.view, body, replaces, service.limits, found)
   const access = new NestedAccess(request)
   await access.check(record, state, replaces)
-  const nesting = { service, request, access, related: relatedResources(request), replaces }
+  const nesting = { service, request, access, related: relatedResources(request), replaces, pause: startPauses() }
   return { ...record, nesting, newErrors: () => found.copy() }
 }
 

@@ -14,6 +14,8 @@ export interface Nesting {
   readonly related: (view: ResourceView) => RelatedResource
   /** Whether stored related records that are not in the body are deleted. */
   readonly replaces: boolean
+  /** Lets other requests run if they have waited for more than a few milliseconds: called for each related record. */
+  readonly pause: () => Promise<void>
 }
 
 /** Record whose related records are planned. */

@@ -65,6 +65,7 @@ export async function planRecords(
 ): Promise<readonly DraftRecord[]> {
   const drafts: DraftRecord[] = []
   for (const { body, key } of named) {
+    await nesting.pause()
     const stored = key === undefined ? undefined : records.get(keyId(relation.target, key))
     const planning =
       stored === undefined
