@@ -26,7 +26,9 @@ export class ReceivedChunks {
     return this.#size
   }
 
-  add(chunk: Buffer): void {
+  /** @param received a text if middleware of the application has called `setEncoding('utf8')` */
+  add(received: Buffer | string): void {
+    const chunk = typeof received === 'string' ? Buffer.from(received) : received
     this.#size += chunk.length
     this.#smallBytes += chunk.length
     const count = this.#small.push(chunk)
@@ -69,7 +71,7 @@ export async function receiveBytes(body: Readable, limit: number, declared: numb
         if (error === undefined) resolve()
         else reject(error)
       }
-      const onData = (chunk: Buffer): void => {
+      const onData = (chunk: Buffer | string): void => {
         chunks.add(chunk)
         if (++count % maxChunksAtOnce === 0) pause(body)
         isTooLarge = chunks.size > limit

@@ -67,7 +67,7 @@ async function* receivedParts(body: Readable, stallLimit: number): AsyncGenerato
   let isClosed = false
   let wake = (): void => undefined
   // Listeners, because iterating over 100,000 chunks of one byte would block the event loop for most of a second.
-  const onData = (chunk: Buffer): void => {
+  const onData = (chunk: Buffer | string): void => {
     chunks.add(chunk)
     if (chunks.size < minBytes) return
     body.pause()

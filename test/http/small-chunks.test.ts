@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import type Koa from 'koa'
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
+import { send } from '../client'
 import { permitAll } from '../support/access'
 import { heapInUse } from '../support/heap'
 import { openWorld, type World } from '../world/world'
@@ -30,6 +31,7 @@ beforeAll(async () => {
   const before = (app: Koa): void =>
     void app.use((context, next) => {
       received = context.req.socket
+      if (context.get('X-Encoding') !== '') context.req.setEncoding('utf8')
       return next()
     })
   world = await openWorld({ entities: [Task], before })
@@ -71,6 +73,16 @@ test.each(['application/json', 'application/x-ndjson', 'text/csv'])(
 test('JSON is read as with larger chunks', async () => {
   expect(await complete(await sendSpaces('application/json', 3))).toBe('HTTP/1.1 201 Created')
 })
+
+test.each(['application/json', 'application/x-ndjson'])(
+  '%s is read after setEncoding of the application',
+  async (type) => {
+    const headers = { 'Content-Type': type, 'X-Encoding': 'utf8' }
+    const created = await send(world.url, 'POST /api/task/', { headers, body: '{"title":"Größe"}' })
+    expect(created.status).toBe(201)
+    expect((await send(world.url, 'GET /api/task/?ordering=-id&limit=1')).text).toContain('Größe')
+  },
+)
 
 test('other requests are handled while an import is read', async () => {
   const socket = await sendSpaces('application/x-ndjson', 40)
