@@ -1,5 +1,5 @@
 import type { FieldError } from './api'
-import { isNullable } from './document'
+import { isNullable, type Schema } from './document'
 import { isList, isText, jsonError, limitError, parseInput } from './input'
 import type { Field } from './model'
 
@@ -54,22 +54,35 @@ export function withoutPasswords(fields: readonly Field[], draft: Draft): Draft 
 }
 
 /**
- * Errors that are found without a request: text that is not JSON, which would be sent as a string, and limits.
+ * Errors that are found without a request: text that is not JSON, which would be sent as a string, limits, and missing values.
+ * The service would report the missing values too, but only in a second step, after the other errors have been corrected.
+ * @param isNew whether the record must have all required fields
  * @param path of the record in the body, such as `lines[3].`
  */
-export function inputErrorsOf(fields: readonly Field[], draft: Draft, path = ''): readonly FieldError[] {
+export function inputErrorsOf(
+  fields: readonly Field[],
+  draft: Draft,
+  isNew: boolean,
+  path = '',
+): readonly FieldError[] {
   return fields.flatMap((field) => {
-    const { name, schema } = field
+    const { name, schema, required } = field
     const rows = rowsIn(draft, name)
     if (rows !== undefined) {
       return rows.flatMap((row, index) =>
-        inputErrorsOf(fieldsOfRow(field, row), row.draft, `${path}${name}[${index}].`),
+        inputErrorsOf(fieldsOfRow(field, row), row.draft, row.id === undefined, `${path}${name}[${index}].`),
       )
     }
     const text = textIn(draft, name)
-    const message = jsonError(schema, text) ?? limitError(schema, text)
+    const isMissing = isNew && required && (text === undefined || isNothing(schema, text))
+    const message = isMissing ? 'is required' : (jsonError(schema, text) ?? limitError(schema, text))
     return message === undefined ? [] : [{ field: path + name, message }]
   })
+}
+
+/** Whether a text means no value: it is empty, and the field is not text or a list. */
+function isNothing(schema: Schema, text: string | null): boolean {
+  return text === '' && !isText(schema) && !isList(schema)
 }
 
 /**
@@ -88,9 +101,8 @@ export function bodyOf(fields: readonly Field[], draft: Draft, isNew: boolean): 
       }))
     }
     const given = textIn(draft, name)
-    const isNothing = given === '' && !isText(schema) && !isList(schema)
-    if (given === undefined || (isNothing && isNew)) continue
-    const text = isNothing && isNullable(schema) ? null : given
+    if (given === undefined || (isNew && isNothing(schema, given))) continue
+    const text = isNothing(schema, given) && isNullable(schema) ? null : given
     let at = body
     for (const part of path.slice(0, -1)) {
       at[part] ??= {}

@@ -79,7 +79,7 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
   const save = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     if (isSending) return
-    const inputErrors = inputErrorsOf(fields, draft)
+    const inputErrors = inputErrorsOf(fields, draft, isNew)
     if (inputErrors.length > 0) return setError(new Refused(400, '', inputErrors))
     setSending(true)
     await send({ ...request, body: bodyOf(fields, draft, isNew) }, user).then(

@@ -47,7 +47,7 @@ export function isText(schema: Schema): boolean {
   return typesOf(schema).includes('string') && format === 'password' && pattern === undefined && members === undefined
 }
 
-/** Error of a number or a text outside of the limits of its schema, completing a sentence with the name of the field. */
+/** Error of a number, a text or a key outside of the limits of its schema, completing a sentence with the name of the field. */
 export function limitError(schema: Schema, text: string | null | undefined): string | undefined {
   if (!text || schema.enum !== undefined) return undefined
   const value = parseInput(schema, text)
@@ -58,17 +58,29 @@ export function limitError(schema: Schema, text: string | null | undefined): str
     if (length < minLength) return `must have at least ${minLength} characters`
     return length > maxLength ? `must have at most ${maxLength} characters, not ${length}` : undefined
   }
-  const types = typesOf(schema)
-  const isNumber = /integer|number/.test(types.join()) && !types.includes('string')
-  // The service checks integers beyond the safe range, which are texts.
-  if (isNumber && typeof value === 'string' && !/^-?\d+$/.test(value)) {
-    return `must be ${types.includes('integer') ? 'an integer' : 'a number'}`
+  const kind = missedKind(schema, value)
+  const target = schema['x-resource']
+  if (kind !== undefined) {
+    return target === undefined ? `must be ${kind}` : `must be the key of a ${target} record, which is ${kind}`
   }
   if (typeof value !== 'number') return undefined
   if (value < minimum) return `must be at least ${minimum}`
   if (value > maximum) return `must be at most ${maximum}`
   if (value <= exclusiveMinimum) return `must be greater than ${exclusiveMinimum}`
   return value >= exclusiveMaximum ? `must be less than ${exclusiveMaximum}` : undefined
+}
+
+const uuidPattern = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+/** What the value of a schema must be, if a value cannot be that; undefined for other schemas and values. */
+function missedKind(schema: Schema, value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const types = typesOf(schema)
+  if (schema.format === 'uuid') return uuidPattern.test(value) ? undefined : 'a UUID'
+  const isNumber = /integer|number/.test(types.join()) && !types.includes('string')
+  // The service checks integers beyond the safe range, which are texts.
+  if (!isNumber || /^-?\d+$/.test(value)) return undefined
+  return types.includes('integer') ? 'an integer' : 'a number'
 }
 
 /**

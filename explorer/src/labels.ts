@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { memberOf } from '../../src/client/group-text'
 import { send } from './api'
 import { labelOf } from './include'
+import { limitError } from './input'
 import { type Field, labelField, type Resource, valueAt } from './model'
 import { mayRead, type User, useSession } from './session'
 
@@ -67,9 +68,14 @@ function fetchLabels(
   return found
 }
 
-/** Labels of records of a resource, by their keys. */
-export function useKeyLabels({ name }: Resource, keys: readonly string[]): (key: string) => string | undefined {
-  const records = useMemo(() => keys.map((key) => ({ key })), [keys])
+/** Labels of records of a resource, by their keys, which may be any text that the user has entered. */
+export function useKeyLabels(resource: Resource, keys: readonly string[]): (key: string) => string | undefined {
+  const { name } = resource
+  const records = useMemo(() => {
+    const { schema = {} } = resource.fields.find((one) => one.name === 'id') ?? {}
+    // One text that cannot be a key would make the service refuse the request for the labels of all keys.
+    return keys.filter((key) => limitError(schema, key) === undefined).map((key) => ({ key }))
+  }, [resource, keys])
   const field = useMemo(() => ({ name: 'key', path: ['key'], schema: { 'x-resource': name }, required: false }), [name])
   const fields = useMemo(() => [field], [field])
   const labelOf = useFetchedLabels(records, fields)

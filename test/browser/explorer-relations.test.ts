@@ -172,6 +172,29 @@ test('a foreign key is chosen with the mouse, by its whole name, or typed as a k
   await link('writer_id Writer 06 7').waitFor()
 })
 
+test('a text that cannot be a key is reported together with missing values, without a request', async () => {
+  const paths = await open('#/book/+')
+  await choose('writer_id').fill('zzz')
+  await page.getByText('No writer has this name.').waitFor()
+  await page.keyboard.press('Tab')
+  await choose('genre_id').fill('1')
+  await page.keyboard.press('Tab')
+  await expectInput(choose('genre_id'), '100% true')
+  await button('Create').click()
+  const errors = page.locator('.field .error')
+  await eventually(async () =>
+    expect(await errors.allInnerTexts()).toEqual([
+      'title is required',
+      'pages is required',
+      'price is required',
+      'bought is required',
+      'writer_id must be the key of a writer record, which is an integer',
+    ]),
+  )
+  expect(paths.filter((path) => path.includes('id__in=zzz'))).toEqual([])
+  expect(await barriers(page)).toEqual([])
+})
+
 test('the key of a record that the user may not read is typed', async () => {
   await open('#/book/+')
   await page.getByRole('textbox', { name: 'shelf_id' }).fill('1')
