@@ -7,18 +7,21 @@ import { List } from './list'
 import { type Model, type Resource, readModel, title } from './model'
 import { RecordView } from './record'
 import { RequestBar } from './request-bar'
-import { links, type Route, useRoute } from './route'
+import { links, pathOf, type Route, useRoute } from './route'
 import { type Credentials, type Scheme, schemesIn } from './scheme'
 import { mayRead, type Session, SessionContext, type User, useSession } from './session'
 import { SignIn } from './sign-in'
 import { useLocalTime } from './time-zone'
+
+/** The request for the OpenAPI document, from which the page knows the resources. */
+const documentRequest: Request = { method: 'GET', path: '/openapi.json' }
 
 export function App() {
   const [model, setModel] = useState<Model>()
   const [error, setError] = useState<Refused>()
   const [user, setUser] = useState<User>()
   const [isSigningIn, setSigningIn] = useState(false)
-  const [request, setRequest] = useState<Request>({ method: 'GET', path: '/' })
+  const [request, setRequest] = useState(documentRequest)
   const [done, setDone] = useState({ text: '', hash: '' })
   const announce = (text: string): void => setDone({ text, hash: location.hash })
   useEffect(() => {
@@ -29,7 +32,7 @@ export function App() {
       // If this user may not read the OpenAPI document, do not show the one that was loaded for another user.
       if (next !== undefined || refused?.status === 401) setModel(next)
     }
-    send({ method: 'GET', path: '/openapi.json' }, user).then(
+    send(documentRequest, user).then(
       ({ json }) => show(readModel(json as OpenApi)),
       (refused: Refused) => show(undefined, refused),
     )
@@ -135,16 +138,19 @@ function viewKey({ resource, id, form }: Route): string {
 function View({ resource, route }: { readonly resource: Resource; readonly route: Route }) {
   const { id, form, query } = route
   const { user } = useSession()
-  if (form !== 'create' && !mayRead(resource, user)) return <Closed resource={resource} />
+  if (form !== 'create' && !mayRead(resource, user)) return <Closed resource={resource} route={route} />
   if (form === 'create') return <Form resource={resource} initial={query} />
   if (id === undefined) return <List resource={resource} query={query} />
   if (form === 'update') return <Form resource={resource} id={id} />
   return <RecordView resource={resource} id={id} deleted={resource.restores ? query.get('deleted') : null} />
 }
 
-/** View of a resource that the user may not read. The page knows this from the OpenAPI document and sends no request. */
-function Closed({ resource: { name, description } }: { readonly resource: Resource }) {
-  const { user, askToSignIn } = useSession()
+/** View of a resource that the user may not read. The page knows this from the OpenAPI document and sends no request, but shows it. */
+function Closed({ resource: { name, description }, route }: { readonly resource: Resource; readonly route: Route }) {
+  const { user, askToSignIn, showRequest } = useSession()
+  const { id, query } = route
+  const path = id === undefined ? pathOf(`/${name}/`, query) : `/${name}/${encodeURIComponent(id)}/`
+  useEffect(() => showRequest({ method: 'GET', path }), [path])
   const whose = user ? 'administrators' : 'users who have signed in'
   return (
     <>
@@ -158,6 +164,8 @@ function Closed({ resource: { name, description } }: { readonly resource: Resour
 }
 
 function Start({ route, model }: { readonly route: Route; readonly model: Model }) {
+  const { showRequest } = useSession()
+  useEffect(() => showRequest(documentRequest), [])
   return (
     <>
       <h1 tabIndex={-1}>{route.resource === '' ? model.title : `There is no resource "${route.resource}"`}</h1>

@@ -541,6 +541,22 @@ test('a password that is typed is not in the curl command', async () => {
   expect(await request().innerText()).not.toContain('a-typed-secret')
 })
 
+test('a view that sends no request for records shows the URL of its records, or of the OpenAPI document', async () => {
+  const expectUrl = (path: string): Promise<void> =>
+    request().getByText(`${world.url}/api${path}`, { exact: true }).waitFor()
+  await open('#/visit')
+  await closed().waitFor()
+  await expectUrl('/visit/')
+  await page.evaluate(`location.hash = '#/visit/7'`)
+  await expectUrl('/visit/7/')
+  for (const fragment of ['#/nothing', '#/']) {
+    await page.evaluate(`location.hash = '#/tale'`)
+    await expectUrl('/tale/')
+    await page.evaluate(`location.hash = '${fragment}'`)
+    await expectUrl('/openapi.json')
+  }
+})
+
 test('the URL and the curl command of the current view are shown and can be copied', async () => {
   await open('#/city?country__region=Asia')
   await expectColumn('name', ['Tokyo'])
