@@ -8,24 +8,24 @@ interface OrderingProps {
 
 /** Select box for the ordering, by a field of the records or of related ones. */
 export function Ordering({ resource, query }: OrderingProps) {
-  const [, hyphen = '', name = ''] = /^(-?)(.*)$/.exec(query.get('ordering') ?? '') ?? []
+  const [, hyphen = '', name = ''] = /^(-?)(.*)$/.exec(query.get('ordering') || 'id') ?? []
   const sort = (ordering: string): void => {
     const next = fromStart(query)
-    if (ordering === '') next.delete('ordering')
+    if (ordering === 'id') next.delete('ordering')
     else next.set('ordering', ordering)
     go(links.list(resource.name, next))
   }
   const own = resource.fields.map((field) => field.name).filter((one) => resource.orderings.has(one))
-  const names = ['', ...own.filter((one) => one !== 'id'), ...resource.relatedOrderings]
+  const names = ['id', ...own.filter((one) => one !== 'id'), ...resource.relatedOrderings]
   return (
     <div class="ordering">
       <label class="inline">
         Order by
-        <select value={name} onChange={({ currentTarget: { value } }) => sort(value === '' ? '' : hyphen + value)}>
+        <select value={name} onChange={({ currentTarget: { value } }) => sort(hyphen + value)}>
           {/* The ordering in the URL may not be one of the options. */}
           {[...new Set([...names, name])].map((one) => (
             <option key={one} value={one}>
-              {one === '' ? 'id' : title(one)}
+              {title(one)}
             </option>
           ))}
         </select>
@@ -34,7 +34,6 @@ export function Ordering({ resource, query }: OrderingProps) {
         <input
           type="checkbox"
           checked={hyphen !== ''}
-          disabled={name === ''}
           onChange={(event) => sort((event.currentTarget.checked ? '-' : '') + name)}
         />
         Descending

@@ -227,7 +227,13 @@ test('a list can be sorted by a field of a related record', async () => {
   await expectColumn('name', ['Madrid'])
   expect(new URL(page.url()).hash).toBe('#/city?ordering=-country__name')
   await page.getByRole('combobox', { name: 'Order by' }).selectOption('id')
+  await expectColumn('name', ['Village 23', 'Village 22'])
+  expect(new URL(page.url()).hash).toBe('#/city?ordering=-id')
+  await page.getByRole('checkbox', { name: 'Descending' }).uncheck()
   await expectColumn('name', ['Lisbon', 'Berlin'])
+  expect(new URL(page.url()).hash).toBe('#/city')
+  await page.getByRole('checkbox', { name: 'Descending' }).check()
+  await expectColumn('name', ['Village 23', 'Village 22'])
 })
 
 test('filters consist of field, operator and value, may follow relations, and can be removed one by one', async () => {
