@@ -20,7 +20,7 @@ afterAll(async () => {
   await world.close()
 })
 
-const { link, button, heading, request, expectColumn } = explorerPage(() => page)
+const { link, button, heading, request, expectColumn, signIn } = explorerPage(() => page)
 
 async function open(fragment: string, options?: BrowserContextOptions): Promise<void> {
   page = await visitor.open(`${world.url}/api/${fragment}`, options)
@@ -68,6 +68,20 @@ test.each<BrowserContextOptions>([
 /** Widths of a phone. */
 test.each([320, 375])('nothing is wider than a window of %d px', async (width) => {
   await showViews({ viewport: { width, height: 640 } }, requireNoOverflow)
+})
+
+test('in the window of a phone, the header has at most two rows', async () => {
+  await open('#/city', { viewport: { width: 390, height: 844 }, timezoneId: 'Europe/Berlin' })
+  await expectColumn('name', ['Lisbon'])
+  const rows = async (): Promise<number> => {
+    const middles = page.getByRole('banner').locator('> :visible:not(.skip, .spring)').all()
+    const boxes = await Promise.all((await middles).map((one) => one.boundingBox()))
+    return new Set(boxes.map((box) => box && Math.round(box.y + box.height / 2))).size
+  }
+  await eventually(async () => expect(await rows()).toBe(2))
+  await signIn('ann')
+  await button('Sign out').waitFor()
+  expect(await rows()).toBe(2)
 })
 
 test('with a zoom of 200 %, the request does not cover the form', async () => {

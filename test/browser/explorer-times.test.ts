@@ -54,6 +54,12 @@ const zone = (): Locator => page.getByRole('combobox', { name: 'Times in' })
 const chooseLocalTime = (): Promise<unknown> => zone().selectOption('Europe/Berlin (local)')
 const picker = (): Locator => page.locator('input[type=datetime-local]')
 
+test('in a browser whose local time is UTC, there is no choice of the time zone', async () => {
+  await open('#/', { timezoneId: 'UTC' })
+  await page.getByText('Times in UTC', { exact: true }).waitFor()
+  await expectNone(zone())
+})
+
 test('date-times are in UTC until the user chooses local time, which the browser remembers', async () => {
   await open('#/concert')
   await expectColumn('starts', ['2024-02-29 10:20:30', '2024-07-01 18:00:00'])
