@@ -95,6 +95,19 @@ test('a text that is empty has the height of a line, and grows with its lines', 
   expect(await height()).toBeGreaterThan(75)
 })
 
+test('there is a gap between the check box for null and its text', async () => {
+  await open('#/country/+')
+  await signIn('ann')
+  await page.getByRole('checkbox', { name: 'null for capital' }).waitFor()
+  const gap = await page.evaluate(`
+    const box = document.querySelector('.field [type=checkbox]')
+    const text = document.createRange()
+    text.selectNode(box.nextSibling)
+    text.getBoundingClientRect().left - box.getBoundingClientRect().right
+  `)
+  expect(gap).toBeGreaterThan(6)
+})
+
 /** Fields, what their inputs contain, what is typed, and what is stored then. */
 test.each([
   ['due UTC', '2024-02-29T10:20:30', '2025-03-01T08:00', { due: new Date('2025-03-01T08:00:00Z') }],
