@@ -87,7 +87,7 @@ function Change({ resource, ids, onDone, onClose }: PanelProps) {
     event.preventDefault()
     if (isSending) return
     if (draft.size === 0) return setError(new Refused(400, 'Fill in at least one field.', []))
-    const inputErrors = inputErrorsOf(fields, draft, false)
+    const inputErrors = inputErrorsOf(fields, draft)
     if (inputErrors.length > 0) return setError(new Refused(400, '', inputErrors))
     setSending(true)
     await send(requestOf(draft), user).then(

@@ -54,12 +54,30 @@ export function withoutPasswords(fields: readonly Field[], draft: Draft): Draft 
 }
 
 /**
- * Errors that are found without a request: text that is not JSON, which would be sent as a string, limits, and missing values.
- * The service would report the missing values too, but only in a second step, after the other errors have been corrected.
- * @param isNew whether the record must have all required fields
+ * Errors that are found without a request: text that is not JSON, which would be sent as a string, and limits.
  * @param path of the record in the body, such as `lines[3].`
  */
-export function inputErrorsOf(
+export function inputErrorsOf(fields: readonly Field[], draft: Draft, path = ''): readonly FieldError[] {
+  return fields.flatMap((field) => {
+    const { name, schema } = field
+    const rows = rowsIn(draft, name)
+    if (rows !== undefined) {
+      return rows.flatMap((row, index) =>
+        inputErrorsOf(fieldsOfRow(field, row), row.draft, `${path}${name}[${index}].`),
+      )
+    }
+    const text = textIn(draft, name)
+    const message = jsonError(schema, text) ?? limitError(schema, text)
+    return message === undefined ? [] : [{ field: path + name, message }]
+  })
+}
+
+/**
+ * Errors for required values that are missing. They are only shown together with other errors, which the service would report in a
+ * second step: alone, a missing value is no error if the service sets it.
+ * @param isNew whether the record must have all required fields
+ */
+export function missingErrorsOf(
   fields: readonly Field[],
   draft: Draft,
   isNew: boolean,
@@ -70,13 +88,12 @@ export function inputErrorsOf(
     const rows = rowsIn(draft, name)
     if (rows !== undefined) {
       return rows.flatMap((row, index) =>
-        inputErrorsOf(fieldsOfRow(field, row), row.draft, row.id === undefined, `${path}${name}[${index}].`),
+        missingErrorsOf(fieldsOfRow(field, row), row.draft, row.id === undefined, `${path}${name}[${index}].`),
       )
     }
     const text = textIn(draft, name)
     const isMissing = isNew && required && (text === undefined || isNothing(schema, text))
-    const message = isMissing ? 'is required' : (jsonError(schema, text) ?? limitError(schema, text))
-    return message === undefined ? [] : [{ field: path + name, message }]
+    return isMissing ? [{ field: path + name, message: 'is required' }] : []
   })
 }
 

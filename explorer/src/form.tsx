@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refused, type Reply, send } from './api'
-import { bodyOf, type Draft, inputErrorsOf, rowsIn, withoutPasswords } from './draft'
+import { bodyOf, type Draft, inputErrorsOf, missingErrorsOf, rowsIn, withoutPasswords } from './draft'
 import { type Resource, title } from './model'
 import { FormProblem, Problem } from './problem'
 import { removesRows, useRelated, withRelated } from './related'
@@ -79,8 +79,10 @@ function Fields({ resource, id, before, initial }: FieldsProps) {
   const save = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     if (isSending) return
-    const inputErrors = inputErrorsOf(fields, draft, isNew)
-    if (inputErrors.length > 0) return setError(new Refused(400, '', inputErrors))
+    const inputErrors = inputErrorsOf(fields, draft)
+    if (inputErrors.length > 0) {
+      return setError(new Refused(400, '', [...inputErrors, ...missingErrorsOf(fields, draft, isNew)]))
+    }
     setSending(true)
     await send({ ...request, body: bodyOf(fields, draft, isNew) }, user).then(
       ({ json }) => {
