@@ -5,7 +5,7 @@ import { type IncludedList, type Query, rootAlias, tableAlias } from '../query/q
 import type { RelationMetadata } from '../schema/metadata'
 import { junctionColumnsOf } from '../schema/relations'
 import type { StoredColumn } from '../schema/stored-column'
-import { addJoin } from './join-sql'
+import { addJoin, refersTo } from './join-sql'
 import type { ValueLimit } from './measure'
 import { columnSql } from './row'
 import { addColumns, addOrdering, type ConditionSql, matchingQuery } from './select-query'
@@ -80,19 +80,14 @@ export function relatedQuery(store: Store, { list, query }: IncludedQuery, condi
 
 /** Joins the junction table of a many-to-many relation to the table of the related records. */
 function joinJunction(dataSource: DataSource, builder: Builder, relation: RelationMetadata): void {
-  const { driver } = dataSource
   const { junctionEntityMetadata: junction } = relation
   const columns = junctionColumnsOf(relation)
   if (junction === undefined || columns === undefined) return
   const { own, related } = columns
-  const isRelated = related.map(({ databaseName, referencedColumn: key }) => {
-    const foreignKey = `${driver.escape(parentAlias)}.${driver.escape(databaseName)}`
-    return `${foreignKey} = ${driver.escape(rootAlias)}.${driver.escape(key?.databaseName ?? '')}`
-  })
-  const names = [...own, ...related].map(({ databaseName }) => driver.escape(databaseName))
+  const names = [...own, ...related].map(({ databaseName }) => dataSource.driver.escape(databaseName))
   // As a subquery, because TypeORM might find an entity with the name of the table.
   const rows = `(SELECT ${names.join(', ')} FROM ${tableSql(dataSource, junction)})`
-  builder.innerJoin(rows, parentAlias, isRelated.join(' AND '))
+  builder.innerJoin(rows, parentAlias, refersTo(dataSource, related, parentAlias, rootAlias))
 }
 
 /** @param keySql SQL of each column of the parent's key */

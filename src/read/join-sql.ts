@@ -1,7 +1,7 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { parameterPrefix } from '../connection/compile'
 import type { Join } from '../query/query'
-import { type RelationMetadata, withJoinColumns } from '../schema/metadata'
+import { type ColumnMetadata, type RelationMetadata, withJoinColumns } from '../schema/metadata'
 
 /** SQL of the conditions that joined records are visible. It is empty, or missing, for a table whose records all are. */
 export type JoinVisibility = ReadonlyMap<Join, string>
@@ -26,33 +26,45 @@ export function addJoin(
 }
 
 /**
- * Condition that the foreign key of one table refers to the other one.
- * @param hasSubclasses whether the joined entity shares its table with others
- * @returns undefined if the condition of TypeORM is correct. It is not in two cases: if the foreign key belongs to an embedded
- * entity ({@link withJoinColumns}), and if it is in the joined table and the joined entity has subclasses, which the
- * condition excludes
+ * Condition that the foreign key of one table refers to the other one. TypeORM's own condition is wrong in two cases: if the
+ * foreign key belongs to an embedded entity ({@link withJoinColumns}), and if it is in the joined table and belongs to a
+ * child entity, because the condition excludes the children of that entity.
+ * @param isChild whether the joined entity is a child entity (single-table inheritance)
+ * @returns undefined if TypeORM's own condition is correct
  */
-function keyCondition(dataSource: DataSource, join: Join, hasSubclasses: boolean): string | undefined {
+function keyCondition(dataSource: DataSource, join: Join, isChild: boolean): string | undefined {
   const { relation, alias, from } = join
   if (relation.isManyToOne || relation.isOneToOneOwner) {
-    return relation.embeddedMetadata && equalKeys(dataSource, relation, from, alias)
+    return relation.embeddedMetadata && refersTo(dataSource, foreignKeyOf(relation), from, alias)
   }
   const { inverseRelation } = relation
-  if (!hasSubclasses || inverseRelation === undefined || relation.isManyToMany) return undefined
-  return equalKeys(dataSource, inverseRelation, alias, from)
+  if (!isChild || inverseRelation === undefined || relation.isManyToMany) return undefined
+  return refersTo(dataSource, foreignKeyOf(inverseRelation), alias, from)
+}
+
+/** The columns of the foreign key of a relation. */
+export function foreignKeyOf(relation: RelationMetadata): readonly ColumnMetadata[] {
+  return withJoinColumns(relation).joinColumns
 }
 
 /**
- * Condition that the foreign key of a relation, in the table `from`, refers to the table `to`.
+ * Condition that a foreign key in one table refers to a row of another one.
+ * @param from alias of the table of the foreign key
+ * @param to alias of the other table
  * @throws {Error} if the columns are unknown: without a condition, every record would be related to every other one
  */
-export function equalKeys({ driver }: DataSource, relation: RelationMetadata, from: string, to: string): string {
-  const equalities = withJoinColumns(relation).joinColumns.map(({ databaseName, referencedColumn }) => {
-    if (referencedColumn === undefined) throw new Error(`${relation.propertyPath}.${databaseName} refers to no column`)
+export function refersTo(
+  { driver }: DataSource,
+  foreignKey: readonly ColumnMetadata[],
+  from: string,
+  to: string,
+): string {
+  if (foreignKey.length === 0) throw new Error(`a relation from ${from} to ${to} has no foreign key`)
+  const equalities = foreignKey.map(({ databaseName, referencedColumn }) => {
+    if (referencedColumn === undefined) throw new Error(`the foreign key ${databaseName} refers to no column`)
     const key = `${driver.escape(to)}.${driver.escape(referencedColumn.databaseName)}`
     return `${key} = ${driver.escape(from)}.${driver.escape(databaseName)}`
   })
-  if (equalities.length === 0) throw new Error(`the relation ${relation.propertyPath} has no foreign key`)
   return equalities.join(' AND ')
 }
 

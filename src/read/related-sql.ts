@@ -3,7 +3,7 @@ import { parameterPrefix, selectFrom } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
 import { type Exists, type Join, rootAlias, tableAlias } from '../query/query'
 import { isToMany } from '../schema/relations'
-import { addJoin, equalKeys, type JoinVisibility } from './join-sql'
+import { addJoin, foreignKeyOf, type JoinVisibility, refersTo } from './join-sql'
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
@@ -88,7 +88,7 @@ function existsReferencedSql(
   const { alias, from, relation } = first
   const builder = selectFrom(dataSource, relation.inverseEntityMetadata.target, alias).addSelect('1', keyName(0))
   for (const join of joins) addJoin(dataSource, builder, join, visibility.get(join))
-  builder.andWhere(equalKeys(dataSource, relation, from, alias))
+  builder.andWhere(refersTo(dataSource, foreignKeyOf(relation), from, alias))
   for (const condition of [visibility.get(first), where]) if (condition) builder.andWhere(condition)
   return renameDiscriminator(`EXISTS (${builder.getQuery()})`, builder, alias, parameters)
 }
