@@ -33,21 +33,16 @@ export function bodyOfCells(
     const field = view.writableFields.get(name)
     if (field === undefined) continue
     const text = hasEscapes ? unescapeFormula(String(cell)) : String(cell)
-    if (mayBeContainer(field, text)) requireFewSeparators(text, maxValues, `the cell of ${name}`)
-    const json = errors.try(name, () => jsonOfCell(field, text))
+    const json = errors.try(name, () => jsonOfCell(field, text, maxValues))
     if (json !== undefined) setMember(body, field.path, json)
   }
   return body
 }
 
-/** Whether a cell is parsed as a JSON array or object, if it is valid JSON. */
-function mayBeContainer({ valueType: { name } }: Field, text: string): boolean {
-  return (name === 'json' || name === 'array' || name === 'other') && /^\s*[[{]/.test(text)
-}
-
 /** @returns undefined for an empty cell of a field that has a default and cannot be null */
-function jsonOfCell(field: Field, text: string): unknown {
-  const { valueType, nullable, required } = field
+function jsonOfCell(field: Field, text: string, maxValues: number): unknown {
+  const { name, valueType, nullable, required } = field
+  const parse = (): unknown => parseJson(text, maxValues, `the cell of ${name}`)
   if (text === '') {
     if (nullable) return null
     return required && valueType.name === 'text' ? '' : undefined
@@ -61,11 +56,11 @@ function jsonOfCell(field: Field, text: string): unknown {
       return isNumber(text) ? Number(text) : text
     case 'json':
       // A list in CSV shows a string in a JSON column as it is.
-      return parseJson(text) ?? text
+      return parse() ?? text
     case 'array':
-      return requireJson(text)
+      return requireJson(parse())
     case 'other':
-      return valueType.schema['type'] === 'string' ? text : requireJson(text)
+      return valueType.schema['type'] === 'string' ? text : requireJson(parse())
     default:
       return text
   }
@@ -76,8 +71,12 @@ function isNumber(text: string): boolean {
   return text.includes('.') || Number.isSafeInteger(Number(text))
 }
 
-/** @returns undefined for a text that is not JSON */
-function parseJson(text: string): unknown {
+/**
+ * @returns undefined for a text that is not JSON
+ * @throws {ApiError} `bad-body` for too many values
+ */
+function parseJson(text: string, maxValues: number, subject: string): unknown {
+  requireFewSeparators(text, maxValues, subject)
   try {
     return JSON.parse(text)
   } catch {
@@ -85,8 +84,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function requireJson(text: string): unknown {
-  const json = parseJson(text)
+function requireJson(json: unknown): unknown {
   if (json === undefined) throw new ValueError('must be JSON')
   return json
 }

@@ -146,16 +146,17 @@ export function requireFewValues(
 }
 
 /**
- * Refuses JSON with too many values before it is parsed: `JSON.parse` takes a second and 100 MiB for 2 million arrays within each
- * other, which have 4 MB. It may accept more values than `requireFewValues`.
+ * Refuses JSON with too many values before it is parsed: `JSON.parse` takes a second and 100 MiB for 2 million arrays within
+ * each other, which have 4 MB. It may accept more values than {@link requireFewValues}.
+ * @param json may also be a text that is not JSON
  * @param subject what has the values, for the message
  * @throws {ApiError} `bad-body`
  */
 export function requireFewSeparators(json: string, maxValues: number, subject: string): void {
+  if (json.length <= maxValues || !/^\s*[[{]/.test(json)) return
   // Each value follows a comma, or is the first one of an array or object.
   let commas = 0
   let containers = 0
-  if (json.length <= maxValues) return
   for (let index = 0; index < json.length; index++) {
     const character = json.charCodeAt(index)
     if (character === codes.quote) index = endOfText(json, index)
@@ -318,8 +319,8 @@ function requireSmallParts(bytes: Buffer, delimiter: string, maxFields: number):
 const boundaryPattern = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/
 
 /**
- * Maximum length of the Content-Type of a multipart form. The time of `MIMEType` grows with the square of the number of spaces: a
- * header of 14 KB took 0.3 seconds.
+ * Maximum length of the Content-Type of a multipart form. The time of `MIMEType` grows with the square of the number of
+ * spaces: a header of 14 KB took 0.3 seconds.
  */
 const maxContentTypeLength = 512
 
