@@ -46,8 +46,7 @@ function notesOf(
   if (metadata.tableType === 'view') return []
   const isIndexed = foreignKeyIndexes(metadata, dataSource)
   return relations.flatMap((relation) => {
-    if (relation === undefined || relation.joinColumns.length === 0 || isToMany(relation)) return []
-    if (isIndexed(relation)) return []
+    if (relation === undefined || isToMany(relation) || isIndexed(relation)) return []
     const [path, target] = [`${metadata.name}.${relation.propertyPath}`, relation.inverseEntityMetadata.name]
     const cost = `the database reads every ${metadata.name} to find those of one ${target}`
     return [`no index begins with ${path}, so ${cost}: write @Index() on ${path}`]

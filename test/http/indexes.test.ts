@@ -155,6 +155,15 @@ class Child extends Parent {
   @Column({ nullable: true, type: 'varchar' }) extra!: string | null
 }
 
+class Contract {
+  @ManyToOne(() => Author, { createForeignKeyConstraints: false }) author!: Author
+}
+
+@ChildEntity()
+class Leased extends Parent {
+  @Column(() => Contract) contract!: Contract
+}
+
 @Entity()
 class Hidden extends Base {
   @ManyToOne(() => Author) author!: Author
@@ -270,8 +279,13 @@ const scoped: typeof cases = [
     { entity: Member, scope: 'all' },
     [...noted('Member.club'), ...noted('Member.author')],
   ],
+  [
+    'a hidden foreign key of an embedded entity of a child entity',
+    { entity: Leased, exclude: ['contract'], scope: (me) => ({ contract__author: me.id }) },
+    ['Leased.contract.author'],
+  ],
 ]
 test.each(scoped)('a mount logs the foreign keys without an index, once: %s', async (_, resource, missing) => {
-  const found = await notesOf([Author, Plain, Club, Member], [resource])
+  const found = await notesOf([Author, Plain, Club, Member, Parent, Leased], [resource])
   expect(found).toEqual(missing.map((path) => expect.stringContaining(`no index begins with ${path},`)))
 })
