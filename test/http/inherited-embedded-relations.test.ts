@@ -1,3 +1,4 @@
+import Koa from 'koa'
 import {
   ChildEntity,
   Column,
@@ -8,7 +9,7 @@ import {
   type Relation,
   TableInheritance,
 } from 'typeorm'
-import { type Principal, Resource, type Rule } from 'typeorm-resources'
+import { mountResources, type Principal, Resource, type Rule } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { openWorld, type World } from '../world/world'
 
@@ -66,9 +67,14 @@ class Boat extends Asset {
   @Column({ type: 'varchar', length: 20, default: '' }) sail!: string
 }
 
+@ChildEntity('train')
+class Train extends Asset {
+  @Column(() => Place) depot!: Place
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Keeper, Asset, Car, Boat] })
+  world = await openWorld({ entities: [Keeper, Asset, Car, Boat, Train] })
   for (const [id, name] of ['ann', 'bob', 'cleo'].entries()) {
     expect((await post('keeper', { id: id + 1, name })).status).toBe(201)
   }
@@ -118,4 +124,11 @@ test('Row scopes: a scope through a relation of an embedded entity of a child en
     (await send(world.url, 'GET /api/boat/2/', { headers: { 'X-Keeper': keeper } })).status
   expect([await statusOf('ann'), await statusOf('bob')]).toEqual([200, 404])
   expect((await post('boat', { id: 3 })).status).toBe(403)
+})
+
+test('Owners: the error for a wrong property lists the relations of embedded entities of a child entity', () => {
+  const resources = [{ entity: Train, auth, ownerField: { field: 'id', is: ({ id }: Principal) => id } }]
+  expect(() => mountResources(new Koa(), world.dataSource, { resources })).toThrow(
+    'not "id"; allowed: place.manager, depot.manager',
+  )
 })
