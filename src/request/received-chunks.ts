@@ -6,14 +6,14 @@ const maxSmallChunks = 256
 const maxSmallBytes = 16 * 1024
 
 /**
- * Number of chunks of a body that are received without a pause. Node.js reads 2 MiB from a connection at once, in which there may
- * be 300,000 chunks.
+ * Number of chunks of a body that are received without a pause. Node.js reads 2 MiB from a connection at once, in which there
+ * may be 300,000 chunks.
  */
 const maxChunksAtOnce = 16_384
 
 /**
- * Collects the chunks of a body. Small chunks are joined: Node.js returns each chunk of a chunked body as a `Buffer`, so that a
- * body of 1 MiB in chunks of one byte would take 200 MiB.
+ * Collects the chunks of a body, and joins small ones: Node.js returns each chunk of a chunked body as a `Buffer`, so that a body
+ * of 1 MiB in chunks of one byte would take 200 MiB.
  */
 export class ReceivedChunks {
   readonly #chunks: Buffer[] = []
@@ -60,33 +60,34 @@ export class ReceivedChunks {
  * @throws {ApiError} `body-too-large`, `bad-body`
  */
 export async function receiveBytes(body: Readable, limit: number, declared: number | undefined): Promise<Buffer> {
+  if (declared !== undefined && declared > limit) throw discardTooLarge(body, limit)
   const chunks = new ReceivedChunks()
-  let isTooLarge = declared !== undefined && declared > limit
-  if (!isTooLarge) {
-    // Listeners, because iterating over the chunks takes 2 µs more for a small body.
-    await new Promise<void>((resolve, reject) => {
-      let count = 0
-      const finish = (error?: ApiError): void => {
-        body.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose)
-        if (error === undefined) resolve()
-        else reject(error)
-      }
-      const onData = (chunk: Buffer | string): void => {
-        chunks.add(chunk)
-        if (++count % maxChunksAtOnce === 0) pause(body)
-        isTooLarge = chunks.size > limit
-        if (isTooLarge) finish()
-      }
-      const onEnd = (): void => finish(declared === undefined || declared === chunks.size ? undefined : incomplete())
-      const onClose = (): void => finish(incomplete())
-      body.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
-      if (body.destroyed) onClose()
-    })
-  }
-  if (!isTooLarge) return chunks.take()
-  // Discards the rest of the body, so that the connection can be used for further requests.
+  // Listeners, because iterating over the chunks takes 2 µs more for a small body.
+  await new Promise<void>((resolve, reject) => {
+    let count = 0
+    const finish = (error?: ApiError): void => {
+      body.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose)
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    const onData = (chunk: Buffer | string): void => {
+      chunks.add(chunk)
+      if (++count % maxChunksAtOnce === 0) pause(body)
+      if (chunks.size > limit) finish(discardTooLarge(body, limit))
+    }
+    // Middleware may have read a part of the body, or `setEncoding` may have replaced bytes that are not UTF-8.
+    const onEnd = (): void => finish(declared === undefined || declared === chunks.size ? undefined : incomplete())
+    const onClose = (): void => finish(incomplete())
+    body.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
+    if (body.destroyed) onClose()
+  })
+  return chunks.take()
+}
+
+/** Discards the rest of a body, so that the connection can be used for further requests. @returns the refusal */
+function discardTooLarge(body: Readable, limit: number): ApiError {
   body.resume()
-  throw new ApiError('body-too-large', `a body may have at most ${limit} bytes`)
+  return new ApiError('body-too-large', `a body may have at most ${limit} bytes`)
 }
 
 /** Lets other requests run before further chunks arrive. */

@@ -84,6 +84,12 @@ test.each(['application/json', 'application/x-ndjson'])(
   },
 )
 
+test('JSON that is not UTF-8 is refused after setEncoding of the application, which replaces the wrong bytes', async () => {
+  const headers = { 'Content-Type': 'application/json', 'X-Encoding': 'utf8' }
+  const body = Buffer.from('{"title":"Größe"}', 'latin1')
+  expect((await send(world.url, 'POST /api/task/', { headers, body })).status).toBe(400)
+})
+
 test('other requests are handled while an import is read', async () => {
   const socket = await sendSpaces('application/x-ndjson', 40)
   let longest = 0
