@@ -16,8 +16,8 @@ Descriptions of a data source's resources. The command does not connect to the d
   access                  prints a table of who may read and write what
 
   <data-source>           a file that exports only a DataSource, for example ./data-source.js
-  --options <file>        a file whose default export is the options of mountResources; without it, those of the service
-                          are not considered
+  --options <file>        a file whose default export is the options of mountResources; without it, the description is
+                          that of a service without options
   -o, --output <file>     writes the description to this file
   --check <file>          fails if the description differs from this file
 

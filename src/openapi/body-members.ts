@@ -20,8 +20,8 @@ export function createMembers(view: ResourceView): readonly Member[] {
 }
 
 /**
- * Whether the service may set a hidden foreign key in new records, such as the tenant (specification: Presets). What the functions
- * of the options require or set is not known without a principal.
+ * Whether the service may set a hidden foreign key in new records, such as the tenant (specification: Presets). The functions of
+ * the options decide it, but cannot be called without a principal.
  */
 function mayBeSet({ outputFields, rowScope, may, preset }: ResourceView, field: Field): boolean {
   if (field.relation === undefined || outputFields.includes(field)) return false

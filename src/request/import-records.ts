@@ -15,7 +15,7 @@ export interface ImportedRecord {
   readonly members: Body
 }
 
-/** Maximum size of a part of a body that is parsed without a pause, in bytes. csv-parse takes up to 0.5 µs for each of them. */
+/** Maximum size of a part of a body that is parsed without a pause, in bytes. csv-parse takes up to 0.5 µs for a byte. */
 const maxPartBytes = 16 * 1024
 
 /** Limits of the records of an import. */

@@ -14,9 +14,9 @@ export function isComputed({ isVirtualProperty, entityMetadata }: ColumnMetadata
 }
 
 /**
- * The metadata of a relation with the columns of its foreign key. For a relation of an embedded entity, TypeORM finds out
- * the columns only for the root of the entities that share a table: each child has a copy of the relation without columns.
- * A join of this copy would have no condition, so every record would be related to every other one.
+ * The metadata of a relation with the columns of its foreign key. Under single-table inheritance, TypeORM sets the columns of
+ * a relation of an embedded entity only in the metadata of the root: each child has a copy of the relation without columns. A
+ * join of this copy would have no condition, so every record would be related to every other one.
  */
 export function withJoinColumns(relation: RelationMetadata): RelationMetadata {
   const { joinColumns, embeddedMetadata, entityMetadata, propertyPath } = relation
@@ -27,8 +27,8 @@ export function withJoinColumns(relation: RelationMetadata): RelationMetadata {
 
 /**
  * The value of a column in an entity. If the column is the foreign key of a lazy relation without a related entity, TypeORM's
- * `getEntityValue` calls the getter of the relation. This starts a query for which nobody waits, so that an error ends the
- * process, and does not find the value `null`.
+ * `getEntityValue` calls the getter of the relation. The getter starts a query that nobody waits for, so that an error of it
+ * ends the process, and the value is `undefined` instead of `null`. Relations of embedded entities have no such getter.
  */
 export function entityValue(column: ColumnMetadata, entity: ObjectLiteral): unknown {
   const { isVirtual, relationMetadata: relation, referencedColumn } = column

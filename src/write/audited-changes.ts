@@ -11,7 +11,7 @@ import type { Json } from '../value/value-type'
 import { partsOf } from './record-parts'
 import { withPauses } from './with-pauses'
 
-/** The event of a written record. @param values that were written */
+/** The event of a written record. @param values what was written. Default: nothing */
 export function changeEvent(
   { principal = { id: null } }: DbSession,
   { view }: Store,

@@ -77,7 +77,7 @@ function isBindable({ driver }: DataSource, { type }: ColumnMetadata, value: unk
   return typeof value !== 'function' && type !== 'jsonb' && !driver.spatialTypes.includes(type)
 }
 
-/** The path of the property that TypeORM reads for a column. The key that a foreign key refers to may be in an embedded entity. */
+/** Path of the property that TypeORM reads for a column. A foreign key may refer to a key in an embedded entity. */
 function pathOf(column: ColumnMetadata): string {
   const { relationMetadata: relation, referencedColumn } = column
   if (!column.isVirtual || relation === undefined || referencedColumn === undefined) return column.propertyPath

@@ -77,8 +77,8 @@ export async function writeWithRelated(
 }
 
 /**
- * Refuses to delete the record of the request itself. In an entity that refers to itself, a record can be its own parent, or a
- * related record of its related records.
+ * Refuses to delete the record of the request itself. In an entity that refers to itself, a record can be its own parent, or
+ * a related record of its related records.
  * @throws {ApiError} `conflict`
  */
 function requireNotDeleted(root: PlannedRecord): void {
