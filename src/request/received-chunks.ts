@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { ApiError } from '../errors'
+import { maxTimerMs } from '../timers'
 
 /** Number and size of the chunks that are joined. A `Buffer` takes a hundred bytes of memory or more besides its content. */
 const maxSmallChunks = 256
@@ -60,34 +61,53 @@ export class ReceivedChunks {
  * @throws {ApiError} `body-too-large`, `bad-body`
  */
 export async function receiveBytes(body: Readable, limit: number, declared: number | undefined): Promise<Buffer> {
-  if (declared !== undefined && declared > limit) throw discardTooLarge(body, limit)
   const chunks = new ReceivedChunks()
-  // Listeners, because iterating over the chunks takes 2 µs more for a small body.
-  await new Promise<void>((resolve, reject) => {
-    let count = 0
-    const finish = (error?: ApiError): void => {
-      body.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose)
-      if (error === undefined) resolve()
-      else reject(error)
-    }
-    const onData = (chunk: Buffer | string): void => {
-      chunks.add(chunk)
-      if (++count % maxChunksAtOnce === 0) pause(body)
-      if (chunks.size > limit) finish(discardTooLarge(body, limit))
-    }
-    // Middleware may have read a part of the body, or `setEncoding` may have replaced bytes that are not UTF-8.
-    const onEnd = (): void => finish(declared === undefined || declared === chunks.size ? undefined : incomplete())
-    const onClose = (): void => finish(incomplete())
-    body.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
-    if (body.destroyed) onClose()
-  })
+  const isDeclaredTooLarge = declared !== undefined && declared > limit
+  if (isDeclaredTooLarge || !(await receiveChunks(body, chunks, limit + 1))) {
+    // Discards the rest of the body, so that the connection can be used for further requests.
+    body.resume()
+    throw new ApiError('body-too-large', `a body may have at most ${limit} bytes`)
+  }
+  // Middleware may have read a part of the body, or `setEncoding` may have replaced bytes that are not UTF-8.
+  if (declared !== undefined && declared !== chunks.size) throw incomplete()
   return chunks.take()
 }
 
-/** Discards the rest of a body, so that the connection can be used for further requests. @returns the refusal */
-function discardTooLarge(body: Readable, limit: number): ApiError {
-  body.resume()
-  return new ApiError('body-too-large', `a body may have at most ${limit} bytes`)
+/**
+ * Receives chunks of a body until they have a number of bytes, and then pauses the body.
+ * @param stall time limit, in milliseconds, and the error after it. Default: no limit
+ * @returns whether the body is complete
+ * @throws {ApiError} `bad-body`
+ */
+export function receiveChunks(
+  body: Readable,
+  chunks: ReceivedChunks,
+  bytes: number,
+  stall?: { readonly limit: number; readonly error: () => ApiError },
+): Promise<boolean> {
+  // Listeners, because iterating over the chunks takes 2 µs more for a small body, and most of a second for 100,000 chunks.
+  return new Promise((resolve, reject) => {
+    let count = 0
+    const onStall = (): void => finish(() => reject(stall?.error()))
+    const timer = stall && setTimeout(onStall, Math.min(stall.limit, maxTimerMs))
+    const finish = (settle: () => void): void => {
+      clearTimeout(timer)
+      body.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose)
+      settle()
+    }
+    const onData = (chunk: Buffer | string): void => {
+      chunks.add(chunk)
+      if (chunks.size >= bytes) {
+        body.pause()
+        finish(() => resolve(false))
+      } else if (++count % maxChunksAtOnce === 0) pause(body)
+    }
+    const onEnd = (): void => finish(() => resolve(true))
+    const onClose = (): void => finish(() => reject(incomplete()))
+    body.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
+    if (body.destroyed) onClose()
+    else body.resume()
+  })
 }
 
 /** Lets other requests run before further chunks arrive. */
@@ -97,6 +117,6 @@ function pause(body: Readable): void {
 }
 
 /** The refusal of a body whose client has disconnected. */
-export function incomplete(): ApiError {
+function incomplete(): ApiError {
   return new ApiError('bad-body', 'the body ended before it was complete')
 }

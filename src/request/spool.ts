@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { ApiError } from '../errors'
-import { within } from '../timers'
-import { incomplete, ReceivedChunks } from './received-chunks'
+import { ReceivedChunks, receiveChunks } from './received-chunks'
 
 /** A request body that has been received completely, and can be read several times. */
 export interface Spool {
@@ -62,42 +61,14 @@ export async function spoolBody(body: Readable, limit: number, stallLimit: numbe
  * @throws {ApiError} `bad-body`
  */
 async function* receivedParts(body: Readable, stallLimit: number): AsyncGenerator<Buffer> {
+  const error = (): ApiError => {
+    const detail = `less than ${minBytes} bytes of the body arrived within ${stallLimit} ms (limits.streamStall)`
+    return new ApiError('bad-body', detail)
+  }
   const chunks = new ReceivedChunks()
-  let isComplete = false
-  let isClosed = false
-  let wake = (): void => undefined
-  // Listeners, because iterating over 100,000 chunks of one byte would block the event loop for most of a second.
-  const onData = (chunk: Buffer | string): void => {
-    chunks.add(chunk)
-    if (chunks.size < minBytes) return
-    body.pause()
-    wake()
-  }
-  const onEnd = (): void => {
-    isComplete = true
-    wake()
-  }
-  const onClose = (): void => {
-    isClosed = true
-    wake()
-  }
-  body.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
-  try {
-    while (!isComplete) {
-      const waiting = new Promise<boolean>((resolve) => {
-        wake = () => resolve(true)
-      })
-      if (body.destroyed) throw incomplete()
-      body.resume()
-      if (!(await within(stallLimit, waiting, false))) {
-        const detail = `less than ${minBytes} bytes of the body arrived within ${stallLimit} ms (limits.streamStall)`
-        throw new ApiError('bad-body', detail)
-      }
-      if (isClosed && !isComplete) throw incomplete()
-      if (chunks.size > 0) yield chunks.take()
-    }
-  } finally {
-    body.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose)
+  for (let isComplete = false; !isComplete; ) {
+    isComplete = await receiveChunks(body, chunks, minBytes, { limit: stallLimit, error })
+    if (chunks.size > 0) yield chunks.take()
   }
 }
 
