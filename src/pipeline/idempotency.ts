@@ -5,6 +5,7 @@ import { dialectOf } from '../dialect/dialect-of'
 import { ApiError, retryAfterSeconds } from '../errors'
 import { badIdempotencyKey, type KeyedRequest, keyDigest, requestFingerprint } from '../request/idempotency-key'
 import type { Limits } from '../request/limits'
+import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
 import type { StoredResponse } from '../schema/idempotency-key'
 import { KeyTakenError, type StoredResponses } from '../write/stored-responses'
@@ -34,6 +35,8 @@ export interface KeyedWrite {
   /** Session with the principal, outside of transactions. */
   readonly session: DbSession
   readonly limits: Limits
+  /** Memory of the response to this request. */
+  readonly responseMemory: () => ResponseMemory
   /** Executes the write in a transaction, and returns its response. An error rolls the transaction back. */
   readonly run: (session: DbTransaction) => Promise<WrittenResponse>
   /** Converts an error of the COMMIT into a refusal. */
@@ -46,7 +49,8 @@ const maxAttempts = 5
 /**
  * Executes a write, unless one with the same key and principal is in the database already; then returns its response. The
  * response is stored in the transaction of the write, so that both are stored or neither (specification: Idempotency keys).
- * @throws {ApiError} `idempotency-key-in-use`, `idempotency-key-reused`, `bad-idempotency-key`, and those of `run`
+ * @throws {ApiError} `idempotency-key-in-use`, `idempotency-key-reused`, `bad-idempotency-key`, `unavailable`, and those of
+ * `run`
  */
 export async function runOnce(idempotency: Idempotency, write: KeyedWrite): Promise<KeyedResponse> {
   const { running, deleteExpired } = idempotency
@@ -60,8 +64,9 @@ export async function runOnce(idempotency: Idempotency, write: KeyedWrite): Prom
       const response = await retryOnce(session, () => writeFirst(idempotency, write, id, fingerprint))
       if (response === undefined) {
         const stored = await findStored(idempotency, session, id, fingerprint)
-        if (stored !== undefined) return { response: stored, isReplay: true }
-        continue
+        if (stored === undefined) continue
+        reserveMemory(write, stored)
+        return { response: stored, isReplay: true }
       }
       deleteExpired()
       return { response, isReplay: false }
@@ -123,6 +128,16 @@ async function findStored(
   if (stored.response === null) throw inUse()
   const { headers } = stored.response
   return { ...stored.response, headers: { ...headers, 'Idempotent-Replayed': 'true' }, cacheControl: undefined }
+}
+
+/**
+ * Reserves the memory of a stored response. It is refused like that of a GET: this request writes nothing, and can be sent
+ * again. Otherwise, clients that do not read could make the process run out of memory, because the body of their requests may
+ * be small.
+ * @throws {ApiError} `unavailable`
+ */
+function reserveMemory({ responseMemory }: KeyedWrite, { body }: HttpResponse): void {
+  if (body.length >= minCountedLength) responseMemory().reserve(Buffer.byteLength(body))
 }
 
 /** @throws {ApiError} `bad-idempotency-key` for a response that must not be stored, or is too large */

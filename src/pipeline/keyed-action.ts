@@ -80,6 +80,7 @@ async function runAction(
     request: { key, method, path: `${collection}${segment}`, querystring, payload, view: view.cacheKey },
     session,
     limits: service.limits,
+    responseMemory: request.responseMemory,
     run: (transaction) => action(service, { ...request, session: transaction }),
     refuse: (error) => refuseWrite(error, session, store, created),
   })

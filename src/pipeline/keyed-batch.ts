@@ -37,6 +37,7 @@ export async function runKeyedBatch(service: Service, batch: KeyedBatch): Promis
     request: { key, method: 'POST', path, querystring, payload, view: viewsOf(operations) },
     session,
     limits: service.limits,
+    responseMemory: first.request.responseMemory,
     run: async (transaction: DbTransaction) => {
       let unseen: readonly RecordPosition[] = []
       results = await runBatch(service, transaction, operations, async (done, enter) => {

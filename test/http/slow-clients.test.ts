@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent } from 'node:http'
 import type { Middleware } from 'koa'
 import bodyParser from 'koa-bodyparser'
-import type { MountOptions } from 'typeorm-resources'
+import { IdempotencyKey, type MountOptions } from 'typeorm-resources'
 import { send } from '../client'
 import { openPaused } from '../support/paused-client'
 import { KiB, MiB, Plain, Story } from '../support/texts'
@@ -107,6 +107,27 @@ test('a write gets 503 and is not stored while other responses use up the memory
   expect((await opened.dataSource.getRepository(Story).findOneByOrFail({ id: 1 })).body).toHaveLength(body.length)
   socket.destroy()
   await until(async () => (await put()).status === 200, 5000)
+})
+
+test('the stored response to a repeated write gets 503 while other responses use up the memory', async () => {
+  const { url, dataSource } = await openForTest({
+    entities: [Story, IdempotencyKey],
+    mount: { batch: true, limits: { responseBytes: MiB } },
+  })
+  await dataSource.getRepository(Story).insert([{ body: 'z'.repeat(15 * MiB) }, { body: 'z'.repeat(900 * KiB) }])
+  const headers = { 'Idempotency-Key': 'a' }
+  const operations = [{ method: 'PATCH', path: '/api/story/2/', body: {} }]
+  const patch = () => send(url, 'PATCH /api/story/2/', { body: {}, headers })
+  const batch = () => send(url, 'POST /api/-/batch', { body: operations, headers: { 'Idempotency-Key': 'b' } })
+  const [written, writtenByBatch] = [await patch(), await batch()]
+  expect([written.status, writtenByBatch.status]).toEqual([200, 200])
+  const socket = await openPaused(url, 'GET /api/story/1/ HTTP/1.1\r\nHost: x\r\n\r\n')
+  await until(async () => (await send(url, 'GET /api/story/2/')).status === 503, 5000)
+  expect([(await patch()).status, (await batch()).status]).toEqual([503, 503])
+  socket.destroy()
+  await until(async () => (await patch()).status === 200, 5000)
+  expect((await patch()).json()).toEqual(written.json())
+  expect((await batch()).json()).toEqual(writtenByBatch.json())
 })
 
 test('pipelined requests are handled one after another, as their responses are read', async () => {
