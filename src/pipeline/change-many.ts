@@ -149,6 +149,7 @@ async function writeMatching(
           const count = await write.matching(inner)
           requireAtMost(max, count ?? 0, view)
           if (count !== undefined) return count
+          await store.writer.lockTable?.(inner, store)
           const lock = (locking: DbTransaction) => lockMatching(locking, readingStore, { ...query, select })
           // In a transaction of the caller, a savepoint is needed: after an error, another statement finds out whether a filter
           // has caused it.

@@ -16,7 +16,7 @@ import type { Writer } from './write-store'
  * subscriber of TypeORM throws an error after the commit. The audit log stores the changes in the same transaction.
  */
 export function recordingWriter(writer: Writer): Writer {
-  const { insert, insertMany, update, updateMany, remove, removeMany, restore, matching } = writer
+  const { insert, insertMany, update, updateMany, remove, removeMany, restore, matching, lockTable } = writer
   return {
     insert: (session, store, changes) =>
       recorded(session, store, {
@@ -72,6 +72,7 @@ export function recordingWriter(writer: Writer): Writer {
       }),
     // Not used while changes are observed: such a statement does not return the keys of the records.
     ...(matching && { matching }),
+    ...(lockTable && { lockTable }),
   }
 }
 

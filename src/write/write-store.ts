@@ -70,6 +70,11 @@ export interface Writer<Session = DbSession, Written = WrittenRecord> {
     target: WriteTarget,
     changes: ChangeSet,
   ) => Promise<Written | undefined>
+  /**
+   * Takes the lock of a whole table that the writer needs. It is called before records are locked for `updateMany` and
+   * `removeMany`: a transaction that locked rows first would cause a deadlock with one that writes the rows under this lock.
+   */
+  readonly lockTable?: (session: DbTransaction, store: Store) => Promise<void>
   /** Updates several locked records to the same values. */
   readonly updateMany: (
     session: DbTransaction,

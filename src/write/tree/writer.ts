@@ -33,6 +33,7 @@ import { lockTree, readNodes, type TreeNode, type TreeTable, treeTableOf } from 
  * TypeORM's own `save` stores wrong positions for some moves.
  */
 export const treeWriter: Writer = {
+  lockTable: (session, { view, dataSource }) => lockTree(session, treeTableOf(view.metadata, dataSource)),
   updateMany: (...args) => oneByOne(treeWriter).updateMany(...args),
   removeMany: (...args) => oneByOne(treeWriter).removeMany(...args),
   insert: (session, store, changes) =>
