@@ -25,11 +25,18 @@ interface KeptList {
 /** Time that a list without clients is kept, in milliseconds. */
 const keepMs = 30_000
 
+/** Paths of the tables that decide whether credentials are correct. */
+export interface CredentialTables {
+  /** The table of users; undefined if there are none. */
+  readonly accounts: string | undefined
+  readonly apiKeys: ReadonlySet<string>
+}
+
 /** The live lists of a mount. */
 export class LiveLists {
   readonly #limits: LiveLimits
   readonly #report: (error: unknown) => void
-  readonly #accountTable: string | undefined
+  readonly #credentialTables: CredentialTables
   readonly #lists = new Map<string, LiveList>()
   /** The open subscriptions. */
   readonly #subscriptions: Subscriptions
@@ -40,13 +47,10 @@ export class LiveLists {
   readonly #clients = new ClientCounts()
   #isEnded = false
 
-  /**
-   * @param accountTable path of the table of users; undefined if there are none
-   * @param report receives the errors of reads
-   */
-  constructor(limits: LiveLimits, accountTable: string | undefined, report: (error: unknown) => void) {
+  /** @param report receives the errors of reads */
+  constructor(limits: LiveLimits, credentialTables: CredentialTables, report: (error: unknown) => void) {
     this.#limits = limits
-    this.#accountTable = accountTable
+    this.#credentialTables = credentialTables
     this.#report = report
     this.#subscriptions = new Subscriptions(limits)
   }
@@ -82,8 +86,11 @@ export class LiveLists {
         if (isRelated) list.refresh(undefined)
       }
     }
-    const account = changes?.find(({ table }) => table === this.#accountTable)
+    const { accounts, apiKeys } = this.#credentialTables
+    const account = changes?.find(({ table }) => table === accounts)
     if (account !== undefined) this.#subscriptions.checkUsers(account.ids)
+    // The change does not say whose keys they are.
+    if (changes?.some(({ table }) => apiKeys.has(table))) this.#subscriptions.checkUsers(undefined)
   }
 
   /** Ends all subscriptions. Later subscriptions are refused. */

@@ -5,7 +5,7 @@ import { buildPasswordChecks } from '../access/passwords/password-checks'
 import { prepareAuthenticators } from '../access/request-authentication'
 import type { DbSession } from '../connection/db-session'
 import { parseSettings } from '../connection/parse-settings'
-import { LiveLists } from '../live/live-lists'
+import { type CredentialTables, LiveLists } from '../live/live-lists'
 import { KeyedQueue } from '../pipeline/keyed-queue'
 import { buildProfiles } from '../pipeline/profiles'
 import { RunningWork } from '../pipeline/running-work'
@@ -16,6 +16,7 @@ import { buildAccountLookup } from '../read/account-lookup'
 import { buildCursorTokens } from '../request/cursor'
 import { identifiedBy } from '../schema/account-source'
 import { buildRegistry } from '../schema/build-registry'
+import type { Registry } from '../schema/resource-view'
 import { buildDeleteExpired } from '../write/delete-expired'
 import { buildPasswordChange } from '../write/password-change'
 import { buildStoredResponses } from '../write/stored-responses'
@@ -57,7 +58,7 @@ export function buildService(
     profiles,
     limits,
     streams: new RunningWork(limits.streams, { running: 'lists are being streamed', limit: 'limits.streams' }),
-    live: settings.live === false ? undefined : new LiveLists(limits, accounts?.metadata.tablePath, report),
+    live: settings.live === false ? undefined : new LiveLists(limits, credentialTablesOf(registry), report),
     imports: new RunningWork(limits.imports, { running: 'imports are running', limit: 'limits.imports' }),
     updates: new KeyedQueue(),
     allowedOrigins,
@@ -83,5 +84,12 @@ export function buildService(
       ((principal) => parseSettings(callForPrincipal('"databaseSettings"', databaseSettings, principal))),
     queryShapes,
     hasPolicies: [...resources.values()].some(({ isGuarded, preset }) => isGuarded || preset !== undefined),
+  }
+}
+
+function credentialTablesOf({ accounts, apiKeys }: Registry): CredentialTables {
+  return {
+    accounts: accounts?.metadata.tablePath,
+    apiKeys: new Set(apiKeys.map(({ metadata }) => metadata.tablePath)),
   }
 }

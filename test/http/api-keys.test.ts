@@ -121,6 +121,7 @@ beforeAll(async () => {
     },
     mountOn: (app, dataSource) => {
       mountResources(app, dataSource, { ...mount, prefix: '/live', live: true, limits: { liveCheck: 50 } })
+      mountResources(app, dataSource, { ...mount, prefix: '/watched', live: true })
       return mountResources(app, dataSource, mount)
     },
   })
@@ -500,6 +501,31 @@ describe('the last use', () => {
     reader.close()
     const { lastUsed } = await world.dataSource.getRepository(Token).findOneByOrFail({ prefix: prefixOf(key) })
     expect(Math.abs(Date.now() - Number(lastUsed))).toBeLessThan(10_000)
+  })
+
+  test.each<readonly [string, (key: string) => Promise<unknown>]>([
+    [
+      'the application deletes the key',
+      (key) => world.dataSource.getRepository(Token).delete({ prefix: prefixOf(key) }),
+    ],
+    [
+      'a request changes its permissions',
+      async (key) => {
+        const { id } = await world.dataSource.getRepository(Token).findOneByOrFail({ prefix: prefixOf(key) })
+        const body = { permissions: { project: ['read'] } }
+        expect((await send(world.url, `PATCH /watched/token/${id}/`, { as: 'ann', body })).status).toBe(200)
+      },
+    ],
+  ])('when %s, the live lists of the key end at once', async (_, change) => {
+    const [key, otherKey] = [await newKey(), await newKey()]
+    const openList = (one: string): Promise<EventReader> =>
+      EventReader.open(`${world.url}/watched/task/`, { Authorization: `ApiKey ${one}` })
+    const [reader, other] = [await openList(key), await openList(otherKey)]
+    expect([reader.status, other.status]).toEqual([200, 200])
+    await change(key)
+    await reader.waitForClose()
+    expect(other.isClosed).toBe(false)
+    other.close()
   })
 
   test('a refused key is not used', async () => {
