@@ -154,10 +154,10 @@ test('a comment can be added', async () => {
 
 test('a task can be moved, but not over the change of another user', async () => {
   await open('bob', '#/task/2')
-  // The page loads the task again after the write.
-  const reloaded = page.waitForResponse((response) => response.url().includes('/api/task/2/?include='))
+  // The new title is shown when the page has loaded the task again after the write, and rendered it.
+  await tracker.as('ann', 'PATCH task/2/', { body: { title: 'Moved' } })
   await page.getByLabel('State').selectOption('done')
-  await reloaded
+  await page.getByRole('heading', { name: 'Moved' }).waitFor()
   expect(await tracker.idsOf('ann', 'task/?state=done')).toEqual([2])
   await tracker.as('ann', 'PATCH task/2/', { body: { state: 'open' } })
   await page.getByLabel('State').selectOption('doing')
