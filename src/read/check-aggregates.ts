@@ -6,10 +6,7 @@ import type { AggregateQuery } from '../query/aggregate-query'
 import type { Field } from '../schema/field'
 import type { Store } from './store'
 
-/**
- * Adds an error for each function and date part that the database cannot compute exactly.
- * @param errors receives the errors
- */
+/** Adds an error for each function and date part that the database cannot compute exactly. */
 export function checkAggregates(
   { dataSource }: Store,
   { aggregates, groups }: AggregateQuery,

@@ -1,4 +1,4 @@
-/** Page sizes of lists, in records (specification: Unknown parameters). */
+/** Page sizes of lists, in records (specification: Pages). */
 export interface PageLimits {
   /** Page size of a request without `limit`. Default: 20. */
   readonly default: number
@@ -18,27 +18,26 @@ export interface RequestLimits {
   readonly filters: number
   /** Number of members of an `in` list. Default: 500. */
   readonly members: number
-  /** Number of values of all filters of a request: each is a bind parameter of the statement. Default: 1,000. */
+  /** Number of values in all filters of a request, not only in `in` lists: each is a bind parameter. Default: 1,000. */
   readonly allMembers: number
   /** Length of a `like` or `ilike` pattern, in characters. Default: 256. */
   readonly pattern: number
   /** Total length of all patterns of a request, in characters: each is compared with every record. Default: 512. */
   readonly allPatterns: number
   /**
-   * Number of comparisons that all patterns of a request may need for each character of a text: one for each pattern,
-   * and one for each time that the text after a `%` repeats its own start. Default: 16.
+   * Number of comparisons that all patterns of a request may need for each character of a text: one for each pattern, and one
+   * for each further start of a match that can be open at the same time. For `%aaa` there are two. Default: 16.
    */
   readonly patternCost: number
   /** Number of relations that one filter may follow. Default: 4. */
   readonly joinDepth: number
   /**
-   * Number of tables that one request may join; a table joined by a to-many relation counts twice. Default: 8; at most
-   * 14.
+   * Number of tables that one request may join; a table joined by a to-many relation counts twice. Default: 8. Maximum: 14.
    */
   readonly joins: number
   /**
-   * Maximum number of records up to the end of a page: `page` times `limit`; after a token, the records that its cursor
-   * skips plus `limit`. Default: 1,000,000.
+   * Maximum number of records up to the end of a page. With page numbers, these are `page` times `limit`. For a page after a
+   * token (`after`), they are the records that the cursor skips, plus `limit`. Default: 1,000,000.
    */
   readonly depth: number
   /** Maximum number of records that `count=capped` counts. Default: 10,000. */
@@ -59,8 +58,8 @@ export interface RequestLimits {
   /** Time that a streamed list may take, in milliseconds; then its connection is closed. Default: 600,000. */
   readonly streamTime: number
   /**
-   * Time that the client of a streamed list may take to receive 64 KiB, in milliseconds; then its connection is closed. An
-   * import of which less than 64 KiB arrive in this time is refused with 400. Default: 30,000.
+   * Time limit for each 64 KiB, in milliseconds. If the client of a streamed list takes longer to receive them, its connection
+   * is closed. If an import takes longer to arrive, it is refused with 400. Default: 30,000.
    */
   readonly streamStall: number
   /** Number of open subscriptions to live lists and records. Default: 1,000. */
@@ -71,11 +70,11 @@ export interface RequestLimits {
   readonly liveRecords: number
   /** Number of records in all live lists. Subscribers with the same records and fields share a list. Default: 500,000. */
   readonly allLiveRecords: number
-  /** Size of the events that wait for a slow client, in bytes; beyond it, the connection is closed. Default: 262,144. */
+  /** Size of the events that wait for a slow client, in bytes. If more wait, its connection is closed. Default: 262,144. */
   readonly liveBytes: number
   /**
-   * Time between two heartbeats of a subscription, in milliseconds. The typed client connects again after 60,000 without a byte.
-   * Default: 20,000.
+   * Time between two heartbeats of a subscription, in milliseconds. The typed client connects again after 60,000
+   * milliseconds without a byte. Default: 20,000.
    */
   readonly liveHeartbeat: number
   /** Time between two checks of the credentials of a live list, in milliseconds. Default: 60,000. */
@@ -86,7 +85,7 @@ export interface RequestLimits {
   readonly bodyValues: number
   /**
    * Number of related records in a body, at all levels, including the keys of many-to-many relations; also the number of
-   * stored related records that a write compares with those in the body. Default: 1,000; at most 4,096.
+   * stored related records that a write compares with those in the body. Default: 1,000. Maximum: 4,096.
    */
   readonly nested: number
   /** Size of a body that may be an array of records, in bytes: that of a POST with the option `bulk`. Default: 4 MiB. */
@@ -104,7 +103,7 @@ export interface RequestLimits {
   readonly imports: number
   /** Time that the response to a write with `Idempotency-Key` is stored, in milliseconds. Default: 86,400,000, a day. */
   readonly idempotencyTime: number
-  /** Size of such a response, in bytes; a write with a larger one is refused with 400. Default: 1 MiB. */
+  /** Size of a response that is stored for an `Idempotency-Key`, in bytes; a larger one is refused with 400. Default: 1 MiB. */
   readonly idempotencyBytes: number
   /** Number of passwords that are hashed at the same time. Default: 2. */
   readonly concurrentPasswords: number
@@ -138,12 +137,12 @@ export interface Limits extends RequestLimits {
 export const maxRecordBytes = 64 * 1024 * 1024
 
 /**
- * Maximum value of `joins`. A row scope has up to 1,000 values. They are bound for each table, at most twice, because
- * lists are padded. So 15 tables need up to 30,000 of the 32,766 values that SQLite accepts in a statement.
+ * Maximum value of `joins`. A row scope has up to 1,000 values. They are bound for each table, and padding
+ * (`padList`) can double their number. So 15 tables need up to 30,000 of the 32,766 values that SQLite accepts in a statement.
  */
 export const maxJoins = 14
 
-/** Maximum value of `nested`: the keys of so many records, each of several values, fit into one statement. */
+/** Maximum value of `nested`: the keys of 4,096 records, each of several values, fit into one statement. */
 export const maxNested = 4096
 
 export const defaultLimits: RequestLimits = {

@@ -17,7 +17,10 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   /** Value of the header `Cache-Control`. If undefined, {@link withCaching} sets it for responses of resources. */
   readonly cacheControl: string | undefined
-  /** Empty for a response without a body: Koa then removes `Content-Type`, and turns the status 200 into 204. */
+  /**
+   * Empty if the response has no body, or if `stream` is the body. Without both, Koa removes `Content-Type`, and turns the
+   * status 200 into 204.
+   */
   readonly body: string
   /** A body that is sent while it is read from the database; undefined if `body` is all of it. */
   readonly stream?: StreamedBody | undefined
@@ -64,7 +67,7 @@ export function withCaching(response: HttpResponse, isPublic: boolean): HttpResp
 
 /**
  * Creates the response of the health check, which contains only the status.
- * @param status `warn` if a part has failed that the service can work without
+ * @param status `warn` if an optional part has failed
  */
 export function healthResponse(status: 'pass' | 'warn'): HttpResponse {
   return { ...jsonResponse(200, JSON.stringify({ status })), cacheControl: noStore }
@@ -72,8 +75,8 @@ export function healthResponse(status: 'pass' | 'warn'): HttpResponse {
 
 /**
  * Creates the response to a request without correct credentials (specification: Refusal by the access rule).
- * @param challenges of all authenticators of the mount
- * @param challenge replaces that of the same scheme
+ * @param challenges those of all authenticators of the mount
+ * @param challenge is sent instead of the one with the same scheme
  */
 export function unauthorizedResponse(challenges: readonly string[], challenge?: string): HttpResponse {
   const isReplaced = (one: string): boolean => challenge !== undefined && schemeOf(one) === schemeOf(challenge)
@@ -108,8 +111,8 @@ export function thrownProblemResponse({ status, detail, errors, headers }: Throw
 }
 
 /**
- * Adds the index of the refused operation to the problem document of a batch. The refusal by the access rule (401) is
- * none, and stays as it is.
+ * Adds the index of the refused operation to the problem document of a batch. A 401 has no problem document, so it is not
+ * changed.
  */
 export function withOperationIndex(response: HttpResponse, index: number): HttpResponse {
   if (response.headers['Content-Type'] !== problemType) return response

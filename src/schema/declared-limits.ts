@@ -5,14 +5,14 @@ import { loadClassValidator } from './validation'
 
 /**
  * Limits of a field's values in bodies that simple CHECK constraints and decorators of `class-validator` declare, as
- * keywords of JSON Schema: `{ minimum: 1, maximum: 5 }`. Rules that cannot be read are left out, so that every value that
- * is accepted matches the limits.
+ * keywords of JSON Schema: `{ minimum: 1, maximum: 5 }`. Rules that cannot be read are ignored: the limits may be too wide,
+ * never too narrow.
  */
 export function declaredLimits(metadata: EntityMetadata, field: Field): JsonSchema {
   const [first, ...others] = field.columns
   const { name } = field.valueType
   const isReadable = name === 'integer' || name === 'float' || name === 'text'
-  // A transformer or the hash of a password stores another value than that of the body.
+  // With a transformer or a password hash, another value is stored than that of the body.
   const isStored = first !== undefined && others.length === 0 && first.column.transformer === undefined
   if (!isReadable || !isStored || field.relation !== undefined || field.password) return {}
   const checked = metadata.checks.flatMap(({ expression }) => comparisonsIn(expression, first.column.databaseName))

@@ -13,7 +13,7 @@ import { loginRule } from './session'
 
 /**
  * Changes the password of the user who sends the request. The checks run in the same order as for a resource: access rule,
- * origin, body, values.
+ * origin, kind of credentials, body, values.
  */
 export function passwordPage(session: DbSession): PageHandler {
   return async ({ service, context }) => {
@@ -33,8 +33,8 @@ export function passwordPage(session: DbSession): PageHandler {
       throw refused('old', 'is not the current password')
     }
     const hash = await passwords.hash(newPassword, partiesOf(context.ip, `id ${account.id}`))
-    const writing = withPrincipal(session, principal, settingsFor?.(principal))
-    if (!(await passwordChange.write(writing, account, hash))) {
+    const writeSession = withPrincipal(session, principal, settingsFor?.(principal))
+    if (!(await passwordChange.write(writeSession, account, hash))) {
       throw new ApiError('conflict', 'the password has been changed at the same time')
     }
     return withCaching(emptyResponse(), false)

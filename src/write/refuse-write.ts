@@ -14,7 +14,7 @@ import { addRejectedReferenceErrors, checkReferences } from './references'
 /**
  * Converts the error of an INSERT or UPDATE into a refusal (specification: Error documents, Foreign keys).
  * @throws {ApiError} `conflict`, `bad-values`, `forbidden`
- * @throws the error itself if the statement did not cause it, or the driver's error if it is not a constraint violation
+ * @throws the error itself if it is not a `WriteError`; its cause, if it violates no constraint
  */
 export async function refuseWrite(error: unknown, session: DbSession, store: Store, change: Change): Promise<never> {
   const { view, dataSource } = store
@@ -29,7 +29,7 @@ export async function refuseWrite(error: unknown, session: DbSession, store: Sto
   if (violation.kind === 'policy') throw notPermitted(view)
   if (violation.kind === 'unique') throw alreadyTaken(view, violation.columns)
   if (violation.kind === 'value') throw notAccepted(view, columnsOf(violation, change.values))
-  // No record can refer to a new one: the violation is about its own foreign keys.
+  // No record can refer to a new one, so one of its own foreign keys is wrong.
   if (change.action === 'create') throw notAccepted(view, violation.columns)
   throw new ApiError('conflict', `other records refer to values of this ${view.name} that would change`)
 }

@@ -12,15 +12,18 @@ import { readNamedRecords } from './rows'
 
 /** Stored related record. */
 export interface StoredRecord extends FoundRecord {
-  /** The record as `@AfterLoad` listeners show it. */
+  /** The values after `@AfterLoad` listeners. */
   readonly shown: Row
 }
 
 /** Stored related records of one parent that the principal may see. */
 export interface StoredRecords {
-  /** Those that the body names by their keys, and with owners also those that would be deleted, by {@link keyId}. */
+  /**
+   * By {@link keyId}: those that the body names by their keys; if the resource has an owner, also those that the write would
+   * delete.
+   */
   readonly records: ReadonlyMap<string, StoredRecord>
-  /** The keys of all; undefined if those that the body does not name are left as they are. */
+  /** The keys of all stored records; undefined if those that the body does not name are kept. */
   readonly keys: readonly unknown[] | undefined
 }
 
