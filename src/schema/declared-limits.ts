@@ -65,6 +65,8 @@ const membership = /^(\w+) IN ?\(('[^']*'(?:, ?'[^']*')*)\)$/i
 
 /** Limits of a column in the expression of a CHECK constraint: comparisons with constants, combined by AND. */
 function comparisonsIn(expression: string, column: string): readonly JsonSchema[] {
+  // A text with a character that is removed here would be another text.
+  if (/'[^']*(?:["`[\]]|\s\s)[^']*'/.test(expression)) return []
   const plain = expression
     .replaceAll(/["`[\]]/g, '')
     .replaceAll(/\s+/g, ' ')
