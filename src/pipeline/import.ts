@@ -1,7 +1,7 @@
 import type { FieldErrors } from '../errors'
 import { bodyOfCells, checkCsvNames } from '../query/csv-row'
 import type { Presets } from '../query/presets'
-import { requireFewValues } from '../request/body'
+import { requireFewValues } from '../request/body-values'
 import { mediaTypes } from '../request/formats'
 import { importedRecords } from '../request/import-records'
 import { type Spool, spoolBody } from '../request/spool'

@@ -1,5 +1,6 @@
 import { type FieldErrors, ValueError } from '../errors'
-import { type Body, requireFewSeparators } from '../request/body'
+import type { Body } from '../request/body'
+import { requireFewSeparators } from '../request/body-values'
 import { unescapeFormula } from '../request/csv-formulas'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'

@@ -1,5 +1,5 @@
 import { ApiError, type FieldErrors, ValueError } from '../errors'
-import { maxBodyLevels, tooManyLevels } from './body'
+import { maxBodyLevels, tooManyLevels } from './body-values'
 
 /** A reference of a body to a member of the result of an earlier operation: `{ "$ref": "0.id" }`. */
 export interface Reference {

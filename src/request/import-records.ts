@@ -3,7 +3,8 @@ import { setImmediate } from 'node:timers/promises'
 import { parse } from 'csv-parse'
 import { ApiError } from '../errors'
 import type { ListFormat } from '../resource'
-import { type Body, maxMembers, membersOf, requireFewSeparators, requireFewValues, tooManyBytes } from './body'
+import { type Body, maxMembers, membersOf } from './body'
+import { requireFewSeparators, requireFewValues, tooManyBytes } from './body-values'
 import type { Limits } from './limits'
 
 /** One record of an import: a JSON object, or the cells of a row of CSV by the names in the first line. */
