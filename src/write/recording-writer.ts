@@ -37,6 +37,7 @@ export function recordingWriter(writer: Writer): Writer {
         action: 'update',
         keys: [target.key],
         values: [changes],
+        lockTable,
         write: (inner) => update(inner, store, target, changes),
         rows: (written) => (written === undefined ? [] : [written.raw]),
       }),
@@ -54,6 +55,7 @@ export function recordingWriter(writer: Writer): Writer {
       recorded(session, store, {
         action: 'delete',
         keys: [target.key],
+        lockTable,
         write: (inner) => remove(inner, store, target),
         isWritten: (removed) => removed,
       }),
@@ -82,6 +84,8 @@ interface RecordedWrite<T> {
   readonly write: (session: DbTransaction) => Promise<T>
   /** Keys of the records. Default: they are new. */
   readonly keys?: readonly unknown[]
+  /** Locks what the write locks before the records, so that the records can be read before the write. */
+  readonly lockTable?: Writer['lockTable'] | undefined
   /** Values to write, for each record. Default: none. */
   readonly values?: readonly ChangeSet[]
   /** The written rows. Default: the write returns none. */
@@ -151,12 +155,13 @@ function recordTable(
 }
 
 async function writeAndRecord<T>(session: DbTransaction, store: Store, recordedWrite: RecordedWrite<T>): Promise<T> {
-  const { action, write, keys = [], values = [], rows } = recordedWrite
+  const { action, write, keys = [], values = [], rows, lockTable } = recordedWrite
   const { changes, observer } = session
   const { auditLog } = observer
   const isAuditedBefore = auditLog !== undefined && action === 'delete' && keys.length > 1
   if (isAuditedBefore) await auditDeletions(session, store, auditLog, keys)
   const readsBefore = auditLog !== undefined && action !== 'restore' && !isAuditedBefore
+  if (readsBefore) await lockTable?.(session, store)
   const before = readsBefore ? await auditedRows(session, store, keys) : []
   const result = await write(session)
   const ids = writtenIds(store, recordedWrite, result)

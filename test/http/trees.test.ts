@@ -27,7 +27,7 @@ class PathNode {
 
 @Entity()
 @Tree('nested-set')
-@Resource({ auth: permitAllAsUser1, name: 'nested', bulk: true })
+@Resource({ auth: permitAllAsUser1, name: 'nested' })
 class Nested {
   @PrimaryGeneratedColumn() id!: number
   @Column() name!: string
@@ -58,7 +58,6 @@ afterAll(async () => {
 })
 
 const { get, post, put } = apiOf(() => world.url)
-const patch = (path: string, body: object) => send(world.url, `PATCH /api/${path}`, { body })
 
 describe.each(Object.keys(trees) as (keyof typeof trees)[])('a tree as %s', (name) => {
   const descendants = async (id: number): Promise<readonly string[]> => {
@@ -136,23 +135,6 @@ test.each(['closure', 'path', 'nested'])('parallel writes keep the positions of 
   expect(found.map(({ id }) => id).toSorted((one, other) => one - other)).toEqual(
     ids.toSorted((one, other) => one - other),
   )
-})
-
-test('changes of several nodes and moves of single nodes do not wait for each other', async () => {
-  const parents: number[] = []
-  for (const name of ['left', 'right']) {
-    parents.push(((await post('nested', { name, parent_id: 1 })).json() as { id: number }).id)
-  }
-  const made = await Promise.all(
-    Array.from({ length: 8 }, (_, index) => post('nested', { name: `m${index}`, parent_id: parents[0] })),
-  )
-  const ids = made.map((reply) => (reply.json() as { id: number }).id)
-  for (let round = 1; round < 6; round++) {
-    const moves = ids.map((id) => patch(`nested/${id}/`, { parent_id: parents[round % 2] }))
-    const bulk = ids.map((_, index) => patch(`nested/?id__in=${ids.join(',')}`, { name: `r${round}-${index}` }))
-    const replies = await Promise.all(moves.flatMap((move, index) => [bulk[index], move]))
-    expect(replies.map((reply) => reply?.status)).toEqual(replies.map(() => 200))
-  }
 })
 
 test('of parallel requests that create the same key one succeeds', async () => {

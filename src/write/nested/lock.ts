@@ -8,7 +8,7 @@ import { ChangedError } from '../changed-error'
 import { lockTarget } from '../lock-target'
 import { isOwnedBy } from '../target-condition'
 import type { WriteStore, WriteTarget } from '../write-store'
-import { isChanged, membersOf, type PlannedList, type PlannedRecord } from './planned'
+import { isChanged, membersOf, type PlannedList, type PlannedRecord, recordsIn } from './planned'
 
 /** Stored row of a planned record. */
 export type LockedRows = ReadonlyMap<PlannedRecord, RawRow>
@@ -28,6 +28,7 @@ export async function lockPlanned(
   maxRecords: number,
 ): Promise<LockedRows | undefined> {
   if (root.target === undefined) return new Map()
+  await lockTrees(session, root)
   const locked = await lockTarget(session, root.store, root.target)
   if (locked === undefined) return undefined
   const rows = new Map([[root, locked.raw]])
@@ -45,6 +46,16 @@ export async function lockPlanned(
     parents = children
   }
   return rows
+}
+
+/** Locks the trees whose nodes are written. Writes of single nodes also lock first the tree and then the nodes. */
+async function lockTrees(session: DbTransaction, root: PlannedRecord): Promise<void> {
+  const records = recordsIn(root)
+  const written = records.filter(({ change, target }) => target === undefined || change.values.size > 0)
+  const lists = records.flatMap(({ members }) => members.filter((member) => member.type === 'list'))
+  const withDeletes = lists.filter(({ deletes }) => deletes.length > 0)
+  const stores = new Set([...written, ...withDeletes].map(({ store }) => store))
+  for (const store of stores) await store.writer.lockTable?.(session, store)
 }
 
 type ParentList = readonly [parent: PlannedRecord, list: PlannedList]
