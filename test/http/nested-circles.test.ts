@@ -60,14 +60,15 @@ afterAll(async () => {
 const { ids, post, put } = apiOf(() => world.url)
 
 test.each([
-  ['node/1', { name: 'new', children: [] }],
-  ['node/1', { name: 'new', children: [{ id: 1, children: [] }] }],
-  ['node/2', { name: 'new', children: [{ id: 3, children: [] }] }],
-])('Nested writes: a PUT cannot delete its own record: %s %j', async (path, body) => {
+  ['node/1', { name: 'new', children: [] }, 'cannot delete the node that it also contains'],
+  ['node/1', { name: 'new', children: [{ id: 1, name: 'newer' }] }, 'cannot change the same node twice'],
+  ['node/1', { name: 'new', children: [{ id: 1, children: [] }] }, 'cannot change the same node twice'],
+  ['node/2', { name: 'new', children: [{ id: 3, children: [] }] }, 'cannot delete the node that it also contains'],
+])('Nested writes: a PUT cannot delete its own record, or change it twice: %s %j', async (path, body, detail) => {
   const reply = await put(path, body)
   expect([reply.status, reply.json()]).toEqual([
     409,
-    expect.objectContaining({ detail: expect.stringContaining('cannot delete the node that it changes') }),
+    expect.objectContaining({ detail: expect.stringContaining(detail) }),
   ])
   expect(await ids('node/?name=')).toEqual([1, 2, 3])
 })

@@ -1,6 +1,5 @@
 import { ApiError, FieldErrors } from '../../errors'
 import { parseNestedBody, type RecordBody } from '../../query/nested-body'
-import { keyId } from '../../read/matching-keys'
 import type { Body } from '../../request/body'
 import { type PlannedMember, type PlannedRecord, recordsIn } from '../../write/nested/planned'
 import { requireAllReferences } from '../../write/nested/require-references'
@@ -11,6 +10,7 @@ import { hashPasswords } from '../hash-passwords'
 import type { PermittedRequest, Service } from '../service'
 import { NestedAccess, type ParentState } from './access'
 import type { NestedParent, Nesting } from './nesting'
+import { requireOneWriteEach } from './one-write-each'
 import { planMembers } from './plan'
 import { relatedResources } from './related'
 
@@ -70,30 +70,10 @@ export async function writeWithRelated(
   const parent = { store, body, raw: own.raw, key: own.key }
   const members = (await planMembers(nesting, [parent], errors)).get(parent) ?? []
   const root: PlannedRecord = { store, path: '', change: own.change, target: own.target, members }
-  requireNotDeleted(root)
+  requireOneWriteEach(root)
   await requireAllReferences(session, root, errors)
   requireFewPasswords(root, service.limits.queuedPasswords)
   return writeNested(session, await withHashes(nesting, root), service.limits.nested)
-}
-
-/**
- * Refuses to delete the record of the request itself. In an entity that refers to itself, a record can be its own parent, or
- * a related record of its related records.
- * @throws {ApiError} `conflict`
- */
-function requireNotDeleted(root: PlannedRecord): void {
-  if (root.target === undefined) return
-  const { view } = root.store
-  const id = keyId(view, root.target.key)
-  const lists = recordsIn(root).flatMap(({ members }) => members.filter((member) => member.type === 'list'))
-  for (const { path, store, deletes } of lists) {
-    if (store.view.metadata.tablePath !== view.metadata.tablePath) continue
-    if (!deletes.some(({ key }) => keyId(store.view, key) === id)) continue
-    throw new ApiError(
-      'conflict',
-      `${path} without the id ${id}: a request cannot delete the ${view.name} that it changes`,
-    )
-  }
 }
 
 /**

@@ -106,6 +106,7 @@ async function planLists(
       creates: records.filter((record) => record.target === undefined),
       updates: records.filter((record) => record.target !== undefined && mayWrite(record)),
       deletes: deletes.map((one) => one.target),
+      unchanged: records.flatMap((record) => (record.target === undefined || mayWrite(record) ? [] : [record.target])),
       replaced,
     }
   })

@@ -31,6 +31,8 @@ export interface PlannedList {
   readonly creates: readonly PlannedRecord[]
   readonly updates: readonly PlannedRecord[]
   readonly deletes: readonly WriteTarget[]
+  /** Stored records that the body names without a change. */
+  readonly unchanged: readonly WriteTarget[]
   /**
    * Keys of the related records that the principal could see when the write was planned; undefined if those that are not in
    * the body are left as they are.
