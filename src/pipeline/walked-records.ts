@@ -7,6 +7,7 @@ import { readRawItem } from '../read/select'
 import type { Store } from '../read/store'
 import type { WalkedRows } from '../read/walk'
 import type { Limits } from '../request/limits'
+import type { DeletedRecords } from '../request/list-request'
 import { changedDuringRead, readAttempts, requireRecordSize, responseSizeOf } from './limited-read'
 import { toRecords } from './render-records'
 import type { PermittedRequest } from './service'
@@ -37,7 +38,8 @@ export async function* renderWalkedRows(
     }
     if (whole.length > 0) yield await toRecords(request.session, store, whole)
     whole = []
-    const long = await readLongRow(request, limits, session, store, raw, measure.sizeOf(raw))
+    const deleted = query.readsDeleted ? 'with' : undefined
+    const long = await readLongRow(request, limits, session, store, raw, measure.sizeOf(raw), deleted)
     if (long !== undefined) yield await toRecords(request.session, store, [long])
   }
   if (whole.length > 0) yield await toRecords(request.session, store, whole)
@@ -45,6 +47,7 @@ export async function* renderWalkedRows(
 
 /**
  * Reads a row again, with its long values.
+ * @param deleted which soft-deleted records the walk reads
  * @returns undefined if the record was deleted, or is no longer visible
  */
 async function readLongRow(
@@ -54,6 +57,7 @@ async function readLongRow(
   store: Store,
   raw: RawRow,
   size: number,
+  deleted: DeletedRecords | undefined,
 ): Promise<RawRow | undefined> {
   const key = buildValueReader(store.view.key, store.view, store.dataSource)(raw)
   const query = { select: 'columns', cursor: undefined, ordering: [], included: [] } as const
@@ -61,7 +65,7 @@ async function readLongRow(
   for (let attempt = 0; attempt < readAttempts; attempt++) {
     responseMemory().reserve(bytes)
     const valueLimit = valueLimitOf(bytes)
-    const row = await readRawItem(session, store, key, 'columns', { valueLimit })
+    const row = await readRawItem(session, store, key, 'columns', { valueLimit, deleted })
     if (row === undefined) return undefined
     const measure = measureOf(store, query, valueLimit)
     requireRecordSize(store, row, responseSizeOf(measure, row), limits)

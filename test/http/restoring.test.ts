@@ -176,7 +176,16 @@ class Odd {
   @DeleteDateColumn() removed!: Date | null
 }
 
-const entities = [Folder, Label, Doc, Comment, Plain, Owned, Heard, Loaded, Node, Odd]
+/** Has texts that a streamed list reads one by one. */
+@Entity()
+@Resource({ auth: byHeader, may: { restore: isManager }, formats: true })
+class Paper {
+  @PrimaryColumn() id!: number
+  @Column(isMariadb ? 'longtext' : 'text') text!: string
+  @DeleteDateColumn() deleted!: Date | null
+}
+
+const entities = [Folder, Label, Doc, Comment, Plain, Owned, Heard, Loaded, Node, Odd, Paper]
 
 let world: World
 beforeAll(async () => {
@@ -211,6 +220,7 @@ async function reset(): Promise<void> {
     'node_closure',
     'node',
     'odd',
+    'paper',
     'folder',
   ]
   await world.sql('UPDATE "node" SET "parentId" = NULL')
@@ -384,6 +394,23 @@ test('Restoring records: links, counts, groups and formats', async () => {
   expect((await api('1', 'GET doc/?deleted=with&format=csv&fields=title')).text).toBe(
     'id,title\r\n1,alive\r\n2,own\r\n5,taken\r\n',
   )
+})
+
+test.each([
+  ['with', [1, 2, 3]],
+  ['only', [2, 3]],
+])('Restoring records: a streamed list has deleted records with long texts (deleted=%s)', async (deleted, ids) => {
+  const texts = new Map([1, 2, 3].map((id) => [id, `${id}`.repeat(id === 3 ? 1 : 300_000)]))
+  await world.dataSource
+    .getRepository(Paper)
+    .insert([...texts].map(([id, text]) => ({ id, text, deleted: id === 1 ? null : yesterday })))
+  const { status, text } = await api('1 manager', `GET paper/?deleted=${deleted}&format=ndjson`)
+  const records = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Paper)
+  expect([status, records.map((record) => record.id)]).toEqual([200, ids])
+  for (const record of records) expect(record.text === texts.get(record.id)).toBe(true)
 })
 
 test('Restoring records: deleted records include their related records', async () => {
