@@ -8,6 +8,7 @@ import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
 import { insertEntities } from './insert-records'
 import { lockTarget } from './lock-target'
+import { requireReadable } from './readable'
 import { isTable } from './returning'
 import { renderWritten } from './transactional-writer'
 import { executeDelete, executeInsert, executeRestore, executeUpdate } from './values'
@@ -39,7 +40,10 @@ export const directWriter: Writer = {
     }
     return writeTarget(session, store, target, !isReturned(store, 'update'), update, undefined)
   },
-  updateMany: (session, store, targets, changes) => executeUpdates(session, store, targets, changedValues(changes)),
+  updateMany: async (session, store, targets, changes) => {
+    await executeUpdates(session, store, targets, changedValues(changes))
+    await requireReadable(session, store, targets.keys, changes)
+  },
   removeMany: executeDeletes,
   matching: {
     update: (session, store, query, changes) => executeMatchingUpdate(session, store, query, changedValues(changes)),

@@ -4,6 +4,7 @@ import type { RawRow } from '../connection/statement'
 import { ApiError } from '../errors'
 import type { Store } from '../read/store'
 import { executeInserts, RejectedRowsError } from './insert-many'
+import { readCheckOf } from './readable'
 import { refuseWrite } from './refuse-write'
 import type { NewRecord } from './write-store'
 
@@ -21,17 +22,30 @@ export async function insertEntities(
   entities: readonly ObjectLiteral[],
 ): Promise<readonly RawRow[]> {
   const maxRejected = records[0]?.errors.room ?? 0
+  const refuse = async (index: number, rejection: unknown): Promise<void> => {
+    const record = records[index]
+    if (record === undefined) return
+    const { values, presets } = record
+    const change = { action: 'create', values, stored: undefined, presets } as const
+    await refuseWrite(rejection, session, store, change).catch((refusal: unknown) => addRefusal(record, refusal))
+  }
   try {
-    return await executeInserts(session, store, entities, maxRejected)
+    const rows = await executeInserts(session, store, entities, maxRejected)
+    const requireReadable = readCheckOf(store)
+    if (requireReadable === undefined) return rows
+    let areReadable = true
+    for (const [index, raw] of rows.entries()) {
+      try {
+        requireReadable(raw)
+      } catch (error) {
+        areReadable = false
+        await refuse(index, error)
+      }
+    }
+    return areReadable ? rows : []
   } catch (error) {
     if (!(error instanceof RejectedRowsError)) throw error
-    for (const { index, error: rejection } of error.rows) {
-      const record = records[index]
-      if (record === undefined) continue
-      const { values, presets } = record
-      const change = { action: 'create', values, stored: undefined, presets } as const
-      await refuseWrite(rejection, session, store, change).catch((refusal: unknown) => addRefusal(record, refusal))
-    }
+    for (const { index, error: rejection } of error.rows) await refuse(index, rejection)
     return []
   }
 }

@@ -7,6 +7,7 @@ import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { type Change, deletion } from './change'
 import { addExcludedErrors, requireNotExcluded } from './excluded-values'
+import { mayBeUnreadable } from './readable'
 import { refersToRestricted } from './reference-lookups'
 import { checkManyReferences } from './references'
 import { refuseDelete, refuseWrite } from './refuse-write'
@@ -102,7 +103,8 @@ export async function updateMatching(
   change: Change,
 ): Promise<number | undefined> {
   const { view, writer } = store
-  if (needsCheck(store, change) || view.validate !== undefined || !canMatch(session, store)) return undefined
+  const needsKeys = view.validate !== undefined || mayBeUnreadable(view, change.values)
+  if (needsCheck(store, change) || needsKeys || !canMatch(session, store)) return undefined
   return runInSavepoint(session, (inner) =>
     Promise.resolve(writer.matching?.update(inner, store, query, change.values)),
   ).catch(async (error: unknown) => {

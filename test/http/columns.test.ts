@@ -71,7 +71,7 @@ class Changed {
 
 /** Has transformers as in applications. */
 @Entity()
-@Resource({ auth: permitAllAsUser1 })
+@Resource({ auth: permitAllAsUser1, bulk: true })
 class Strange {
   @PrimaryColumn({ type: 'int', transformer: { to: Number, from: String } }) id!: string
   @Column({ type: 'bigint', nullable: true, transformer: numeric }) count!: number | null
@@ -260,6 +260,22 @@ test('a value that the transformer cannot read back is not stored', async () => 
   const answer = { status: 400, errors: [{ field: 'once', message: expect.stringContaining('can read back') }] }
   expect((await post('strange', { id: '6', once: 'not json' })).json()).toMatchObject(answer)
   expect((await put('strange/5', { once: 'not json' })).json()).toMatchObject(answer)
+  const patch = (body: object) => send(world.url, 'PATCH /api/strange/?id=5', { body })
+  expect((await patch({ once: 'not json' })).json()).toMatchObject(answer)
+  expect((await patch({ once: '[1]' })).status).toBe(200)
+  const records = [
+    { id: '6', once: '[1]' },
+    { id: '7', once: 'not json' },
+  ]
+  const several = { status: 400, errors: [{ field: 'once', message: expect.stringContaining('can read back') }] }
+  expect((await post('strange', records)).json()).toMatchObject(several)
+  const lines = records.map((record) => JSON.stringify(record)).join('\n')
+  const imported = await send(world.url, 'POST /api/strange/', {
+    body: lines,
+    headers: { 'Content-Type': 'application/x-ndjson' },
+  })
+  expect(imported.json()).toMatchObject(several)
+  expect(await ids('strange')).toEqual(['5'])
   expect(await ids('strange')).toEqual(['5'])
   expect((await put('strange/5', { once: '{"a":1}' })).json()).toMatchObject({ once: { a: 1 } })
 })

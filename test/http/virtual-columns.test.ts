@@ -22,7 +22,7 @@ const failing = (alias: string): string => {
 }
 
 @Entity()
-@Resource({ auth: permitAllAsUser1 })
+@Resource({ auth: permitAllAsUser1, bulk: true })
 class Risky {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'int', ...(isMariadb && { unsigned: true }) }) n!: number
@@ -163,6 +163,19 @@ test('a write whose record cannot be computed is a fault, and is not stored', as
   expect(await world.sql('SELECT "id", "n" FROM "risky"')).toEqual([{ id, n: 5 }])
   expect(world.faults.length).toBe(2)
 })
+
+test.each(['risky/?id__gt=0', 'risky/?n=5'])(
+  'a PATCH of several records that cannot be computed is not stored: %s',
+  async (path) => {
+    await world.sql('DELETE FROM "risky"')
+    for (const n of [5, 6]) await post('risky', { n })
+    const before = world.faults.length
+    expect((await send(world.url, `PATCH /api/${path}`, { body: { n: 0 } })).status).toBe(500)
+    expect(await world.sql('SELECT "n" FROM "risky" ORDER BY "n"')).toEqual([{ n: 5 }, { n: 6 }])
+    expect(world.faults.length).toBe(before + 1)
+    expect((await send(world.url, `PATCH /api/${path}`, { body: { n: 5 } })).status).toBe(200)
+  },
+)
 
 test('a stored record that cannot be computed is a fault, and not a mistake of the request', async () => {
   await world.sql('INSERT INTO "risky" ("n") VALUES (0)')
