@@ -32,6 +32,10 @@ export interface RunnerConnection extends Pick<MysqlConnection, 'query' | 'destr
   readonly promise: () => { readonly query: (payload: Payload, values: unknown) => Promise<[unknown, unknown]> }
 }
 
+const strictMode = 'STRICT_TRANS_TABLES'
+/** Modes that are replaced by {@link strictMode}. */
+const unsuitableModes = ['NO_AUTO_VALUE_ON_ZERO', 'EMPTY_STRING_IS_NULL']
+
 /**
  * Settings of each connection:
  * - `autocommit`, `completion_type`: otherwise a statement outside of a transaction might never be committed. With
@@ -39,7 +43,11 @@ export interface RunnerConnection extends Pick<MysqlConnection, 'query' | 'destr
  * - `sql_auto_is_null`: otherwise a generated key `IS NULL` after the INSERT that generated it.
  * - `sql_mode`: without `STRICT_TRANS_TABLES`, values that do not fit into a column are truncated, and characters that
  *   its character set lacks become `?`. With `NO_AUTO_VALUE_ON_ZERO`, MariaDB stores 0 for `DEFAULT` in a generated key.
- *   It is not replaced by an empty text: with `EMPTY_STRING_IS_NULL`, the result would be null, and no mode would be set.
+ *   With `EMPTY_STRING_IS_NULL`, it stores null for an empty text, and compares with null. The modes are not replaced by
+ *   an empty text, because it would be null too, and no mode would be set.
+ * - `sql_select_limit`: a SELECT without a LIMIT, such as that of included lists, would return only the first rows.
+ * - `foreign_key_checks`, `check_constraint_checks`: otherwise foreign keys and CHECK constraints are not checked. MySQL
+ *   does not have the second one, and ignores its comment.
  * - `max_sort_length`: sorting uses only so many bytes of a text's collation weights, comparison all of them, so that
  *   keyset paging would skip texts that are equal up to there. 255 characters, the longest text of a cursor, have up to
  *   8 weights of 2 bytes each. A sort needs memory for at least 15 keys of this length: MySQL's `sort_buffer_size` of
@@ -54,7 +62,9 @@ const settings = [
   'autocommit = 1',
   'completion_type = NO_CHAIN',
   'sql_auto_is_null = 0',
-  "sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_AUTO_VALUE_ON_ZERO', 'STRICT_TRANS_TABLES'), ',STRICT_TRANS_TABLES')",
+  `sql_mode = CONCAT(${unsuitableModes.reduce((modes, mode) => `REPLACE(${modes}, '${mode}', '${strictMode}')`, '@@sql_mode')}, ',${strictMode}')`,
+  'sql_select_limit = 18446744073709551615',
+  'foreign_key_checks = 1 /*M! , check_constraint_checks = 1 */',
   'max_sort_length = GREATEST(@@max_sort_length, 4096)',
   'character_set_client = utf8mb4',
   'character_set_results = utf8mb4',
