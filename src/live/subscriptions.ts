@@ -1,5 +1,6 @@
 import type { ResponseMemory } from '../response/held-bytes'
 import { within } from '../timers'
+import { CheckQueue } from './check-queue'
 import type { EventStream } from './event-stream'
 import type { LiveList } from './live-list'
 
@@ -34,8 +35,6 @@ export interface SubscriptionIntervals {
   readonly liveCheck: number
 }
 
-/** Number of subscriptions whose credentials are checked at the same time. */
-const concurrentChecks = 8
 /** Minimum time limit of a check, in milliseconds. It is `limits.liveCheck` if this is longer. */
 const minCheckTimeoutMs = 10_000
 
@@ -45,8 +44,9 @@ const heartbeat = Buffer.from(':\n\n')
 /** Keeps the open subscriptions to live lists, sends heartbeats to them, and checks the credentials of the clients again. */
 export class Subscriptions {
   readonly #open = new Set<Subscription>()
-  /** The subscriptions that are being checked. */
-  readonly #checking = new Set<Subscription>()
+  /** Checks at intervals, and after changes of accounts. The second ones do not wait for the first ones. */
+  readonly #regularChecks = new CheckQueue<Subscription>((subscription) => this.#check(subscription))
+  readonly #changeChecks = new CheckQueue<Subscription>((subscription) => this.#check(subscription))
   readonly #checkTimeoutMs: number
   readonly #timers: readonly NodeJS.Timeout[]
 
@@ -54,7 +54,7 @@ export class Subscriptions {
     this.#checkTimeoutMs = Math.max(liveCheck, minCheckTimeoutMs)
     this.#timers = [
       setInterval(() => this.#sendHeartbeats(), liveHeartbeat).unref(),
-      setInterval(() => void this.#checkAll([...this.#open]), liveCheck).unref(),
+      setInterval(() => this.#regularChecks.add(this.#open), liveCheck).unref(),
     ]
   }
 
@@ -68,7 +68,7 @@ export class Subscriptions {
   checkUsers(ids: readonly string[] | undefined): void {
     const isOf = ({ userId }: Subscription): boolean =>
       ids === undefined || (userId !== undefined && ids.includes(userId))
-    void this.#checkAll([...this.#open].filter(isOf))
+    this.#changeChecks.add([...this.#open].filter(isOf))
   }
 
   /** Ends the heartbeats and the checks at intervals. */
@@ -80,23 +80,12 @@ export class Subscriptions {
     for (const { stream } of this.#open) stream.send(heartbeat)
   }
 
-  /** Checks several subscriptions, a few at the same time. */
-  async #checkAll(subscriptions: readonly Subscription[]): Promise<void> {
-    const waiting = subscriptions.values()
-    const checkWaiting = async (): Promise<void> => {
-      for (const subscription of waiting) await this.#check(subscription)
-    }
-    await Promise.all(Array.from({ length: concurrentChecks }, checkWaiting))
-  }
-
   /** Ends the subscription of a client that may not read its list any more, reads another list now, or cannot be checked. */
   async #check(subscription: Subscription): Promise<void> {
     const { check, list, stream } = subscription
-    if (stream.destroyed || this.#checking.has(subscription)) return
-    this.#checking.add(subscription)
+    if (stream.destroyed) return
     const checked = check().catch(() => undefined)
     const key = await within(this.#checkTimeoutMs, checked, undefined)
-    this.#checking.delete(subscription)
     if (key !== list.source.key) stream.finish()
   }
 }

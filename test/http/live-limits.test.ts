@@ -53,8 +53,41 @@ class Notice {
   @Column({ length: 20 }) text!: string
 }
 
+/** The access rule of `Memo` waits for it, after it has read the user. */
+let gate = Promise.resolve()
+let waitingAtGate = 0
+
+@Entity()
+@Resource({
+  auth: async ({ authenticate }) => {
+    const member = (await authenticate()) ?? null
+    waitingAtGate += 1
+    await gate
+    waitingAtGate -= 1
+    return member
+  },
+})
+class Memo {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) text!: string
+}
+
 const open = async (limits: object = {}): Promise<void> => {
-  world = await openLiveWorld({ limits, passwordChange: true }, { entities: [...liveEntities, Paper, Member, Notice] })
+  const entities = [...liveEntities, Paper, Member, Notice, Memo]
+  world = await openLiveWorld({ limits, passwordChange: true }, { entities })
+}
+
+/** Makes the access rule of `Memo` wait until the result is called. */
+const closeGate = (): (() => void) => {
+  let open = (): void => undefined
+  gate = new Promise((resolve) => {
+    open = resolve
+  })
+  return open
+}
+
+const untilWaiting = async (count: number): Promise<void> => {
+  for (let attempt = 0; attempt < 200 && waitingAtGate < count; attempt++) await sleep(5)
 }
 
 /** Records the log lines about streams from now on. */
@@ -290,6 +323,44 @@ test.each([
   await change()
   await reader?.waitForClose()
   expect(other?.isClosed).toBe(false)
+})
+
+test('a user who is deleted while the credentials are checked loses the subscription', async () => {
+  await open()
+  const members = world.dataSource.getRepository(Member)
+  await members.insert({ username: 'ann', password: 'ann' })
+  const reader = await EventReader.open(`${world.url}/api/memo/`, { Authorization: basic('ann') })
+  expect((await reader.take(1)).length).toBe(1)
+  const openGate = closeGate()
+  await members.update(1, { username: 'ann' })
+  await untilWaiting(1)
+  await members.delete(1)
+  await sleep(50)
+  openGate()
+  await reader.waitForClose()
+})
+
+test('few credentials are checked at the same time, however many accounts change', async () => {
+  await open({ liveListsPerClient: 100 })
+  const members = world.dataSource.getRepository(Member)
+  await members.insert({ username: 'ann', password: 'ann' })
+  const readers = await Promise.all(
+    Array.from({ length: 60 }, () => EventReader.open(`${world.url}/api/memo/`, { Authorization: basic('ann') })),
+  )
+  for (const reader of readers) expect((await reader.take(1)).length).toBe(1)
+  const openGate = closeGate()
+  // The change of a query builder is reported without keys.
+  for (let count = 0; count < 10; count++) {
+    await members.update(1, { username: 'ann' })
+    await sleep(10)
+  }
+  await sleep(200)
+  const checks = waitingAtGate
+  openGate()
+  expect(checks).toBe(8)
+  expect((await Promise.all(readers.map((reader) => reader.takeNone()))).flat()).toEqual([])
+  expect(readers.filter(({ isClosed }) => isClosed)).toEqual([])
+  for (const reader of readers) reader.close()
 })
 
 test('closeGracefully ends the streams and refuses further ones', async () => {
