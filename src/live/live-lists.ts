@@ -62,12 +62,13 @@ export class LiveLists {
    */
   async subscribe(source: LiveSource, subscriber: Subscriber, check: (list: LiveList) => void): Promise<EventStream> {
     this.#requireSubscriptionsWithinLimits(subscriber)
+    const { changeCount } = this.#subscriptions
     const list = this.#lists.get(source.key) ?? this.#open(source)
     this.#enter(list, subscriber)
     try {
       await this.#load(list, subscriber)
       check(list)
-      return this.#add(list, subscriber)
+      return this.#add(list, subscriber, changeCount)
     } catch (error) {
       this.#leave(list, subscriber)
       if (list.clients.isEmpty) this.#close(list)
@@ -180,9 +181,10 @@ export class LiveLists {
     list.end(error)
   }
 
-  #add(list: LiveList, subscriber: Subscriber): EventStream {
+  /** @param changeCount number of changes of accounts before the list was read */
+  #add(list: LiveList, subscriber: Subscriber, changeCount: number): EventStream {
     const stream = new EventStream(this.#limits.liveBytes, subscriber.memory)
-    this.#subscriptions.add({ ...subscriber, list, stream })
+    this.#subscriptions.add({ ...subscriber, list, stream }, changeCount)
     stream.once('close', () => {
       list.remove(stream)
       this.#leave(list, subscriber)

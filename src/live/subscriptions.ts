@@ -48,6 +48,7 @@ export class Subscriptions {
   readonly #regularChecks = new CheckQueue<Subscription>((subscription) => this.#check(subscription))
   readonly #changeChecks = new CheckQueue<Subscription>((subscription) => this.#check(subscription))
   readonly #checkTimeoutMs: number
+  #changeCount = 0
   readonly #timers: readonly NodeJS.Timeout[]
 
   constructor({ liveHeartbeat, liveCheck }: SubscriptionIntervals) {
@@ -58,14 +59,25 @@ export class Subscriptions {
     ]
   }
 
-  /** Adds a subscription until its stream is closed. */
-  add(subscription: Subscription): void {
+  /** Number of changes of accounts so far. */
+  get changeCount(): number {
+    return this.#changeCount
+  }
+
+  /**
+   * Adds a subscription until its stream is closed. Its credentials are checked again if accounts have changed while its
+   * list was read.
+   * @param changeCount number of changes of accounts before that
+   */
+  add(subscription: Subscription, changeCount: number): void {
     this.#open.add(subscription)
+    if (changeCount !== this.#changeCount) this.#changeChecks.add([subscription])
     subscription.stream.once('close', () => this.#open.delete(subscription))
   }
 
   /** Checks credentials again after accounts have changed. @param ids keys of the users; undefined for all clients */
   checkUsers(ids: readonly string[] | undefined): void {
+    this.#changeCount += 1
     const isOf = ({ userId }: Subscription): boolean =>
       ids === undefined || (userId !== undefined && ids.includes(userId))
     this.#changeChecks.add([...this.#open].filter(isOf))

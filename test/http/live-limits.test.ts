@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { Column, Entity, type EntitySubscriberInterface, EventSubscriber, PrimaryGeneratedColumn } from 'typeorm'
 import { closeGracefully, type Principal, Resource, type Rule, UserAccount, userRule } from 'typeorm-resources'
 import { basic, send } from '../client'
 import { EventReader } from '../support/event-reader'
@@ -53,17 +53,20 @@ class Notice {
   @Column({ length: 20 }) text!: string
 }
 
-/** The access rule of `Memo` waits for it, after it has read the user. */
+/** The access rule of `Memo`, after it has read the user, and each read of a `Draft` wait for it. */
 let gate = Promise.resolve()
 let waitingAtGate = 0
+const passGate = async (): Promise<void> => {
+  waitingAtGate += 1
+  await gate
+  waitingAtGate -= 1
+}
 
 @Entity()
 @Resource({
   auth: async ({ authenticate }) => {
     const member = (await authenticate()) ?? null
-    waitingAtGate += 1
-    await gate
-    waitingAtGate -= 1
+    await passGate()
     return member
   },
 })
@@ -72,9 +75,22 @@ class Memo {
   @Column({ length: 20 }) text!: string
 }
 
+@Entity()
+@Resource({ auth: userRule() })
+class Draft {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) text!: string
+}
+
+@EventSubscriber()
+class SlowDrafts implements EntitySubscriberInterface<Draft> {
+  listenTo = (): typeof Draft => Draft
+  afterLoad = passGate
+}
+
 const open = async (limits: object = {}): Promise<void> => {
-  const entities = [...liveEntities, Paper, Member, Notice, Memo]
-  world = await openLiveWorld({ limits, passwordChange: true }, { entities })
+  const entities = [...liveEntities, Paper, Member, Notice, Memo, Draft]
+  world = await openLiveWorld({ limits, passwordChange: true }, { entities, source: { subscribers: [SlowDrafts] } })
 }
 
 /** Makes the access rule of `Memo` wait until the result is called. */
@@ -338,6 +354,22 @@ test('a user who is deleted while the credentials are checked loses the subscrip
   await sleep(50)
   openGate()
   await reader.waitForClose()
+})
+
+test('a user who is deleted while the list is read for the first time loses the subscription', async () => {
+  await open()
+  const members = world.dataSource.getRepository(Member)
+  await members.insert({ username: 'ann', password: 'ann' })
+  await world.dataSource.getRepository(Draft).insert({ text: 'a' })
+  const openGate = closeGate()
+  // The connection may be closed before the response begins.
+  const headers = { Authorization: basic('ann') }
+  const opening = EventReader.open(`${world.url}/api/draft/`, headers).catch(() => undefined)
+  await untilWaiting(1)
+  await members.delete(1)
+  await sleep(50)
+  openGate()
+  await (await opening)?.waitForClose()
 })
 
 test('few credentials are checked at the same time, however many accounts change', async () => {
