@@ -89,6 +89,23 @@ class Renamed {
   @Column() id!: string
 }
 
+class Code {
+  @PrimaryColumn() country!: number
+  @PrimaryColumn() region!: number
+}
+
+@Entity()
+class Coded {
+  @Column(() => Code) id!: Code
+}
+
+@Entity()
+class Profiled {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() title!: string
+  @Column(() => Inner) profile!: Inner
+}
+
 @Entity()
 class Timed {
   @PrimaryColumn({ type: 'datetime' }) at!: Date
@@ -168,6 +185,8 @@ const entities = [
   Odd,
   Pair,
   Renamed,
+  Coded,
+  Profiled,
   Timed,
   Branch,
   ByName,
@@ -664,6 +683,14 @@ test.each<[string, object, readonly string[]]>([
     'a key that is not named "id", and a column that is',
     { resources: [{ entity: Renamed }] },
     ['code and id would both be "id": give id another name, as { rename: { id: \'…\' } }'],
+  ],
+  [
+    'an embedded key with the name "id", and a field with the name of an embedded entity',
+    { resources: [{ entity: Coded }, { entity: Profiled, rename: { title: 'profile' } }] },
+    [
+      'Coded: id.country, id.region and an embedded entity would both be "id": give the property of the embedded entity',
+      'Profiled: title and an embedded entity would both be "profile"',
+    ],
   ],
   [
     'a property of Object.prototype',

@@ -1,7 +1,7 @@
 import type { Report } from '../errors'
 import { restrictApiKeyField } from './api-key-fields'
 import type { ScanContext } from './context'
-import { buildField, buildIdField, type Field, relationOf, valueTypeOfColumns } from './field'
+import { buildField, buildIdField, type Field, prefixesOf, relationOf, valueTypeOfColumns } from './field'
 import { hiddenReference, isHidden, restrictedReference } from './hidden'
 import { type ColumnMetadata, withJoinColumns } from './metadata'
 import { fieldColumns, hasOption, isNamed, isSameColumn, listsColumn, propertyOf } from './property'
@@ -120,14 +120,20 @@ export function buildOutputFields(
   return outputFields
 }
 
-/** Reports fields with the same name. */
+/** Reports fields with the same name, and those with the name of an embedded entity, which is an object in records. */
 function checkNames(fields: readonly Field[], report: Report): void {
+  const embedded = new Set(fields.flatMap(({ path }) => prefixesOf(path)))
   const byName = new Map<string, Field>()
   for (const field of fields) {
-    const other = byName.get(field.name)
-    const both = `${other?.property} and ${field.property} would both be "${field.name}"`
-    if (other === undefined) byName.set(field.name, field)
-    else
-      report(`${both}: give ${field.property} another name, as { rename: { ${field.property}: '…' } }, or exclude it`)
+    const { name, property } = field
+    const other = byName.get(name)
+    const both = `${other?.property} and ${property} would both be "${name}"`
+    if (other === undefined) byName.set(name, field)
+    else report(`${both}: give ${property} another name, as { rename: { ${property}: '…' } }, or exclude it`)
+    if (embedded.has(name)) {
+      const solution =
+        'give the property of the embedded entity another name; { prefix } keeps the names of its columns'
+      report(`${property} and an embedded entity would both be "${name}": ${solution}`)
+    }
   }
 }

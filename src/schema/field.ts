@@ -90,6 +90,11 @@ export function buildField(
   }
 }
 
+/** Names of the embedded entities that contain a field: `a` and `a__b` for the path `['a', 'b', 'c']`. */
+export function prefixesOf(path: readonly string[]): readonly string[] {
+  return path.slice(0, -1).map((_, index) => path.slice(0, index + 1).join('__'))
+}
+
 /** The value type of a field with these columns. @param first the first of them */
 export function valueTypeOfColumns(columns: readonly StoredColumn[], first: StoredColumn): ValueType {
   return columns.length === 1 ? first.valueType : compositeType(columns.map((column) => column.valueType))

@@ -2,7 +2,7 @@ import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import { buildFields, buildOutputFields } from './build-fields'
 import type { ScanContext } from './context'
-import type { Field } from './field'
+import { type Field, prefixesOf } from './field'
 import { lifecycleOf } from './lifecycle'
 import type { RelationMetadata } from './metadata'
 import { buildRelations } from './relations'
@@ -33,11 +33,6 @@ function fieldsByName(outputFields: readonly Field[]): ReadonlyMap<string, Field
     ...references.map((field) => [field.name.replace(/_id$/, ''), field] as const),
     ...outputFields.map((field) => [field.name, field] as const),
   ])
-}
-
-/** Names of the embedded entities that contain a field: `a` and `a__b` for the path `['a', 'b', 'c']`. */
-export function prefixesOf(path: readonly string[]): readonly string[] {
-  return path.slice(0, -1).map((_, index) => path.slice(0, index + 1).join('__'))
 }
 
 /**
