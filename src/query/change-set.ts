@@ -4,7 +4,7 @@ import { type Body, membersOf } from '../request/body'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import { resolution } from '../value/date-time'
-import type { Json } from '../value/value-type'
+import { comparedJson, type Json } from '../value/value-type'
 import type { Presets } from './presets'
 import type { ChangeSet } from './query'
 import { requireWritableField } from './require-field'
@@ -89,10 +89,17 @@ export function parseUpdate(view: ResourceView, body: Body, shownValue: ShownVal
       if (field.updatable) kept.push(field)
       return unchanged
     }
-    if (!field.updatable) throw new ValueError('is read-only and cannot be changed')
-    return value
+    if (field.updatable) return value
+    if (isEqualTo(field, value, shown)) return unchanged
+    throw new ValueError('is read-only and cannot be changed')
   })
   return { changes, kept }
+}
+
+/** Whether the database considers a value and a shown one equal, so that a read-only field is not changed. */
+function isEqualTo({ valueType }: Field, value: unknown, shown: unknown): boolean {
+  if (valueType.toCompared === undefined || value === null || typeof shown !== 'string') return false
+  return comparedJson(valueType, value) === valueType.toCompared(shown)
 }
 
 /** Marks a value that does not change the record. */

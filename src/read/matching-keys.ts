@@ -1,14 +1,9 @@
 import type { DbSession } from '../connection/db-session'
 import { violationOf } from '../dialect/dialect-of'
 import type { ItemCondition } from '../query/item-query'
-import type { ResourceView } from '../schema/resource-view'
+import { keyId } from './row'
 import { readItemsInOrder } from './select'
 import type { Store } from './store'
-
-/** Text that identifies a record of a resource: its key, as records show it. */
-export function keyId({ key }: ResourceView, value: unknown): string {
-  return JSON.stringify(key.valueType.toJson(value))
-}
 
 /**
  * {@link keyId} of those of several records that exist and match a condition. There is no record with a key that the

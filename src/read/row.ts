@@ -5,6 +5,7 @@ import type { Field } from '../schema/field'
 import { type ColumnMetadata, isComputed } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
 import type { ReadColumn, StoredColumn } from '../schema/stored-column'
+import { comparedJson } from '../value/value-type'
 
 /**
  * Values of one row, as TypeORM sets them in entities, in the order of `view.columns` or `view.entityColumns`.
@@ -32,6 +33,12 @@ export function positionsOf(field: Field, { columns }: ResourceView): readonly n
 export function splitColumnValues({ columns }: Field, value: unknown): readonly unknown[] {
   if (columns.length === 1) return [value]
   return value === null ? columns.map(() => null) : (value as readonly unknown[])
+}
+
+/** Text that identifies a record of a resource. It is the same for two keys that the database considers equal. */
+export function keyId({ key }: ResourceView, value: unknown): string {
+  const parts = splitColumnValues(key, value)
+  return JSON.stringify(key.columns.map(({ valueType }, index) => comparedJson(valueType, parts[index])))
 }
 
 /** Joins the values of a field's columns into the value of the field. */

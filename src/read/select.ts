@@ -9,6 +9,7 @@ import type { DeletedRecords } from '../request/list-request'
 import type { WriteAction } from '../schema/resource-view'
 import { bindConditionValues, conditionSql } from './condition-sql'
 import type { ValueLimit } from './measure'
+import { keyId } from './row'
 import { deepOffsetQuery, selectQuery } from './select-query'
 import type { Store } from './store'
 
@@ -173,15 +174,14 @@ export async function readItemsInOrder(
   select: Query['select'] = 'columns',
   options: ItemReading = {},
 ): Promise<readonly (RawRow | undefined)[]> {
-  const { view, renderKey } = store
-  // The key of the record may have another spelling than the one that is looked up.
+  const { view, readKey } = store
   if (keys.length === 1) return [(await readRawItems(session, store, keys, select, options))[0]]
-  const found = new Map<unknown, RawRow>()
+  const found = new Map<string, RawRow>()
   for (let start = 0; start < keys.length; start += maxKeys) {
     const rows = await readRawItems(session, store, keys.slice(start, start + maxKeys), select, options)
-    for (const raw of rows) found.set(renderKey(raw), raw)
+    for (const raw of rows) found.set(keyId(view, readKey(raw)), raw)
   }
-  return keys.map((key) => found.get(view.key.valueType.toJson(key)))
+  return keys.map((key) => found.get(keyId(view, key)))
 }
 
 /** Reads the records with these keys, as the driver returns them, in any order. */

@@ -26,7 +26,15 @@ const decimal: BuildValueType = ({ precision, scale = 0 }) =>
   typeof precision === 'number'
     ? decimalType({ whole: precision - scale, fraction: scale, significant: precision })
     : decimalType({ whole: maxDecimalDigits, fraction: maxDecimalDigits, significant: maxDecimalDigits })
-const character: BuildValueType = ({ length }) => textType(Number(length) || 1)
+/** PostgreSQL adds spaces at the end, and ignores them in comparisons. */
+const character: BuildValueType = ({ length }) => ({
+  ...textType(Number(length) || 1),
+  toCompared: (value) => value.replace(/ +$/, ''),
+})
+const citext: BuildValueType = (column, dataSource) => ({
+  ...text(column, dataSource),
+  toCompared: (value) => value.toLowerCase(),
+})
 const bits: BuildValueType = ({ length }) => bitType(Number(length) || 1, Number(length) || 1)
 const varyingBits: BuildValueType = ({ length }) => bitType(0, Number(length) || Number.POSITIVE_INFINITY)
 const hstore: BuildValueType = ({ hstoreType: form }) => (form === 'object' ? hstoreType : hstoreTextType)
@@ -66,7 +74,7 @@ export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['char', character],
   ['character', character],
   ['text', text],
-  ['citext', text],
+  ['citext', citext],
   ['uuid', uuidType],
   ['enum', members],
   ['simple-enum', members],

@@ -79,6 +79,8 @@ export interface ValueType {
   readonly checkNull?: () => void
   /** Renders a value for a record, which is never null. */
   readonly toJson: (value: unknown) => Json
+  /** For texts of which the database considers different ones equal: returns the same text for equal values. */
+  readonly toCompared?: (text: string) => string
 }
 
 /** Whether the values are numbers. */
@@ -93,6 +95,12 @@ export function isNumeric({ name }: ValueType): boolean {
 export function isSameValue(valueType: ValueType, one: unknown, other: unknown): boolean {
   if (one === null || one === undefined || other === null || other === undefined) return false
   return isDeepStrictEqual(valueType.toJson(one), valueType.toJson(other))
+}
+
+/** The JSON form of a value; for texts a form that is the same for all values that the database considers equal. */
+export function comparedJson({ toJson, toCompared }: ValueType, value: unknown): Json {
+  const json = toJson(value)
+  return toCompared === undefined ? json : toCompared(String(json))
 }
 
 /**

@@ -1,5 +1,5 @@
 import { ApiError } from '../../errors'
-import { keyId } from '../../read/matching-keys'
+import { keyId } from '../../read/row'
 import { isChanged, type PlannedRecord, recordsIn } from '../../write/nested/planned'
 import type { WriteStore, WriteTarget } from '../../write/write-store'
 
@@ -14,11 +14,11 @@ type Effect = 'changes' | 'keeps' | 'deletes'
 export function requireOneWriteEach(root: PlannedRecord): void {
   const effects = new Map<string, Effect>()
   const add = ({ view }: WriteStore, { key }: WriteTarget, effect: Effect, path: string): void => {
-    const id = keyId(view, key)
-    const record = `${view.metadata.tablePath} ${id}`
+    const record = `${view.metadata.tablePath} ${keyId(view, key)}`
     const other = effects.get(record)
     effects.set(record, effect === 'keeps' && other !== undefined ? other : effect)
     if (other === undefined) return
+    const id = JSON.stringify(view.key.valueType.toJson(key))
     const subject = `${path} ${effect === 'deletes' ? 'without' : 'with'} the id ${id}`
     if (effect !== other && [effect, other].includes('deletes'))
       throw new ApiError('conflict', `${subject}: a request cannot delete the ${view.name} that it also contains`)

@@ -1,5 +1,6 @@
 import { ApiError } from '../../errors'
-import { keyId, matchingIds } from '../../read/matching-keys'
+import { matchingIds } from '../../read/matching-keys'
+import { keyId } from '../../read/row'
 import type { ResourceView } from '../../schema/resource-view'
 import { isOwnedBy } from '../../write/target-condition'
 import type { WriteTarget } from '../../write/write-store'

@@ -1,6 +1,6 @@
 import { type FieldErrors, ValueError } from '../../errors'
 import type { ListBody, RecordBody } from '../../query/nested-body'
-import { keyId } from '../../read/matching-keys'
+import { keyId } from '../../read/row'
 import type { NestedList } from '../../schema/resource-view'
 import type { Change } from '../../write/change'
 import { givenKey } from '../../write/nested/parent-key'
@@ -130,6 +130,7 @@ export function deletionsIn(
     if (kept.has(id)) return []
     const stored = records.get(id)
     const target = { action: 'delete', key, owner: stored?.target.owner, requireUnchanged: undefined } as const
-    return [{ target, stored, title: `${member.path} without the id ${id}` }]
+    const shown = JSON.stringify(view.key.valueType.toJson(key))
+    return [{ target, stored, title: `${member.path} without the id ${shown}` }]
   })
 }

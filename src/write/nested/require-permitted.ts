@@ -1,6 +1,7 @@
 import type { DbTransaction } from '../../connection/db-session'
 import { ApiError, FieldErrors } from '../../errors'
-import { keyId, matchingIds } from '../../read/matching-keys'
+import { matchingIds } from '../../read/matching-keys'
+import { keyId } from '../../read/row'
 import { hasRowConditions } from '../../read/select'
 import { refersToRestricted } from '../reference-lookups'
 import { checkManyReferences } from '../references'
