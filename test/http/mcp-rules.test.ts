@@ -210,3 +210,11 @@ test('a fault of an access rule is a 500 without its message', async () => {
     await other.close()
   }
 })
+
+test('a call with more arguments than an object of a body may have members is refused before the SDK checks them', async () => {
+  const headers = { Accept: 'application/json, text/event-stream' }
+  const tooMany = Object.fromEntries(Array.from({ length: 4097 }, (_, index) => [`a${index}`, 1]))
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list', arguments: tooMany } }
+  const { status, text } = await send(world.url, 'POST /api/-/mcp', { headers, body })
+  expect([status, text]).toEqual([400, expect.stringContaining('"code":-32700')])
+})

@@ -2,7 +2,7 @@ import { requireSameOrigin } from '../../access/cross-origin'
 import { RequestAuthentication } from '../../access/request-authentication'
 import type { DbSession } from '../../connection/db-session'
 import { ApiError, methodNotAllowed, notConnected } from '../../errors'
-import { parseBody } from '../../request/body'
+import { membersOf, parseBody } from '../../request/body'
 import type { HttpResponse } from '../../response/http-response'
 import type { MountSettings } from '../mount-options'
 import type { PageHandler, PageRequest, Pages } from '../page'
@@ -63,7 +63,10 @@ async function receiveMessage({ service: { limits }, request }: AgentRequest): P
     throw new ApiError('unsupported-media-type', 'send application/json')
   }
   try {
-    return Object.fromEntries(await parseBody(await receivePagePayload(request, limits.body), limits))
+    const message = await parseBody(await receivePagePayload(request, limits.body), limits)
+    // The SDK checks each argument, and does not stop at the first one that is wrong.
+    membersOf(Object(Object(message.get('params')).arguments))
+    return Object.fromEntries(message)
   } catch (error) {
     if (error instanceof ApiError && error.code === 'bad-body') return undefined
     throw error
