@@ -24,7 +24,7 @@ export type ConstraintViolation =
     }
   | {
       /** A policy of row level security does not permit the record. */
-      readonly kind: 'policy'
+      readonly kind: 'rowPolicy'
       readonly columns: readonly []
     }
   | {

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import { ValueError } from '../errors'
 import { type FieldFunction, functionsOf, isGroupable, parseFunction, parseKey, partsOf } from '../query/aggregable'
-import { canCompute, hasDateParts } from '../read/check-aggregates'
+import { computesDateParts, computesExactly } from '../read/check-aggregates'
 import type { Limits } from '../request/limits'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
@@ -81,7 +81,7 @@ function membersFrom(
   return {
     functions: all.flatMap(([path, field]) =>
       functionsOf(field.valueType)
-        .filter((one) => canCompute(dataSource, one, field))
+        .filter((one) => computesExactly(dataSource, one, field))
         .map((one) => ({ name: `${path}__${one}`, schema: functionSchema(one, field) }))
         .filter(({ name }) => isParsed(() => parseFunction(view, name, limits))),
     ),
@@ -94,7 +94,7 @@ function membersFrom(
 function keysOf(path: string, field: Field, dataSource: DataSource): readonly GroupMember[] {
   const { valueType } = field
   const whole = isGroupable(valueType) ? [{ name: path, schema: valueSchema(field) }] : []
-  if (partsOf(valueType).length === 0 || !hasDateParts(dataSource, field)) return whole
+  if (partsOf(valueType).length === 0 || !computesDateParts(dataSource, field)) return whole
   const date: JsonSchema = { type: ['string', 'null'], format: 'date' }
   return [...whole, ...partsOf(valueType).map((part) => ({ name: `${path}__${part}`, schema: date }))]
 }

@@ -15,25 +15,25 @@ export function checkAggregates(
   for (const aggregate of aggregates) {
     if (aggregate.function === 'count') continue
     const { name, on } = aggregate
-    if (!canCompute(dataSource, aggregate.function, on.field)) {
+    if (!computesExactly(dataSource, aggregate.function, on.field)) {
       errors.add('aggregate', `names "${name}", but the database stores ${on.field.name} inexactly`)
     }
   }
   for (const { name, on, part } of groups) {
-    if (part !== undefined && !hasDateParts(dataSource, on.field)) {
+    if (part !== undefined && !computesDateParts(dataSource, on.field)) {
       errors.add('by', `names "${name}", but the database stores ${on.field.name} in local time`)
     }
   }
 }
 
 /** Whether the database can compute a function of a field exactly. */
-export function canCompute(dataSource: DataSource, name: FieldFunction, { columns: [stored] }: Field): boolean {
+export function computesExactly(dataSource: DataSource, name: FieldFunction, { columns: [stored] }: Field): boolean {
   if (name !== 'sum' && name !== 'avg') return true
   if (stored === undefined || stored.valueType.name === 'float') return stored !== undefined
   return dialectOf(dataSource).exactSumSql(stored, '') !== undefined
 }
 
 /** Whether the database can compute the date parts of a date or date-time in UTC. */
-export function hasDateParts(dataSource: DataSource, { columns: [stored] }: Field): boolean {
+export function computesDateParts(dataSource: DataSource, { columns: [stored] }: Field): boolean {
   return stored !== undefined && dialectOf(dataSource).computesInUtc(stored, dataSource)
 }

@@ -26,7 +26,7 @@ export async function refuseWrite(error: unknown, session: DbSession, store: Sto
   await checkReferences(session, store, change, errors)
   if (violation.kind === 'reference') addRejectedReferenceErrors(view, change, violation.columns, errors)
   errors.raise('bad-values')
-  if (violation.kind === 'policy') throw notPermitted(view)
+  if (violation.kind === 'rowPolicy') throw notPermitted(view)
   if (violation.kind === 'unique') throw alreadyTaken(view, violation.columns)
   if (violation.kind === 'value') throw notAccepted(view, columnsOf(violation, change.values))
   // No record can refer to a new one, so one of its own foreign keys is wrong.
@@ -62,7 +62,7 @@ export function refuseDelete(error: unknown, { view, dataSource }: Store): never
   if (!(error instanceof WriteError)) throw error
   const violation = violationOf(error.cause, dataSource, view.metadata)
   if (violation === undefined) throw error.cause
-  if (violation.kind === 'policy') throw notPermitted(view)
+  if (violation.kind === 'rowPolicy') throw notPermitted(view)
   throw new ApiError('conflict', `this ${view.name} cannot be deleted: ${deleteRefusals[violation.kind]}`)
 }
 
@@ -71,7 +71,7 @@ function notPermitted({ name }: ResourceView): ApiError {
   return new ApiError('forbidden', `a policy of the database does not permit this ${name}`)
 }
 
-const deleteRefusals: Readonly<Record<Exclude<ConstraintViolation['kind'], 'policy'>, string>> = {
+const deleteRefusals: Readonly<Record<Exclude<ConstraintViolation['kind'], 'rowPolicy'>, string>> = {
   reference: 'other records refer to it',
   depth: 'more levels of records would be deleted with it than the database allows: delete the lowest ones first',
   unique: 'the database does not allow it',

@@ -188,7 +188,7 @@ export const postgres: Dialect = {
       code.startsWith('54') || code === '42622' || code === '0A000' || routine === tsqueryStackRoutine
     if (code.startsWith('22') || isSyntax || exceedsLimit)
       return { kind: 'value', columns: [], isAbout: matcherOf(message, detail) }
-    if (code === '42501' && routine === policyRoutine) return { kind: 'policy', columns: [] }
+    if (code === '42501' && routine === policyRoutine) return { kind: 'rowPolicy', columns: [] }
     const isRefusal = refusalStates.test(code) || (code === '42501' && routine === raiseRoutine)
     return isRefusal ? { kind: 'value', columns: [] } : undefined
   },

@@ -62,7 +62,7 @@ export async function writeLinks(
     const kind = violationOf(error.cause, session.dataSource, junction.metadata)?.kind
     // Another request has added the same link, or deleted one of the records.
     if (kind === 'unique' || kind === 'reference') throw new ChangedError()
-    if (kind === 'policy') throw new ApiError('forbidden', `you may not add these links to ${store.view.name}`)
+    if (kind === 'rowPolicy') throw new ApiError('forbidden', `you may not add these links to ${store.view.name}`)
     if (kind !== undefined)
       throw new ApiError('bad-values', `the database does not accept these links of ${store.view.name}`)
     throw error.cause
