@@ -48,6 +48,8 @@ const unsuitableModes = ['NO_AUTO_VALUE_ON_ZERO', 'EMPTY_STRING_IS_NULL']
  * - `sql_select_limit`: a SELECT without a LIMIT, such as that of included lists, would return only the first rows.
  * - `foreign_key_checks`, `check_constraint_checks`: otherwise foreign keys and CHECK constraints are not checked. MySQL
  *   does not have the second one, and ignores its comment.
+ * - `sql_safe_updates`: otherwise an UPDATE whose condition uses no key fails, such as that of the positions in a tree.
+ * - `lc_messages`: the dialect reads the names of columns and constraints in English messages.
  * - `max_sort_length`: sorting uses only so many bytes of a text's collation weights, comparison all of them, so that
  *   keyset paging would skip texts that are equal up to there. 255 characters, the longest text of a cursor, have up to
  *   8 weights of 2 bytes each. A sort needs memory for at least 15 keys of this length: MySQL's `sort_buffer_size` of
@@ -65,6 +67,8 @@ const settings = [
   `sql_mode = CONCAT(${unsuitableModes.reduce((modes, mode) => `REPLACE(${modes}, '${mode}', '${strictMode}')`, '@@sql_mode')}, ',${strictMode}')`,
   'sql_select_limit = 18446744073709551615',
   'foreign_key_checks = 1 /*M! , check_constraint_checks = 1 */',
+  'sql_safe_updates = 0',
+  "lc_messages = 'en_US'",
   'max_sort_length = GREATEST(@@max_sort_length, 4096)',
   'character_set_client = utf8mb4',
   'character_set_results = utf8mb4',
