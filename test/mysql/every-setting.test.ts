@@ -4,9 +4,10 @@ import { setOnce } from '../support/mysql-session'
 
 /**
  * Settings that change responses, as they should: read-only sessions, other generated keys, the limit on the rows that a join reads,
- * memory for sorting, and time limits.
+ * limits on memory, and time limits.
  */
-const excluded = /_read_only$|^auto_increment_|^max_join_size$|^sort_buffer_size$|_timeout$|^max_statement_time$/
+const excluded =
+  /_read_only$|^auto_increment_|^max_join_size$|^max_session_mem_used$|^sort_buffer_size$|_timeout$|^max_statement_time$/
 
 interface Row {
   readonly VARIABLE_NAME: string
