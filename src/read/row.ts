@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { RawRow } from '../connection/statement'
 import { dialectOf } from '../dialect/dialect-of'
+import { rootAlias } from '../query/query'
 import type { Field } from '../schema/field'
 import { type ColumnMetadata, isComputed } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
@@ -49,9 +50,25 @@ export function joinColumnValues(values: readonly unknown[]): unknown {
 /** SQL of a column, qualified with an alias; without one, for a statement of a single table. */
 export function columnSql({ driver }: DataSource, { column }: ReadColumn, alias?: string): string {
   const table = alias === undefined ? undefined : driver.escape(alias)
-  if (column.query !== undefined) return `(${column.query(table ?? driver.escape(column.entityMetadata.tableName))})`
+  if (column.query !== undefined) return virtualColumnSql(driver, column, column.query, table)
   const escapedName = driver.escape(column.databaseName)
   return table === undefined ? escapedName : `${table}.${escapedName}`
+}
+
+/**
+ * SQL of a virtual column. In a joined table without a row, a query such as `SELECT COUNT(*)` would still have a value; the
+ * condition on the key makes it null. An outer SELECT keeps the type of the query, which CASE would lose on SQLite.
+ */
+function virtualColumnSql(
+  driver: DataSource['driver'],
+  { entityMetadata }: ColumnMetadata,
+  query: NonNullable<ColumnMetadata['query']>,
+  table: string | undefined,
+): string {
+  const sql = `(${query(table ?? driver.escape(entityMetadata.tableName))})`
+  const [key] = entityMetadata.primaryColumns
+  if (table === undefined || table === driver.escape(rootAlias) || key === undefined) return sql
+  return `(SELECT ${sql} WHERE ${table}.${driver.escape(key.databaseName)} IS NOT NULL)`
 }
 
 /** SQL of a column in comparisons and ORDER BY. */

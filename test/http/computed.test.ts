@@ -92,3 +92,18 @@ test('a view can be read, but not written', async () => {
     expect([reply.status, reply.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS'])
   }
 })
+
+test('the virtual columns of a related record are null if there is no related record', async () => {
+  const { id } = (await post('thing', { name: 'loose' })).json() as { id: number }
+  expect(await ids('thing?box__count__is=null')).toEqual([id])
+  expect(await ids('thing?box__count__lt=1')).toEqual([])
+  expect(await ids('thing?box__count__ne=1')).toEqual([1, 2])
+  expect(await ids('box?things__box__count__is=null')).toEqual([])
+  const shelf = (await post('box', { width: 1, height: 1 })).json() as { id: number }
+  expect(await ids('box?things__box__count__is=null')).toEqual([shelf.id])
+  await post('thing', { name: 'boxed', box_id: shelf.id })
+  expect(await ids('thing?ordering=box__count,name')).toEqual([id, id + 1, 1, 2])
+  expect(await ids('thing?ordering=box__count__nullslast,name')).toEqual([id + 1, 1, 2, id])
+  expect((await get(`thing/${id}?include=box`)).json()).toMatchObject({ box_id: null, box: null })
+  expect((await get('thing/1?include=box')).json()).toMatchObject({ box: { count: 2 } })
+})
