@@ -38,8 +38,8 @@ export interface DescribedSite {
 /**
  * Renders the OpenAPI 3.1 document of the mounted resources. Hidden fields appear only in request bodies, if they can
  * be written.
- * @returns a function from the path of the mount, such as `/api`, to the document's text. A call only joins prepared
- * texts: it must be cheap because the path is taken from the request, where it may have many spellings
+ * @returns a function from the path of the mount, such as `/api`, to the document in UTF-8. A call only joins encoded
+ * parts: it must be cheap because the path is taken from the request, where it may have many spellings
  */
 export function renderOpenApi({
   resources,
@@ -49,7 +49,7 @@ export function renderOpenApi({
   authenticators,
   failedLogins,
   batch,
-}: DescribedSite): (base: string) => string {
+}: DescribedSite): (base: string) => Buffer {
   const all = [...resources]
   const securitySchemes = Object.fromEntries(authenticators.map(({ name, securityScheme }) => [name, securityScheme]))
   const login = { schemes: Object.keys(securitySchemes), isLimited: failedLogins !== undefined }
@@ -76,9 +76,12 @@ export function renderOpenApi({
     name,
     description: description ?? `Records of ${name}.`,
   }))
-  const before = JSON.stringify({ openapi: '3.1.0', info: { ...defaultInfo, ...info } }).slice(0, -1)
-  const after = JSON.stringify({ tags, paths, components }).slice(1)
-  return (base) => `${before},"servers":${JSON.stringify([{ url: base === '' ? '/' : base }])},${after}`
+  const before = Buffer.from(JSON.stringify({ openapi: '3.1.0', info: { ...defaultInfo, ...info } }).slice(0, -1))
+  const after = Buffer.from(JSON.stringify({ tags, paths, components }).slice(1))
+  return (base) => {
+    const servers = JSON.stringify([{ url: base === '' ? '/' : base }])
+    return Buffer.concat([before, Buffer.from(`,"servers":${servers},`), after])
+  }
 }
 
 /** Default description of the service: the query parameters that all lists have in common. */

@@ -22,6 +22,11 @@ export interface HttpResponse {
    * status 200 into 204.
    */
   readonly body: string
+  /**
+   * The body instead of `body`, encoded in UTF-8. Large texts that many responses have are encoded only once: Node.js takes
+   * about 25 ms for each million characters of a string.
+   */
+  readonly bytes?: Buffer | undefined
   /** A body that is sent while it is read from the database; undefined if `body` is all of it. */
   readonly stream?: StreamedBody | undefined
 }
@@ -41,6 +46,11 @@ export function jsonResponse(status: number, body: string, headers: HttpResponse
  */
 export function textResponse(type: string, body: string, headers: HttpResponse['headers']): HttpResponse {
   return { status: 200, headers: { 'Content-Type': type, ...headers }, cacheControl: 'no-cache', body }
+}
+
+/** Sets a body that is encoded already. */
+export function withBytes(response: HttpResponse, bytes: Buffer): HttpResponse {
+  return { ...response, bytes }
 }
 
 /** Adds that the response depends on the header `Accept`. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { holdsIfNoneMatch } from '../request/preconditions'
-import { notModifiedResponse, textResponse } from '../response/http-response'
+import { notModifiedResponse, textResponse, withBytes } from '../response/http-response'
 import type { PageHandler } from './page'
 
 /** Folder of the built web files: `dist/web`. The path is the same from `dist/site` and from `src/site`. */
@@ -16,19 +16,19 @@ const mediaTypes = { css: 'text/css; charset=utf-8', js: 'text/javascript; chars
  */
 export function assetPage(name: `${string}.${keyof typeof mediaTypes}`): PageHandler {
   const type = name.endsWith('.css') ? mediaTypes.css : mediaTypes.js
-  let file: { readonly text: string; readonly tag: string } | undefined
+  let file: { readonly bytes: Buffer; readonly tag: string } | undefined
   return async ({ context }) => {
     file ??= readAsset(name)
-    const { text, tag } = file
+    const { bytes, tag } = file
     if (!holdsIfNoneMatch(context.headers['if-none-match'], tag)) return notModifiedResponse(tag)
-    return textResponse(type, text, { ETag: tag })
+    return withBytes(textResponse(type, '', { ETag: tag }), bytes)
   }
 }
 
 /** Reads a file and computes its ETag. Hashing the largest file takes as long as responding to many requests. */
-function readAsset(name: string): { readonly text: string; readonly tag: string } {
-  const text = readFileSync(join(folder, name), 'utf8')
-  return { text, tag: tagOf(text) }
+function readAsset(name: string): { readonly bytes: Buffer; readonly tag: string } {
+  const bytes = readFileSync(join(folder, name))
+  return { bytes, tag: tagOf(bytes) }
 }
 
 /**
@@ -58,6 +58,6 @@ function escapeHtml(text: string): string {
 }
 
 /** Strong ETag of a text (RFC 9110). */
-export function tagOf(text: string): string {
+export function tagOf(text: string | Buffer): string {
   return `"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }

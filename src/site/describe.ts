@@ -17,9 +17,8 @@ import { requireNoPageNames } from './pages'
  */
 export async function describeDataSource(dataSource: DataSource, options: MountOptions): Promise<string> {
   const { settings, views } = await scan(dataSource, options)
-  return renderOpenApi({ ...settings, dataSource, resources: views.map((view) => describedResource(view)) })(
-    settings.base,
-  )
+  const resources = views.map((view) => describedResource(view))
+  return renderOpenApi({ ...settings, dataSource, resources })(settings.base).toString()
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Profile } from '../pipeline/profiles'
 import type { Service } from '../pipeline/service'
 import { Policies } from '../query/policies'
 import { holdsIfNoneMatch } from '../request/preconditions'
-import { type HttpResponse, jsonResponse, notModifiedResponse, withCaching } from '../response/http-response'
+import { type HttpResponse, jsonResponse, notModifiedResponse, withBytes, withCaching } from '../response/http-response'
 import type { ResourceView } from '../schema/resource-view'
 import { tagOf } from './asset'
 import type { PageHandler, PageRequest } from './page'
@@ -33,21 +33,21 @@ export interface DescriptionOptions extends ReaderAccess {
 }
 
 /**
- * OpenAPI document of a mount. Its text contains the root path of the request, which clients can spell in many ways
+ * OpenAPI document of a mount. It contains the root path of the request, which clients can spell in many ways
  * (Express ignores case). So it is hashed only once, with an empty root path, and all ETags are derived from this hash.
  */
 interface Document {
-  readonly textAt: (root: string) => string
+  readonly bytesAt: (root: string) => Buffer
   readonly tagAt: (root: string) => string
-  /** Length with an empty root path, in characters. */
+  /** Length with an empty root path, in bytes. */
   readonly length: number
 }
 
 /**
- * Maximum total length of the documents in memory, one for each combination of permissions, in characters. As measured,
- * the document of 100 resources with 20 fields has 10 million. The least recently used are evicted.
+ * Maximum total length of the documents in memory, one for each combination of permissions, in bytes. As measured, the
+ * document of 100 resources with 20 fields has 10 million. The least recently used are evicted.
  */
-const maxCharacters = 32 * 1024 * 1024
+const maxBytes = 32 * 1024 * 1024
 
 /** Serves the OpenAPI document of a mount to clients that the rule permits. */
 export function openApiPage({ info, batch, routers, ...access }: DescriptionOptions): PageHandler {
@@ -73,9 +73,9 @@ export function openApiPage({ info, batch, routers, ...access }: DescriptionOpti
 
 function newDocumentCache(): LRUCache<string, Document> {
   return new LRUCache({
-    maxSize: maxCharacters,
+    maxSize: maxBytes,
     // The latest document is kept, even if it is longer.
-    sizeCalculation: ({ length }) => Math.min(length, maxCharacters),
+    sizeCalculation: ({ length }) => Math.min(length, maxBytes),
   })
 }
 
@@ -122,14 +122,15 @@ function buildDocument(
   dataSource: DataSource,
   options: Pick<DescriptionOptions, 'info' | 'batch'>,
 ): Document {
-  const textAt = renderOpenApi({ resources, dataSource, limits, authenticators, failedLogins, ...options })
-  const text = textAt('')
-  const digest = tagOf(text)
-  return { textAt, tagAt: (root) => tagOf(`${digest} ${root}`), length: text.length }
+  const bytesAt = renderOpenApi({ resources, dataSource, limits, authenticators, failedLogins, ...options })
+  const bytes = bytesAt('')
+  const digest = tagOf(bytes)
+  return { bytesAt, tagAt: (root) => tagOf(`${digest} ${root}`), length: bytes.length }
 }
 
-function respondDocument({ context, root }: PageRequest, { textAt, tagAt }: Document): HttpResponse {
+function respondDocument({ context, root }: PageRequest, { bytesAt, tagAt }: Document): HttpResponse {
   const tag = tagAt(root)
   const isNew = holdsIfNoneMatch(context.headers['if-none-match'], tag)
-  return withCaching(isNew ? jsonResponse(200, textAt(root), { ETag: tag }) : notModifiedResponse(tag), false)
+  const response = isNew ? withBytes(jsonResponse(200, '', { ETag: tag }), bytesAt(root)) : notModifiedResponse(tag)
+  return withCaching(response, false)
 }

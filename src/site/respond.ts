@@ -68,15 +68,15 @@ export function publishRequest(
  * @param mayBeRefused whether a response that exceeds the limit may be refused; false for writes, which are complete
  * @throws {ApiError} `unavailable`
  */
-function countBody(responseMemory: () => ResponseMemory, mayBeRefused: boolean, body: string): void {
+function countBody(responseMemory: () => ResponseMemory, mayBeRefused: boolean, body: string | Buffer): void {
   if (body.length < minCountedLength) return
   const bytes = Buffer.byteLength(body)
   if (mayBeRefused) responseMemory().reserve(bytes)
   responseMemory().count(bytes)
 }
 
-function noteSent(responseMemory: () => ResponseMemory, { body }: HttpResponse): void {
-  if (body.length >= minCountedLength) responseMemory().noteSent()
+function noteSent(responseMemory: () => ResponseMemory, { body, bytes }: HttpResponse): void {
+  if ((bytes ?? body).length >= minCountedLength) responseMemory().noteSent()
 }
 
 /**
@@ -87,7 +87,7 @@ export async function respondPage(page: PageHandler, request: PageRequest, faile
   const { context, responseMemory } = request
   const response = await page(request)
     .then((pageResponse) => {
-      countBody(responseMemory, isReadMethod(context.method), pageResponse.body)
+      countBody(responseMemory, isReadMethod(context.method), pageResponse.bytes ?? pageResponse.body)
       return pageResponse
     })
     .catch((error: unknown) => errorResponse(failed, error))
@@ -167,10 +167,10 @@ const timeoutDetail =
 /** Sets the response on Koa's context. Koa sends it, without the body for HEAD. */
 export function sendResponse(
   { response, res }: Context,
-  { status, headers, cacheControl, body, stream }: HttpResponse,
+  { status, headers, cacheControl, body, bytes, stream }: HttpResponse,
 ): void {
   response.status = status
-  if (body === '' && stream === undefined) {
+  if (body === '' && bytes === undefined && stream === undefined) {
     response.body = null
     // Koa has replaced it by 204.
     if (status === 202) response.status = status
@@ -187,5 +187,6 @@ export function sendResponse(
   else response.set('Vary', 'Authorization')
   // The body is set after `Content-Type`: otherwise Koa would inspect it to find its type.
   if (stream !== undefined) response.body = stream.readable
+  else if (bytes !== undefined) response.body = bytes
   else if (body !== '') response.body = body
 }

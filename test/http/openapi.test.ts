@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import Ajv2020 from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
+import type Koa from 'koa'
 import { Column, Entity, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { entities, User } from '../../sample/entities'
@@ -430,4 +431,24 @@ test('the response to a conflict is described', async () => {
   const twin = { code: 'PRT', name: 'Twin', region: 'x', subregion: 'x', area: 1, landlocked: true }
   expect((await sendChecked('country.create', '/country', { as: 'ann', body: twin })).status).toBe(409)
   expect((await sendChecked('country.delete', '/country/2', { as: 'ann' })).status).toBe(409)
+})
+
+test('the document is sent in bytes: encoding megabytes for each request would block the process', async () => {
+  const bodies: unknown[] = []
+  const before = (app: Koa): void => {
+    app.use(async (context, next) => {
+      await next()
+      bodies.push(context.body)
+    })
+  }
+  const other = await openWorld({ entities, before })
+  try {
+    const { text, headers } = await send(other.url, 'GET /api/openapi.json')
+    expect(bodies.map((body) => Buffer.isBuffer(body))).toEqual([true])
+    const head = await send(other.url, 'HEAD /api/openapi.json')
+    expect([head.text, head.headers['content-length']]).toEqual(['', String(Buffer.byteLength(text))])
+    expect(head.headers['content-type']).toBe(headers['content-type'])
+  } finally {
+    await other.close()
+  }
 })
