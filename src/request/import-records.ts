@@ -118,9 +118,13 @@ async function* csvRecords(texts: AsyncIterable<string>, limits: RecordLimits): 
   const parser = parse({
     bom: true,
     info: true,
-    relax_column_count: true,
     skip_empty_lines: true,
+    // Counts the characters of cells, not the commas between them.
     max_record_size: limits.body,
+    cast: (cell, { index, lines }) => {
+      if (index >= maxMembers) throw new ApiError('bad-body', `line ${lines} has more than ${maxMembers} cells`)
+      return cell
+    },
   })
   void writeAll(texts, parser)
   let names: readonly string[] | undefined
@@ -129,9 +133,6 @@ async function* csvRecords(texts: AsyncIterable<string>, limits: RecordLimits): 
     for await (const { record, info } of parser as AsyncIterable<CsvRow>) {
       if (names === undefined) names = headerOf(record)
       else {
-        if (record.length !== names.length) {
-          throw new ApiError('bad-body', `line ${line} has ${record.length} cells; the first line has ${names.length}`)
-        }
         const length = record.reduce((sum, cell) => sum + cell.length, 0)
         yield { line, length, members: new Map(names.map((name, index) => [name, record[index]])) }
       }
@@ -139,7 +140,10 @@ async function* csvRecords(texts: AsyncIterable<string>, limits: RecordLimits): 
     }
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error) || error instanceof ApiError) throw error
-    throw new ApiError('bad-body', `the CSV cannot be read: ${error.message}`)
+    const [, expected, found, at] =
+      /^Invalid Record Length: expect (\d+), got (\d+) on line (\d+)/.exec(error.message) ?? []
+    const cells = `line ${at} has ${found} cells; the first line has ${expected}`
+    throw new ApiError('bad-body', at === undefined ? `the CSV cannot be read: ${error.message}` : cells)
   } finally {
     parser.destroy()
   }
@@ -171,9 +175,6 @@ function drained(stream: Writable): Promise<void> {
 
 /** @throws {ApiError} `bad-body` for names that no record can have: checking all of them would block the event loop */
 function headerOf(names: readonly string[]): readonly string[] {
-  if (names.length > maxMembers) {
-    throw new ApiError('bad-body', `line 1 has more than ${maxMembers} names`)
-  }
   const known = new Set<string>()
   for (const name of names) {
     if (known.has(name)) throw new ApiError('bad-body', `line 1 has the name "${name}" twice`)

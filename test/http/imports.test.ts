@@ -260,6 +260,8 @@ test.each<
   ['a long row', 'sale/', 'csv', `title\n${'x'.repeat(3000)}\n`, 400, /CSV cannot be read/],
   ['a quote that does not end', 'sale/', 'csv', 'title\n"a\n', 400, /CSV cannot be read/],
   ['a row with other cells', 'sale/', 'csv', 'title,amount\na,1\nb\n', 400, /line 3 has 1 cells; the first line has 2/],
+  ['a row with many cells', 'sale/', 'csv', `title\n${','.repeat(2_000_000)}`, 400, /line 2 has more than 4096 cells/],
+  ['a first line with many cells', 'sale/', 'csv', ','.repeat(2_000_000), 400, /line 1 has more than 4096 cells/],
   ['a cell with many values', 'sale/', 'csv', `title,extra\na,"[${'0,'.repeat(100)}0]"\n`, 400, /more than 100 values/],
   ['a line with many values', 'sale/', 'ndjson', `{"title":"a","extra":[${'0,'.repeat(100)}0]}`, 400, /more than 100/],
   ['semicolons', 'sale/', 'csv', 'title;amount\na;1,5\n', 400, /line 1 must be separated by commas/],
@@ -324,7 +326,7 @@ describe('bodies that take long to read', () => {
   test.each<
     readonly [title: string, format: keyof typeof types, body: string | Buffer, status: number, detail: RegExp]
   >([
-    ['more names than a table has columns', 'csv', `${names}\n`.repeat(2), 400, /line 1 has more than 4096 names/],
+    ['more names than a table has columns', 'csv', `${names}\n`.repeat(2), 400, /line 1 has more than 4096 cells/],
     ['blank lines, which have a time limit too', 'ndjson', blankLines, 413, /longer than 500 ms/],
     ['blank lines of CSV', 'csv', blankLines, 413, /longer than 500 ms/],
   ])('%s', async (_, format, body, status, detail) => {
