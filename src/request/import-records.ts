@@ -119,14 +119,11 @@ async function* csvRecords(texts: AsyncIterable<string>, limits: RecordLimits): 
     bom: true,
     info: true,
     skip_empty_lines: true,
+    record_delimiter: ['\r\n', '\n', '\r'],
     // Counts the characters of cells, not the commas between them.
     max_record_size: limits.body,
-    cast: (cell, { index, lines }) => {
-      if (index >= maxMembers) throw new ApiError('bad-body', `line ${lines} has more than ${maxMembers} cells`)
-      return cell
-    },
   })
-  void writeAll(texts, parser)
+  void writeAll(withFewCells(texts), parser)
   let names: readonly string[] | undefined
   let line = 1
   try {
@@ -146,6 +143,33 @@ async function* csvRecords(texts: AsyncIterable<string>, limits: RecordLimits): 
     throw new ApiError('bad-body', at === undefined ? `the CSV cannot be read: ${error.message}` : cells)
   } finally {
     parser.destroy()
+  }
+}
+
+/** Codes of characters that structure CSV. */
+const codes = { lineFeed: 0x0a, carriageReturn: 0x0d, quote: 0x22, comma: 0x2c } as const
+
+/**
+ * Refuses a row of CSV with more cells than any record has members, before the parser makes cells of it: a row of four million
+ * commas would block the event loop for 1.7 seconds.
+ * @throws {ApiError} `bad-body`
+ */
+async function* withFewCells(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  let line = 1
+  let commas = 0
+  let isQuoted = false
+  for await (const text of texts) {
+    for (let index = 0; index < text.length; index++) {
+      const code = text.charCodeAt(index)
+      if (code === codes.lineFeed) line++
+      if (code === codes.quote) isQuoted = !isQuoted
+      else if (isQuoted) continue
+      else if (code === codes.lineFeed || code === codes.carriageReturn) commas = 0
+      else if (code === codes.comma && ++commas >= maxMembers) {
+        throw new ApiError('bad-body', `line ${line} has more than ${maxMembers} cells`)
+      }
+    }
+    yield text
   }
 }
 
