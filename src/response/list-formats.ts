@@ -36,7 +36,12 @@ function buildCsvWriter({ outputFields }: ResourceView, escapeFormulas: boolean)
   const toRow = (record: JsonRecord): readonly string[] => paths.map((path) => toText(valueAt(record, path)))
   const toCsv = (rows: readonly (readonly string[])[]): string =>
     // A record of one empty value would be an empty line, which readers skip.
-    stringify(rows as string[][], { record_delimiter: 'windows', quoted_empty: paths.length === 1 })
+    stringify(rows as string[][], {
+      record_delimiter: 'windows',
+      // Otherwise a line feed or a carriage return alone would not be quoted, and end the row for readers.
+      quote_record_delimiter: true,
+      quoted_empty: paths.length === 1,
+    })
   return {
     head: toCsv([outputFields.map(({ name }) => name)]),
     render: (records) => toCsv(records.map(toRow)),

@@ -137,10 +137,14 @@ test('CSV has the same values as a list in CSV', async () => {
     },
     { title: "'quoted", amount: 0, price: null, big: 12, paid: false, remark: null, extra: 'text', shop_id: 'a-1' },
     { title: '+49 1', place: { city: 'Bern, "Altstadt"', floor: 3 } },
+    { title: 'line\nfeed', remark: 'carriage\rreturn' },
   ]
   expect((await post('sale/', 'ndjson', lines(...records))).status).toBe(201)
   const names = 'title,amount,price,big,paid,remark,extra,place__city,place__floor,shop_id'
   const listed = await get(`sale/?format=csv&ordering=id&fields=${names}`)
+  // RFC 4180: line breaks must be quoted.
+  expect(listed.text).toContain('"line\nfeed"')
+  expect(listed.text).toContain('"carriage\rreturn"')
   const [header = '', ...rows] = listed.text.split('\r\n')
   const withoutId = [header, ...rows].map((row) => row.replace(/^[^,]*,/, '')).join('\r\n')
   const shown = async () => {
@@ -150,7 +154,7 @@ test('CSV has the same values as a list in CSV', async () => {
   const before = await shown()
   await world.sql('DELETE FROM "sale"')
   const reply = await post('sale/', 'csv', withoutId)
-  expect(reply.text).toBe('{"meta":{"model":"sale","created":3}}')
+  expect(reply.text).toBe('{"meta":{"model":"sale","created":4}}')
   // A cell cannot tell an empty text from null.
   const expected = before.map((record) => ({ ...record, remark: (record as { remark: unknown }).remark || null }))
   expect(await shown()).toEqual(expected)
