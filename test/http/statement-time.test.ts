@@ -167,13 +167,14 @@ if (isSqlite)
     await Promise.all(Array.from({ length: count }, () => send(world.url, 'GET /api/sleeper/', { agent })))
     const statuses = async (): Promise<number[]> =>
       (await Promise.all(Array.from({ length: count }, () => get(agent)))).map(({ status }) => status)
-    // On a busy machine, a single statement may exceed the limit; if the limit counted from the arrival, most would, each time.
+    // On a busy machine, some statements may exceed the limit. If it counted from the arrival, two thirds would, each time.
+    const refused = (all: readonly number[]): number => all.filter((status) => status === 503).length
     let received = await statuses()
-    for (let round = 0; round < 3 && received.includes(503); round++) received = await statuses()
-    expect(received).toEqual(Array.from({ length: count }, () => 200))
+    for (let round = 0; round < 3 && refused(received) >= count / 3; round++) received = await statuses()
+    expect(received.filter((status) => status !== 200 && status !== 503)).toEqual([])
+    expect(refused(received)).toBeLessThan(count / 3)
     agent.destroy()
     await world.close()
-    // Those of the repeated rounds.
     expect(world.faults.filter((fault) => !String(fault).includes('took longer than'))).toEqual([])
   }, 60_000)
 
