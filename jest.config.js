@@ -81,7 +81,8 @@ module.exports = {
   // Each file loads all modules again, and Jest does not free all of them. With heaps of 2 to 3 GB, the suites at the end of a run took
   // three times as long as in a new process.
   workerIdleMemoryLimit: '800MB',
-  testTimeout: 30_000,
+  // A limit for tests that hang. Nothing should depend on it: a busy machine is several times slower than an idle one.
+  testTimeout: 120_000,
   reporters: ['default', '<rootDir>/test/leg-reporter.js'],
   projects: [
     {
