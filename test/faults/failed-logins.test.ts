@@ -14,7 +14,7 @@ let redis: RedisServer
 const clients: Redis[] = []
 beforeAll(async () => {
   redis = await startRedis()
-}, 30_000)
+})
 afterAll(() => {
   for (const client of clients) client.disconnect()
 })

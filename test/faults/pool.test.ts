@@ -80,7 +80,7 @@ describe.each([
     expect(ledger.failedButStored(stored)).toEqual([])
     expect((await dataSource.getRepository(Note).findOneByOrFail({ id: 1 })).score).toBe(increments)
     expect(increments).toBeGreaterThanOrEqual(10)
-  }, 30_000)
+  })
 
   test("during many reads, which pass connections to each other, the application's own code also gets a connection", async () => {
     // A limit so long that no request is refused, even on a slow machine.
@@ -133,7 +133,7 @@ describe.each([
     expect(Math.max(...refused.map(({ took }) => took))).toBeLessThan(waitLimit + 1_000)
     expect(p99(quick)).toBeLessThan(500)
     expect((await send(site.url, 'GET /api/season/1/')).status).toBe(200)
-  }, 30_000)
+  })
 })
 
 /** Runs a transaction of the application, which may wait for a connection without a limit. @returns the number of increments */

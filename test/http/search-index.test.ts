@@ -323,7 +323,7 @@ test('an index that does not exist is reported, and the reported statement creat
   const created = await warningsOf((other) => other.query(statement.replace(/"\w+"\.(?="page")/, '')))
   expect(created.found).toEqual([])
   await created.dataSource.destroy()
-}, 20_000)
+})
 
 const others: readonly (readonly [string, string])[] = isPostgres
   ? [

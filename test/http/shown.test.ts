@@ -35,7 +35,7 @@ beforeAll(async () => {
     if (reply.status !== 201) throw new Error(`${JSON.stringify(body)}: ${reply.text}`)
   }
   shown = await list('')
-}, 30_000)
+})
 afterAll(async () => {
   await world.close()
   expect(world.faults).toEqual([])

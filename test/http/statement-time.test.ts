@@ -211,7 +211,7 @@ if (!isSqlite)
     while ((await own()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
     expect(world.faults).toEqual([])
     await world.close()
-  }, 15_000)
+  })
 
 if (!isSqlite)
   test('clients that disconnect at any moment leave the connections unchanged', async () => {
@@ -235,7 +235,7 @@ if (!isSqlite)
     expect((await send(world.url, 'GET /api/person/')).status).toBe(200)
     expect(world.faults.filter((fault) => (fault as Error).name !== 'DatabaseError')).toEqual([])
     await world.close()
-  }, 30_000)
+  })
 
 if (isMariadb)
   test('a shorter time limit of the server is kept', async () => {
@@ -251,7 +251,7 @@ if (isMariadb)
     // The limit of the service is ten seconds.
     expect(performance.now() - start).toBeLessThan(5000)
     await world.close()
-  }, 20_000)
+  })
 
 let observer: World | undefined
 afterAll(() => observer?.close())
