@@ -1,3 +1,4 @@
+import { Redis, type RedisOptions } from 'ioredis'
 import { CardLedger, type CardState, CardWriters } from './card-writers'
 import { type ChildOptions, startChildSite } from './child-site'
 import { type Cluster, startPostgresWithPassword } from './clusters'
@@ -171,5 +172,32 @@ test('two data sources of one process receive the changes of each other', async 
   } finally {
     await copy.close()
     await Promise.all([writing.close(), reading.close()])
+  }
+})
+
+test.each<[string, RedisOptions]>([
+  ['that connects at its first command', { lazyConnect: true }],
+  ['that also queues no commands', { lazyConnect: true, enableOfflineQueue: false }],
+  ['that does not subscribe again by itself', { autoResubscribe: false }],
+])('changes arrive through a client of Redis %s', async (_client, clientOptions) => {
+  const source = { ...cluster.source, synchronize: false }
+  const clients = Array.from({ length: 2 }, () => new Redis({ port: redis.port, ...clientOptions }))
+  const [writing, reading] = await Promise.all(clients.map((relay) => openSite({ source, mount: { live: { relay } } })))
+  if (writing === undefined || reading === undefined) throw new Error('there must be a site for each client')
+  const copy = new LiveCopy(() => reading.url, { path: 'card/', user: 'root' })
+  const created = (): number => copy.events.filter(({ name }) => name === 'created').length
+  try {
+    await until('it has the list', () => copy.events.length > 0)
+    const card = { team: 'green', state: 'open', version: 1, deck: { id: 1 } }
+    // The first ones may be saved before both clients are connected.
+    await until('it has a card', async () => {
+      await writing.dataSource.getRepository(Card).insert(card)
+      await sleep(100)
+      return created() > 0
+    })
+  } finally {
+    await copy.close()
+    await Promise.all([writing.close(), reading.close()])
+    for (const client of clients) client.disconnect()
   }
 })

@@ -33,6 +33,8 @@ export function redisRelay(redis: RedisClient): OpenRelay {
         () => undefined,
       )
     })
+    // A client with `lazyConnect` connects at its first command. If it queues no commands, this one fails: `ready` repeats it.
+    subscriber.subscribe(relayChannel).catch(() => undefined)
     const outbox = buildOutbox(origin, (message) => redis.publish(relayChannel, message))
     return {
       send: outbox.send,
