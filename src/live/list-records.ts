@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { type LiveSource, tooManyBytes, tooManyRecords } from './live-source'
 
 /** Event of a live list about one record. */
@@ -91,7 +91,10 @@ export class ListRecords {
   }
 }
 
-/** The first 48 bits of the SHA-256 of a text, as an integer: it takes less memory than a text. */
+/** Without a secret, a client could compute two states of a record with the same short digest, and hide its change. */
+const secret = randomBytes(32)
+
+/** The first 48 bits of the SHA-256 of a secret and a text, as an integer: it takes less memory than a text. */
 function digestOf(text: string): number {
-  return createHash('sha256').update(text).digest().readUIntBE(0, 6)
+  return createHash('sha256').update(secret).update(text).digest().readUIntBE(0, 6)
 }

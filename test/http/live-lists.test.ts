@@ -198,3 +198,12 @@ test('credentials are required as for the list', async () => {
   const reader = await world.watch('task/', '')
   expect(reader.status).toBe(401)
 })
+
+test('a change is reported even if the SHA-256 digests of both states begin with the same 48 bits', async () => {
+  const [before, after] = ['07784c727f51', '129e7a55e20b']
+  const id = await create({ title: before })
+  const reader = await world.watch('task/?fields=id,title')
+  expect(await reader.take(1)).toEqual([['reset', [{ id, title: before }]]])
+  await world.request(`PATCH task/${id}/`, { title: after })
+  expect(await reader.take(1, 5_000)).toEqual([['updated', { id, title: after }]])
+})
