@@ -68,7 +68,7 @@ export function publishRequest(
  * @param mayBeRefused whether a response that exceeds the limit may be refused; false for writes, which are complete
  * @throws {ApiError} `unavailable`
  */
-function countBody(responseMemory: () => ResponseMemory, mayBeRefused: boolean, body: string | Buffer): void {
+export function countBody(responseMemory: () => ResponseMemory, mayBeRefused: boolean, body: string | Buffer): void {
   if (body.length < minCountedLength) return
   const bytes = Buffer.byteLength(body)
   if (mayBeRefused) responseMemory().reserve(bytes)

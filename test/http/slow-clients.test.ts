@@ -47,6 +47,27 @@ test('responses that clients do not read use up memory: further requests get 503
   for (const socket of sockets) socket.destroy()
 })
 
+test.each([
+  ['get', { id: 1 }],
+  ['list', { limit: 1 }],
+])('the tool %s of agents is refused while other responses use up the memory', async (name, args) => {
+  const { url, dataSource } = await openForTest({
+    entities: [Story, Plain],
+    mount: { limits: { responseBytes: 32 * MiB }, mcp: true },
+  })
+  await dataSource.getRepository(Story).insert([{ body: 'z'.repeat(15 * MiB) }])
+  const params = { name, arguments: { resource: 'story', ...args } }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  const headers = { Accept: 'application/json, text/event-stream', 'Content-Type': 'application/json' }
+  const lines = Object.entries({ ...headers, Host: 'x', 'Content-Length': body.length }).map((line) => line.join(': '))
+  const call = ['POST /api/-/mcp HTTP/1.1', ...lines, '', body].join('\r\n')
+  const sockets = [await openPaused(url, call), await openPaused(url, call)]
+  await pause(1000)
+  const { result } = (await send(url, 'POST /api/-/mcp', { body, headers })).json() as { result: object }
+  expect(result).toEqual({ isError: true, content: [{ type: 'text', text: expect.stringContaining('responseBytes') }] })
+  for (const socket of sockets) socket.destroy()
+})
+
 test('the memory of a response whose client disconnects while its record is read is released once', async () => {
   let leave = (): void => undefined
   const world = await openForTest({

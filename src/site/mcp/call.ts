@@ -1,10 +1,11 @@
+import { isReadMethod } from '../../access/request-authentication'
 import { ApiError } from '../../errors'
 import { admit, perform } from '../../pipeline/handle'
 import { segmentOfKey } from '../../pipeline/key-segment'
 import type { ResourceRequest, ServedResource } from '../../pipeline/service'
 import type { HttpResponse } from '../../response/http-response'
 import { isReplaced, operationRequest } from '../operation'
-import { errorResponse, type FailedRequest, publishRequest } from '../respond'
+import { countBody, errorResponse, type FailedRequest, publishRequest } from '../respond'
 import { tracedSession } from '../traced-session'
 import { describeAll, describeOne } from './describe'
 import { isExposed, statusOf } from './status'
@@ -91,6 +92,8 @@ async function send(
       )
     }
     const response = await perform(service, admitted)
+    // The HTTP request is a POST, whose response is not refused: here it is known whether the call only reads.
+    countBody(request.responseMemory, isReadMethod(method), response.body)
     publishStatus(response.status)
     return resultOf(response)
   } catch (error) {
