@@ -51,18 +51,27 @@ export async function runBatch(
 }
 
 /**
- * Builds the response to a batch after its commit: adds the included records, and publishes the events.
+ * Builds the response to a batch after its commit: adds the included records, and publishes the events. All operations share
+ * the limits of one response: after the first record whose related records exceed one of them, no others are read.
  * @param results of these operations
  */
 export async function respondToBatch(
+  service: Service,
   results: BatchResults,
   operations: readonly AdmittedOperation[],
 ): Promise<HttpResponse> {
+  const deadline = performance.now() + service.limits.bulkTime
+  const included = { records: 0, bytes: 0 }
   for (const [index, { request, including }] of operations.entries()) {
     const response = results.responseOf(index)
     // The response with a new API key, which must not be stored, stays as it is.
     if (including === withoutIncludes || response.cacheControl === 'no-store') continue
-    results.replace(index, await including(response, writtenKey(request, response)))
+    const responseMemory = () => results.memoryBeside(request.responseMemory())
+    const whole = await including(response, writtenKey(request, response), { included, responseMemory })
+    // Otherwise each of the operations could take as much time as a list that exceeds a limit.
+    if (whole === response) break
+    results.replace(index, whole)
+    if (performance.now() > deadline) break
   }
   for (const event of results.events) publish('request', event)
   return results.toResponse()

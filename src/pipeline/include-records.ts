@@ -51,15 +51,16 @@ export async function renderIncluding(
   inclusion: Inclusion,
   rows: readonly RawRow[],
 ): Promise<string> {
-  const { limits, store } = reading
-  const left = { rows: limits.included, bytes: limits.pageBytes }
+  const { limits, store, included = { records: 0, bytes: 0 } } = reading
+  const left = { rows: limits.included - included.records, bytes: limits.pageBytes - included.bytes }
   const rendered = await renderStatement({ ...reading, left }, store, query, inclusion, rows, false)
   // A record that several others include is in the response several times.
-  const count = rendered.reduce((sum, one) => sum + one.includedCount, 0)
-  if (count > limits.included) throw tooManyIncluded(limits.included)
+  included.records += rendered.reduce((sum, one) => sum + one.includedCount, 0)
+  if (included.records > limits.included) throw tooManyIncluded(limits.included)
   // The size of the rows themselves has been limited when they were read.
   const listBytes = rendered.reduce((sum, one) => sum + one.listBytes, 0)
-  if (listBytes > limits.pageBytes) throw tooLargeIncluded(limits.pageBytes)
+  included.bytes += listBytes
+  if (included.bytes > limits.pageBytes) throw tooLargeIncluded(limits.pageBytes)
   reading.responseMemory().reserve(rendered.reduce((sum, one) => sum + one.bytes, listBytes))
   return (await mapWithPauses(rendered, ({ record }) => JSON.stringify(record))).join()
 }

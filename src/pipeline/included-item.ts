@@ -13,15 +13,21 @@ import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
 import { readPageRows } from './limited-read'
 import { renderPage } from './page'
+import type { PageReading } from './page-reading'
 import { toText } from './render-records'
 import type { PermittedRequest, Service } from './service'
 
 /**
  * Reads the record of an item path with the related records that it includes.
  * @param key key of the record. Default: that of the path
+ * @param shared what the reading shares with the rest of a response of which the record is a part. Default: the record is
+ * the whole response
  * @returns the JSON of the record; undefined if there is none
  */
-export type ReadIncludedItem = (key?: unknown) => Promise<string | undefined>
+export type ReadIncludedItem = (key?: unknown, shared?: SharedReading) => Promise<string | undefined>
+
+/** What the parts of a response share while their related records are read. */
+export type SharedReading = Required<Pick<PageReading, 'included' | 'responseMemory'>>
 
 /**
  * Parses the includes of a request on an item. The record is read like a list of one record.
@@ -46,12 +52,20 @@ export async function parseIncludedItem(
   await store.policies?.checkAccess(query.guardedViews)
   if (query.inclusion !== undefined) await requireIncludable(request, query.inclusion)
   const pathOf = siblingPathOf(collection)
-  return async (key = parseKey(store.view, segment)) => {
+  return async (key = parseKey(store.view, segment), shared) => {
     if (key === undefined) return undefined
     const itemQuery = { ...withKeys(query, [key]), ordering: [], cursor: undefined }
     try {
       return await readFrom(session, async (readSession) => {
-        const reading = { session: readSession, store: shownStore, limits, cursorTokens, responseMemory, pathOf }
+        const reading = {
+          session: readSession,
+          store: shownStore,
+          limits,
+          cursorTokens,
+          responseMemory,
+          pathOf,
+          ...shared,
+        }
         const page = await readPageRows(reading, itemQuery)
         return page.rows.length === 0 ? undefined : toText(await renderPage(reading, page))
       })
@@ -63,8 +77,12 @@ export async function parseIncludedItem(
   }
 }
 
-/** Adds the included records to the response to a write. @param key key of the written record */
-export type AddIncludes = (response: HttpResponse, key: unknown) => Promise<HttpResponse>
+/**
+ * Adds the included records to the response to a write.
+ * @param key key of the written record
+ * @returns the same object if they cannot be read
+ */
+export type AddIncludes = (response: HttpResponse, key: unknown, shared?: SharedReading) => Promise<HttpResponse>
 
 /** Returns the response unchanged: the value for a write whose response includes no records. */
 export const withoutIncludes: AddIncludes = async (response) => response
@@ -96,10 +114,10 @@ export async function parseWriteIncludes(service: Service, request: PermittedReq
     // A replica may not have the record yet.
     (primary, readRecord) => readRecord(primary),
   )
-  return async (response, key) => {
+  return async (response, key, shared) => {
     try {
       // The ETag remains that of the plain record, to which `If-Match` refers.
-      return { ...response, body: (await readIncluded(key)) ?? response.body }
+      return { ...response, body: (await readIncluded(key, shared)) ?? response.body }
     } catch (error) {
       // The write is done, so its response must not be an error, for example because the related records are too many.
       if (!(error instanceof ApiError)) context.app.emit('error', toLoggable(error, session.dataSource), context)

@@ -47,7 +47,7 @@ export async function runKeyedBatch(service: Service, batch: KeyedBatch): Promis
     },
     refuse: async (error) => refuseCommit(error, session, operations),
   })
-  if (!isReplay) return respondToBatch(results, operations)
+  if (!isReplay) return respondToBatch(service, results, operations)
   const stored = storedResults(service, response)
   const unseen = new Set(response.unseen?.map(String))
   for (const [index, { request }] of operations.entries()) {
@@ -57,7 +57,7 @@ export async function runKeyedBatch(service: Service, batch: KeyedBatch): Promis
     if (!(await areVisible(request, keys))) throw notSentAgain('the batch', `the record of operation ${index}`)
   }
   if (operations.every(({ including }) => including === withoutIncludes)) return response
-  return { ...response, body: (await respondToBatch(stored, operations)).body }
+  return { ...response, body: (await respondToBatch(service, stored, operations)).body }
 }
 
 /** The index of an operation, and the index of a record in the response to it. */

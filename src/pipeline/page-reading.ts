@@ -14,4 +14,12 @@ export interface PageReading {
   readonly responseMemory: () => ResponseMemory
   /** Returns the path of the list of a resource: `/api/note/`. */
   readonly pathOf: (resource: string) => string
+  /** What the included lists of the response have so far. Default: nothing, as if the page were the whole response. */
+  readonly included?: IncludedSize
+}
+
+/** Number of records in the included lists of a response, and their size in bytes. */
+export interface IncludedSize {
+  records: number
+  bytes: number
 }

@@ -32,7 +32,7 @@ export function batchPage(session: DbSession, { base, batch }: MountSettings, ro
     const header = headers['idempotency-key']
     const response =
       header === undefined
-        ? await respondToBatch(await runBatch(service, session, operations), operations)
+        ? await respondToBatch(service, await runBatch(service, session, operations), operations)
         : await runKeyedBatch(service, {
             header: String(header),
             path: `${request.root}/-/batch`,

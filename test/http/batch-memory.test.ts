@@ -1,11 +1,62 @@
 import { EventEmitter, once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
+import { AfterLoad, Column, Entity, ManyToOne, OneToMany, PrimaryGeneratedColumn, type Relation } from 'typeorm'
+import { Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
+import { permitAll } from '../support/access'
 import { openPaused } from '../support/paused-client'
-import { MiB, Plain, Story } from '../support/texts'
+import { KiB, longText, MiB, Plain, Story } from '../support/texts'
 import { worldPerTest } from '../support/world-per-test'
 import type { World } from '../world/world'
 
 /** Sizes of the results of a batch. */
+
+@Entity()
+@Resource({ auth: permitAll })
+class Shelf {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+  @OneToMany(
+    () => Book,
+    ({ shelf }) => shelf,
+  )
+  books!: Relation<Book>[]
+  @OneToMany(
+    () => Chart,
+    ({ shelf }) => shelf,
+  )
+  charts!: Relation<Chart>[]
+}
+
+@Entity()
+@Resource({ auth: permitAll })
+class Book {
+  @PrimaryGeneratedColumn() id!: number
+  @Column(longText) text!: string
+  @ManyToOne(
+    () => Shelf,
+    ({ books }) => books,
+    { nullable: false },
+  )
+  shelf!: Relation<Shelf>
+}
+
+/** Takes time to be read. */
+@Entity()
+@Resource({ auth: permitAll })
+class Chart {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(
+    () => Shelf,
+    ({ charts }) => charts,
+    { nullable: false },
+  )
+  shelf!: Relation<Shelf>
+  @AfterLoad() async wait(): Promise<void> {
+    await setTimeout(loadTime)
+  }
+}
+const loadTime = 300
 
 const requests = new EventEmitter()
 const openForTest = worldPerTest()
@@ -13,7 +64,7 @@ const openForTest = worldPerTest()
 /** Opens a site with a long story, and with stories of 12,000 characters, whose ids begin with 2. */
 async function open(limits: object): Promise<World> {
   const world = await openForTest({
-    entities: [Story, Plain],
+    entities: [Story, Plain, Shelf, Book, Chart],
     mount: { batch: true, limits },
     before: (app) => {
       app.use(async (_, next) => {
@@ -76,4 +127,58 @@ test('Batches: memory for all results is reserved before they are written', asyn
   let status = 503
   while (status === 503 && Date.now() < end) status = (await batch(world, [create, ...stories])).status
   expect([status, (await plains(world)).length]).toEqual([200, 2])
+})
+
+describe('Batches: related records are left out of the results', () => {
+  const shelves = 6
+
+  /** Opens a site with shelves, each with two books of 24 KiB and a chart. */
+  async function openShelves(limits: object): Promise<World> {
+    const world = await open(limits)
+    const all = Array.from({ length: shelves }, (_, index) => ({ id: index + 1, name: 'old' }))
+    await world.dataSource.getRepository(Shelf).insert(all)
+    const books = all.flatMap((shelf) => [shelf, shelf]).map((shelf) => ({ text: 'x'.repeat(24 * KiB), shelf }))
+    await world.dataSource.getRepository(Book).insert(books)
+    await world.dataSource.getRepository(Chart).insert(all.map((shelf) => ({ shelf })))
+    return world
+  }
+
+  /** Changes all shelves. @returns the number of books or charts in each result */
+  async function included(world: World, include: string): Promise<readonly (number | undefined)[]> {
+    const operations = Array.from({ length: shelves }, (_, index) => ({
+      method: 'PATCH',
+      path: `/api/shelf/${index + 1}/?include=${include}`,
+      body: { name: 'new' },
+    }))
+    const reply = await batch(world, operations)
+    expect([reply.status, await world.sql(`SELECT DISTINCT "name" FROM "shelf"`)]).toEqual([200, [{ name: 'new' }]])
+    const { results } = reply.json() as { readonly results: readonly { readonly body: Partial<Shelf> }[] }
+    return results.map(({ body }) => (body.books ?? body.charts)?.length)
+  }
+
+  const none = undefined
+
+  test('if those of all results would be too many', async () => {
+    expect(await included(await openShelves({ included: 5 }), 'books')).toEqual([2, 2, none, none, none, none])
+  })
+
+  test('if those of all results would have too many bytes', async () => {
+    const world = await openShelves({ pageBytes: 160 * KiB })
+    expect(await included(world, 'books')).toEqual([2, 2, 2, none, none, none])
+  })
+
+  test('if the responses in memory have reached the limit', async () => {
+    const world = await openShelves({ responseBytes: 15 * MiB + 160 * KiB })
+    const get = 'GET /api/story/1/ HTTP/1.1\r\nHost: x\r\n\r\n'
+    const [socket] = await Promise.all([openPaused(world.url, get), once(requests, 'answered')])
+    expect(await included(world, 'books')).toEqual([2, 2, 2, none, none, none])
+    socket.destroy()
+  })
+
+  test('after the time limit', async () => {
+    const counts = await included(await openShelves({ bulkTime: 3.5 * loadTime }), 'charts')
+    const found = counts.indexOf(none)
+    expect(found).toBeGreaterThan(0)
+    expect(counts.slice(found)).toEqual(Array(shelves - found).fill(none))
+  })
 })
