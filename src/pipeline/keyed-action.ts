@@ -14,7 +14,7 @@ import { parseWriteIncludes } from './included-item'
 import { segmentOfKey } from './key-segment'
 import { callRelatedRules } from './related-rules'
 import type { Action, PermittedRequest, Service } from './service'
-import { maxBodyBytes, writtenSegment } from './write-body'
+import { maxBodyBytes, receivePayload, writtenSegment } from './write-body'
 import { created } from './write-records'
 
 /** Methods that accept the header `Idempotency-Key`. The others have the same effect when they are repeated. */
@@ -51,7 +51,7 @@ export async function runKeyed(service: Service, request: PermittedRequest, acti
       run({ ...request, spool }, await digestOfBody(String(headers['content-type']), spool.read())),
     )
   }
-  const payload = await request.readPayload(maxBodyBytes(service, request))
+  const payload = await receivePayload(request, maxBodyBytes(service, request))
   requireSmall(service, request, payload)
   return run({ ...request, readPayload: async () => payload }, payload)
 }

@@ -114,8 +114,12 @@ export interface ResourceRequest {
   readonly collection: string
   /** Koa's context. */
   readonly context: AccessRequest['context']
-  /** Reads the body. @param limit maximum size of the body, in bytes */
-  readonly readPayload: (limit: number) => Promise<Payload>
+  /**
+   * Reads the body.
+   * @param limit maximum size of the body, in bytes
+   * @param onReceived called with the size of what has arrived so far; an error that it throws refuses the body
+   */
+  readonly readPayload: (limit: number, onReceived?: (size: number) => void) => Promise<Payload>
   /** Opens the body as a stream, for an import. */
   readonly openBody: () => Readable
   /** Memory of the response. It is created by the first call, because small responses are not counted. */

@@ -32,7 +32,9 @@ export function maxBodyBytes({ limits }: Service, { method, resource }: Resource
  * @throws {ApiError} `unavailable`, and the errors of a body that cannot be read
  */
 export async function receivePayload(request: BodyRequest, limit: number): Promise<Payload> {
-  const payload = await request.readPayload(limit)
+  const payload = await request.readPayload(limit, (size) => {
+    if (size >= minCountedLength) request.responseMemory().receive(size)
+  })
   // The size of a body that the application's own body parser has read is known only from its `Content-Length`. Without
   // this header, the body counts as the maximum.
   const declaredSize = Number(request.headers['content-length'] ?? limit)

@@ -114,8 +114,8 @@ export interface RequestLimits {
   /** Size of one record in the database, in bytes; larger records are not shown. Default: 64 MiB. */
   readonly itemBytes: number
   /**
-   * Total size of the large responses that the process is reading or sending, in bytes; further requests are refused
-   * with 503. Default: 128 MiB.
+   * Total size of the large bodies that the process is receiving, and of the large responses that it is reading or sending,
+   * in bytes; further requests are refused with 503. Default: 128 MiB.
    */
   readonly responseBytes: number
   /**

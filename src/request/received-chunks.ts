@@ -58,24 +58,40 @@ export class ReceivedChunks {
  * Receives a body.
  * @param limit maximum size, in bytes
  * @param declared size in the header `Content-Length`; undefined if there is none
+ * @param onReceived called with the size so far, for each chunk; an error that it throws refuses the body
  * @throws {ApiError} `body-too-large`, `bad-body`
  */
-export async function receiveBytes(body: Readable, limit: number, declared: number | undefined): Promise<Buffer> {
+export async function receiveBytes(
+  body: Readable,
+  limit: number,
+  declared: number | undefined,
+  onReceived?: (size: number) => void,
+): Promise<Buffer> {
   const chunks = new ReceivedChunks()
-  const isDeclaredTooLarge = declared !== undefined && declared > limit
-  if (isDeclaredTooLarge || !(await receiveChunks(body, chunks, limit + 1))) {
+  try {
+    const isDeclaredTooLarge = declared !== undefined && declared > limit
+    if (isDeclaredTooLarge || !(await receiveChunks(body, chunks, limit + 1, { onReceived }))) {
+      throw new ApiError('body-too-large', `a body may have at most ${limit} bytes`)
+    }
+  } catch (error) {
     // Discards the rest of the body, so that the connection can be used for further requests.
     body.resume()
-    throw new ApiError('body-too-large', `a body may have at most ${limit} bytes`)
+    throw error
   }
   // Middleware may have read a part of the body, or `setEncoding` may have replaced bytes that are not UTF-8.
   if (declared !== undefined && declared !== chunks.size) throw incomplete()
   return chunks.take()
 }
 
+interface ReceivingOptions {
+  readonly stall?: { readonly limit: number; readonly error: () => ApiError }
+  readonly onReceived?: ((size: number) => void) | undefined
+}
+
 /**
  * Receives chunks of a body until they have a number of bytes, and then pauses the body.
- * @param stall time limit, in milliseconds, and the error after it. Default: no limit
+ * @param options.stall time limit, in milliseconds, and the error after it. Default: no limit
+ * @param options.onReceived called with the size of all chunks, for each chunk; an error that it throws is thrown
  * @returns whether the body is complete
  * @throws {ApiError} `bad-body`
  */
@@ -83,7 +99,7 @@ export function receiveChunks(
   body: Readable,
   chunks: ReceivedChunks,
   bytes: number,
-  stall?: { readonly limit: number; readonly error: () => ApiError },
+  { stall, onReceived }: ReceivingOptions,
 ): Promise<boolean> {
   // Listeners, because iterating over the chunks takes 2 µs more for a small body, and most of a second for 100,000 chunks.
   return new Promise((resolve, reject) => {
@@ -97,6 +113,12 @@ export function receiveChunks(
     }
     const onData = (chunk: Buffer | string): void => {
       chunks.add(chunk)
+      try {
+        onReceived?.(chunks.size)
+      } catch (error) {
+        finish(() => reject(error))
+        return
+      }
       if (chunks.size >= bytes) {
         body.pause()
         finish(() => resolve(false))

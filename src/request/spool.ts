@@ -67,7 +67,7 @@ async function* receivedParts(body: Readable, stallLimit: number): AsyncGenerato
   }
   const chunks = new ReceivedChunks()
   for (let isComplete = false; !isComplete; ) {
-    isComplete = await receiveChunks(body, chunks, minBytes, { limit: stallLimit, error })
+    isComplete = await receiveChunks(body, chunks, minBytes, { stall: { limit: stallLimit, error } })
     if (chunks.size > 0) yield chunks.take()
   }
 }

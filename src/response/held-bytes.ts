@@ -7,13 +7,18 @@ import { unavailable } from '../errors'
 export const minCountedLength = 16 * 1024
 
 /**
- * Time that a client has to receive a response, in milliseconds. After it, the connection is closed if another request
- * needs the memory.
+ * Time that a client has to send a body, or to receive a response, in milliseconds. After it, the connection is closed if
+ * another request needs the memory.
  */
-const receivingTime = 10_000
+const clientTime = 10_000
 
-/** Memory of one response: the bytes read and rendered for it, until the client has received it. */
+/** Memory of one response: the bytes received, read and rendered for it, until the client has received it. */
 export interface ResponseMemory {
+  /**
+   * Reserves the bytes of a body that have arrived so far. The response waits for its client until `reserve` is called.
+   * @throws {ApiError} `unavailable`
+   */
+  readonly receive: (bytes: number) => void
   /**
    * Counts at least this many bytes, unless they are fewer than {@link minCountedLength}.
    * @throws {ApiError} `unavailable` if the responses of the process would exceed the limit and this is not the only
@@ -39,8 +44,8 @@ export interface Connection {
 /** Response that holds memory. */
 interface Holder {
   bytes: number
-  /** Time of `noteSent` by `performance.now()`; undefined before. */
-  sentAt: number | undefined
+  /** Time since when it waits for its client, by `performance.now()`; undefined if it does not. */
+  waitsSince: number | undefined
   readonly cutOff: () => void
 }
 
@@ -50,7 +55,7 @@ let heldByAll = 0
 
 /** @param limit maximum number of bytes for all responses of the process together; a single response may exceed it */
 export function buildResponseMemory(limit: number, { whenClosed, cutOff }: Connection): ResponseMemory {
-  const holder: Holder = { bytes: 0, sentAt: undefined, cutOff }
+  const holder: Holder = { bytes: 0, waitsSince: undefined, cutOff }
   // The events of a stream are counted and released many times: more than one registration would add listeners each time.
   let isWatched = false
   let isClosed = false
@@ -67,20 +72,29 @@ export function buildResponseMemory(limit: number, { whenClosed, cutOff }: Conne
       release(holder)
     })
   }
+  const reserve = (bytes: number): void => {
+    const excess = (): number => heldByAll - holder.bytes + bytes - limit
+    if (excess() > 0) cutOffSlow(excess)
+    const isAlone = heldByAll === holder.bytes
+    if (excess() > 0 && !isAlone) {
+      throw unavailable(
+        `the requests and responses in memory have reached ${limit} bytes (limits.responseBytes); try again`,
+      )
+    }
+    holder.waitsSince = undefined
+    if (bytes >= minCountedLength) count(Math.max(bytes, holder.bytes))
+  }
   return {
-    reserve: (bytes) => {
-      const excess = (): number => heldByAll - holder.bytes + bytes - limit
-      if (excess() > 0) cutOffSlow(excess)
-      const isAlone = heldByAll === holder.bytes
-      if (excess() > 0 && !isAlone) {
-        throw unavailable(`the responses in memory have reached ${limit} bytes (limits.responseBytes); try again`)
-      }
-      if (bytes >= minCountedLength) count(Math.max(bytes, holder.bytes))
+    receive: (bytes) => {
+      const { waitsSince = performance.now() } = holder
+      reserve(bytes)
+      holder.waitsSince = waitsSince
     },
+    reserve,
     count,
     release: () => release(holder),
     noteSent: () => {
-      holder.sentAt = performance.now()
+      holder.waitsSince = performance.now()
     },
   }
 }
@@ -93,14 +107,14 @@ function release(holder: Holder): void {
 }
 
 /**
- * Closes the connections of clients that have had more than {@link receivingTime} to receive their responses, the
- * oldest first, until there is room.
+ * Closes the connections of clients that have had more than {@link clientTime} to send their bodies or to receive their
+ * responses, the oldest first, until there is room.
  */
 function cutOffSlow(excess: () => number): void {
-  const deadline = performance.now() - receivingTime
+  const deadline = performance.now() - clientTime
   for (const holder of holders) {
     if (excess() <= 0) return
-    if (holder.sentAt === undefined || holder.sentAt > deadline) continue
+    if (holder.waitsSince === undefined || holder.waitsSince > deadline) continue
     release(holder)
     holder.cutOff()
   }

@@ -105,7 +105,7 @@ function requestOf(
     querystring,
     headers: context.req.headers,
     context,
-    readPayload: (limit) => readPayload(context, limit),
+    readPayload: (...args) => readPayload(context, ...args),
     openBody: () => openBody(context),
     responseMemory: responseMemoryOf(context, site.limits.responseBytes),
   }

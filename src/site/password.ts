@@ -8,7 +8,7 @@ import { type Body, parseBody } from '../request/body'
 import { emptyResponse, withCaching } from '../response/http-response'
 import type { PasswordChange } from '../write/password-change'
 import type { PageHandler } from './page'
-import { readPayload } from './payload'
+import { receivePagePayload } from './payload'
 import { loginRule } from './session'
 
 /**
@@ -16,7 +16,8 @@ import { loginRule } from './session'
  * origin, kind of credentials, body, values.
  */
 export function passwordPage(session: DbSession): PageHandler {
-  return async ({ service, context }) => {
+  return async (request) => {
+    const { service, context } = request
     if (service?.passwordChange === undefined) throw notConnected()
     const { verifyCredentials, forbidden, allowedOrigins, limits, passwords, passwordChange, settingsFor } = service
     const authentication = new RequestAuthentication(verifyCredentials, session, context)
@@ -26,7 +27,7 @@ export function passwordPage(session: DbSession): PageHandler {
     if (account === undefined) {
       throw new ApiError('forbidden', 'these credentials cannot change a password; send the user name and the password')
     }
-    const body = await parseBody(await readPayload(context, limits.body), limits)
+    const body = await parseBody(await receivePagePayload(request, limits.body), limits)
     const { oldPassword, newPassword } = await parseChange(body, passwordChange, account)
     const username = String(account.username)
     if (!(await passwords.matches({ username, password: oldPassword }, String(account.password), context.ip))) {

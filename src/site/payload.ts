@@ -16,9 +16,14 @@ interface ParsedRequest {
  * Reads the body of a request, or returns what a body parser of the application has already read
  * (specification: Bodies).
  * @param limit maximum size of the body, in bytes
+ * @param onReceived called with the size of what has arrived so far; an error that it throws refuses the body
  * @throws {ApiError} `body-too-large`, `unsupported-media-type`, `bad-body`
  */
-export async function readPayload(context: Context, limit: number): Promise<Payload> {
+export async function readPayload(
+  context: Context,
+  limit: number,
+  onReceived?: (size: number) => void,
+): Promise<Payload> {
   requireNoEncoding(context)
   const contentType = context.get('Content-Type')
   const { body, rawBody } = ('body' in context.request ? context.request : context.req) as ParsedRequest
@@ -27,13 +32,14 @@ export async function readPayload(context: Context, limit: number): Promise<Payl
     return Buffer.isBuffer(raw) ? { contentType, bytes: raw } : { contentType, parsed: raw }
   }
   const declared = context.get('Content-Length')
-  return { contentType, bytes: await receiveBytes(context.req, limit, declared === '' ? undefined : Number(declared)) }
+  const size = declared === '' ? undefined : Number(declared)
+  return { contentType, bytes: await receiveBytes(context.req, limit, size, onReceived) }
 }
 
 /** Reads the body of a request for a page, and counts its memory if it is large. @throws {ApiError} see `receivePayload` */
 export function receivePagePayload({ context, responseMemory }: PageRequest, limit: number): Promise<Payload> {
   const { headers } = context
-  return receivePayload({ readPayload: (max) => readPayload(context, max), headers, responseMemory }, limit)
+  return receivePayload({ readPayload: (...args) => readPayload(context, ...args), headers, responseMemory }, limit)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { Socket } from 'node:net'
 import { BeforeUpdate, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { Resource } from 'typeorm-resources'
+import { IdempotencyKey, Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { permitAll } from '../support/access'
 import { openPaused } from '../support/paused-client'
@@ -48,8 +48,8 @@ async function sendPaused(url: string, text: string, event: 'arrived' | 'answere
 /** Opens a site in whose tables record 1 is long and record 2 is short. */
 async function openWith(responseBytes: number): Promise<World> {
   const world = await openForTest({
-    entities: [Story, Observed],
-    mount: { limits: { responseBytes } },
+    entities: [Story, Observed, IdempotencyKey],
+    mount: { batch: true, limits: { responseBytes } },
     before: (app) => {
       app.use(async (_, next) => {
         requests.emit('arrived')
@@ -78,6 +78,17 @@ async function statusWhenFree(request: () => Promise<Reply>): Promise<number> {
     const { status } = await request()
     if (status !== 503 || Date.now() > end) return status
   }
+}
+
+/** Reads a paused connection to its end. */
+async function textOf(socket: Socket): Promise<string> {
+  let text = ''
+  socket.setEncoding('utf8').on('data', (read: string) => {
+    text += read
+  })
+  socket.resume()
+  if (!socket.closed) await once(socket, 'close')
+  return text
 }
 
 const rowsOf = async ({ sql }: World, table: string): Promise<unknown> =>
@@ -137,3 +148,33 @@ test.each(['story', 'observed'])(
     expect(await rowsOf(opened, table)).toEqual(before)
   },
 )
+
+describe('bodies that are being received use up memory', () => {
+  const size = 800 * 1024
+  const body = JSON.stringify({ body: 'b'.repeat(size) })
+  const operations = JSON.stringify([{ method: 'POST', path: '/api/story/', body: { body: 'b'.repeat(size) } }])
+
+  test.each([
+    ['a POST', '/api/story/', '', body, 201],
+    ['a POST with a key', '/api/story/', 'Idempotency-Key: a\r\n', body, 201],
+    ['a batch', '/api/-/batch', '', operations, 200],
+  ])(
+    '%s gets 503 while they do, until they are complete or the slow client is disconnected',
+    async (_, path, header, text, status) => {
+      const opened = await openWith(MiB)
+      const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${header}Content-Type: application/json\r\n`
+      const request = `${head}Content-Length: ${text.length}\r\n\r\n${text}`
+      const before = await rowsOf(opened, 'story')
+      const sendStory = () => send(opened.url, 'POST /api/story/', { body: { body: part } })
+      const stalled = await sendPaused(opened.url, request.slice(0, -1), 'arrived')
+      const refused = await sendPaused(opened.url, request.slice(0, -1), 'answered')
+      expect(await textOf(refused)).toMatch(/^HTTP\/1\.1 503 /)
+      expect(await rowsOf(opened, 'story')).toEqual(before)
+      stalled.write(request.slice(-1))
+      expect(await textOf(stalled)).toMatch(`HTTP/1.1 ${status} `)
+      await sendPaused(opened.url, request.slice(0, -1), 'arrived')
+      await new Promise((resolve) => setTimeout(resolve, 11_000))
+      expect(await statusWhenFree(sendStory)).toBe(201)
+    },
+  )
+})
