@@ -10,6 +10,7 @@ import { type Reply, send } from '../client'
 import { permitAll } from '../support/access'
 import { insertRows } from '../support/insert-rows'
 import { openPaused } from '../support/paused-client'
+import { pause, until } from '../support/stream-world'
 import { KiB, longText, MiB } from '../support/texts'
 import { openWorld, type World } from '../world/world'
 
@@ -292,8 +293,6 @@ test('an error after the first byte aborts the connection', async () => {
   expect(errors).toEqual(['ECONNRESET'])
 })
 
-const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
-
 test('clients that read nothing hold a limited number of streams, until they disconnect or are disconnected', async () => {
   const large = { name: 'large', story: 's'.repeat(MiB), secret: '', rank: 500, cost: 1, price: '1' }
   // One by one, because the server limits the size of a statement.
@@ -319,15 +318,13 @@ test('clients that read nothing hold a limited number of streams, until they dis
   // Writes and other reads go on.
   expect((await send(world.url, 'POST /api/quiet/', { body: {} })).status).toBe(201)
   sockets[0]?.destroy()
-  await pause(500)
-  expect((await get('maker/?format=ndjson')).status).toBe(200)
+  await until(async () => (await get('maker/?format=ndjson')).status === 200, 30_000)
   sockets[1]?.resume()
   sockets[1]?.pause()
-  for (const end = Date.now() + 60_000; Date.now() < end; await pause(200)) {
+  await until(async () => {
     const free = await Promise.all([get('slot/?format=ndjson'), get('slot/?format=ndjson')])
-    if (free.every(({ status }) => status === 200)) break
-  }
-  expect((await get('maker/?format=ndjson')).status).toBe(200)
+    return free.every(({ status }) => status === 200)
+  }, 60_000)
   sockets[1]?.destroy()
   await world.dataSource.getRepository(Part).delete({ rank: 500 })
 }, 90_000)
