@@ -5,6 +5,7 @@ import { IdempotencyKey, Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { permitAll } from '../support/access'
 import { openPaused } from '../support/paused-client'
+import { until } from '../support/stream-world'
 import { longText, MiB } from '../support/texts'
 import { worldPerTest } from '../support/world-per-test'
 import type { World } from '../world/world'
@@ -31,7 +32,7 @@ const long = 'z'.repeat(15 * MiB)
 const part = 'p'.repeat(900 * 1024)
 
 const sockets: Socket[] = []
-/** Emits `arrived` when a request arrives, and `answered` when its response is passed to the connection. */
+/** Emits `arrived` with the connection when a request arrives, and `answered` when its response is passed to it. */
 const requests = new EventEmitter()
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy()
@@ -45,14 +46,23 @@ async function sendPaused(url: string, text: string, event: 'arrived' | 'answere
   return socket
 }
 
+/** Opens a paused connection that sends an incomplete request, and waits until the service has received all of its text. */
+async function sendIncomplete(url: string, text: string): Promise<Socket> {
+  const arrived = once(requests, 'arrived') as Promise<[Socket]>
+  const [socket, [received]] = await Promise.all([openPaused(url, text), arrived])
+  sockets.push(socket)
+  await until(async () => received.bytesRead === text.length, 30_000)
+  return socket
+}
+
 /** Opens a site in whose tables record 1 is long and record 2 is short. */
 async function openWith(responseBytes: number): Promise<World> {
   const world = await openForTest({
     entities: [Story, Observed, IdempotencyKey],
     mount: { batch: true, limits: { responseBytes } },
     before: (app) => {
-      app.use(async (_, next) => {
-        requests.emit('arrived')
+      app.use(async (context, next) => {
+        requests.emit('arrived', context.socket)
         await next()
         requests.emit('answered')
       })
@@ -166,13 +176,13 @@ describe('bodies that are being received use up memory', () => {
       const request = `${head}Content-Length: ${text.length}\r\n\r\n${text}`
       const before = await rowsOf(opened, 'story')
       const sendStory = () => send(opened.url, 'POST /api/story/', { body: { body: part } })
-      const stalled = await sendPaused(opened.url, request.slice(0, -1), 'arrived')
+      const stalled = await sendIncomplete(opened.url, request.slice(0, -1))
       const refused = await sendPaused(opened.url, request.slice(0, -1), 'answered')
       expect(await textOf(refused)).toMatch(/^HTTP\/1\.1 503 /)
       expect(await rowsOf(opened, 'story')).toEqual(before)
       stalled.write(request.slice(-1))
       expect(await textOf(stalled)).toMatch(`HTTP/1.1 ${status} `)
-      await sendPaused(opened.url, request.slice(0, -1), 'arrived')
+      await sendIncomplete(opened.url, request.slice(0, -1))
       await new Promise((resolve) => setTimeout(resolve, 11_000))
       expect(await statusWhenFree(sendStory)).toBe(201)
     },
