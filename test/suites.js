@@ -58,6 +58,7 @@ const withoutDatabase = [
     'react-admin',
     'refine',
     'rules',
+    'slow-clients',
     'small-chunks',
     'suggestions',
     'tracker-authentication',
