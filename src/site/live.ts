@@ -23,5 +23,5 @@ export function closeWithDataSource(feed: ChangeFeed): void {
 }
 
 function openRelayOf({ relay }: LiveOptions, dataSource: DataSource): OpenRelay {
-  return relay === 'postgres' ? postgresRelay(dataSource) : redisRelay(relay)
+  return relay === 'postgres' ? postgresRelay(dataSource) : redisRelay(relay, dataSource.logger)
 }

@@ -5,7 +5,7 @@ import { type Cluster, startPostgresWithPassword } from './clusters'
 import { Card, Deck } from './entities'
 import { LiveCopy } from './live-copy'
 import { type RedisServer, startRedis } from './redis'
-import { createSource, openSite } from './site'
+import { createSource, openSite, serveSite } from './site'
 import { byForm, logFigures, sleep, until } from './time'
 
 /** Live lists of two processes: each sends the changes that the other one makes (specification: Live lists). */
@@ -199,5 +199,30 @@ test.each<[string, RedisOptions]>([
     await copy.close()
     await Promise.all([writing.close(), reading.close()])
     for (const client of clients) client.disconnect()
+  }
+})
+
+test('a warning is logged, once for all connections, if Redis refuses the subscription', async () => {
+  const admin = new Redis({ port: redis.port })
+  await admin.call('ACL', 'SETUSER', 'publisher', 'on', '>secret', 'allcommands', 'allkeys', 'resetchannels')
+  const relay = new Redis({ port: redis.port, username: 'publisher', password: 'secret' })
+  const dataSource = await createSource({ ...cluster.source, synchronize: false }).initialize()
+  const warnings: unknown[] = []
+  dataSource.logger.log = (_level, line) => {
+    if (/relay/.test(String(line))) warnings.push(line)
+  }
+  const site = await serveSite(dataSource, { mount: { live: { relay } } })
+  try {
+    await until('there is a warning', () => warnings.length > 0)
+    await admin.call('CLIENT', 'KILL', 'USER', 'publisher')
+    await sleep(500)
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^typeorm-resources: the relay of live lists cannot SUBSCRIBE to \w+, so changes of other processes do not arrive: NOPERM /,
+      ),
+    ])
+  } finally {
+    await site.close()
+    for (const client of [relay, admin]) client.disconnect()
   }
 })

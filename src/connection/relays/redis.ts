@@ -1,3 +1,4 @@
+import type { Logger } from 'typeorm'
 import type { OpenRelay } from '../change-feed'
 import { changeIn, newOrigin, relayChannel } from './message'
 import { buildOutbox } from './outbox'
@@ -15,10 +16,22 @@ interface RedisSubscriber {
   readonly disconnect: () => void
 }
 
-/** Relays changes by a channel of Redis, after their commit. */
-export function redisRelay(redis: RedisClient): OpenRelay {
+/**
+ * Relays changes by a channel of Redis, after their commit.
+ * @param logger receives a warning if Redis refuses the subscription
+ */
+export function redisRelay(redis: RedisClient, logger: Logger): OpenRelay {
   return (receive) => {
     const origin = newOrigin()
+    let isReported = false
+    const report = (error: unknown): void => {
+      const { name, message } = Object(error) as Error
+      // Other errors are those of a connection, which the client opens again.
+      if (isReported || name !== 'ReplyError') return
+      isReported = true
+      const what = `the relay of live lists cannot SUBSCRIBE to ${relayChannel}, so changes of other processes do not arrive`
+      logger.log('warn', `typeorm-resources: ${what}: ${message}`)
+    }
     const subscriber = redis.duplicate()
     // Without a listener, an error of the connection would end the process. The client connects again by itself.
     subscriber.on('error', () => undefined)
@@ -28,13 +41,10 @@ export function redisRelay(redis: RedisClient): OpenRelay {
     })
     subscriber.on('ready', () => {
       // Messages that were sent while there was no connection are lost.
-      void subscriber.subscribe(relayChannel).then(
-        () => receive(undefined),
-        () => undefined,
-      )
+      void subscriber.subscribe(relayChannel).then(() => receive(undefined), report)
     })
     // A client with `lazyConnect` connects at its first command. If it queues no commands, this one fails: `ready` repeats it.
-    subscriber.subscribe(relayChannel).catch(() => undefined)
+    subscriber.subscribe(relayChannel).catch(report)
     const outbox = buildOutbox(origin, (message) => redis.publish(relayChannel, message))
     return {
       send: outbox.send,
