@@ -84,16 +84,16 @@ export async function receiveBytes(
 }
 
 interface ReceivingOptions {
+  /** Time limit for all of the bytes, in milliseconds, and the error after it. Default: no limit. */
   readonly stall?: { readonly limit: number; readonly error: () => ApiError }
+  /** Called with the size of all chunks, for each chunk. An error that it throws refuses the body. */
   readonly onReceived?: ((size: number) => void) | undefined
 }
 
 /**
  * Receives chunks of a body until they have a number of bytes, and then pauses the body.
- * @param options.stall time limit, in milliseconds, and the error after it. Default: no limit
- * @param options.onReceived called with the size of all chunks, for each chunk; an error that it throws is thrown
  * @returns whether the body is complete
- * @throws {ApiError} `bad-body`
+ * @throws {ApiError} `bad-body`, and the errors of `onReceived`
  */
 export function receiveChunks(
   body: Readable,
