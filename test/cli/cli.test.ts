@@ -118,7 +118,7 @@ test('closing the pipe before the whole document is written is no error', async 
 test('a data source that is already initialized is destroyed, so that the process ends', async () => {
   const { code, stderr } = await run('openapi', 'connected.js')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-}, 5000)
+})
 
 test('the options of a mount are accepted, and the document is written to the given file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'resources-'))

@@ -37,8 +37,6 @@ test(`kill -9 after ${writesBeforeKill} acknowledged writes on SQLite: none is l
   expect(integrity).toEqual([{ integrity_check: 'ok' }])
   expect(ledger.acknowledged.size).toBeGreaterThanOrEqual(writesBeforeKill)
   expect((await ledger.post(again.url, 'note', 'afterwards')).status).toBe(201)
-  // Most of the time Node.js loads the TypeScript of the tests, on a busy machine.
-  expect(boot).toBeLessThan(5_000)
 }, 120_000)
 
 /** Writes on keep-alive connections until the site is killed and all connections are closed. */

@@ -11,7 +11,7 @@ import { byForm, logFigures, sleep, until } from './time'
 import { clients, startTraffic } from './traffic'
 
 // Two connections for twenty clients: long enough that no request is refused on a slow machine.
-const waitLimit = 1_500
+const waitLimit = 5_000
 const undisturbedMs = byForm({ short: 500, long: 2_000 })
 
 let primary: Cluster
