@@ -431,6 +431,40 @@ describe('an import in parts continues after the last one that was confirmed', (
     expect([await count('entry'), files()]).toEqual([5, ['a.ndjson']])
   })
 
+  test.each<readonly [between: string, message: string]>([
+    ['401', 'does not accept the credentials'],
+    ['409', 'in use'],
+    ['changed', 'The next part was sent before, with other records'],
+    ['whole', 'The first part of a.ndjson may be imported already'],
+  ])(
+    'the first part is not created twice, if its response was lost and the next run is refused: %s',
+    async (between, message) => {
+      entryFile('a.ndjson', 5)
+      const original = read('a.ndjson')
+      const line = 'import entry a.ndjson --url URL --batch-size 2 --omit number'
+      intercept = async (context, next) => {
+        await next()
+        await interrupt('closed connection', context)
+      }
+      expect((await run(line)).stderr).toContain('Run the command again to import the rest.')
+      intercept = async (context, next) => {
+        if (between !== '409') return next()
+        Object.assign(context, { status: 409, type: 'application/problem+json' })
+        context.body = { type: 'urn:typeorm-resources:idempotency-key-in-use', title: 'in use', status: 409 }
+      }
+      if (between === 'changed') write('a.ndjson', original.replace('"minutes":0', '"minutes":7'))
+      const second = await run(between === 'whole' ? line.replace('--batch-size 2 ', '') : line, {
+        env: { TOKEN: between === '401' ? 'other' : 'ann-token' },
+      })
+      expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(message) })
+      expect(second.stderr).not.toContain('Nothing was imported')
+      intercept = (_, next) => next()
+      write('a.ndjson', original)
+      expect(await run(line)).toMatchObject({ code: 0, stderr: expect.stringContaining('5 records imported in') })
+      expect([await count('entry'), files()]).toEqual([5, ['a.ndjson']])
+    },
+  )
+
   test('without IdempotencyKey and on_conflict, no part is imported', async () => {
     const other = world
     world = await open(entities)

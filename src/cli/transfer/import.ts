@@ -9,7 +9,7 @@ import { buildOmission } from './omit'
 import { type Position, partsOf, startOfFile } from './parts'
 import { counted, countOf, nothing, report, secondsSince, startProgress } from './progress'
 import { recordsOf } from './records'
-import type { Service, ServiceRequest } from './service'
+import { isRunning, type Service, type ServiceRequest } from './service'
 
 /** An import of a file. */
 export interface Import {
@@ -69,14 +69,15 @@ export async function importWhole(transfer: Import, file: string | undefined): P
 
 const nothingImported = 'Nothing was imported.'
 
-/** @throws {CommandError} if parts of a file have been imported already, whose records would be created twice */
+/** @throws {CommandError} if parts of a file may have been imported already, whose records would be created twice */
 async function requireNotBegun(file: string): Promise<void> {
   const state = await readState<ImportState>(statePath(file))
-  if (state === undefined || state.bytes === 0) return
-  throw new CommandError(
-    `${file} is imported already up to line ${state.lines}: continue with --batch-size, or delete ${statePath(file)} to import all of it`,
-    1,
-  )
+  if (state === undefined) return
+  const imported =
+    state.bytes === 0
+      ? `The first part of ${file} may be imported already`
+      : `${file} is imported already up to line ${state.lines}`
+  throw new CommandError(`${imported}: continue with --batch-size, or delete ${statePath(file)} to import all of it`, 1)
 }
 
 /** The bytes of a file without the omitted fields. */
@@ -125,12 +126,15 @@ export async function importInParts(transfer: Import, file: string, batchSize: n
   const start = performance.now()
   const path = statePath(file)
   const size = await readFileSize(file)
-  let state = (await readState<ImportState>(path)) ?? newState(url)
+  const stored = await readState<ImportState>(path)
+  let state = stored ?? newState(url)
   if (state.url !== url.href) {
     throw new CommandError(`${path} belongs to an import to ${state.url}: delete it to start a new import`, 1)
   }
   if (state.bytes > 0) report(`Continuing after line ${state.lines}`)
   let hasNone = isDry
+  // An earlier run may have sent the first part, without a response: its key must be kept.
+  const isUnsent = (): boolean => stored === undefined && state.bytes === 0
   const save = async (): Promise<void> => void (isDry || (await writeState(path, state)))
   const progress = await startProgress('Importing', size)
   try {
@@ -140,7 +144,7 @@ export async function importInParts(transfer: Import, file: string, batchSize: n
       const response = await service.send({ ...request, body: () => body, repeat: 'always' })
       if (!response.ok) {
         // There is nothing to continue.
-        if (state.bytes === 0 && response.status < 500) {
+        if (isUnsent() && response.status < 500 && !isRunning(response)) {
           hasNone = true
           await removeFile(path)
         }
@@ -156,7 +160,7 @@ export async function importInParts(transfer: Import, file: string, batchSize: n
     return `${resultOf(state, isDry)} in ${secondsSince(start)}`
   } catch (error) {
     // A wrong argument that only the file shows: nothing was sent.
-    if (state.bytes === 0 && error instanceof CommandError && error.code === 2) {
+    if (isUnsent() && error instanceof CommandError && error.code === 2) {
       hasNone = true
       await removeFile(path)
     }

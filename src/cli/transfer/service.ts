@@ -42,6 +42,11 @@ const variables = {
 /** How often a request is repeated after a response with `Retry-After`. */
 const maxRetries = 5
 
+/** Whether a response means that an earlier request with the same `Idempotency-Key` is still running. */
+export function isRunning({ status, headers }: Response): boolean {
+  return status === 409 && headers.has('Retry-After')
+}
+
 /** @throws {CommandError} for credentials of several schemes */
 export async function connect(signal: AbortSignal): Promise<Service> {
   // The client consists of ES modules.
