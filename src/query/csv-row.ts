@@ -52,8 +52,9 @@ function jsonOfCell(field: Field, text: string, maxValues: number): unknown {
     case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : text
     case 'integer':
-    case 'float':
       // An integer that a double cannot represent is a text in JSON.
+      return isNumber(text) && !isLarge(text) ? Number(text) : text
+    case 'float':
       return isNumber(text) ? Number(text) : text
     case 'json':
       // A list in CSV shows a string in a JSON column as it is.
@@ -68,8 +69,12 @@ function jsonOfCell(field: Field, text: string, maxValues: number): unknown {
 }
 
 function isNumber(text: string): boolean {
-  if (!/^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return false
-  return text.includes('.') || Number.isSafeInteger(Number(text))
+  return /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)
+}
+
+/** Whether a text has only the digits of an integer, which a double may not represent. */
+function isLarge(text: string): boolean {
+  return /^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text))
 }
 
 /**

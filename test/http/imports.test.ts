@@ -42,6 +42,7 @@ class Sale {
   @Column({ type: 'integer', default: 7 }) amount!: number
   @Column({ type: 'decimal', precision: 8, scale: 2, nullable: true }) price!: string | null
   @Column({ type: 'bigint', nullable: true }) big!: string | null
+  @Column({ type: 'double precision', nullable: true }) rate!: number | null
   @Column({ type: 'boolean', default: false }) paid!: boolean
   @Column({ type: 'varchar', length: 50, nullable: true }) remark!: string | null
   @Column({ type: 'simple-json', nullable: true }) extra!: unknown
@@ -136,11 +137,12 @@ test('CSV has the same values as a list in CSV', async () => {
       extra: { a: [1, null] },
     },
     { title: "'quoted", amount: 0, price: null, big: 12, paid: false, remark: null, extra: 'text', shop_id: 'a-1' },
-    { title: '+49 1', place: { city: 'Bern, "Altstadt"', floor: 3 } },
-    { title: 'line\nfeed', remark: 'carriage\rreturn' },
+    { title: '+49 1', rate: -1e-7, place: { city: 'Bern, "Altstadt"', floor: 3 } },
+    { title: 'line\nfeed', rate: 1e20, remark: 'carriage\rreturn' },
+    { title: 'large', rate: 1e300 },
   ]
   expect((await post('sale/', 'ndjson', lines(...records))).status).toBe(201)
-  const names = 'title,amount,price,big,paid,remark,extra,place__city,place__floor,shop_id'
+  const names = 'title,amount,price,big,rate,paid,remark,extra,place__city,place__floor,shop_id'
   const listed = await get(`sale/?format=csv&ordering=id&fields=${names}`)
   // RFC 4180: line breaks must be quoted.
   expect(listed.text).toContain('"line\nfeed"')
@@ -154,7 +156,7 @@ test('CSV has the same values as a list in CSV', async () => {
   const before = await shown()
   await world.sql('DELETE FROM "sale"')
   const reply = await post('sale/', 'csv', withoutId)
-  expect(reply.text).toBe('{"meta":{"model":"sale","created":4}}')
+  expect(reply.text).toBe('{"meta":{"model":"sale","created":5}}')
   // A cell cannot tell an empty text from null.
   const expected = before.map((record) => ({ ...record, remark: (record as { remark: unknown }).remark || null }))
   expect(await shown()).toEqual(expected)
