@@ -90,8 +90,9 @@ export class LiveLists {
     const { accounts, apiKeys } = this.#credentialTables
     const account = changes?.find(({ table }) => table === accounts)
     if (account !== undefined) this.#subscriptions.checkUsers(account.ids)
-    // The change does not say whose keys they are.
-    if (changes?.some(({ table }) => apiKeys.has(table))) this.#subscriptions.checkUsers(undefined)
+    // A change of keys does not say whose keys they are.
+    const isForAll = changes === undefined || changes.some(({ table }) => apiKeys.has(table))
+    if (isForAll) this.#subscriptions.checkUsers(undefined)
   }
 
   /** Ends all subscriptions. Later subscriptions are refused. */

@@ -1,4 +1,8 @@
 import { Redis, type RedisOptions } from 'ioredis'
+import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { hashPassword, Resource, UserAccount, userRule } from 'typeorm-resources'
+import { basic } from '../client'
+import { EventReader } from '../support/event-reader'
 import { CardLedger, type CardState, CardWriters } from './card-writers'
 import { type ChildOptions, startChildSite } from './child-site'
 import { type Cluster, startPostgresWithPassword } from './clusters'
@@ -171,6 +175,40 @@ test('two data sources of one process receive the changes of each other', async 
     await until('it has the card', () => copy.events.some(({ name }) => name === 'created'))
   } finally {
     await copy.close()
+    await Promise.all([writing.close(), reading.close()])
+  }
+})
+
+@Entity()
+@UserAccount()
+@Resource({ auth: userRule() })
+class Member {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20, unique: true }) username!: string
+  @Column({ length: 200 }) password!: string
+  @Column({ default: true }) active!: boolean
+}
+
+test('the stream of a user ends who was deactivated in another process while the connection with LISTEN was lost', async () => {
+  const openMembers = async (synchronize: boolean) =>
+    serveSite(await new DataSource({ ...cluster.source, entities: [Member], synchronize }).initialize(), {
+      mount: { live: { relay: 'postgres' } },
+    })
+  const writing = await openMembers(true)
+  const reading = await openMembers(false)
+  const members = writing.dataSource.getRepository(Member)
+  const ann = await members.save({ username: 'ann', password: await hashPassword('ann') })
+  const headers = { Authorization: basic('ann', 'ann') }
+  const reader = await EventReader.open(`${reading.url}/api/member/`, headers)
+  try {
+    await until('it has the list', () => reader.events.length > 0)
+    const listening = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN %'"
+    await until('both listen', async () => (await cluster.query(listening)).length >= 2)
+    await endListening()
+    await members.save({ id: ann.id, active: false })
+    await until('its stream has ended', () => reader.isClosed)
+  } finally {
+    reader.close()
     await Promise.all([writing.close(), reading.close()])
   }
 })
