@@ -139,10 +139,19 @@ export function requiringUnchanged(
   const requireUnchanged = (locked: RawRow): void => {
     target.requireUnchanged?.(locked)
     for (const position of positions) {
-      if (!isDeepStrictEqual(locked[position], raw[position])) throw new ChangedError()
+      if (!isSameValue(locked[position], raw[position])) throw new ChangedError()
     }
   }
   return { ...target, requireUnchanged }
+}
+
+/** Whether two values of the driver are equal. Zero date-times of MySQL are invalid dates, which Node.js counts as different. */
+function isSameValue(one: unknown, other: unknown): boolean {
+  return isDeepStrictEqual(one, other) || (isInvalidDate(one) && isInvalidDate(other))
+}
+
+function isInvalidDate(value: unknown): boolean {
+  return value instanceof Date && Number.isNaN(value.getTime())
 }
 
 /**
