@@ -331,6 +331,13 @@ test.each(
   expect([await count('entry'), files()]).toEqual([0, [`a.${format}`]])
 })
 
+test('a number that JSON cannot represent is refused, also in a record without an omitted field', async () => {
+  write('a.ndjson', '{"gone":1,"code":"a","extra":{"size":1e400}}\n{"gone":2,"code":"b"}\n')
+  const { code, stderr } = await run('import item a.ndjson --url URL --omit gone')
+  expect([code, stderr]).toEqual([1, expect.stringContaining('line 1: extra must be JSON')])
+  expect(await count('item')).toBe(0)
+})
+
 describe('responses with Retry-After', () => {
   test.each<readonly [options: string, status: number, after: string, sent: number, message: string]>([
     ['', 429, '0', 2, '3 records imported'],

@@ -23,17 +23,24 @@ function omitMembers(names: ReadonlySet<string>): Omission {
   const present = new Set<string>()
   const omit = (record: Buffer): Buffer => {
     const text = record.toString()
-    // The service reports lines that are not JSON objects.
+    // The service reports lines that are not JSON objects, and numbers that it cannot store.
     if (!text.trimStart().startsWith('{')) return record
     try {
       const members = Object.entries(JSON.parse(text))
       for (const [name] of members) present.add(name)
-      return Buffer.from(`${JSON.stringify(Object.fromEntries(members.filter(([name]) => !names.has(name))))}\n`)
+      const kept = Object.fromEntries(members.filter(([name]) => !names.has(name)))
+      return Buffer.from(`${JSON.stringify(kept, requireFinite)}\n`)
     } catch {
       return record
     }
   }
   return { omit, requireFound: () => present.size > 0 && requireNames(names, [...present]) }
+}
+
+/** Replacer for `JSON.stringify`, which would replace a number such as 1e400 by null. @throws {RangeError} */
+function requireFinite(_: string, value: unknown): unknown {
+  if (typeof value !== 'number' || Number.isFinite(value)) return value
+  throw new RangeError('the number is too large')
 }
 
 function omitCells(names: ReadonlySet<string>): Omission {
