@@ -174,6 +174,12 @@ describe('keys that cannot be read', () => {
   ])('a key with %s', async (_, jwk) => {
     server.respondWith({ keys: [{ ...jwk, kid: 'first' }] })
     expect(await statusOf(tokenOf(first))).toBe(503)
+    // Everybody can send such tokens, so the cause is reported once in ten minutes.
+    expect(await statusesOf(many(first))).toEqual([503])
+    expect(world.faults).toMatchObject([{ message: 'a key of the issuer cannot verify tokens' }])
+    jest.advanceTimersByTime(600_000)
+    expect(await statusesOf(many(first))).toEqual([503])
+    expect(world.faults).toHaveLength(2)
   })
 
   test.each<[rule: string, jwk: object]>([

@@ -33,6 +33,7 @@ export class RemoteKeys {
    * @param report is called when the keys could not be read
    * @throws {ApiError} `unavailable`, if the keys cannot be read
    * @throws {JOSEError} if the header names no key that is known
+   * @throws {TypeError} if the key that the header names is malformed
    */
   async find(header: JWSHeaderParameters, report: (error: Error) => void): Promise<CryptoKey> {
     if (performance.now() - this.#loadedAt > maxAgeMs) {
@@ -61,8 +62,9 @@ export class RemoteKeys {
     if (this.#find === undefined) throw keysUnavailable()
     const { JWKSNoMatchingKey, JWKSMultipleMatchingKeys } = this.jose.errors
     return this.#find(header).catch((error: unknown) => {
+      if (error instanceof JWKSNoMatchingKey || error instanceof JWKSMultipleMatchingKeys) throw error
       // Any other error is about the key, not about the token.
-      throw error instanceof JWKSNoMatchingKey || error instanceof JWKSMultipleMatchingKeys ? error : keysUnavailable()
+      throw new TypeError('the key is malformed', { cause: error })
     })
   }
 

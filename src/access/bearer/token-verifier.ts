@@ -13,6 +13,8 @@ import type { TokenClaims, TokenRules } from './token-options'
 const maxRemembered = 1000
 /** Maximum time in the cache, in milliseconds: for so long, tokens are accepted whose key the issuer has withdrawn. */
 const maxRememberedTime = 60_000
+/** Minimum time between two reports of a key that cannot be used, in milliseconds: everybody can send tokens that name it. */
+const keyReportMs = 600_000
 
 /**
  * Verifies the signature and the claims of a token.
@@ -44,6 +46,7 @@ export function buildTokenVerifier(rules: TokenRules): VerifyToken {
   // The option `ttl` of the cache would start a timer in nearly every request.
   const verified = new LRUCache<string, Remembered>({ max: maxRemembered })
   const findKeyOf = keyFinder(jose, source)
+  let nextKeyReport = Number.NEGATIVE_INFINITY
   const hasAudience = (claims: object): boolean =>
     [Object(claims)[audienceClaim]].flat().some((name) => audiences.includes(name))
   return async (token, report) => {
@@ -61,7 +64,12 @@ export function buildTokenVerifier(rules: TokenRules): VerifyToken {
     } catch (error) {
       if (error instanceof jose.errors.JOSEError) return { reason: reasonOf(jose, error) }
       // Any other error is about a key, such as one that is too short. Those of the options were checked.
-      throw error instanceof ApiError || source.type !== 'jwks' ? error : keysUnavailable()
+      if (error instanceof ApiError || source.type !== 'jwks') throw error
+      if (performance.now() >= nextKeyReport) {
+        nextKeyReport = performance.now() + keyReportMs
+        report(new Error('a key of the issuer cannot verify tokens', { cause: error }))
+      }
+      throw keysUnavailable()
     }
   }
 }
