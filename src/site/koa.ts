@@ -5,7 +5,7 @@ import type { ResourceRequest, ServedResource, Service } from '../pipeline/servi
 import type { Limits } from '../request/limits'
 import { problemResponse } from '../response/http-response'
 import { matchOf, respondAction } from './custom-action'
-import { responseMemoryOf } from './held-bytes'
+import { memoryOf, type RequestMemory } from './held-bytes'
 import type { PageHandler, PagesByMethod } from './page'
 import { openBody, readPayload } from './payload'
 import { waitForPrevious } from './pipelining'
@@ -76,12 +76,13 @@ function responderOf(site: Site, pathPattern: RegExp, context: Context): FoundRe
   if (service === undefined || served === undefined) {
     return pageResponder(site, context, path.slice(base.length).replace(/\/$/, ''))
   }
-  const requested = { served, segment, restores: operation !== undefined, querystring }
-  return () => respond(service, requestOf(site, context, requested), serverTiming, challenges)
+  const { responseMemory, noteHandled } = memoryOf(context, site.limits.responseBytes)
+  const requested = { served, segment, restores: operation !== undefined, querystring, responseMemory }
+  return () => respond(service, requestOf(site, context, requested), serverTiming, challenges).finally(noteHandled)
 }
 
-/** Parts of the path and the query string of a request. */
-interface RequestedPath {
+/** Parts of the path and the query string of a request, and its memory. */
+interface RequestedPath extends Pick<RequestMemory, 'responseMemory'> {
   readonly served: ServedResource
   readonly segment?: string | undefined
   readonly restores: boolean
@@ -91,7 +92,7 @@ interface RequestedPath {
 function requestOf(
   site: Site,
   context: Context,
-  { served: { fullView, storeOf }, segment, restores, querystring }: RequestedPath,
+  { served: { fullView, storeOf }, segment, restores, querystring, responseMemory }: RequestedPath,
 ): ResourceRequest {
   const { name } = fullView
   return {
@@ -107,7 +108,7 @@ function requestOf(
     context,
     readPayload: (...args) => readPayload(context, ...args),
     openBody: () => openBody(context),
-    responseMemory: responseMemoryOf(context, site.limits.responseBytes),
+    responseMemory,
   }
 }
 
@@ -118,8 +119,9 @@ function customResponder(site: Site, context: Context, custom: CustomPath, query
   const served = service?.resources.get(custom.name)
   if (service === undefined || served === undefined) return 'not-connected'
   return (next) => {
-    const request = requestOf(site, context, { served, restores: false, querystring })
-    return respondAction({ ...custom, service, served, request, base, challenges }, next)
+    const { responseMemory, noteHandled } = memoryOf(context, site.limits.responseBytes)
+    const request = requestOf(site, context, { served, restores: false, querystring, responseMemory })
+    return respondAction({ ...custom, service, served, request, base, challenges }, next).finally(noteHandled)
   }
 }
 
@@ -133,9 +135,10 @@ function pageResponder(site: Site, context: Context, path: string): FoundRespond
   const page = pageOf(pages, context, path)
   if (page === undefined) return path === '' || service !== undefined ? 'none' : 'not-connected'
   return () => {
-    const responseMemory = responseMemoryOf(context, limits.responseBytes)
+    const { responseMemory, noteHandled } = memoryOf(context, limits.responseBytes)
     const request = { context, service, root: `${mountPoint(context)}${base}`, responseMemory }
-    return respondPage(page, request, { context, session, resource: path.slice(1), challenges })
+    const failed = { context, session, resource: path.slice(1), challenges }
+    return respondPage(page, request, failed).finally(noteHandled)
   }
 }
 

@@ -1,9 +1,10 @@
 import { EventEmitter, once } from 'node:events'
 import type { Socket } from 'node:net'
-import { BeforeUpdate, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { BeforeInsert, BeforeUpdate, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { IdempotencyKey, Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { permitAll } from '../support/access'
+import { Gate } from '../support/gate'
 import { openPaused } from '../support/paused-client'
 import { until } from '../support/stream-world'
 import { longText, MiB } from '../support/texts'
@@ -26,6 +27,18 @@ class Story extends Text {}
 @Resource({ auth: permitAll })
 class Observed extends Text {
   @BeforeUpdate() hear(): void {}
+}
+
+/** Lets a test hold an insert of a {@link Slow} record. */
+const gate = new Gate()
+
+/** An insert waits until the gate is open. */
+@Entity()
+@Resource({ auth: permitAll })
+class Slow extends Text {
+  @BeforeInsert() async wait(): Promise<void> {
+    await gate.pass()
+  }
 }
 
 const long = 'z'.repeat(15 * MiB)
@@ -58,7 +71,7 @@ async function sendIncomplete(url: string, text: string): Promise<Socket> {
 /** Opens a site in whose tables record 1 is long and record 2 is short. */
 async function openWith(responseBytes: number): Promise<World> {
   const world = await openForTest({
-    entities: [Story, Observed, IdempotencyKey],
+    entities: [Story, Observed, Slow, IdempotencyKey],
     mount: { batch: true, limits: { responseBytes } },
     before: (app) => {
       app.use(async (context, next) => {
@@ -180,6 +193,25 @@ describe('bodies that are being received use up memory', () => {
     stalled.write(request.slice(-1))
     expect(await textOf(stalled)).toMatch(`HTTP/1.1 ${status} `)
     expect(await statusWhenFree(() => send(opened.url, 'POST /api/story/', { body: { body: part } }))).toBe(201)
+  })
+
+  test.each([
+    ['a POST', post('/api/slow/', '', body)],
+    ['a POST with a key', post('/api/slow/', 'Idempotency-Key: a\r\n', body)],
+    ['a batch', post('/api/-/batch', '', operations.replace('story', 'slow'))],
+  ])('%s uses up memory until it is done, also after its client has disconnected', async (_, request) => {
+    const { url, sql } = await openWith(MiB)
+    const waits = gate.close()
+    const arrived = once(requests, 'arrived') as Promise<[Socket]>
+    const [client, [connection]] = await Promise.all([openPaused(url, request), arrived, waits])
+    const closed = once(connection, 'close')
+    client.destroy()
+    await closed
+    const sendStory = (): Promise<Reply> => send(url, 'POST /api/story/', { body: { body: part } })
+    expect((await sendStory()).json()).toMatchObject({ status: 503, detail: expect.stringContaining('in memory') })
+    gate.open()
+    expect(await statusWhenFree(sendStory)).toBe(201)
+    expect(await sql('SELECT "id" FROM "slow"')).toHaveLength(1)
   })
 
   test('a client that does not complete its body is disconnected after 10 seconds if the memory is needed', async () => {
