@@ -211,10 +211,43 @@ test('a fault of an access rule is a 500 without its message', async () => {
   }
 })
 
-test('a call with more arguments than an object of a body may have members is refused before the SDK checks them', async () => {
+const many = (count: number): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, 1]))
+
+async function sendMessage(method: string, params: unknown): Promise<readonly [status: number, text: string]> {
   const headers = { Accept: 'application/json, text/event-stream' }
-  const tooMany = Object.fromEntries(Array.from({ length: 4097 }, (_, index) => [`a${index}`, 1]))
-  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list', arguments: tooMany } }
-  const { status, text } = await send(world.url, 'POST /api/-/mcp', { headers, body })
-  expect([status, text]).toEqual([400, expect.stringContaining('"code":-32700')])
+  const { status, text } = await send(world.url, 'POST /api/-/mcp', {
+    headers,
+    body: { jsonrpc: '2.0', id: 1, method, params },
+  })
+  return [status, text]
+}
+
+const hello = { protocolVersion: '2025-03-26', clientInfo: { name: 'agent', version: '1' } }
+
+test.each<[string, string, (values: number) => unknown, number]>([
+  ['arguments', 'tools/call', (count) => ({ name: 'list', arguments: many(count) }), 4096],
+  ['filters', 'tools/call', (count) => ({ name: 'list', arguments: { filters: many(count) } }), 4096],
+  ['members of the parameters', 'tools/call', (count) => ({ name: 'describe', ...many(count) }), 198],
+  ['values in the metadata', 'tools/call', (count) => ({ name: 'describe', _meta: many(count) }), 197],
+  ['values in the capabilities', 'initialize', (count) => ({ ...hello, capabilities: { a: many(count) } }), 191],
+])('a message with too many %s is refused before the SDK checks them', async (_, method, paramsOf, max) => {
+  expect(await sendMessage(method, paramsOf(max + 10))).toEqual([400, expect.stringContaining('"code":-32700')])
+  expect((await sendMessage(method, paramsOf(max - 10)))[0]).toBe(200)
+})
+
+test('a long text as the arguments of a call takes no longer than one as an argument', async () => {
+  const text = 'a'.repeat(1_000_000)
+  const fastest = { whole: Number.POSITIVE_INFINITY, argument: Number.POSITIVE_INFINITY }
+  for (let round = 0; round < 3; round++) {
+    for (const kind of ['whole', 'argument'] as const) {
+      const start = performance.now()
+      const given = kind === 'whole' ? text : { resource: text }
+      const [, received] = await sendMessage('tools/call', { name: 'describe', arguments: given })
+      expect(received).toMatch(/"error"|"isError":true/)
+      fastest[kind] = Math.min(fastest[kind], performance.now() - start)
+    }
+  }
+  // Before, the one as the arguments took more than ten times as long.
+  expect(fastest.whole).toBeLessThan(3 * fastest.argument)
 })

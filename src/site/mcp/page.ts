@@ -2,7 +2,8 @@ import { requireSameOrigin } from '../../access/cross-origin'
 import { RequestAuthentication } from '../../access/request-authentication'
 import type { DbSession } from '../../connection/db-session'
 import { ApiError, methodNotAllowed, notConnected } from '../../errors'
-import { membersOf, parseBody } from '../../request/body'
+import { type Body, membersOf, parseBody } from '../../request/body'
+import { requireFewValues } from '../../request/body-values'
 import type { HttpResponse } from '../../response/http-response'
 import type { MountSettings } from '../mount-options'
 import type { PageHandler, PageRequest, Pages } from '../page'
@@ -64,13 +65,36 @@ async function receiveMessage({ service: { limits }, request }: AgentRequest): P
   }
   try {
     const message = await parseBody(await receivePagePayload(request, limits.body), limits)
-    // The SDK checks each argument, and does not stop at the first one that is wrong.
-    membersOf(Object(Object(message.get('params')).arguments))
+    requireSmallMessage(message)
     return Object.fromEntries(message)
   } catch (error) {
     if (error instanceof ApiError && error.code === 'bad-body') return undefined
     throw error
   }
+}
+
+/** Maximum number of values of a message besides the arguments of a tool. Clients send a few dozen. */
+const maxMessageValues = 200
+
+/**
+ * Limits the values of a message. The SDK checks each of them, which takes up to 40 µs, and does not stop at the first one that
+ * is wrong. It does not check what the members of `arguments` contain; `filters` become the parameters of a request.
+ * @throws {ApiError} `bad-body`
+ */
+function requireSmallMessage(message: Body): void {
+  const params = membersIn(message.get('params'))
+  const others = [...message].filter(([name]) => name !== 'params')
+  const otherParams = [...params].filter(([name]) => name !== 'arguments')
+  requireFewValues(
+    [...others, ...otherParams].map(([, value]) => value),
+    maxMessageValues,
+  )
+  membersIn(membersIn(params.get('arguments')).get('filters'))
+}
+
+/** The members of an object. A text has none: with `for … in`, each of its characters would be one. */
+function membersIn(json: unknown): Body {
+  return typeof json === 'object' && json !== null ? membersOf(json) : new Map()
 }
 
 const jsonRpcResponse = (status: number, body: string): HttpResponse => ({
