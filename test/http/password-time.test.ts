@@ -65,6 +65,37 @@ test('the check of a wrong password takes the same time for every user, whatever
   // While other tests run, a hash takes many times as long.
 }, 120_000)
 
+test('a wrong password takes the same time for hashes that have their parameters in another order', async () => {
+  const hashed = await hashPassword('right')
+  const reordered = hashed.replace('m=19456,t=2,p=1', 't=2,p=1,m=19456')
+  const other = await openWorld({
+    entities: [User],
+    seed: async (source) => {
+      await source.getRepository(User).insert([
+        { username: 'usual', password: hashed },
+        { username: 'reordered', password: reordered },
+      ])
+    },
+  })
+  try {
+    const timeOf = async (username: string, password: string, expected: number): Promise<number> => {
+      const start = performance.now()
+      const headers = { Authorization: basic(username, password) }
+      expect((await send(other.url, 'GET /api/user/?limit=1', { headers })).status).toBe(expected)
+      return performance.now() - start
+    }
+    await timeOf('reordered', 'right', 200)
+    let [usual, slow] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+    for (let round = 0; round < 6 || (round < 80 && slow > 1.5 * usual); round++) {
+      usual = Math.min(usual, await timeOf('usual', `wrong ${round}`, 401))
+      slow = Math.min(slow, await timeOf('reordered', `wrong ${round}`, 401))
+    }
+    expect(slow).toBeLessThan(1.5 * usual)
+  } finally {
+    await other.close()
+  }
+}, 120_000)
+
 test('right passwords are accepted, including hashes with other parameters', async () => {
   const statuses = await Promise.all(names.map(async (name) => [name, (await login(name, 'right')).status]))
   expect(Object.fromEntries(statuses)).toEqual({

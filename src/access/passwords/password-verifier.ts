@@ -13,10 +13,21 @@ export function buildPasswordVerifier(hashing: PasswordHashing): PasswordVerifie
 }
 
 /**
- * Matches the cost of an argon2 hash: algorithm, version and parameters, at the beginning of its PHC string. Hashes of
+ * Matches the algorithm and version, and the list of parameters, at the beginning of the PHC string of an argon2 hash. Hashes of
  * version 16 may have no version.
  */
-const costPattern = /^\$argon2(?:id|i|d)(?:\$v=\d+)?\$m=\d+,t=\d+,p=\d+(?=\$)/
+const costPattern = /^(\$argon2(?:id|i|d)(?:\$v=\d+)?)\$([^$]*)\$/
+
+/**
+ * The cost of an argon2 hash: its algorithm, version and parameters. These may be in any order, with others that do not affect the
+ * time, such as `keyid`.
+ * @returns undefined if the text is not an argon2 hash
+ */
+function costOf(hash: string): string | undefined {
+  const [, algorithm, list] = costPattern.exec(hash) ?? []
+  const parameters = list?.split(',').filter((parameter) => /^[mtp]=/.test(parameter))
+  return parameters && `${algorithm}$${parameters.sort().join()}`
+}
 
 /** Greatest number of different costs that are compensated: that of `hashPassword`, and three others. */
 const maxCosts = 4
@@ -26,11 +37,12 @@ const maxCosts = 4
  * the time does not depend on which of them the user's own hash has.
  */
 function buildArgon2Verifier(): PasswordVerifier {
+  const ownDecoy = `${currentCost}$${randomText(16)}$${randomText(32)}`
   /** Hashes that match no password, by cost. */
-  const decoys = new Map([[currentCost, `${currentCost}$${randomText(16)}$${randomText(32)}`]])
+  const decoys = new Map([[costOf(ownDecoy), ownDecoy]])
   return async (plain, stored) => {
     const result = stored === undefined ? undefined : await compare(plain, stored)
-    const cost = result && costPattern.exec(result.hash)?.[0]
+    const cost = result && costOf(result.hash)
     if (result !== undefined && cost !== undefined && !decoys.has(cost) && decoys.size < maxCosts) {
       decoys.set(cost, decoyLike(result.hash))
     }
