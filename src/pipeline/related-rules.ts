@@ -36,7 +36,7 @@ export async function callRelatedRules(
   const callOf = async (view: ResourceView, some: readonly unknown[] | undefined, level: number): Promise<void> => {
     // Fast path: for most resources, the bodies of an array need not be traversed.
     if (view.nested().size === 0 && view.references.every((field) => guardedTarget(view, field) === undefined)) return
-    const names = some && new Set(some.flatMap((body) => membersIn(body).map(([name]) => name)))
+    const names = some && namesIn(some)
     const isGiven = (name = ''): boolean => names === undefined || names.has(name)
     const written = new Set(
       [...view.writableFields.values()].flatMap(({ path, columns }) => (isGiven(path[0]) ? columns : [])),
@@ -71,10 +71,14 @@ function referredViews(
   })
 }
 
-/** The members of a body. */
-function membersIn(body: unknown): readonly (readonly [name: string, json: unknown])[] {
-  if (body instanceof Map) return [...body]
-  return typeof body === 'object' && body !== null ? Object.entries(body) : []
+/** The names of the members of all bodies. Arrays of them would take more memory than the bodies of a large array. */
+function namesIn(bodies: readonly unknown[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const body of bodies) {
+    if (body instanceof Map) for (const name of body.keys()) names.add(name)
+    else if (typeof body === 'object' && body !== null) for (const name of Object.keys(body)) names.add(name)
+  }
+  return names
 }
 
 /** The member of a body with a name. */
