@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { WaitingClient } from '../connection/db-session'
 import { type LiveSource, tooManyBytes, tooManyRecords } from './live-source'
 
 /** Event of a live list about one record. */
@@ -26,6 +27,8 @@ export interface RecordsToRead {
   readonly all: boolean
   /** Whether to keep the whole list. */
   readonly keepsWhole: boolean
+  /** Is closed when nobody waits for the read any more. */
+  readonly client: WaitingClient
 }
 
 /** Maximum number of events of one read. */
@@ -52,7 +55,7 @@ export class ListRecords {
    * Reads records and compares them with the digests. The first read has no events.
    * @throws {ApiError} `bad-query` if the records are too many or too large; and the errors of the source
    */
-  async read({ changed, all, keepsWhole }: RecordsToRead): Promise<ListChanges> {
+  async read({ changed, all, keepsWhole, client }: RecordsToRead): Promise<ListChanges> {
     const { source } = this
     const missing = new Set(all ? this.#digests.keys() : changed)
     const whole: string[] = []
@@ -65,7 +68,7 @@ export class ListRecords {
       eventCount += 1
       if (eventCount <= maxEvents) events.set(id, { name, data })
     }
-    await source.read(all ? undefined : changed, (id, json) => {
+    const receive = (id: string, json: string): void => {
       missing.delete(id)
       bytes += Buffer.byteLength(json)
       if (bytes > source.maxBytes) throw tooManyBytes(source.maxBytes)
@@ -75,7 +78,8 @@ export class ListRecords {
       if (known === digest) return
       newDigests.set(id, digest)
       if (this.#wasRead) addEvent(id, known === undefined ? 'created' : 'updated', json)
-    })
+    }
+    await source.read(all ? undefined : changed, receive, client)
     for (const [id, digest] of newDigests) this.#digests.set(id, digest)
     let isIncomplete = false
     for (const id of missing) {

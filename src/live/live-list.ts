@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { ApiError, unavailable } from '../errors'
 import { ClientCounts } from './client-counts'
 import type { EventStream } from './event-stream'
@@ -21,6 +22,16 @@ export interface LiveListOwner {
   readonly close: (list: LiveList, error: unknown) => void
 }
 
+/** Client of the reads of a list, which are cancelled when the list ends. */
+class ListClient extends EventEmitter {
+  destroyed = false
+
+  close(): void {
+    this.destroyed = true
+    this.emit('close')
+  }
+}
+
 /**
  * A list whose subscribers receive its changes. It stores the key and a digest of each record in the list. Therefore it
  * reports a record that leaves the list, but no change of a record that was not in the list, and no change of fields that the
@@ -34,6 +45,7 @@ export class LiveList {
   readonly #records: ListRecords
   readonly #subscribers = new ListSubscribers()
   readonly #schedule: ReadSchedule
+  readonly #client = new ListClient()
   /** Keys of the records that have changed since the last read. */
   #changed = new Set<string>()
   /** Whether all records are read next. */
@@ -102,6 +114,7 @@ export class LiveList {
   /** Ends all subscriptions. @param error of the list; undefined if the clients may connect again */
   end(error?: unknown): void {
     this.#schedule.end()
+    this.#client.close()
     this.#subscribers.end(error)
     this.#load.reject(error ?? unavailable('the live list has ended; try again'))
   }
@@ -140,7 +153,12 @@ export class LiveList {
    */
   async #readAndSend(changed: readonly string[], all: boolean): Promise<void> {
     const joining = all ? this.#subscribers.joining : []
-    const { events, whole, isIncomplete } = await this.#records.read({ changed, all, keepsWhole: joining.length > 0 })
+    const { events, whole, isIncomplete } = await this.#records.read({
+      changed,
+      all,
+      keepsWhole: joining.length > 0,
+      client: this.#client,
+    })
     if (events === undefined) this.#subscribers.joinAll()
     else this.#subscribers.sendEvents(events)
     if (isIncomplete || events === undefined) this.#isStale = true
@@ -149,6 +167,7 @@ export class LiveList {
 
   /** Repeats a failed read, or ends the list if the error is permanent. @param duration of the read, in milliseconds */
   #handleFailure(error: unknown, duration: number): void {
+    if (this.#schedule.isEnded) return
     const isPermanent = error instanceof ApiError && error.code !== 'unavailable'
     if (!this.#isLoaded || isPermanent) {
       this.owner.close(this, error)

@@ -1,3 +1,4 @@
+import type { WaitingClient } from '../connection/db-session'
 import { ApiError } from '../errors'
 import type { Json } from '../value/value-type'
 
@@ -27,9 +28,10 @@ export interface LiveSource {
   /**
    * Reads the records with these keys that are in the list now, in any order. Without keys, all of them.
    * @param receive receives each record as JSON
-   * @throws {ApiError} `bad-query` if they are too many
+   * @param client is closed when nobody waits for the read any more
+   * @throws {ApiError} `bad-query` if they are too many; `unavailable` if the client is closed
    */
-  readonly read: (ids: readonly string[] | undefined, receive: ReceiveRecord) => Promise<void>
+  readonly read: (ids: readonly string[] | undefined, receive: ReceiveRecord, client: WaitingClient) => Promise<void>
 }
 
 /** Creates the refusal of a list that is too long to be live. */

@@ -99,11 +99,11 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
   const { store: fullStore, session: requestSession, principal } = request
   const { limits } = service
   const { query, store } = await parseSource(service, request)
-  const session: DbSession = { ...requestSession, client: undefined, trace: undefined }
+  const ownSession: DbSession = { ...requestSession, client: undefined, trace: undefined }
   const { key, metadata } = store.view
   const { read, cascading } = relatedTables(fullStore, query, query.inclusion)
   return {
-    key: liveKey(session, store, query, principal, request.querystring),
+    key: liveKey(ownSession, store, query, principal, request.querystring),
     table: metadata.tablePath,
     relatedTables: read,
     cascadingTables: cascading,
@@ -113,7 +113,8 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
     comparesKeysLoosely: key.valueType.name === 'text' && store.dialect.comparesTextLoosely,
     idOf: (id) => key.valueType.toJson(key.valueType.fromText(id)),
     // Listeners of the application run in the asynchronous context of the subscriber, not in that of another request.
-    read: AsyncResource.bind(async (ids: readonly string[] | undefined, receive: ReceiveRecord) => {
+    read: AsyncResource.bind(async (...[ids, receive, client]: Parameters<LiveSource['read']>) => {
+      const session = { ...ownSession, client }
       await store.policies?.checkAccess(query.guardedViews)
       const found = ids === undefined ? await readKeys(session, store, query, limits.liveRecords) : keysOf(store, ids)
       await withMemory(limits.responseBytes, async (responseMemory) => {

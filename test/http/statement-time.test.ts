@@ -23,7 +23,8 @@ import { openWorld, type World } from '../world/world'
 const sleep = (seconds: number): string =>
   isPostgres ? `(SELECT 1 FROM pg_sleep(${seconds}))` : `(SELECT SLEEP(${seconds}))`
 
-const nap = isSqlite ? '(SELECT 1)' : sleep(20)
+/** Longer than a test can take. */
+const nap = isSqlite ? '(SELECT 1)' : sleep(300)
 
 @Entity()
 @Resource({ auth: permitAll })
@@ -188,30 +189,36 @@ test('statementTimeout: 0 sets no time limit', async () => {
 
 /** SQL that reads the running statements. */
 const running = isMariadb
-  ? "SELECT info AS text FROM information_schema.processlist WHERE info LIKE '%SLEEP(20)%' AND info NOT LIKE '%processlist%' AND db = DATABASE()"
-  : "SELECT query AS text FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(20)%' AND query NOT LIKE '%activity%' AND query LIKE '%' || current_schema() || '%'"
+  ? "SELECT info AS text FROM information_schema.processlist WHERE info LIKE '%SLEEP(300)%' AND info NOT LIKE '%processlist%' AND db = DATABASE()"
+  : "SELECT query AS text FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(300)%' AND query NOT LIKE '%activity%' AND query LIKE '%' || current_schema() || '%'"
 
 if (!isSqlite)
-  test('a statement is cancelled when its client disconnects, and the next statement on its connection is not', async () => {
-    const world = await openWorld({ entities: [Sleeper, Person], seed, mount: { statementTimeout: 0 } })
-    const { hostname, port } = new URL(world.url)
-    // More clients than connections: some wait for a connection.
-    const clients = Array.from({ length: 12 }, () => {
-      const outgoing = request({ hostname, port, path: '/api/sleeper/', agent: false })
-      outgoing.on('error', () => undefined)
-      outgoing.end()
-      return outgoing
-    })
-    const own = (): Promise<readonly unknown[]> => runningStatements(world)
-    while ((await own()).length < 3) await new Promise((resolve) => setTimeout(resolve, 20))
-    for (const client of clients) client.destroy()
-    const others = Array.from({ length: 20 }, () => send(world.url, 'GET /api/person/?id=1'))
-    expect((await Promise.all(others)).map(({ status }) => status)).toEqual(others.map(() => 200))
-    // Long before the statements would end by themselves.
-    while ((await own()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
-    expect(world.faults).toEqual([])
-    await world.close()
-  })
+  test.each([
+    ['of a list', 'application/json', 3],
+    // Its clients share one statement.
+    ['of the first read of a live list', 'text/event-stream', 1],
+  ])(
+    'a statement %s is cancelled when its clients disconnect, and the next statement on its connection is not',
+    async (_, Accept, count) => {
+      const world = await openWorld({ entities: [Sleeper, Person], seed, mount: { statementTimeout: 0, live: true } })
+      const { hostname, port } = new URL(world.url)
+      // More clients than connections: some wait for a connection.
+      const clients = Array.from({ length: 12 }, () => {
+        const outgoing = request({ hostname, port, path: '/api/sleeper/', headers: { Accept }, agent: false })
+        outgoing.on('error', () => undefined)
+        outgoing.end()
+        return outgoing
+      })
+      const own = (): Promise<readonly unknown[]> => runningStatements(world)
+      while ((await own()).length < count) await new Promise((resolve) => setTimeout(resolve, 20))
+      for (const client of clients) client.destroy()
+      const others = Array.from({ length: 20 }, () => send(world.url, 'GET /api/person/?id=1'))
+      expect((await Promise.all(others)).map(({ status }) => status)).toEqual(others.map(() => 200))
+      while ((await own()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+      expect(world.faults).toEqual([])
+      await world.close()
+    },
+  )
 
 if (!isSqlite)
   test('clients that disconnect at any moment leave the connections unchanged', async () => {
