@@ -13,6 +13,7 @@ import {
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
+import { idsOf, readPages } from '../support/pages'
 import { isMariadb } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
@@ -61,9 +62,19 @@ class BoxView {
   @ViewColumn() @Column({ type: 'int' }) half!: number
 }
 
+const sizes = ['small', 'large', 'huge']
+
+@Entity()
+@Resource({ auth: permitAllAsUser1 })
+class Shirt {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'simple-enum', enum: sizes }) size!: string
+  @VirtualColumn({ type: 'simple-enum', ...{ enum: sizes }, query: (alias) => `SELECT ${alias}.size` }) shown!: string
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Box, Thing, BoxView] })
+  world = await openWorld({ entities: [Box, Thing, BoxView, Shirt] })
 })
 afterAll(async () => {
   await world.close()
@@ -107,3 +118,14 @@ test('the virtual columns of a related record are null if there is no related re
   expect((await get(`thing/${id}?include=box`)).json()).toMatchObject({ box_id: null, box: null })
   expect((await get('thing/1?include=box')).json()).toMatchObject({ box: { count: 2 } })
 })
+
+test.each(['size', 'shown', '-shown'])(
+  'pages by keyset of an enumeration have every record once: %s',
+  async (ordering) => {
+    const existing = await ids('shirt?limit=100')
+    for (const size of existing.length > 0 ? [] : [...sizes, ...sizes]) await post('shirt', { size })
+    const pages = await readPages(world.url, `/api/shirt/?ordering=${ordering}&limit=2&after=`)
+    expect(idsOf(pages).toSorted()).toEqual([1, 2, 3, 4, 5, 6])
+    expect((await ids('shirt?shown=huge')).toSorted()).toEqual([3, 6])
+  },
+)

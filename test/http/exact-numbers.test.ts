@@ -114,19 +114,21 @@ class Referring {
 
 /** Values that are equal as doubles, and have another order as texts. */
 const prices = isSqlite
-  ? ['2.20', '10.00', '-3.50', '100.25']
-  : ['12345678901234567.01', '12345678901234567.02', '-3.50', '10.00']
+  ? ['2.20', '10.00', '-3.50', '100.25', '7.00']
+  : ['12345678901234567.01', '12345678901234567.02', '-3.50', '10.00', '7.00']
 const longs = isSqlite
   ? prices
   : prices.map((price) =>
       String(BigInt(price.replace('.', '')) * 1000000000000000000000000000000001n).replace(/(\d{5})$/, '.$1'),
     )
-const integers = ['9007199254740993', '9007199254740994', '-9007199254740995', '20']
+/** The last one is bound as a number, of which MariaDB writes an exponent. */
+const integers = ['9007199254740993', '9007199254740994', '-9007199254740995', '20', '1234567890123456']
 const naturals = [
   '9007199254740993',
   isMariadb ? '18446744073709551615' : '9223372036854775807',
   '9007199254740992',
   '20',
+  '1234567890123456',
 ]
 const toJson = (text: string): unknown => (Number.isSafeInteger(Number(text)) ? Number(text) : text)
 

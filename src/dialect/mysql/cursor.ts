@@ -94,9 +94,14 @@ export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
     const prefix = `LEFT(${column}, ${sortedLength})`
     return { ...common, read: prefix, sorted: prefix, compared: prefix }
   }
-  // Enumerations are sorted by their index, but compared as text: `+ 0` reads and compares the index.
-  if (type === 'enum' || type === 'simple-enum')
-    return { ...common, read: `${column} + 0`, compared: `${column} + 0`, accepts: Number.isInteger }
+  // Enumerations are sorted by their index, but compared as text: `+ 0` reads and compares the index. The result of a
+  // virtual column has no index if it is that of a subquery.
+  if (type === 'enum' || type === 'simple-enum') {
+    const shown = `CAST(${column} AS CHAR)`
+    return stored.column.isVirtualProperty
+      ? { ...common, read: shown, sorted: shown, compared: shown }
+      : { ...common, read: `${column} + 0`, compared: `${column} + 0`, accepts: Number.isInteger }
+  }
   // A `bit` is read as the digits of its number, because the driver returns bytes.
   if (type === 'bit') {
     const accepts = (value: CursorValue): boolean => typeof value === 'string' && /^\d{1,20}$/.test(value)
