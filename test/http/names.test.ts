@@ -64,6 +64,15 @@ test.each([
   expect([reply.status, reply.json()]).toMatchObject([409, { errors: [{ field }] }])
 })
 
+test.each(["x' for key 'last", '(last)=(x)', 'UNIQUE constraint failed: Full names.last', "for key 'PRIMARY'"])(
+  'a conflict names the field, whatever its value contains: %s',
+  async (name) => {
+    expect((await post('person', { name, nick: `first ${name}` })).status).toBe(201)
+    const reply = await post('person', { name, nick: `second ${name}` })
+    expect([reply.status, reply.json()]).toMatchObject([409, { errors: [{ field: 'name' }] }])
+  },
+)
+
 test('a to-many relation can begin at a key of several columns, from the side of its junction table', async () => {
   expect(await ids('place?labels__text=old')).toEqual(['Elm,2'])
   expect(await ids('place?labels__text=new')).toEqual([])

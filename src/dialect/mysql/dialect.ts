@@ -191,13 +191,16 @@ const referenceViolation = (message: string): ConstraintViolation => {
   const [, list = ''] = /FOREIGN KEY \(([^)]*)\)/.exec(message) ?? []
   return { kind: 'reference', columns: list === '' ? [] : list.split(', ').map((name) => name.replaceAll('`', '')) }
 }
+// A message may contain a value, which may contain any words. The name of the key or column is after it.
 const uniqueViolation = (message: string, metadata: EntityMetadata): ConstraintViolation => {
-  const [, name = ''] = /for key '(?:.*\.)?([^']+)'/.exec(message) ?? []
+  const [, name = ''] = /for key '(?:.*\.)?([^']+)'$/.exec(message) ?? []
   const primary = metadata.primaryColumns.map((column) => column.databaseName)
   return { kind: 'unique', columns: name === 'PRIMARY' ? primary : uniqueColumns(metadata, name) }
 }
+const namedColumn =
+  /(?:^(?:Column|Field)|for column) ['`](?:[^']*[.`])?([^'`.]+)['`](?: cannot be null| doesn't have a default value| at row \d+|\.)$/
 const valueViolation = (message: string): ConstraintViolation => {
-  const [, column] = /(?:column|field) ['`](?:[^']*[.`])?([^'`.]+)['`]/i.exec(message) ?? []
+  const [, column] = namedColumn.exec(message) ?? []
   return { kind: 'value', columns: column === undefined ? [] : [column] }
 }
 const checkViolation = (message: string, metadata: EntityMetadata): ConstraintViolation => {
