@@ -393,6 +393,19 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     for (const code of ['a', 'bc', 'b']) expect((await send(world.url, `DELETE /api/padded/${code}/`)).status).toBe(204)
   })
 
+  test('an empty text is stored, shown and found in columns of any type', async () => {
+    expect((await post('padded', { code: 'empty', title: '' })).json()).toMatchObject({ title: '' })
+    expect((await get('padded/empty/')).json()).toMatchObject({ title: '' })
+    for (const filter of ['title=', 'title__like=', 'title__in=%22%22,x', 'title__ne=x']) {
+      expect([filter, await ids(`padded?${filter}`)]).toEqual([filter, ['empty']])
+    }
+    expect(await ids('padded?title__ne=&title__is=not_null')).toEqual([])
+    expect((await send(world.url, 'DELETE /api/padded/empty/')).status).toBe(204)
+    const { id } = (await post('note', { title: '' })).json() as { id: number }
+    expect(await ids('note?title=')).toEqual([id])
+    expect((await send(world.url, `DELETE /api/note/${id}/`)).status).toBe(204)
+  })
+
   test('no text logs in without the right username and password', async () => {
     const login = (username: string, password: string): Promise<number> =>
       send(world.url, 'POST /api/user/', { body: {}, headers: { Authorization: basic(username, password) } }).then(
