@@ -2,6 +2,8 @@ import type { DataSource, DeepPartial, EntityMetadata, ObjectLiteral } from 'typ
 import { areApiKeyPermissions, generateApiKey, parseJson } from '../access/api-keys/api-key'
 import type { EntityClass } from '../access/api-keys/api-key-authenticator'
 import { toLoggable } from '../connection/database-error'
+import { newRunner } from '../connection/db-session'
+import { dialectOf } from '../dialect/dialect-of'
 import { ConfigError } from '../errors'
 import type { ApiKeySource } from '../schema/api-key-source'
 import { collectApiKeys } from '../schema/registration'
@@ -34,15 +36,38 @@ export async function createApiKey(
   const source = findSource(dataSource, entity as EntityClass | undefined)
   requireValid(source, values)
   const { key, prefix, hash } = generateApiKey()
-  const repository = dataSource.getRepository(source.metadata.target)
-  const record = repository.create(values)
+  const { target } = source.metadata
+  const record = dataSource.getRepository(target).create(values)
   source.prefix.column.setEntityValue(record, prefix)
   source.hash.column.setEntityValue(record, hash)
-  // An error of TypeORM would contain the hash.
-  await repository.save(record).catch((error: unknown) => {
-    throw toLoggable(error, dataSource)
-  })
+  requireBindable(dataSource, source.metadata, record)
+  await save(dataSource, target, record)
   return key
+}
+
+/**
+ * Stores a record with a query runner of this service, which sends the values as parameters. On MySQL and MariaDB, those of
+ * TypeORM write the values into the SQL.
+ */
+async function save(dataSource: DataSource, target: EntityMetadata['target'], record: ObjectLiteral): Promise<void> {
+  const runner = newRunner({ dataSource, replica: false, timeLimit: Number.POSITIVE_INFINITY })
+  try {
+    await runner.manager.getRepository(target).save(record)
+  } catch (error) {
+    // An error of TypeORM would contain the hash.
+    throw toLoggable(error, dataSource)
+  } finally {
+    await runner.release()
+  }
+}
+
+/** Requires that each value can be a parameter: mysql2 writes arrays and other objects into the SQL. @throws {TypeError} */
+function requireBindable(dataSource: DataSource, { columns }: EntityMetadata, record: ObjectLiteral): void {
+  const { toDriverParameter } = dialectOf(dataSource)
+  for (const column of columns) {
+    const value: unknown = column.isVirtualProperty ? undefined : column.getEntityValue(record)
+    if (value !== undefined) toDriverParameter(dataSource.driver.preparePersistentValue(value, column))
+  }
 }
 
 /** @throws {ConfigError} if `@ApiKeys` has mistakes, @throws {TypeError} if the entity is not known */

@@ -16,7 +16,7 @@ import {
   TreeChildren,
   TreeParent,
 } from 'typeorm'
-import { hashPassword, Resource, UserAccount, userRule } from 'typeorm-resources'
+import { ApiKeys, createApiKey, hashPassword, Resource, UserAccount, userRule } from 'typeorm-resources'
 import { apiOf, basic, send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
 import { Decimal } from '../support/decimal'
@@ -119,6 +119,17 @@ class Padded {
   @PrimaryColumn({ type: 'char', length: 10 }) code!: string
   @Column({ type: 'nchar', length: 10 }) title!: string
   @ManyToOne(() => Padded, { nullable: true }) next!: Relation<Padded> | null
+}
+
+@Entity()
+@ApiKeys()
+class Token {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ unique: true }) prefix!: string
+  @Column({ select: false }) hash!: string
+  @Column({ type: 'simple-json', nullable: true }) permissions!: object | null
+  @Column({ type: 'varchar', length: 200 }) title!: string
+  @ManyToOne(() => User, { nullable: false }) user!: User
 }
 
 const parseUuid = (text: string): Uint8Array =>
@@ -229,7 +240,7 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({
-      entities: [User, Note, Observed, Counted, Node, Named, Keyed, Priced, Tagged, Pair, Linked, Padded, Doc],
+      entities: [User, Token, Note, Observed, Counted, Node, Named, Keyed, Priced, Tagged, Pair, Linked, Padded, Doc],
       source: { subscribers: [Counting] },
       seed: async (dataSource) => {
         await useMode(dataSource, mode)
@@ -404,6 +415,19 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     const { id } = (await post('note', { title: '' })).json() as { id: number }
     expect(await ids('note?title=')).toEqual([id])
     expect((await send(world.url, `DELETE /api/note/${id}/`)).status).toBe(204)
+  })
+
+  test('an API key is created with any text', async () => {
+    const values = { user: { id: 1 }, permissions: { note: ['create'] } }
+    for (const title of texts) {
+      const key = await createApiKey(world.dataSource, Token, { ...values, title })
+      const rows = await world.sql(`SELECT title, permissions FROM token WHERE prefix = '${key.slice(0, 15)}'`)
+      expect(rows).toEqual([{ title, permissions: JSON.stringify(values.permissions) }])
+    }
+    for (const value of unbindable) {
+      const created = createApiKey(world.dataSource, Token, { ...values, title: value as unknown as string })
+      await expect(created).rejects.toThrow(TypeError)
+    }
   })
 
   test('no text logs in without the right username and password', async () => {
