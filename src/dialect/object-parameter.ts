@@ -15,9 +15,14 @@ export function toBuffer(view: ArrayBufferView): Buffer {
   return Buffer.isBuffer(view) ? view : Buffer.from(view.buffer, view.byteOffset, view.byteLength)
 }
 
+/** Whether a value is an object with its own `toString()`. */
+export function hasText(value: unknown): boolean {
+  const object: object = Object(value)
+  return typeof object.toString === 'function' && object.toString !== Object.prototype.toString
+}
+
 function textOf(value: object): string {
-  const hasText = typeof value.toString === 'function' && value.toString !== Object.prototype.toString
-  if (!hasText || Array.isArray(value)) {
+  if (!hasText(value) || Array.isArray(value)) {
     throw new TypeError(
       `${Array.isArray(value) ? 'an array' : 'an object without its own toString()'} cannot be stored in a column: ` +
         'the listener or transformer that sets it must set a string, number, bigint, boolean, Date or Buffer',

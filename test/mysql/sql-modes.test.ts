@@ -1,4 +1,4 @@
-import type { DataSource, EntitySubscriberInterface, LoadEvent } from 'typeorm'
+import type { DataSource, EntitySubscriberInterface, InsertEvent, LoadEvent } from 'typeorm'
 import {
   BeforeInsert,
   BeforeUpdate,
@@ -132,6 +132,29 @@ class Token {
   @ManyToOne(() => User, { nullable: false }) user!: User
 }
 
+/** Audit log with a subscriber that sets a value of a type that no driver supports. */
+@Entity()
+class Log {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 40 }) resource!: string
+  @Column({ length: 200 }) record!: string
+  @Column({ length: 10 }) action!: string
+  @Column({ type: 'varchar', length: 40, nullable: true }) principal!: string | null
+  @Column({ type: 'json' }) changes!: object
+  @Column({ type: 'decimal', precision: 10, scale: 2 }) weight!: unknown
+}
+
+@EventSubscriber()
+class Weighing implements EntitySubscriberInterface<Log> {
+  listenTo(): typeof Log {
+    return Log
+  }
+
+  beforeInsert({ entity }: InsertEvent<Log>): void {
+    entity.weight = new Decimal('1.50')
+  }
+}
+
 const parseUuid = (text: string): Uint8Array =>
   Uint8Array.from(text.replaceAll('-', '').match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
 const renderUuid = (bytes: Buffer): string => bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
@@ -240,8 +263,25 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({
-      entities: [User, Token, Note, Observed, Counted, Node, Named, Keyed, Priced, Tagged, Pair, Linked, Padded, Doc],
-      source: { subscribers: [Counting] },
+      entities: [
+        User,
+        Token,
+        Log,
+        Note,
+        Observed,
+        Counted,
+        Node,
+        Named,
+        Keyed,
+        Priced,
+        Tagged,
+        Pair,
+        Linked,
+        Padded,
+        Doc,
+      ],
+      source: { subscribers: [Counting, Weighing] },
+      mount: { audit: { entity: Log } },
       seed: async (dataSource) => {
         await useMode(dataSource, mode)
         await dataSource.getRepository(User).insert({ username: 'ann', password: await hashPassword('ann') })
@@ -427,6 +467,15 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     for (const value of unbindable) {
       const created = createApiKey(world.dataSource, Token, { ...values, title: value as unknown as string })
       await expect(created).rejects.toThrow(TypeError)
+    }
+  })
+
+  test('the audit log has any text, also if a subscriber sets an object', async () => {
+    for (const title of texts) {
+      const { id } = (await post('note', { title })).json() as { id: number }
+      const [entry] = await world.sql('SELECT changes, weight FROM log ORDER BY id DESC LIMIT 1')
+      expect(entry).toEqual({ changes: { title: { to: title } }, weight: '1.50' })
+      expect((await send(world.url, `DELETE /api/note/${id}/`)).status).toBe(204)
     }
   })
 

@@ -1,6 +1,6 @@
 import { isDate } from 'node:util/types'
 import type { Driver, QueryRunner } from 'typeorm'
-import { toBuffer } from '../object-parameter'
+import { hasText, toBuffer } from '../object-parameter'
 import { newPreparedStatementCache, serverLimits } from '../prepared-statements'
 import { isServiceStatement } from '../statement-comment'
 
@@ -119,7 +119,8 @@ function prepareConnection(connection: MysqlConnection, timeLimit: number): Runn
     const { sql, ...options } = typeof payload === 'string' ? { sql: payload } : payload
     const isServiceSql = isServiceStatement(sql)
     if (!hasValues(values) || !(isServiceSql || values.every(isBindable))) {
-      return connection.query({ ...options, sql: isServiceSql ? limitTime(sql, timeLimit) : sql }, values, done)
+      const parameters = Array.isArray(values) ? values.map(writtenValue) : values
+      return connection.query({ ...options, sql: isServiceSql ? limitTime(sql, timeLimit) : sql }, parameters, done)
     }
     const cached = statements.get(sql)
     const statement = cached ?? { sent: isServiceSql ? limitTime(sql, timeLimit) : sql }
@@ -166,6 +167,17 @@ function hasValues(values: unknown): values is readonly unknown[] {
  */
 function isBindable(value: unknown): boolean {
   return typeof value !== 'object' || value === null || isDate(value) || ArrayBuffer.isView(value)
+}
+
+/**
+ * Converts a value that mysql2's `query` writes into the SQL. Texts, also those of arrays and of objects with a `toString()`,
+ * are written in hexadecimal digits, which mean the same in every `sql_mode`.
+ */
+export function writtenValue(value: unknown): unknown {
+  if (typeof value === 'string') return { toSqlString: () => `_utf8mb4 X'${Buffer.from(value).toString('hex')}'` }
+  if (Array.isArray(value)) return value.map(writtenValue)
+  if (isBindable(value) || typeof Object(value).toSqlString === 'function') return value
+  return hasText(value) ? writtenValue(String(value)) : value
 }
 
 /** A prepared statement of a connection. */
