@@ -27,3 +27,11 @@ async function readWithFallback<T>(session: DbSession, read: (session: DbSession
     return read(session)
   }
 }
+
+/**
+ * The data source, for query builders that read from the primary. A query builder asks its data source for each query, so that
+ * its copies read from the primary too, and a query runner that the application sets is used.
+ */
+export function readingFromPrimary(dataSource: DataSource): DataSource {
+  return Object.create(dataSource, { defaultReplicationModeForReads: { value: () => 'master' } })
+}

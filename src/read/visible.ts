@@ -1,4 +1,4 @@
-import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { collectValues, namedParameters, parameterPrefix } from '../connection/compile'
 import type { Query } from '../query/query'
 import { bindConditionValues, conditionSql } from './condition-sql'
@@ -11,9 +11,14 @@ let queryCount = 0
  * Starts a query of the application for the records of an entity that a principal may see.
  * @param store with the policies for the principal
  * @param alias alias of the entity
+ * @param dataSource data source that runs the query
  */
-export function selectVisible<Entity extends ObjectLiteral>(store: Store, alias: string): SelectQueryBuilder<Entity> {
-  const { view, dataSource, dialect } = store
+export function selectVisible<Entity extends ObjectLiteral>(
+  store: Store,
+  alias: string,
+  dataSource: DataSource,
+): SelectQueryBuilder<Entity> {
+  const { view, dialect } = store
   const builder = dataSource.createQueryBuilder<Entity>(view.metadata.target, alias)
   if (view.rowScope === undefined) return builder
   const where = { type: 'visible', alias, view, isFollowed: false } as const

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { RequestAuthentication } from '../access/request-authentication'
+import { isReadMethod, RequestAuthentication } from '../access/request-authentication'
 import { methodNotAllowed } from '../errors'
 import { requireAccess } from '../pipeline/require-access'
 import type { ResourceRequest, ServedResource, Service } from '../pipeline/service'
@@ -45,7 +45,7 @@ export async function respondAction(
       const state: ActionState = {
         principal,
         view: describeResource(served.storeOf(principal).view, base),
-        visible: (alias) => visibleRecords(service, served, principal, alias),
+        visible: (alias) => visibleRecords(service, served, principal, alias, !isReadMethod(method)),
       }
       Object.assign(context.state, state)
       // The router would use the path that Koa has parsed, without the trailing slash.

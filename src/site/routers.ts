@@ -13,7 +13,8 @@ export interface ActionState {
   /** The resource as the principal sees it: without the fields that the principal may not read. */
   readonly view: MountedResource
   /**
-   * Starts a query for the records of the resource that the principal may see, like `mounted.visible`.
+   * Starts a query for the records of the resource that the principal may see, like `mounted.visible`. In requests that are
+   * not GET or HEAD, it reads from the primary, not from a replica.
    * @param alias alias of the entity in the query. Default: the name of the resource
    */
   readonly visible: <Entity extends ObjectLiteral>(alias?: string) => SelectQueryBuilder<Entity>

@@ -73,6 +73,22 @@ test('an ETag of a replica that lags behind gets 412', async () => {
   }
 })
 
+test('the query `visible` of a custom action reads from the primary, unless the request is a GET', async () => {
+  const { url, dataSource, mounted } = await openReplicated(2)
+  mounted.router('note').all('/count/', async (context) => {
+    const query = context.state.visible<Note>().where('note.tag = :tag', { tag: 'new' })
+    context.body = [await query.clone().getCount(), (await query.take(5).getMany()).length]
+  })
+  await standby.query('SELECT pg_wal_replay_pause()')
+  try {
+    await dataSource.getRepository(Note).insert({ tag: 'new' })
+    expect((await send(url, 'GET /api/note/count/')).json()).toEqual([0, 0])
+    expect((await send(url, 'POST /api/note/count/')).json()).toEqual([1, 1])
+  } finally {
+    await standby.query('SELECT pg_wal_replay_resume()')
+  }
+})
+
 test('users are read from the primary', async () => {
   const { url, dataSource } = site
   const accounts = dataSource.getRepository(Account)

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import Koa from 'koa'
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import { type MountOptions, mountResources } from 'typeorm-resources'
+import { type Mounted, type MountOptions, mountResources } from 'typeorm-resources'
 import { listen } from '../support/listen'
 import { entities, subscribers } from './entities'
 
@@ -9,6 +9,7 @@ import { entities, subscribers } from './entities'
 export interface Site {
   readonly url: string
   readonly dataSource: DataSource
+  readonly mounted: Mounted
   readonly server: Server
   /** Errors that reached Koa's `error` event. */
   readonly faults: readonly unknown[]
@@ -44,11 +45,12 @@ export async function serveSite(dataSource: DataSource, { mount, before }: Omit<
   const faults: unknown[] = []
   app.on('error', (error) => faults.push(error))
   before?.(app)
-  mountResources(app, dataSource, mount)
+  const mounted = mountResources(app, dataSource, mount)
   const server = createServer(app.callback())
   return {
     url: await listen(server),
     dataSource,
+    mounted,
     server,
     faults,
     close: async () => {
