@@ -9,7 +9,7 @@ import { type LiveSource, type ReceiveRecord, tooManyRecords } from '../live/liv
 import type { Subscriber } from '../live/subscriptions'
 import { withDeletedParameter } from '../query/deleted-parameter'
 import { parseFieldSelection } from '../query/field-selection'
-import { parseKey } from '../query/item-query'
+import { parseKey, parseKeyText } from '../query/item-query'
 import { parseListQuery } from '../query/list-query'
 import { type ListQuery, withKeys } from '../query/query'
 import { relatedTables } from '../read/related-tables'
@@ -186,8 +186,9 @@ async function readKeys(
   }
 }
 
+/** Keys without those that no record can have: another site with a table of this name can use the same relay. */
 function keysOf({ view }: Store, ids: readonly string[]): readonly unknown[] {
-  return ids.map((id) => view.key.valueType.fromText(id))
+  return ids.map((id) => parseKeyText(view, id)).filter((key) => key !== undefined)
 }
 
 /** Reads the records of a list that have some keys. Records that do not fit into one page are read with further statements. */

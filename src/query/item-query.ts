@@ -70,12 +70,26 @@ export function whereMatching(view: ResourceView, condition: ItemCondition, wher
  * Parses the last segment of an item path.
  * @returns undefined if it cannot be the key of a record
  */
-export function parseKey({ key }: ResourceView, segment: string): unknown {
-  if (key.valueType.inPath !== undefined && !key.valueType.inPath.test(segment)) return undefined
+export function parseKey(view: ResourceView, segment: string): unknown {
+  const { inPath } = view.key.valueType
+  if (inPath !== undefined && !inPath.test(segment)) return undefined
   try {
-    return key.valueType.fromText(decodeURIComponent(segment))
+    return parseKeyText(view, decodeURIComponent(segment))
   } catch (error) {
-    if (error instanceof ValueError || error instanceof URIError) return undefined
+    if (error instanceof URIError) return undefined
+    throw error
+  }
+}
+
+/**
+ * Parses the text of a key.
+ * @returns undefined if it cannot be the key of a record
+ */
+export function parseKeyText({ key }: ResourceView, text: string): unknown {
+  try {
+    return key.valueType.fromText(text)
+  } catch (error) {
+    if (error instanceof ValueError) return undefined
     throw error
   }
 }

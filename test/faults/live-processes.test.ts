@@ -240,6 +240,38 @@ test.each<[string, RedisOptions]>([
   }
 })
 
+@Entity('card')
+@Resource()
+class OtherCard {
+  @PrimaryGeneratedColumn('uuid') id!: string
+}
+
+test('a site ignores messages of another site whose table has the same name and keys of another type', async () => {
+  const clients = Array.from({ length: 2 }, () => new Redis({ port: redis.port }))
+  const [relay, otherRelay] = clients
+  if (relay === undefined || otherRelay === undefined) throw new Error('each site needs a client')
+  const site = await openSite({ source: { ...cluster.source, synchronize: false }, mount: { live: { relay } } })
+  const source = { type: 'better-sqlite3', database: ':memory:', entities: [OtherCard], subscribers: [] }
+  const other = await openSite({ source, mount: { live: { relay: otherRelay } } })
+  const copy = new LiveCopy(() => site.url, { path: 'card/', user: 'root' })
+  const sent: unknown[] = []
+  const listener = new Redis({ port: redis.port })
+  listener.on('message', (_, message) => sent.push(message))
+  try {
+    await listener.subscribe('typeorm_resources')
+    await until('it has the list', () => copy.events.length > 0)
+    await other.dataSource.getRepository(OtherCard).save({})
+    await until('the message is sent', () => sent.length > 0)
+    await site.dataSource.getRepository(Card).save({ team: 'green', state: 'open', version: 1, deck: { id: 1 } })
+    await until('it has the card', () => copy.events.some(({ name }) => name === 'created'))
+    expect(site.faults).toEqual([])
+  } finally {
+    await copy.close()
+    await Promise.all([site.close(), other.close()])
+    for (const client of [...clients, listener]) client.disconnect()
+  }
+})
+
 test('a warning is logged, once for all connections, if Redis refuses the subscription', async () => {
   const admin = new Redis({ port: redis.port })
   await admin.call('ACL', 'SETUSER', 'publisher', 'on', '>secret', 'allcommands', 'allkeys', 'resetchannels')
