@@ -3,8 +3,8 @@ import { ClientCounts } from '../live/client-counts'
 
 /** Names of one kind of work, for messages. */
 interface WorkNames {
-  /** Start of the message for further work: "lists are being streamed". */
-  readonly running: string
+  /** Plural of the work, for messages: "streamed lists". */
+  readonly plural: string
   /** The limit: "limits.streams". */
   readonly limit: string
 }
@@ -30,12 +30,12 @@ export class RunningWork {
    * @throws {ApiError} `unavailable` if there is too much
    */
   async run<T>(client: string, work: () => Promise<T>): Promise<T> {
-    const { running, limit } = this.#names
+    const { plural, limit } = this.#names
     const { total } = this.#clients
-    if (total >= this.#max) throw unavailable(`${total} ${running} already (${limit}); try again`)
+    if (total >= this.#max) throw unavailable(`too many ${plural} are running: ${total} (${limit}); try again`)
     const own = this.#clients.of(client)
     if (own >= Math.ceil(this.#max / 2)) {
-      throw unavailable(`${own} ${running} already for you, and one client can have half of ${limit}; try again`)
+      throw unavailable(`too many ${plural} are running for you: ${own}, half of ${limit}; try again`)
     }
     this.#clients.add(client)
     try {

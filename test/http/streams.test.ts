@@ -303,7 +303,7 @@ test('clients that read nothing hold a limited number of streams, until they dis
   const sockets = [await openPaused(world.url, text), await openPaused(world.url, text)]
   await pause(500)
   const refused = await get('part/?format=ndjson')
-  const detail = '2 lists are being streamed already for you, and one client can have half of limits.streams; try again'
+  const detail = 'too many streamed lists are running for you: 2, half of limits.streams; try again'
   expect(refused.json()).toMatchObject({ status: 503, detail })
   // Other clients can have the other half.
   const others = ['192.0.2.1', '192.0.2.2'].map((address) =>
@@ -313,7 +313,7 @@ test('clients that read nothing hold a limited number of streams, until they dis
   await pause(500)
   const headers = { 'X-Forwarded-For': '192.0.2.3' }
   const full = await send(world.url, 'GET /api/maker/?format=ndjson', { headers })
-  expect(full.json()).toMatchObject({ detail: '4 lists are being streamed already (limits.streams); try again' })
+  expect(full.json()).toMatchObject({ detail: 'too many streamed lists are running: 4 (limits.streams); try again' })
   for (const socket of otherSockets) socket.destroy()
   // Writes and other reads go on.
   expect((await send(world.url, 'POST /api/quiet/', { body: {} })).status).toBe(201)
