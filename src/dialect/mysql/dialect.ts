@@ -82,10 +82,12 @@ export const mysql: Dialect = {
   comparisonSql: (_, column) => column,
   operandSql: mysqlOperand,
   // Bits are compared as a number but written as bytes: a parameter of a prepared statement cannot be both. A column in
-  // single precision is compared as a double. A 64-bit integer is bound as text: the text that the server writes for a
-  // number may have an exponent, which `mysqlOperand` cannot cast.
-  toComparedValue: ({ type }, prepared) => {
-    if (type === 'bigint' && typeof prepared === 'number') return String(prepared)
+  // single precision is compared as a double. An integer for a computed column is bound as text: the text that the server
+  // writes for a number may have an exponent, which `mysqlOperand` cannot cast. With a transformer, it does not cast.
+  toComparedValue: (column, prepared) => {
+    const { type, transformer } = column
+    const isCast = isComputed(column) && type === 'bigint' && transformer === undefined
+    if (isCast && typeof prepared === 'number') return String(prepared)
     if (type === 'bit' && ArrayBuffer.isView(prepared)) return bytesToBigInt(toBuffer(prepared))
     return type === 'float' && typeof prepared === 'number' && Math.abs(prepared) <= maxSingle
       ? Math.fround(prepared)
