@@ -470,7 +470,7 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     }
   })
 
-  test('the audit log has any text, also if a subscriber sets an object', async () => {
+  test('the audit log stores every text unchanged, also if a subscriber sets an object', async () => {
     for (const title of texts) {
       const { id } = (await post('note', { title })).json() as { id: number }
       const [entry] = await world.sql('SELECT changes, weight FROM log ORDER BY id DESC LIMIT 1')
