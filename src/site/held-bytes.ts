@@ -1,20 +1,17 @@
 import type { Context } from 'koa'
 import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes'
 
-/** Memory of a request. */
-export interface RequestMemory {
-  /** Memory that the response holds. It is created by the first call. */
-  readonly responseMemory: () => ResponseMemory
-  /** Records that the request has been handled: only the connection of the client can hold its memory from now on. */
-  readonly noteHandled: () => void
-}
-
 /**
- * Memory that a request and its response hold, until the request has been handled, and the response is sent or its connection
- * is closed. A write continues after its client has disconnected, with the body.
+ * Handles a request with the memory that it and its response hold. It is held until the request has been handled, and the
+ * response is sent or its connection is closed: a write continues after its client has disconnected, with the body.
  * @param limit maximum number of bytes for all responses of the process
+ * @param handle receives a function whose first call creates the memory
  */
-export function memoryOf(context: Context, limit: number): RequestMemory {
+export async function withResponseMemory<T>(
+  context: Context,
+  limit: number,
+  handle: (responseMemory: () => ResponseMemory) => Promise<T>,
+): Promise<T> {
   let held: ResponseMemory | undefined
   let isHandled = false
   /** Frees the memory of a request whose connection is closed, and which is still being handled. */
@@ -23,15 +20,14 @@ export function memoryOf(context: Context, limit: number): RequestMemory {
     if (isHandled) release()
     else releaseWhenHandled = release
   }
-  return {
-    responseMemory: () => {
+  try {
+    return await handle(() => {
       held ??= newResponseMemory(context, limit, onClosed)
       return held
-    },
-    noteHandled: () => {
-      isHandled = true
-      releaseWhenHandled?.()
-    },
+    })
+  } finally {
+    isHandled = true
+    releaseWhenHandled?.()
   }
 }
 

@@ -5,7 +5,7 @@ import type { ResourceRequest, ServedResource, Service } from '../pipeline/servi
 import type { Limits } from '../request/limits'
 import { problemResponse } from '../response/http-response'
 import { matchOf, respondAction } from './custom-action'
-import { memoryOf, type RequestMemory } from './held-bytes'
+import { withResponseMemory } from './held-bytes'
 import type { PageHandler, PagesByMethod } from './page'
 import { openBody, readPayload } from './payload'
 import { waitForPrevious } from './pipelining'
@@ -76,13 +76,15 @@ function responderOf(site: Site, pathPattern: RegExp, context: Context): FoundRe
   if (service === undefined || served === undefined) {
     return pageResponder(site, context, path.slice(base.length).replace(/\/$/, ''))
   }
-  const { responseMemory, noteHandled } = memoryOf(context, site.limits.responseBytes)
-  const requested = { served, segment, restores: operation !== undefined, querystring, responseMemory }
-  return () => respond(service, requestOf(site, context, requested), serverTiming, challenges).finally(noteHandled)
+  const requested = { served, segment, restores: operation !== undefined, querystring }
+  return () =>
+    withResponseMemory(context, site.limits.responseBytes, (responseMemory) =>
+      respond(service, requestOf(site, context, { ...requested, responseMemory }), serverTiming, challenges),
+    )
 }
 
 /** Parts of the path and the query string of a request, and its memory. */
-interface RequestedPath extends Pick<RequestMemory, 'responseMemory'> {
+interface RequestedPath extends Pick<ResourceRequest, 'responseMemory'> {
   readonly served: ServedResource
   readonly segment?: string | undefined
   readonly restores: boolean
@@ -118,11 +120,11 @@ function customResponder(site: Site, context: Context, custom: CustomPath, query
   const service = site.service()
   const served = service?.resources.get(custom.name)
   if (service === undefined || served === undefined) return 'not-connected'
-  return (next) => {
-    const { responseMemory, noteHandled } = memoryOf(context, site.limits.responseBytes)
-    const request = requestOf(site, context, { served, restores: false, querystring, responseMemory })
-    return respondAction({ ...custom, service, served, request, base, challenges }, next).finally(noteHandled)
-  }
+  return (next) =>
+    withResponseMemory(context, site.limits.responseBytes, (responseMemory) => {
+      const request = requestOf(site, context, { served, restores: false, querystring, responseMemory })
+      return respondAction({ ...custom, service, served, request, base, challenges }, next)
+    })
 }
 
 /**
@@ -134,12 +136,11 @@ function pageResponder(site: Site, context: Context, path: string): FoundRespond
   const service = site.service()
   const page = pageOf(pages, context, path)
   if (page === undefined) return path === '' || service !== undefined ? 'none' : 'not-connected'
-  return () => {
-    const { responseMemory, noteHandled } = memoryOf(context, limits.responseBytes)
-    const request = { context, service, root: `${mountPoint(context)}${base}`, responseMemory }
-    const failed = { context, session, resource: path.slice(1), challenges }
-    return respondPage(page, request, failed).finally(noteHandled)
-  }
+  return () =>
+    withResponseMemory(context, limits.responseBytes, (responseMemory) => {
+      const request = { context, service, root: `${mountPoint(context)}${base}`, responseMemory }
+      return respondPage(page, request, { context, session, resource: path.slice(1), challenges })
+    })
 }
 
 function sessionOf({ session, serverTiming }: Site, resource: string, context: Context): DbSession {
