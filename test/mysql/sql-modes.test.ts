@@ -65,16 +65,60 @@ class Counted {
   @Column({ default: 0 }) count!: number
 }
 
-/** Counts the records with the same title when one is loaded, with a statement of its own. */
+/** Titles that the subscriber of `Counted` stores. */
+@Entity()
+class Copied {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', length: 200 }) title!: string
+  @Column({ type: 'varchar', length: 200, nullable: true }) other!: string | null
+}
+
+/** Statements with the placeholders of mysql2 that each return the records with a title. */
+const titleQueries: readonly { readonly sql: string; readonly values: (title: string) => unknown }[] = [
+  { sql: 'SELECT id FROM counted WHERE title = ?', values: (title) => [title] },
+  { sql: 'SELECT id FROM counted WHERE title IN (?)', values: (title) => [[title, title]] },
+  { sql: 'SELECT id FROM counted WHERE title IN (?)', values: (title) => [new Set([title])] },
+  { sql: 'SELECT id FROM counted WHERE (title, 1) IN (?)', values: (title) => [[[title, 1]]] },
+  { sql: 'SELECT id FROM counted WHERE title = ? AND 1 IN (?)', values: (title) => [title, [1, null, 2]] },
+  {
+    sql: 'SELECT id FROM counted WHERE title = ? AND ? <> 2',
+    values: (title) => [new Text(title), new Decimal('1.5')],
+  },
+  { sql: 'SELECT id FROM ?? WHERE ?? = ?', values: (title) => ['counted', 'counted.title', title] },
+  { sql: 'SELECT id FROM ?? WHERE ?? IN (?)', values: (title) => ['counted', 'title', [title]] },
+]
+
+/** A value whose class has no meaning for a driver. */
+class Text {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  toString(): string {
+    return this.#text
+  }
+}
+
+/** Stores the title of a new record, and counts the records with the same title when one is loaded. */
 @EventSubscriber()
 class Counting implements EntitySubscriberInterface<Counted> {
   listenTo(): typeof Counted {
     return Counted
   }
 
+  async beforeInsert({ entity: { title }, queryRunner }: InsertEvent<Counted>): Promise<void> {
+    await queryRunner.query('INSERT INTO copied SET ?', [{ title, other: null }])
+    await queryRunner.query('INSERT INTO copied SET ?, other = ?', [new Map([['title', title]]), title])
+  }
+
   async afterLoad(entity: Counted, event?: LoadEvent<Counted>): Promise<void> {
-    const rows = await event?.queryRunner.query('SELECT id FROM counted WHERE title = ?', [entity.title])
-    entity.count = rows.length
+    entity.count = 0
+    for (const { sql, values } of titleQueries) {
+      const rows = await event?.queryRunner.query(sql, values(entity.title) as unknown[])
+      entity.count += rows.length
+    }
   }
 }
 
@@ -270,6 +314,7 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
         Note,
         Observed,
         Counted,
+        Copied,
         Node,
         Named,
         Keyed,
@@ -280,7 +325,8 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
         Padded,
         Doc,
       ],
-      source: { subscribers: [Counting, Weighing] },
+      // TypeORM's default for `stringifyObjects` is true: members of objects are then not expanded.
+      source: { subscribers: [Counting, Weighing], extra: { stringifyObjects: false } },
       mount: { audit: { entity: Log } },
       seed: async (dataSource) => {
         await useMode(dataSource, mode)
@@ -335,15 +381,22 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     }
   })
 
-  test('a load listener can bind any text in its own statement', async () => {
+  test('a listener can use any text, in a list or an object too, in its own statements', async () => {
+    const count = titleQueries.length
     for (const title of texts) {
       const created = await post('counted', { title })
-      expect(created.json()).toMatchObject({ title, count: 1 })
+      expect(created.json()).toMatchObject({ title, count })
       const { id } = created.json() as { id: number }
-      expect((await get(`counted/${id}/`)).json()).toMatchObject({ title, count: 1 })
+      expect((await get(`counted/${id}/`)).json()).toMatchObject({ title, count })
     }
     const { objects } = (await get('counted/')).json() as { objects: object[] }
-    expect(objects).toEqual(texts.map((title) => expect.objectContaining({ title, count: 1 })))
+    expect(objects).toEqual(texts.map((title) => expect.objectContaining({ title, count })))
+    expect(await world.sql('SELECT title, other FROM copied ORDER BY id')).toEqual(
+      texts.flatMap((title) => [
+        { title, other: null },
+        { title, other: title },
+      ]),
+    )
   })
 
   test('a path finds a key with any text', async () => {

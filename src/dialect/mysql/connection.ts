@@ -19,6 +19,8 @@ export interface MysqlConnection {
   readonly destroy: () => void
   readonly query: (payload: Payload, values: unknown, done: Callback) => unknown
   readonly execute: (payload: Payload, values: readonly unknown[], done: Callback) => unknown
+  /** Writes values into SQL as `query` does. An object with the member `toSqlString` is written as this returns. */
+  readonly format: (sql: string, values: unknown) => string
   /** Closes a prepared statement in the server. */
   readonly unprepare: (sql: string) => unknown
 }
@@ -100,7 +102,8 @@ function setUp(connection: MysqlConnection): Promise<void> {
 /**
  * Makes a query runner send values as parameters of prepared statements, and gives statements of this service a time
  * limit. mysql2's `query` would write the values into the SQL and escape them with backslashes. If `sql_mode` contains
- * `NO_BACKSLASH_ESCAPES`, the server does not treat backslashes as escapes, and a value could inject SQL.
+ * `NO_BACKSLASH_ESCAPES`, the server does not treat backslashes as escapes, and a value could inject SQL. So `query` is
+ * called only without values.
  */
 export function prepareRunner(runner: QueryRunner, timeLimit: number): void {
   const connect = runner.connect.bind(runner)
@@ -116,20 +119,20 @@ export function prepareRunner(runner: QueryRunner, timeLimit: number): void {
 function prepareConnection(connection: MysqlConnection, timeLimit: number): RunnerConnection {
   const statements = statementsOf(connection)
   const query: MysqlConnection['query'] = (payload, values, done) => {
-    const { sql, ...options } = typeof payload === 'string' ? { sql: payload } : payload
-    const isServiceSql = isServiceStatement(sql)
-    if (!hasValues(values) || !(isServiceSql || values.every(isBindable))) {
-      const parameters = Array.isArray(values) ? values.map(writtenValue) : values
-      return connection.query({ ...options, sql: isServiceSql ? limitTime(sql, timeLimit) : sql }, parameters, done)
-    }
+    const { sql: given, ...options } = typeof payload === 'string' ? { sql: payload } : payload
+    const isServiceSql = isServiceStatement(given)
+    const limited = (sql: string): string => (isServiceSql ? limitTime(sql, timeLimit) : sql)
+    if (!hasValues(values)) return connection.query({ ...options, sql: limited(given) }, [], done)
+    const { sql, parameters } =
+      isServiceSql || isPreparable(given, values)
+        ? { sql: given, parameters: values as readonly unknown[] }
+        : toPreparable(connection, given, values)
     const cached = statements.get(sql)
-    const statement = cached ?? { sent: isServiceSql ? limitTime(sql, timeLimit) : sql }
+    const statement = cached ?? { sent: limited(sql) }
     if (cached === undefined) statements.set(sql, statement)
     const isCached = cached !== undefined || statements.has(sql)
     const { sent } = statement
-    // TypeORM may pass undefined for null, which `query` accepts and `execute` does not.
-    const parameters = values.map((value) => (ArrayBuffer.isView(value) ? toBuffer(value) : (value ?? null)))
-    return connection.execute({ ...options, sql: sent }, parameters, (...result) => {
+    return connection.execute({ ...options, sql: sent }, parameters.map(toParameter), (...result) => {
       if (!isCached) connection.unprepare(sent)
       done(...result)
     })
@@ -156,28 +159,57 @@ export function limitTime(sql: string, timeLimit: number): string {
   return `/*M! SET STATEMENT max_statement_time=${shorter} FOR */ ${hinted}`
 }
 
-function hasValues(values: unknown): values is readonly unknown[] {
-  return Array.isArray(values) && values.length > 0
+/** Value of a placeholder as mysql2's `execute` accepts it. TypeORM may pass undefined for null. */
+export function toParameter(value: unknown): unknown {
+  return ArrayBuffer.isView(value) ? toBuffer(value) : (value ?? null)
+}
+
+function hasValues(values: unknown): boolean {
+  return Array.isArray(values) ? values.length > 0 : values !== undefined && values !== null
 }
 
 /**
- * Whether a value in a statement of the application, such as one that a listener runs, can be a parameter of a prepared
- * statement: mysql2's `query` expands arrays and objects, its `execute` does not. Statements of this service contain
- * only values that can be parameters (`parameter` of the dialect), so their values are never written into the SQL.
+ * Whether a statement of the application, such as one that a listener runs, can be prepared as it is. mysql2's `query`
+ * expands arrays, objects and `??`, its `execute` does not. Statements of this service contain only values that can be
+ * parameters (`parameter` of the dialect).
  */
+function isPreparable(sql: string, values: unknown): boolean {
+  return Array.isArray(values) && values.every(isBindable) && !sql.includes('??')
+}
+
 function isBindable(value: unknown): boolean {
   return typeof value !== 'object' || value === null || isDate(value) || ArrayBuffer.isView(value)
 }
 
 /**
- * Converts a value that mysql2's `query` writes into the SQL. Texts, also those of arrays and of objects with a `toString()`,
- * are written in hexadecimal digits, which mean the same in every `sql_mode`.
+ * Expands arrays, objects and `??` as mysql2's `query` does, for example `IN (?)` to `IN (?, ?)`, but leaves a
+ * placeholder for each value.
  */
-export function writtenValue(value: unknown): unknown {
-  if (typeof value === 'string') return { toSqlString: () => `_utf8mb4 X'${Buffer.from(value).toString('hex')}'` }
-  if (Array.isArray(value)) return value.map(writtenValue)
-  if (isBindable(value) || typeof Object(value).toSqlString === 'function') return value
-  return hasText(value) ? writtenValue(String(value)) : value
+function toPreparable(connection: MysqlConnection, sql: string, values: unknown): PreparableStatement {
+  const parameters: unknown[] = []
+  const placeholder = (value: unknown): object => ({
+    toSqlString: () => {
+      parameters.push(value)
+      return '?'
+    },
+    // The name in place of `??`.
+    toString: () => String(value),
+  })
+  const expand = (value: unknown): unknown => {
+    if (isBindable(value)) return placeholder(value)
+    if (Array.isArray(value) || value instanceof Set) return Array.from(value, expand)
+    // SQL of the application: the result of mysql2's `raw`.
+    if (typeof Object(value).toSqlString === 'function') return value
+    if (hasText(value)) return placeholder(String(value))
+    const members = value instanceof Map ? value : Object.entries(Object(value))
+    return Object.fromEntries(Array.from(members, ([name, member]) => [name, expand(member)]))
+  }
+  return { sql: connection.format(sql, expand(values)), parameters }
+}
+
+interface PreparableStatement {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
 }
 
 /** A prepared statement of a connection. */

@@ -1,8 +1,7 @@
 import type { DriverError } from '../dialect'
-import { toBuffer } from '../object-parameter'
 import type { OpenCursor, Row } from '../row-cursor'
 import type { QueryFailedErrorLike } from '../typeorm-error'
-import { cancelStatement, limitTime, type MysqlConnection, type RunnerConnection } from './connection'
+import { cancelStatement, limitTime, type MysqlConnection, type RunnerConnection, toParameter } from './connection'
 
 /** A running command of mysql2, which emits each row as a `result`. */
 interface Command {
@@ -19,9 +18,6 @@ type StreamingConnection = MysqlConnection & {
   readonly pause: () => void
   readonly resume: () => void
 }
-
-/** Value of a placeholder, as mysql2 accepts it. */
-const toParameter = (value: unknown): unknown => (ArrayBuffer.isView(value) ? toBuffer(value) : (value ?? null))
 
 /**
  * Lets the server wait for a slow client. By default it closes the connection after a minute in which nothing was read.

@@ -9,7 +9,7 @@ import type { ConstraintViolation, Dialect } from '../dialect'
 import { exactEquality, inRows } from '../in-list'
 import { objectParameter, toBuffer } from '../object-parameter'
 import { mysqlAggregates } from './aggregate-sql'
-import { cancelStatement, prepareRunner, type RunnerConnection, writtenValue } from './connection'
+import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
 import { mysqlCursor, mysqlOperand } from './cursor'
 import { openMysqlCursor } from './cursor-rows'
 import { engineWarnings } from './engines'
@@ -102,8 +102,12 @@ export const mysql: Dialect = {
     return objectParameter(value)
   },
   // mysql2's `query` escapes texts with backslashes, which is wrong if `sql_mode` contains NO_BACKSLASH_ESCAPES. It writes
-  // the result of `toSqlString` as it is.
-  toQueryParameter: (value) => writtenValue(mysql.toDriverParameter(value)),
+  // the result of `toSqlString` as it is. Hexadecimal digits mean the same in every mode.
+  toQueryParameter: (value) => {
+    const parameter = mysql.toDriverParameter(value)
+    if (typeof parameter !== 'string') return parameter
+    return { toSqlString: () => `_utf8mb4 X'${Buffer.from(parameter).toString('hex')}'` }
+  },
   selectSql: (stored, column) => {
     const { type } = stored.valueColumn
     // As a double: MySQL rounds FLOAT to six digits in results.
