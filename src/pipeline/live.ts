@@ -218,6 +218,7 @@ async function readRecords(
 async function withMemory<T>(limit: number, work: (memory: () => ResponseMemory) => Promise<T>): Promise<T> {
   let free = (): void => undefined
   const memory = buildResponseMemory(limit, {
+    client: '',
     whenClosed: (release) => {
       free = release
     },

@@ -35,6 +35,8 @@ export interface ResponseMemory {
 
 /** Connection that a response is sent on. */
 export interface Connection {
+  /** Network address of the client, or an empty text. */
+  readonly client: string
   /** Calls `release` once, when the response was sent or can no longer be sent. */
   readonly whenClosed: (release: () => void) => void
   /** Closes the connection without sending the rest of the response. */
@@ -46,6 +48,7 @@ interface Holder {
   bytes: number
   /** Time since when it waits for its client, by `performance.now()`; undefined if it does not. */
   waitsSince: number | undefined
+  readonly client: string
   readonly cutOff: () => void
 }
 
@@ -54,8 +57,8 @@ const holders = new Set<Holder>()
 let heldByAll = 0
 
 /** @param limit maximum number of bytes for all responses of the process together; a single response may exceed it */
-export function buildResponseMemory(limit: number, { whenClosed, cutOff }: Connection): ResponseMemory {
-  const holder: Holder = { bytes: 0, waitsSince: undefined, cutOff }
+export function buildResponseMemory(limit: number, { client, whenClosed, cutOff }: Connection): ResponseMemory {
+  const holder: Holder = { bytes: 0, waitsSince: undefined, client, cutOff }
   // The events of a stream are counted and released many times: more than one registration would add listeners each time.
   let isWatched = false
   let isClosed = false
@@ -75,6 +78,7 @@ export function buildResponseMemory(limit: number, { whenClosed, cutOff }: Conne
   const reserve = (bytes: number): void => {
     const excess = (): number => heldByAll - holder.bytes + bytes - limit
     if (excess() > 0) cutOffSlow(excess)
+    if (excess() > 0) cutOffLargest(excess, client, limit / 2)
     const isAlone = heldByAll === holder.bytes
     if (excess() > 0 && !isAlone) {
       throw unavailable(
@@ -112,9 +116,28 @@ function release(holder: Holder): void {
  */
 function cutOffSlow(excess: () => number): void {
   const deadline = performance.now() - clientTime
+  cutOffWaiting(({ waitsSince = Number.POSITIVE_INFINITY }) => excess() > 0 && waitsSince <= deadline)
+}
+
+/**
+ * Closes the connections of another client that holds more than its share and sends its bodies or receives its responses,
+ * the oldest first, until there is room or the client holds its share.
+ */
+function cutOffLargest(excess: () => number, client: string, share: number): void {
+  const held = new Map<string, number>()
+  for (const holder of holders) held.set(holder.client, (held.get(holder.client) ?? 0) + holder.bytes)
+  cutOffWaiting((holder) => {
+    const own = held.get(holder.client) ?? 0
+    if (excess() <= 0 || holder.client === client || own <= share) return false
+    held.set(holder.client, own - holder.bytes)
+    return true
+  })
+}
+
+/** Closes the connections of the chosen holders that wait for their clients, in the order in which they were counted first. */
+function cutOffWaiting(isChosen: (holder: Holder) => boolean): void {
   for (const holder of holders) {
-    if (excess() <= 0) return
-    if (holder.waitsSince === undefined || holder.waitsSince > deadline) continue
+    if (holder.waitsSince === undefined || !isChosen(holder)) continue
     release(holder)
     holder.cutOff()
   }

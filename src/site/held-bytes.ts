@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { networkOf } from '../access/passwords/client-network'
 import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes'
 
 /**
@@ -33,12 +34,13 @@ export async function withResponseMemory<T>(
 
 /** @param onClosed receives the function that frees the memory, when the response was sent or can no longer be sent */
 function newResponseMemory(
-  { req, res }: Context,
+  { ip, req, res }: Context,
   limit: number,
   onClosed: (release: () => void) => void,
 ): ResponseMemory {
   const { socket } = req
   return buildResponseMemory(limit, {
+    client: networkOf(ip),
     // With HTTP/2 one socket carries many responses, so only the stream is closed.
     cutOff: () => (req.httpVersionMajor < 2 ? socket : res).destroy(),
     whenClosed: (release) => {

@@ -74,6 +74,7 @@ async function openWith(responseBytes: number): Promise<World> {
     entities: [Story, Observed, Slow, IdempotencyKey],
     mount: { batch: true, limits: { responseBytes } },
     before: (app) => {
+      app.proxy = true
       app.use(async (context, next) => {
         requests.emit('arrived', context.socket)
         await next()
@@ -220,5 +221,43 @@ describe('bodies that are being received use up memory', () => {
     const sendStory = (): Promise<Reply> => send(opened.url, 'POST /api/story/', { body: { body: part } })
     expect((await sendStory()).status).toBe(503)
     await until(async () => (await sendStory()).status === 201, 30_000)
+  })
+
+  const from = (address: string, text: string): string =>
+    text.replace('\r\n', `\r\nX-Forwarded-For: 10.0.0.${address}\r\n`)
+  const incomplete = post('/api/story/', '', body).slice(0, -1)
+  const sendFrom = (url: string, address: string): Promise<Reply> =>
+    send(url, 'POST /api/story/', { body: { body: part }, headers: { 'X-Forwarded-For': `10.0.0.${address}` } })
+
+  test('a client whose bodies have more than half of the memory is disconnected if another client needs it', async () => {
+    const { url } = await openWith(2 * MiB)
+    const stalled = [await sendIncomplete(url, from('1', incomplete)), await sendIncomplete(url, from('1', incomplete))]
+    expect((await sendFrom(url, '1')).status).toBe(503)
+    expect((await sendFrom(url, '2')).status).toBe(201)
+    // The older connection is closed, and the client keeps what is left.
+    expect(await textOf(stalled[0] as Socket)).toBe('')
+    stalled[1]?.write('}')
+    expect(await textOf(stalled[1] as Socket)).toMatch('HTTP/1.1 201 ')
+  })
+
+  test('a client that does not read responses of more than half of the memory is disconnected if another client needs it', async () => {
+    const { url } = await openWith(30 * MiB + 512 * 1024)
+    const paused = [
+      await sendPaused(url, from('1', getLong), 'answered'),
+      await sendPaused(url, from('1', getLong), 'answered'),
+    ]
+    expect((await sendFrom(url, '1')).status).toBe(503)
+    expect((await sendFrom(url, '2')).status).toBe(201)
+    expect((await textOf(paused[0] as Socket)).length).toBeLessThan(15 * MiB)
+  })
+
+  test('clients with half of the memory or less are not disconnected', async () => {
+    const { url } = await openWith(2 * MiB)
+    const stalled = [await sendIncomplete(url, from('1', incomplete)), await sendIncomplete(url, from('2', incomplete))]
+    expect((await sendFrom(url, '3')).status).toBe(503)
+    for (const socket of stalled) {
+      socket.write('}')
+      expect(await textOf(socket)).toMatch('HTTP/1.1 201 ')
+    }
   })
 })
