@@ -23,6 +23,9 @@ export function collectValues(count = 0): { readonly values: readonly unknown[];
  */
 export const parameterPrefix = `tr${randomBytes(6).toString('hex')}_`
 
+/** Name of TypeORM's parameter for the discriminator values of a child entity. */
+export const discriminatorValues = 'discriminatorColumnValues'
+
 /**
  * TypeORM's placeholder for the value at an index (from 0), which `compile` replaces by the placeholder of the driver.
  */
@@ -82,7 +85,23 @@ export function compile(
   valueCount: number,
   tail = '',
 ): Statement {
-  return compileText(dataSource, builder.getQuery(), builder.getParameters(), valueCount, tail)
+  return compileText(dataSource, builderSql(builder), builder.getParameters(), valueCount, tail)
+}
+
+/**
+ * The SQL of a query builder. In an INSERT, UPDATE or DELETE, TypeORM would replace each word that is the name of a property
+ * or a column, also in subqueries: with a column named `ORDER`, it would replace the word in `ORDER BY`. This service
+ * escapes all names itself. TypeORM leaves only the name of the discriminator of a child entity without quotes.
+ */
+export function builderSql(builder: QueryBuilder<ObjectLiteral>): string {
+  const { queryType, mainAlias } = builder.expressionMap
+  if (queryType === 'select') return builder.getQuery()
+  const discriminator = mainAlias?.metadata.discriminatorColumn?.databaseName ?? ''
+  const escapeDiscriminator = (sql: string): string =>
+    sql.replace(` ${discriminator} IN (:...${discriminatorValues})`, (condition) =>
+      condition.replace(discriminator, () => builder.escape(discriminator)),
+    )
+  return Object.assign(builder, { replacePropertyNamesForTheWholeQuery: escapeDiscriminator }).getQuery()
 }
 
 /**

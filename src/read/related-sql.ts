@@ -1,5 +1,5 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { parameterPrefix, selectFrom } from '../connection/compile'
+import { discriminatorValues, parameterPrefix, selectFrom } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
 import { type Exists, type Join, rootAlias, tableAlias } from '../query/query'
 import { isToMany } from '../schema/relations'
@@ -92,9 +92,6 @@ function existsReferencedSql(
   for (const condition of [visibility.get(first), where]) if (condition) builder.andWhere(condition)
   return renameDiscriminator(`EXISTS (${builder.getQuery()})`, builder, alias, parameters)
 }
-
-/** Name of TypeORM's parameter for the discriminator values of a child entity. */
-const discriminatorValues = 'discriminatorColumnValues'
 
 /**
  * Renames the parameter for the discriminator values of a subquery. TypeORM uses the same name in every statement, so the

@@ -1,5 +1,5 @@
 import type { ObjectLiteral } from 'typeorm'
-import { cachedStatement, compile, compileText, shiftPlaceholders } from '../connection/compile'
+import { builderSql, cachedStatement, compile, compileText, shiftPlaceholders } from '../connection/compile'
 import { transientErrorOf } from '../connection/database-error'
 import type { DbTransaction } from '../connection/db-session'
 import { execute, executeWrite, type RawRow, runInSavepoint, runUndoable, WriteError } from '../connection/statement'
@@ -219,9 +219,9 @@ class RowTemplates {
 }
 
 function compileTemplate(target: InsertTarget, { toSet }: InsertValues): RowTemplate | undefined {
-  const one = insertBuilder(target, [toSet()]).getQuery()
+  const one = builderSql(insertBuilder(target, [toSet()]))
   const two = insertBuilder(target, [toSet(), toSet()])
-  const added = two.getQuery().slice(one.length)
+  const added = builderSql(two).slice(one.length)
   if (!added.startsWith(', (')) return undefined
   const row = added.slice(', '.length)
   return { head: one.slice(0, -row.length), row, parameters: two.getParameters() }

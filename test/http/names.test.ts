@@ -1,6 +1,18 @@
-import { Column, Entity, JoinTable, ManyToMany, PrimaryColumn, PrimaryGeneratedColumn, type Relation } from 'typeorm'
+import {
+  ChildEntity,
+  Column,
+  DeleteDateColumn,
+  Entity,
+  JoinTable,
+  ManyToMany,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+  TableInheritance,
+  VersionColumn,
+} from 'typeorm'
 import { Resource } from 'typeorm-resources'
-import { apiOf } from '../client'
+import { apiOf, send } from '../client'
 import { permitAll } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
@@ -30,10 +42,48 @@ class Place {
   @ManyToMany(() => Label) @JoinTable() labels!: Relation<Label>[]
 }
 
+/** Has columns and properties whose names are words of SQL statements. */
+class Words {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() title!: string
+  @Column({ nullable: true }) ORDER!: number
+  @Column({ nullable: true }) FROM!: number
+  @Column({ nullable: true }) SET!: number
+  @Column({ nullable: true }) WHERE!: number
+  @Column({ nullable: true }) IN!: number
+  @Column({ nullable: true }) SELECT!: number
+  @Column({ nullable: true }) LIMIT!: number
+  @Column({ nullable: true }) VALUES!: number
+  @Column({ nullable: true }) DEFAULT!: number
+  @Column({ nullable: true }) NULL!: number
+  @Column({ nullable: true, name: 'AND' }) OR!: number
+}
+
+@Entity()
+@Resource({ ...open, bulk: true })
+class Worded extends Words {}
+
+@Entity()
+@Resource({ ...open, bulk: true, may: { restore: true } })
+class Kept extends Words {
+  @VersionColumn() version!: number
+  @DeleteDateColumn() IS!: Date | null
+}
+
+@Entity()
+@TableInheritance({ column: { name: 'Kind$$', type: 'varchar', length: 10 } })
+class Parent extends Words {}
+
+@ChildEntity()
+@Resource({ ...open, bulk: true })
+class Child extends Parent {
+  @Column({ nullable: true, name: 'UPDATE' }) age!: number
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Person, Label, Place],
+    entities: [Person, Label, Place, Worded, Kept, Parent, Child],
     seed: async (source) => {
       await source.getRepository(Person).insert({ name: 'Ann Ash', nick: 'ann' })
       await source.getRepository(Label).insert([{ text: 'old' }, { text: 'new' }])
@@ -76,4 +126,41 @@ test.each(["x' for key 'last", '(last)=(x)', 'UNIQUE constraint failed: Full nam
 test('a to-many relation can begin at a key of several columns, from the side of its junction table', async () => {
   expect(await ids('place?labels__text=old')).toEqual(['Elm,2'])
   expect(await ids('place?labels__text=new')).toEqual([])
+})
+
+describe.each(['worded', 'kept', 'child'])('columns with names of SQL: %s', (name) => {
+  const request = async (line: string, body?: unknown): Promise<unknown> => {
+    const [method, path = ''] = line.split(' ')
+    const { status, text } = await send(world.url, `${method} /api/${name}/${path}`, { body })
+    if (status >= 300) throw new Error(`${line}: ${text}`)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+
+  test('a record is written', async () => {
+    const { id } = (await request('POST', { title: 'one', ORDER: 1 })) as { id: number }
+    expect(await request(`PUT ${id}/`, { FROM: 2, OR: 3 })).toMatchObject({ title: 'one', ORDER: 1, FROM: 2, OR: 3 })
+    await request(`DELETE ${id}/`)
+    expect(await ids(`${name}?title=one`)).toEqual([])
+  })
+
+  test('several records are written', async () => {
+    await request('POST', [{ title: 'two', ORDER: 2 }, { title: 'two' }, { title: 'three', ORDER: 2 }])
+    expect(await request('PATCH ?title=two&ORDER__is=null', { SET: 5 })).toMatchObject({ meta: { updated: 1 } })
+    expect(await request('PATCH ?ORDER__in=2,3&title=two', { IN: 6 })).toMatchObject({ meta: { updated: 1 } })
+    expect(await request('GET ?title=two&ordering=ORDER')).toMatchObject({
+      objects: [
+        { ORDER: null, SET: 5, IN: null },
+        { ORDER: 2, SET: null, IN: 6 },
+      ],
+    })
+    expect(await request('DELETE ?title=two')).toMatchObject({ meta: { deleted: 2 } })
+    expect(await ids(`${name}?ordering=id`)).toHaveLength(1)
+  })
+})
+
+test('a record with names of SQL is restored', async () => {
+  const { id } = (await post('kept', { title: 'four', WHERE: 1 })).json() as { id: number }
+  await send(world.url, `DELETE /api/kept/${id}/`)
+  const restored = await send(world.url, `POST /api/kept/${id}/restore/`)
+  expect([restored.status, restored.json()]).toMatchObject([200, { title: 'four', WHERE: 1 }])
 })
