@@ -74,6 +74,31 @@ export function checkTargets({ relations, parentEntityMetadata }: EntityMetadata
   }
 }
 
+/** Names that TypeORM neither replaces nor escapes in the condition of a join. */
+const unusableNames = /[ =(),]|^__proto__$/
+
+/**
+ * Reports relations that TypeORM cannot join because of a name: that of the relation, of a property that it refers to, or of
+ * a column of its junction table.
+ */
+export function checkJoinedNames({ metadata, options }: Registration, report: Report): void {
+  for (const { propertyPath, joinColumns, junctionEntityMetadata } of metadata.relations) {
+    if (isNamed(propertyPath, options.exclude)) continue
+    const columns = [
+      ...joinColumns.map((column) => column.referencedColumn),
+      ...(junctionEntityMetadata?.columns ?? []),
+    ]
+    const names = [propertyPath, ...columns.map((column) => column?.propertyPath ?? '')]
+    const name = names.find((one) => unusableNames.test(one))
+    if (name === undefined) continue
+    report(
+      `"${propertyPath}" needs the name "${name}", which TypeORM cannot use in joins: names of relations, of properties that ` +
+        'they refer to and of columns of junction tables must not have spaces, commas, parentheses or "=", and not be ' +
+        '"__proto__"; rename it, or exclude the relation',
+    )
+  }
+}
+
 /** Whether TypeORM can join the relation. Its metadata has relations without an inverse side or junction table too. */
 function isComplete({ isManyToMany, junctionEntityMetadata, inverseRelation }: RelationMetadata): boolean {
   return (isManyToMany ? junctionEntityMetadata : inverseRelation) !== undefined

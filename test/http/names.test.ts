@@ -1,3 +1,4 @@
+import Koa from 'koa'
 import {
   ChildEntity,
   Column,
@@ -5,16 +6,18 @@ import {
   Entity,
   JoinTable,
   ManyToMany,
+  ManyToOne,
   PrimaryColumn,
   PrimaryGeneratedColumn,
   type Relation,
   TableInheritance,
   VersionColumn,
 } from 'typeorm'
-import { Resource } from 'typeorm-resources'
+import { type ConfigError, mountResources, Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { permitAll } from '../support/access'
-import { openWorld, type World } from '../world/world'
+import { dropDatabase } from '../world/leg'
+import { openDataSource, openWorld, type World } from '../world/world'
 
 const open = { auth: permitAll }
 
@@ -163,4 +166,41 @@ test('a record with names of SQL is restored', async () => {
   await send(world.url, `DELETE /api/kept/${id}/`)
   const restored = await send(world.url, `POST /api/kept/${id}/restore/`)
   expect([restored.status, restored.json()]).toMatchObject([200, { title: 'four', WHERE: 1 }])
+})
+
+@Entity()
+class Keyed {
+  @PrimaryColumn() 'a b'!: number
+}
+
+/** Has relations with names that TypeORM does not escape in joins. */
+@Entity()
+class Unjoined {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Label) 'first (label)'!: Relation<Label>
+  @ManyToOne(() => Label) '1, 2'!: Relation<Label>
+  @ManyToOne(() => Keyed) keyed!: Relation<Keyed>
+  @ManyToMany(() => Label) @JoinTable({ joinColumn: { name: 'a=b' } }) owned!: Relation<Label>[]
+  @ManyToMany(() => Label) @JoinTable({ inverseJoinColumn: { name: '__proto__' } }) others!: Relation<Label>[]
+  @ManyToMany(() => Label) @JoinTable({ joinColumn: { name: 'a-b' } }) usable!: Relation<Label>[]
+}
+
+test('the mount reports relations with names that TypeORM cannot use in joins', async () => {
+  const dataSource = await openDataSource([Label, Keyed, Unjoined])
+  const mount = () => mountResources(new Koa(), dataSource, { resources: [{ entity: Unjoined, exclude: ['1, 2'] }] })
+  let mistakes: readonly string[] = []
+  try {
+    mount()
+  } catch (error) {
+    mistakes = (error as ConfigError).mistakes
+  } finally {
+    await dataSource.destroy()
+    await dropDatabase(dataSource)
+  }
+  expect(mistakes.map((mistake) => /"[^"]+" needs the name "[^"]+"/.exec(mistake)?.[0])).toEqual([
+    '"first (label)" needs the name "first (label)"',
+    '"keyed" needs the name "a b"',
+    '"owned" needs the name "a=b"',
+    '"others" needs the name "__proto__"',
+  ])
 })
