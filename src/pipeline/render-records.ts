@@ -1,8 +1,4 @@
-import type { DbSession } from '../connection/db-session'
-import type { RawRow } from '../connection/statement'
-import { afterLoad } from '../read/after-load'
 import type { JsonRecord } from '../read/record'
-import type { Store } from '../read/store'
 import { nextPoll } from '../timers'
 
 /** Time after which rendering lets other requests run, in milliseconds. Most pages take less. */
@@ -36,16 +32,6 @@ export async function renderRecords<From>(
     start = performance.now()
   }
   return texts.length === 0 ? records : [...texts, ...(records.length > 0 ? [toText(records)] : [])].join()
-}
-
-/** Renders rows as records, after `@AfterLoad` listeners if there are any. */
-export async function toRecords(
-  session: DbSession,
-  { view, selected, rawRenderer, rowRenderer }: Store,
-  rows: readonly RawRow[],
-): Promise<readonly JsonRecord[]> {
-  if (!view.lifecycle.load) return rows.map(rawRenderer.toRecord)
-  return (await afterLoad(session, view, rows.map(selected.columns.readRow))).map(rowRenderer.toRecord)
 }
 
 /** Calls a function for each value. If this takes long, other requests may run in between. */

@@ -1,5 +1,6 @@
 import type { DbSession } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
+import { toRecords } from '../read/after-load'
 import { buildValueReader } from '../read/json-value'
 import { areShort, measureOf, valueLimitOf } from '../read/measure'
 import type { JsonRecord } from '../read/record'
@@ -9,7 +10,6 @@ import type { WalkedRows } from '../read/walk'
 import type { Limits } from '../request/limits'
 import type { DeletedRecords } from '../request/list-request'
 import { changedDuringRead, readAttempts, requireRecordSize, responseSizeOf } from './limited-read'
-import { toRecords } from './render-records'
 import type { PermittedRequest } from './service'
 
 /**

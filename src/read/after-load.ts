@@ -1,10 +1,12 @@
 import { callListeners } from '../connection/call-listeners'
 import { type DbSession, newRunner } from '../connection/db-session'
 import { showPrincipal } from '../connection/show-principal'
-import { runInTransaction } from '../connection/statement'
+import { type RawRow, runInTransaction } from '../connection/statement'
 import type { ResourceView } from '../schema/resource-view'
 import { hasProperty, metadataOf, toEntity } from './entity'
+import type { JsonRecord } from './record'
 import type { Row } from './row'
+import type { Store } from './store'
 
 /**
  * Calls `@AfterLoad` methods and subscribers with entities built from the rows.
@@ -35,4 +37,14 @@ export async function afterLoad(session: DbSession, view: ResourceView, rows: re
     // Columns without a property keep the value of the row.
     view.columns.map(({ column }, index) => (hasProperty(column) ? column.getEntityValue(entity) : row[index])),
   )
+}
+
+/** Renders rows as records, after `@AfterLoad` listeners if there are any. */
+export async function toRecords(
+  session: DbSession,
+  { view, selected, rawRenderer, rowRenderer }: Store,
+  rows: readonly RawRow[],
+): Promise<readonly JsonRecord[]> {
+  if (!view.lifecycle.load) return rows.map(rawRenderer.toRecord)
+  return (await afterLoad(session, view, rows.map(selected.columns.readRow))).map(rowRenderer.toRecord)
 }

@@ -3,6 +3,7 @@ import type { AuditedChange, AuditLog, ChangeEvent } from '../connection/change-
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import type { ChangeSet } from '../query/query'
+import { toRecords } from '../read/after-load'
 import { readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
@@ -36,9 +37,10 @@ export async function auditDeletions(
   const { valueType } = store.view.key
   for await (const part of auditedParts(session, store, keys, new Map())) {
     const rows = await auditedRows(session, store, part)
-    const audited = rows.map((raw, index) => ({
+    const changed = rows.map((raw) => ({ before: raw, after: undefined }))
+    const audited = (await differences(session, store, changed)).map((changes, index) => ({
       ...changeEvent(session, store, 'delete', valueType.toJson(part[index])),
-      changes: differences(store, raw, undefined),
+      changes,
     }))
     await auditLog.insert(session, audited)
   }
@@ -68,22 +70,48 @@ export function auditedRows(
   return readItemsInOrder(session, store, keys, 'columns', { locks, condition: 'none' })
 }
 
-/** The fields of two rows of a record that are different. Hidden fields that were written are included without values. */
-export function differences(
+/** The rows of a record before and after a write. A new record has none before, and a deleted one none after. */
+interface ChangedRows {
+  readonly before: RawRow | undefined
+  readonly after: RawRow | undefined
+  /** What was written. Default: nothing. */
+  readonly values?: ChangeSet | undefined
+}
+
+/**
+ * The fields whose values are different before and after a write, for each record. Their values are those that records show:
+ * `@AfterLoad` listeners may hide parts of them. Hidden fields that were written are included without values.
+ */
+export async function differences(
+  session: DbSession,
+  store: Store,
+  changed: readonly ChangedRows[],
+): Promise<readonly AuditedChange['changes'][]> {
+  const rows = changed.flatMap(({ before, after }) => [before, after]).filter((raw) => raw !== undefined)
+  const records = await toRecords(session, store, rows)
+  const shown = new Map(rows.map((raw, index) => [raw, records[index]]))
+  return changed.map(({ before, after, values = new Map() }) => {
+    const [from, to] = [before && shown.get(before), after && shown.get(after)]
+    const names = differentNames(store, before, after)
+    const isShown = ({ name }: Field): boolean => store.view.outputFields.some((field) => field.name === name)
+    // The prefix of a new API key is not the same object as the field of the view.
+    const hidden = [...values.keys()].filter((field) => !isShown(field))
+    return Object.fromEntries([
+      ...names.map((name) => [name, { ...(from && { from: from[name] }), ...(to && { to: to[name] }) }] as const),
+      ...hidden.map(({ name }) => [name, {}] as const),
+    ])
+  })
+}
+
+/** The names of the shown fields whose stored values are different in two rows of a record. */
+function differentNames(
   { view, rawRenderer }: Store,
   before: RawRow | undefined,
   after: RawRow | undefined,
-  values: ChangeSet = new Map(),
-): AuditedChange['changes'] {
+): readonly string[] {
   const from = before && rawRenderer.toRecord(before)
   const to = after && rawRenderer.toRecord(after)
   const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})])
   names.delete(view.key.name)
-  const shown = [...names]
-    .filter((name) => !isDeepStrictEqual(from?.[name] ?? null, to?.[name] ?? null))
-    .map((name) => [name, { ...(from && { from: from[name] }), ...(to && { to: to[name] }) }] as const)
-  // The prefix of a new API key is not the same object as the field of the view.
-  const isShown = ({ name }: Field): boolean => view.outputFields.some((field) => field.name === name)
-  const hidden = [...values.keys()].filter((field) => !isShown(field))
-  return Object.fromEntries([...shown, ...hidden.map(({ name }) => [name, {}] as const)])
+  return [...names].filter((name) => !isDeepStrictEqual(from?.[name] ?? null, to?.[name] ?? null))
 }

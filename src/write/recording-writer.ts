@@ -171,10 +171,9 @@ async function writeAndRecord<T>(session: DbTransaction, store: Store, recordedW
   recordTable(session, store, action, ids)
   if (auditLog === undefined || isAuditedBefore) return result
   const after = action === 'delete' ? [] : (rows?.(result) ?? (await auditedRows(session, store, keys)))
-  const audited = events.map((event, index) => ({
-    ...event,
-    changes: differences(store, before[index], after[index], values[index]),
-  }))
+  const changed = events.map((_, index) => ({ before: before[index], after: after[index], values: values[index] }))
+  const different = await differences(session, store, changed)
+  const audited = events.map((event, index) => ({ ...event, changes: different[index] ?? {} }))
   await auditLog.insert(session, audited)
   return result
 }

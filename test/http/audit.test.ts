@@ -1,5 +1,6 @@
 import Koa from 'koa'
 import {
+  AfterLoad,
   Column,
   CreateDateColumn,
   DeleteDateColumn,
@@ -92,10 +93,22 @@ class Token {
   @ManyToOne(() => Member, { nullable: false }) user!: Relation<Member>
 }
 
+/** Shows only the end of a number. */
+@Entity()
+@Resource({ auth: userRule(), bulk: true })
+class Card {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) number!: string
+  @Column({ default: '' }) owner!: string
+  @AfterLoad() maskNumber(): void {
+    this.number = `…${this.number.slice(-2)}`
+  }
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Log, Member, Invoice, Line, Token],
+    entities: [Log, Member, Invoice, Line, Token, Card],
     columnOrder: 0,
     seed: async (dataSource) => {
       await dataSource.getRepository(Member).insert([
@@ -227,6 +240,25 @@ test.each<[string, string, SendOptions, number, readonly (readonly unknown[])[]]
   const reply = await ask(line, options)
   expect([reply.status, reply.text]).toEqual([status, expect.anything()])
   expect(await entries()).toEqual(expected)
+})
+
+test('values are stored as @AfterLoad listeners change them', async () => {
+  await ask('POST card/', { body: { number: '4567' } })
+  await ask('PATCH card/1/', { body: { owner: 'bob', number: '1267' } })
+  await ask('PATCH card/?id=1', { body: { number: '1289' } })
+  await ask('POST card/', { body: [{ number: '3333' }, { number: '4444' }] })
+  await ask('DELETE card/1/')
+  await ask('DELETE card/?id__in=2,3')
+  expect((await entries()).map(([, , , record, changes]) => [record, changes])).toEqual([
+    ['1', { number: { to: '…67' }, owner: { to: '' } }],
+    ['1', { number: { from: '…67', to: '…67' }, owner: { from: '', to: 'bob' } }],
+    ['1', { number: { from: '…67', to: '…89' } }],
+    ['2', { number: { to: '…33' }, owner: { to: '' } }],
+    ['3', { number: { to: '…44' }, owner: { to: '' } }],
+    ['1', { number: { from: '…89' }, owner: { from: 'bob' } }],
+    ['2', { number: { from: '…33' }, owner: { from: '' } }],
+    ['3', { number: { from: '…44' }, owner: { from: '' } }],
+  ])
 })
 
 test('an import of 450 records has an entry for each', async () => {
