@@ -4,6 +4,7 @@ import type { DbSession, DbTransaction } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import type { ChangeSet } from '../query/query'
 import { toRecords } from '../read/after-load'
+import type { JsonRecord } from '../read/record'
 import { readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
@@ -88,30 +89,27 @@ export async function differences(
   changed: readonly ChangedRows[],
 ): Promise<readonly AuditedChange['changes'][]> {
   const rows = changed.flatMap(({ before, after }) => [before, after]).filter((raw) => raw !== undefined)
-  const records = await toRecords(session, store, rows)
-  const shown = new Map(rows.map((raw, index) => [raw, records[index]]))
+  const { view, rawRenderer } = store
+  const storedRecords = rows.map(rawRenderer.toRecord)
+  const shownRecords = view.lifecycle.load ? await toRecords(session, store, rows) : storedRecords
+  const stored = new Map(rows.map((raw, index) => [raw, storedRecords[index]]))
+  const shown = new Map(rows.map((raw, index) => [raw, shownRecords[index]]))
+  const isShown = ({ name }: Field): boolean => view.outputFields.some((field) => field.name === name)
   return changed.map(({ before, after, values = new Map() }) => {
     const [from, to] = [before && shown.get(before), after && shown.get(after)]
-    const names = differentNames(store, before, after)
-    const isShown = ({ name }: Field): boolean => store.view.outputFields.some((field) => field.name === name)
+    const names = differentNames(before && stored.get(before), after && stored.get(after))
+    names.delete(view.key.name)
     // The prefix of a new API key is not the same object as the field of the view.
     const hidden = [...values.keys()].filter((field) => !isShown(field))
     return Object.fromEntries([
-      ...names.map((name) => [name, { ...(from && { from: from[name] }), ...(to && { to: to[name] }) }] as const),
+      ...[...names].map((name) => [name, { ...(from && { from: from[name] }), ...(to && { to: to[name] }) }] as const),
       ...hidden.map(({ name }) => [name, {}] as const),
     ])
   })
 }
 
-/** The names of the shown fields whose stored values are different in two rows of a record. */
-function differentNames(
-  { view, rawRenderer }: Store,
-  before: RawRow | undefined,
-  after: RawRow | undefined,
-): readonly string[] {
-  const from = before && rawRenderer.toRecord(before)
-  const to = after && rawRenderer.toRecord(after)
-  const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})])
-  names.delete(view.key.name)
-  return [...names].filter((name) => !isDeepStrictEqual(from?.[name] ?? null, to?.[name] ?? null))
+/** The names of the fields whose values are different in two records. */
+function differentNames(from: JsonRecord = {}, to: JsonRecord = {}): Set<string> {
+  const names = [...Object.keys(from), ...Object.keys(to)]
+  return new Set(names.filter((name) => !isDeepStrictEqual(from[name] ?? null, to[name] ?? null)))
 }
