@@ -56,9 +56,11 @@ function jsonOfCell(field: Field, text: string, maxValues: number): unknown {
       return isNumber(text) && !isLarge(text) ? Number(text) : text
     case 'float':
       return isNumber(text) ? Number(text) : text
-    case 'json':
-      // A list in CSV shows a string in a JSON column as it is.
-      return parse() ?? text
+    case 'json': {
+      // A list in CSV shows a string in a JSON column as it is. A cell `null` is JSON.
+      const json = parse()
+      return json === undefined ? text : json
+    }
     case 'array':
       return requireJson(parse())
     case 'other':

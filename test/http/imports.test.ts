@@ -63,6 +63,14 @@ class Limited {
   }
 }
 
+/** Has a JSON column that cannot be null. */
+@Entity()
+@Resource({ auth: byHeader, bulk: true })
+class Form {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'simple-json' }) answers!: unknown
+}
+
 @Entity()
 @Resource({ auth: byHeader })
 class Single {
@@ -73,13 +81,13 @@ class Single {
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Shop, Sale, Limited, Single],
+    entities: [Shop, Sale, Limited, Form, Single],
     mount: { limits: { importBytes: 3_000_000, body: 2000, bodyValues: 100, imports: 2 } },
     seed: async (dataSource) => void (await dataSource.getRepository(Shop).save({ code: 'a-1', name: 'first' })),
   })
 })
 beforeEach(async () => {
-  for (const table of ['sale', 'limited']) await world.sql(`DELETE FROM "${table}"`)
+  for (const table of ['sale', 'limited', 'form']) await world.sql(`DELETE FROM "${table}"`)
 })
 afterAll(() => world.close())
 
@@ -160,6 +168,29 @@ test('CSV has the same values as a list in CSV', async () => {
   // A cell cannot tell an empty text from null.
   const expected = before.map((record) => ({ ...record, remark: (record as { remark: unknown }).remark || null }))
   expect(await shown()).toEqual(expected)
+})
+
+test.each<readonly [cell: string, value: unknown]>([
+  ['', null],
+  ['null', null],
+  ['0', 0],
+  ['false', false],
+  ['""""""', ''],
+  ['[]', []],
+  ['{}', {}],
+  ['[null]', [null]],
+  ['"""null"""', 'null'],
+  ['Null', 'Null'],
+])('a cell %j of a JSON column is %j', async (cell, value) => {
+  expect((await post('sale/', 'csv', `title,extra\na,${cell}\n`)).status).toBe(201)
+  const { objects } = (await get('sale/')).json() as { objects: { extra: unknown }[] }
+  expect(objects.map(({ extra }) => extra)).toEqual([value])
+})
+
+test('a cell null of a JSON column that cannot be null is 400', async () => {
+  const reply = await post('form/', 'csv', 'answers\nnull\n')
+  expect([reply.status, errorsOf(reply)]).toEqual([400, [expect.stringMatching(/^2 answers must be .*, not null$/)]])
+  expect(await count('form')).toBe(0)
 })
 
 test.each<
