@@ -158,7 +158,7 @@ class Linked {
 
 /** Has texts that are shorter than their columns. */
 @Entity()
-@Resource({ auth: permitAllAsUser1 })
+@Resource({ auth: permitAllAsUser1, aggregate: true })
 class Padded {
   @PrimaryColumn({ type: 'char', length: 10 }) code!: string
   @Column({ type: 'nchar', length: 10 }) title!: string
@@ -489,6 +489,12 @@ describe.each(modes)('sql_mode "%s"', (mode) => {
     expect(await ids('padded?next=b&next__title=bx')).toEqual(['a', 'bc'])
     const pages = await readPages<{ readonly id: string }>(world.url, '/api/padded/?ordering=title&limit=1&after=')
     expect(idsOf(pages)).toEqual(['a', 'bc', 'b'])
+    const groups = await get('padded?aggregate=count&by=title,next__title,next&ordering=title')
+    expect((groups.json() as { objects: unknown }).objects).toEqual([
+      { title: 'ax', next__title: 'bx', next: 'b', count: 1 },
+      { title: 'bcx', next__title: 'bx', next: 'b', count: 1 },
+      { title: 'bx', next__title: null, next: null, count: 1 },
+    ])
     expect((await put('padded/a', { title: 'new', next_id: 'bc' })).json()).toMatchObject({
       title: 'new',
       next_id: 'bc',

@@ -1,4 +1,5 @@
 import { type AggregateSql, type GroupSql, groupedLength, isProcessUtc, type PeriodName } from '../aggregate-sql'
+import { unpadded } from './padding'
 
 const periods: Readonly<Record<PeriodName, (column: string) => string>> = {
   year: (column) => `DATE_FORMAT(${column}, '%Y-01-01')`,
@@ -13,10 +14,10 @@ const readAny = (key: string, value = key): GroupSql => ({ key, read: `MIN(${val
 
 /** Aggregates on MySQL and MariaDB. */
 export const mysqlAggregates: AggregateSql = {
-  groupSql: ({ valueType: { name } }, column) => {
-    if (name !== 'text') return readAny(column)
+  groupSql: (stored, column) => {
+    if (stored.valueType.name !== 'text') return readAny(column)
     // Most collations treat different texts as equal.
-    const text = `LEFT(CONVERT(${column} USING utf8mb4), ${groupedLength})`
+    const text = `LEFT(CONVERT(${unpadded(stored, column)} USING utf8mb4), ${groupedLength})`
     return readAny(`CAST(${text} AS BINARY)`, text)
   },
   periodSql: (_, column, part) => readAny(periods[part](column)),

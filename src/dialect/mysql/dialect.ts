@@ -1,7 +1,6 @@
 import { isDate } from 'node:util/types'
 import type { EntityMetadata } from 'typeorm'
 import { isComputed } from '../../schema/metadata'
-import type { ReadColumn } from '../../schema/stored-column'
 import { bytesToBigInt } from '../../value/bits'
 import { shortestSingle } from '../../value/number'
 import { checkedColumns, uniqueColumns } from '../constraint'
@@ -13,6 +12,7 @@ import { cancelStatement, prepareRunner, type RunnerConnection } from './connect
 import { mysqlCursor, mysqlOperand } from './cursor'
 import { openMysqlCursor } from './cursor-rows'
 import { engineWarnings } from './engines'
+import { unpadded } from './padding'
 import { limitRowParsers } from './row-parsers'
 import { mysqlTextSearch } from './text-search'
 
@@ -24,16 +24,6 @@ const exact = (column: string): string => `CAST(CONVERT(${column} USING utf8mb4)
 
 /** The greatest number in single precision. */
 const maxSingle = 2 ** 128 - 2 ** 104
-
-/** Column types whose values are padded with blanks to a fixed length. */
-const paddedTypes: ReadonlySet<string> = new Set(['char', 'nchar', 'national char'])
-
-/**
- * Expression of a column without padding, which a result contains if `sql_mode` has `PAD_CHAR_TO_FULL_LENGTH`. With the mode
- * `ORACLE`, TRIM returns null instead of an empty text. LEFT returns null only for null.
- */
-const unpadded = ({ valueColumn }: ReadColumn, column: string): string =>
-  paddedTypes.has(String(valueColumn.type)) ? `COALESCE(TRIM(TRAILING ' ' FROM ${column}), LEFT(${column}, 0))` : column
 
 /**
  * Types that are read as text because the driver changes their values: it parses JSON, so that TypeORM would parse a
