@@ -101,10 +101,18 @@ export async function parseMatching(service: Service, request: PermittedRequest)
   const { view } = store
   const errors = new FieldErrors()
   const { list, max } = parseBulkRequest(querystring, listParametersOf(view), view.bulk, service.limits, errors)
-  const query = parseListQuery(view, { ...list, limit: max }, service, errors)
+  const query = parseListQuery(view, { ...list, limit: readLimitOf(max) }, service, errors)
   errors.raise('bad-query')
   await store.policies?.checkAccess(query.guardedViews)
   return { query: { ...query, cursor: undefined }, max }
+}
+
+/**
+ * The limit of a query that reads one record more: a power of two, because it is part of the SQL. The values of `max` would
+ * otherwise compile, cache and prepare a thousand statements for the same filters.
+ */
+function readLimitOf(max: number): number {
+  return 2 ** Math.ceil(Math.log2(max + 1)) - 1
 }
 
 /** @throws {ApiError} `forbidden` if `may` permits no record to be written */

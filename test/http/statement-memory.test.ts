@@ -1,12 +1,12 @@
 import { Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
-import { apiOf } from '../client'
+import { apiOf, send } from '../client'
 import { permitAll } from '../support/access'
 import { heapInUse } from '../support/heap'
 import { openWorld, type World } from '../world/world'
 
 @Entity()
-@Resource({ auth: permitAll })
+@Resource({ auth: permitAll, bulk: true })
 class Sample {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'int', nullable: true }) a!: number | null
@@ -42,9 +42,17 @@ class Assignment {
   @Column({ nullable: true }) placeOfAssignment!: string
 }
 
+/** Its records are locked and checked before a write of several records, because `may` depends on the record. */
+@Entity()
+@Resource({ auth: permitAll, bulk: true, may: { update: () => ({ rank__gte: 0 }), delete: () => ({ rank__gte: 0 }) } })
+class Guarded {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'int', default: 0 }) rank!: number
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Sample, Named, Individual, Assignment] })
+  world = await openWorld({ entities: [Sample, Named, Individual, Assignment, Guarded] })
 })
 afterAll(async () => {
   await world.close()
@@ -110,4 +118,19 @@ test('the total number of list members in a query is limited', async () => {
     status: 400,
     errors: [{ field: 'c__in', message: 'is one value too many: all filters together may have at most 1000 values' }],
   })
+})
+
+test.each([
+  ['PATCH', 'sample', { a: 1 }],
+  ['DELETE', 'sample', undefined],
+  ['PATCH', 'guarded', { rank: 1 }],
+  ['DELETE', 'guarded', undefined],
+])('%s on the collection %s has few different statements for all values of max', async (method, name, body) => {
+  world.statements()
+  for (let max = 1; max <= 100; max++) {
+    expect((await send(world.url, `${method} /api/${name}/?id__lt=0&max=${max}`, { body })).status).toBe(200)
+  }
+  const limited = world.statements().filter((sql) => sql.includes('LIMIT'))
+  expect(limited).toHaveLength(100)
+  expect(new Set(limited).size).toBeLessThan(10)
 })
