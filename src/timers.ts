@@ -20,3 +20,19 @@ export async function nextPoll(): Promise<void> {
   await setImmediate()
   await setImmediate()
 }
+
+/** Time after which {@link startPauses} makes a pause, in milliseconds. */
+const maxBlockMs = 10
+
+/**
+ * Returns a function to be called between steps of synchronous work. It makes a pause, in which other requests run, if the
+ * previous pause was more than 10 milliseconds ago.
+ */
+export function startPauses(): () => Promise<void> {
+  let last = performance.now()
+  return async () => {
+    if (performance.now() - last < maxBlockMs) return
+    await setImmediate()
+    last = performance.now()
+  }
+}

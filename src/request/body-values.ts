@@ -64,7 +64,10 @@ export function requireFewSeparators(json: string, maxValues: number, subject: s
 }
 
 /** Codes of characters that structure JSON. */
-const codes = { quote: 0x22, backslash: 0x5c, comma: 0x2c, bracket: 0x5b, brace: 0x7b } as const
+const codes = {
+  ...{ quote: 0x22, backslash: 0x5c, comma: 0x2c },
+  ...{ bracket: 0x5b, bracketEnd: 0x5d, brace: 0x7b, braceEnd: 0x7d },
+} as const
 
 /** @returns the index of the quote at the end of a text in JSON, or the length of the JSON */
 function endOfText(json: string, start: number): number {
@@ -73,6 +76,38 @@ function endOfText(json: string, start: number): number {
     index += json.charCodeAt(index) === codes.backslash ? 2 : 1
   }
   return index
+}
+
+/** Matches white space of JSON, which has fewer characters than that of JavaScript. */
+const whiteSpace = /^[\t\n\r ]*$/
+
+/**
+ * Divides the JSON of an array into that of its members, which are not checked: a part is JSON only if `JSON.parse` accepts it.
+ * @param json begins with a bracket, perhaps after white space
+ * @returns undefined if the array has no end, or something else follows it
+ */
+export function splitArray(json: string): readonly string[] | undefined {
+  const members: string[] = []
+  let depth = 0
+  let start = 0
+  for (let index = json.indexOf('['); index < json.length; index++) {
+    const character = json.charCodeAt(index)
+    if (character === codes.quote) index = endOfText(json, index)
+    else if (character === codes.bracket || character === codes.brace) {
+      depth += 1
+      if (depth === 1) start = index + 1
+    } else if (character === codes.comma && depth === 1) {
+      members.push(json.slice(start, index))
+      start = index + 1
+    } else if (character === codes.bracketEnd || character === codes.braceEnd) {
+      depth -= 1
+      if (depth > 0) continue
+      const last = json.slice(start, index)
+      if (members.length > 0 || !whiteSpace.test(last)) members.push(last)
+      return character === codes.bracketEnd && whiteSpace.test(json.slice(index + 1)) ? members : undefined
+    }
+  }
+  return undefined
 }
 
 function textBytes(values: readonly unknown[]): number {

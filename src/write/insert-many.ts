@@ -7,12 +7,12 @@ import type { Statement } from '../connection/statement-cache'
 import { buildRowReader, joinColumnValues } from '../read/row'
 import { readWrittenItems } from '../read/select'
 import type { Store } from '../read/store'
+import { startPauses } from '../timers'
 import type { InsertTarget } from './insert-target'
 import { type InsertValues, insertBuilder, insertedKey, insertValuesOf, returnedColumnsOf } from './insert-values'
 import { keyIncrementOf } from './key-increment'
 import { returning } from './returning'
 import { executeInsert, insertIdOf } from './values'
-import { startPauses } from './with-pauses'
 
 /**
  * Maximum number of values of one INSERT. With a server, each statement takes a round trip. On SQLite, larger statements are

@@ -3,9 +3,6 @@ import { setImmediate } from 'node:timers/promises'
 /** Default number of records between two pauses. */
 const defaultInterval = 50
 
-/** Time after which {@link startPauses} makes a pause, in milliseconds. */
-const maxBlockMs = 10
-
 /**
  * The items of a list, with pauses in which other requests run. The driver better-sqlite3 is synchronous: without pauses, a
  * long sequence of statements would block the event loop.
@@ -15,18 +12,5 @@ export async function* withPauses<T>(items: readonly T[], interval = defaultInte
   for (const [index, item] of items.entries()) {
     if ((index + 1) % interval === 0) await setImmediate()
     yield item
-  }
-}
-
-/**
- * Returns a function to be called between steps of synchronous work. It makes a pause, in which other requests run, if the
- * previous pause was more than 10 milliseconds ago.
- */
-export function startPauses(): () => Promise<void> {
-  let last = performance.now()
-  return async () => {
-    if (performance.now() - last < maxBlockMs) return
-    await setImmediate()
-    last = performance.now()
   }
 }

@@ -120,11 +120,24 @@ class Cell {
   row!: Relation<SheetRow>
 }
 
+/** Turn in which the body of the last request was complete. */
+let received = 0
+
 let world: World
 let limited: World
 beforeAll(async () => {
   const entities = [Item, Wide, Part, Sheet, SheetRow, Cell]
-  world = await openWorld({ entities })
+  world = await openWorld({
+    entities,
+    before: (app) => {
+      app.use(({ req }, next) => {
+        req.once('end', () => {
+          received = turn
+        })
+        return next()
+      })
+    },
+  })
   limited = await openWorld({
     entities,
     mountOn: (app, dataSource) => {
@@ -189,7 +202,44 @@ describe('a record of an array or of an import is limited like the body of a sin
   })
 })
 
+/** JSON of an array of records, and what is wrong with it. */
+const arrays: readonly (readonly [body: string, status: number, detail: RegExp])[] = [
+  [' [ ] ', 201, /^$/],
+  ['[{"name":"a,]}\\"[{"} , {"extra":[{"a":[1,2]},3]}\n]\t', 201, /^$/],
+  ['[{}', 400, /^the body is not JSON: the array has no end/],
+  ['[{"name":"a]', 400, /^the body is not JSON: the array has no end/],
+  ['[{}]]', 400, /^the body is not JSON: .* something follows it$/],
+  ['[{}],[{}]', 400, /^the body is not JSON: .* something follows it$/],
+  ['[{}}', 400, /^the body is not JSON/],
+  ['[{},]', 400, /^record 1 of the array is not JSON/],
+  ['[,{}]', 400, /^record 0 of the array is not JSON/],
+  ['[,]', 400, /^record 0 of the array is not JSON/],
+  ['[{} {}]', 400, /^record 0 of the array is not JSON/],
+  ['[{},{]}]', 400, /^the body is not JSON/],
+  ['[{},[{}]]', 400, /^record 1 of the array must be a JSON object/],
+  ['[{},null]', 400, /^record 1 of the array must be a JSON object/],
+  ['\u00a0[{}]', 400, /^the body is not JSON/],
+  ['[{}]\u00a0', 400, /^the body is not JSON/],
+  ['[\u00a0]', 400, /^record 0 of the array is not JSON/],
+  ['[{},\u00a0{}]', 400, /^record 1 of the array is not JSON/],
+]
+
+test.each(arrays)('the array %j is %i', async (body, status, detail) => {
+  const reply = await post(world, 'api/item', body)
+  expect([reply.status, reply.status === 201 ? '' : detailOf(reply)]).toEqual([status, expect.stringMatching(detail)])
+})
+
 describe('other requests run', () => {
+  test('while an array with many different names is parsed', async () => {
+    const records = Array.from({ length: 40 }, (_, row) =>
+      Object.fromEntries(Array.from({ length: 4000 }, (__, column) => [`name ${row} ${column}`, 1])),
+    )
+    const reply = await post(world, 'api/item', records)
+    expect(reply.status).toBe(400)
+    // Without pauses it takes one turn, and the response a few others.
+    expect(turn - received).toBeGreaterThan(8)
+  })
+
   test('while records with many values are written', async () => {
     const reply = await post(world, 'api/item', Array(12).fill({ extra: Array(15_000).fill(1) }))
     expect(reply.status).toBe(201)
