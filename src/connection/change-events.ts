@@ -35,6 +35,8 @@ export interface AuditLog<Transaction> {
 export interface ChangeObserver<Transaction> {
   /** Whether changes must be recorded, because there are listeners, an audit log or live lists. */
   readonly isObserved: boolean
+  /** Whether there are listeners, for which changes are kept in memory until their commit. */
+  readonly hasListeners: boolean
   /**
    * Whether each write must be in a transaction that records its changes. Live lists alone do not need one: they read the
    * changed records after the write.
@@ -56,6 +58,7 @@ export interface ChangeObserver<Transaction> {
 /** Observer without listeners, audit log and live lists. */
 export const noObserver: ChangeObserver<unknown> = {
   isObserved: false,
+  hasListeners: false,
   needsTransaction: false,
   auditLog: undefined,
   publish: () => undefined,

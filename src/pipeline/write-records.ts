@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { DbTransaction } from '../connection/db-session'
 import { retryOnce } from '../connection/retry'
 import { runSharedTransaction } from '../connection/statement'
 import { ApiError, FieldErrors, type RecordPosition } from '../errors'
@@ -121,6 +122,7 @@ async function writeGroups(
   for await (const group of groupsOf(records(errors, requireTime), maxGroupSize)) {
     requireTime()
     await write(request, group, errors, count)
+    requireFewChanges(request.session, limits)
     if (errors.isFull) break
     count += group.length
     // The driver better-sqlite3 is synchronous: without a pause, other requests would wait for the last group.
@@ -128,6 +130,19 @@ async function writeGroups(
   }
   errors.raise('bad-values')
   return count
+}
+
+/**
+ * Limits the changes that a transaction keeps for listeners: as measured, 1.5 million of a file of 4.5 MB took 1 GB, and blocked
+ * the event loop for two seconds when they were published.
+ * @throws {ApiError} `body-too-large`
+ */
+function requireFewChanges({ changes = [] }: DbTransaction, limits: Limits): void {
+  if (changes.length <= limits.changes) return
+  throw new ApiError(
+    'body-too-large',
+    `the application listens to changes, of which one request may make at most ${limits.changes}: send fewer records`,
+  )
 }
 
 /**

@@ -97,6 +97,11 @@ export interface RequestLimits {
   /** Time that the transaction of a batch or of a POST of several records may take, in milliseconds. Default: 60,000. */
   readonly bulkTime: number
   /**
+   * Number of records that an import or an array may write while the application listens to change events, which are kept until
+   * the commit. Default: 100,000.
+   */
+  readonly changes: number
+  /**
    * Number of imports that a mount handles at the same time, at most half of them of one client; further ones are refused with 503.
    * Default: 2.
    */
@@ -180,6 +185,7 @@ export const defaultLimits: RequestLimits = {
   bulkValues: 200_000,
   importBytes: 256 * 1024 * 1024,
   bulkTime: 60_000,
+  changes: 100_000,
   imports: 2,
   idempotencyTime: 86_400_000,
   idempotencyBytes: 1024 * 1024,

@@ -4,6 +4,8 @@ import type { ChangeFeed, TableChange } from '../connection/change-feed'
 import type { DbTransaction } from '../connection/db-session'
 import { channels } from '../diagnostics'
 
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
+
 /** The listeners of a mount's changes, and the subscribers of the channel `typeorm-resources:change`. */
 export class ChangeListeners implements ChangeObserver<DbTransaction> {
   readonly #listeners = new Set<ChangeListener>()
@@ -29,16 +31,18 @@ export class ChangeListeners implements ChangeObserver<DbTransaction> {
     return this.feed.isActive || this.needsTransaction
   }
 
+  get hasListeners(): boolean {
+    return this.#listeners.size > 0 || channels.change.hasSubscribers
+  }
+
   get needsTransaction(): boolean {
-    return (
-      this.auditLog !== undefined || this.#listeners.size > 0 || channels.change.hasSubscribers || this.feed.announces
-    )
+    return this.auditLog !== undefined || this.hasListeners || this.feed.announces
   }
 
   publish(changes: readonly ChangeEvent[]): void {
     for (const change of changes) {
       if (channels.change.hasSubscribers) channels.change.publish(change)
-      for (const listener of this.#listeners) void this.#call(listener, change)
+      for (const listener of this.#listeners) this.#call(listener, change)
     }
   }
 
@@ -50,9 +54,11 @@ export class ChangeListeners implements ChangeObserver<DbTransaction> {
     this.feed.settle(runner)
   }
 
-  async #call(listener: ChangeListener, change: ChangeEvent): Promise<void> {
+  /** An `async` function would create promises for each of many changes, which take most of the time and memory. */
+  #call(listener: ChangeListener, change: ChangeEvent): void {
     try {
-      await listener(change)
+      const result = listener(change)
+      if (isObject(result)) void Promise.resolve(result).catch((error: unknown) => this.report(error))
     } catch (error) {
       this.report(error)
     }

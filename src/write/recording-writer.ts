@@ -1,3 +1,4 @@
+import type { ChangeEvent } from '../connection/change-events'
 import type { DbSession, DbTransaction } from '../connection/db-session'
 import { isInTransaction, type RawRow, runInTransaction, WriteError } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
@@ -166,14 +167,14 @@ async function writeAndRecord<T>(session: DbTransaction, store: Store, recordedW
   const result = await write(session)
   const ids = writtenIds(store, recordedWrite, result)
   if (ids === undefined) return result
-  const events = ids.map((id, index) => changeEvent(session, store, action, id, values[index]))
-  changes?.push(...events)
+  const eventOf = (id: Json, index: number): ChangeEvent => changeEvent(session, store, action, id, values[index])
+  if (observer.hasListeners) for (const [index, id] of ids.entries()) changes?.push(eventOf(id, index))
   recordTable(session, store, action, ids)
   if (auditLog === undefined || isAuditedBefore) return result
   const after = action === 'delete' ? [] : (rows?.(result) ?? (await auditedRows(session, store, keys)))
-  const changed = events.map((_, index) => ({ before: before[index], after: after[index], values: values[index] }))
+  const changed = ids.map((_, index) => ({ before: before[index], after: after[index], values: values[index] }))
   const different = await differences(session, store, changed)
-  const audited = events.map((event, index) => ({ ...event, changes: different[index] ?? {} }))
+  const audited = ids.map((id, index) => ({ ...eventOf(id, index), changes: different[index] ?? {} }))
   await auditLog.insert(session, audited)
   return result
 }

@@ -277,3 +277,39 @@ test('another event, or a listener that is no function, is a mistake of the call
   expect(() => on('changed', () => {})).toThrow(new TypeError('there is no event "changed"; events: change'))
   expect(() => on('change')).toThrow(new TypeError('the listener of "change" must be a function'))
 })
+
+describe('the changes of one import or array that are kept for listeners are limited', () => {
+  let limited: World
+  beforeAll(async () => {
+    limited = await openWorld({ entities: [Plain], mount: { limits: { changes: 3 }, live: true } })
+  })
+  afterAll(() => limited.close())
+
+  const records = (count: number) => Array.from({ length: count }, () => ({ name: 'a' }))
+  const lines = (count: number): SendOptions => ({
+    headers: { 'Content-Type': 'application/x-ndjson' },
+    body: records(count)
+      .map((record) => `${JSON.stringify(record)}\n`)
+      .join(''),
+  })
+  const post = (query: string, options: SendOptions) => send(limited.url, `POST /api/plain/${query}`, options)
+  const stored = async (): Promise<number> => (await limited.sql('SELECT "id" FROM "plain"')).length
+
+  test.each<[string, string, SendOptions, number]>([
+    ['an import of three', '', lines(3), 201],
+    ['an import of four', '', lines(4), 413],
+    ['an array of four', '', { body: records(4) }, 413],
+    ['a check of four', '?dry_run=true', lines(4), 413],
+  ])('%s', async (_, query, options, status) => {
+    const before = await stored()
+    const remove = limited.mounted.on('change', () => undefined)
+    const reply = await post(query, options)
+    remove()
+    expect([reply.status, await stored()]).toEqual([status, before + (status === 201 ? 3 : 0)])
+    if (status === 413) expect(reply.text).toMatch(/at most 3: send fewer records/)
+  })
+
+  test('without listeners, live lists do not need the changes', async () => {
+    expect((await post('', lines(4))).status).toBe(201)
+  })
+})
