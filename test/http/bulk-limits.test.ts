@@ -262,6 +262,13 @@ describe('other requests run', () => {
     expect(Math.max(...turns) - Math.min(...turns)).toBeGreaterThan(5)
   })
 
+  test('while records with different fields are updated or created', async () => {
+    const records = bodies.map((body) => ({ ...body, number: body.number + 2000 }))
+    const reply = await send(world.url, 'POST /api/wide/?on_conflict=number', { body: records })
+    expect(reply.status).toBe(200)
+    expect(turns.size).toBeGreaterThan(6)
+  })
+
   test('while records are inserted one by one, after the database has rejected some', async () => {
     const [first = {}, ...others] = bodies.map((body) => ({ ...body, number: body.number + 1000 }))
     const reply = await post(world, 'api/wide', [first, { ...first, c1: 1 }, ...others])
