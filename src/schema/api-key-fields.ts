@@ -52,8 +52,8 @@ export function buildApiKeyFields({ metadata }: Registration, { apiKeys }: Conte
   const source = apiKeys.find((one) => one.metadata === metadata)
   if (source === undefined) return undefined
   return {
-    prefix: buildField([source.prefix], { password: false, metadata }),
-    hash: buildField([source.hash], { password: false, metadata }),
+    prefix: buildField([source.prefix], { password: false, metadata, returnsKeys: true }),
+    hash: buildField([source.hash], { password: false, metadata, returnsKeys: true }),
     user: source.user.joinColumns,
   }
 }

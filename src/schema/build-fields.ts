@@ -1,3 +1,4 @@
+import type { DataSource } from 'typeorm'
 import type { Report } from '../errors'
 import { restrictApiKeyField } from './api-key-fields'
 import type { ScanContext } from './context'
@@ -10,6 +11,11 @@ import { isToMany } from './relations'
 import { buildStoredColumn, type StoredColumn } from './stored-column'
 import { unsupportedReason } from './unsupported'
 
+/** Whether an INSERT returns the key of the new row. SQLite and PostgreSQL always do, although TypeORM's driver of SQLite says no. */
+function returnsNewKeys({ options, driver }: DataSource): boolean {
+  return !['mysql', 'mariadb'].includes(options.type) || driver.isReturningSqlSupported('insert')
+}
+
 /**
  * Builds the visible fields, and the hidden ones: excluded, `select: false` and the users' password
  * (specification: Hidden fields).
@@ -21,6 +27,7 @@ export function buildFields(
 ): { readonly shown: readonly Field[]; readonly hidden: readonly Field[] } {
   const { metadata, options } = registration
   const { dataSource, accounts } = context
+  const returnsKeys = returnsNewKeys(dataSource)
   const isPassword = (column: ColumnMetadata): boolean => isSameColumn(column, accounts?.password)
   const isHiddenHere = (column: ColumnMetadata): boolean => isHidden(column, registration, context)
   const shown: Field[] = []
@@ -43,7 +50,8 @@ export function buildFields(
       return
     }
     const fields = isExcluded || columns.some(isHiddenHere) ? hidden : shown
-    const built = buildField(storedColumns, { ...options, metadata, password: columns.some(isPassword) }, declared)
+    const password = columns.some(isPassword)
+    const built = buildField(storedColumns, { ...options, metadata, password, returnsKeys }, declared)
     const field = restrictApiKeyField(built, context)
     fields.push(field)
     if (fields === shown) checkHiddenReferences(field, registration, context, report)

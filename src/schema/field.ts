@@ -49,6 +49,8 @@ export interface FieldOptions {
   readonly password: boolean
   /** Metadata of the resource's entity, whose class may declare a column of a shared table in its own way. */
   readonly metadata: EntityMetadata
+  /** Whether an INSERT returns the key, so that it can be a default of the database. */
+  readonly returnsKeys: boolean
 }
 
 /** Value type of passwords in bodies: at most 256 characters. */
@@ -61,7 +63,7 @@ export const passwordType = textType(256, 1)
  */
 export function buildField(
   stored: readonly StoredColumn[],
-  { readOnly, rename, password, metadata }: FieldOptions,
+  { readOnly, rename, password, metadata, returnsKeys }: FieldOptions,
   declared = false,
 ): Field {
   const columns = stored.map(({ column }) => column)
@@ -82,7 +84,8 @@ export function buildField(
     valueType: password ? passwordType : valueTypeOfColumns(stored, first),
     nullable,
     // A root has no parent, so the parent of a tree node is never required.
-    required: insertable && !nullable && !relation?.isTreeParent && !columns.every(hasDefault),
+    required:
+      insertable && !nullable && !relation?.isTreeParent && !columns.every((column) => hasDefault(column, returnsKeys)),
     insertable,
     updatable: insertable && columns.every((column) => hasOption(metadata, column, 'update') && !column.isPrimary),
     constrained: relation === undefined || isConstrained(relation),
@@ -147,9 +150,13 @@ function isInsertable(metadata: EntityMetadata, column: ColumnMetadata): boolean
   return hasOption(metadata, column, 'insert') && !isGeneratedValue
 }
 
-/** Whether a column has a default in the database or in the class: `published = false`. */
-function hasDefault(column: ColumnMetadata): boolean {
-  if (column.default !== undefined && column.default !== null) return true
+/**
+ * Whether a column has a default in the database or in the class: `published = false`. A key in the database must be returned by
+ * the INSERT: otherwise the new record could not be found.
+ */
+function hasDefault(column: ColumnMetadata, returnsKeys: boolean): boolean {
+  const isUsable = returnsKeys || !column.isPrimary
+  if (isUsable && column.default !== undefined && column.default !== null) return true
   const value: unknown = entityValue(column, column.entityMetadata.create())
   return value !== undefined && value !== null
 }

@@ -10,7 +10,7 @@ import type { Store } from '../read/store'
 import { startPauses } from '../timers'
 import type { InsertTarget } from './insert-target'
 import { type InsertValues, insertBuilder, insertedKey, insertValuesOf, returnedColumnsOf } from './insert-values'
-import { keyIncrementOf } from './key-increment'
+import { keyAfter, keyIncrementOf } from './key-increment'
 import { returning } from './returning'
 import { executeInsert, insertIdOf } from './values'
 
@@ -268,7 +268,7 @@ async function readStored(
     const values =
       readKey !== undefined && row !== undefined
         ? readKey(row)
-        : insertedKey(view, entity, Number(firstKey) + index * increment)
+        : insertedKey(view, entity, keyAfter(firstKey, index * increment))
     return joinColumnValues(values)
   })
   const stored = await readWrittenItems(session, store, keys)
