@@ -95,8 +95,13 @@ export function mountResources<State, Custom>(
   if (settings.live !== false) closeWithDataSource(feed)
   const report = (error: unknown): void => void app.emit('error', error)
   const listeners = new ChangeListeners(feed, report)
-  const statements = newStatementCache()
-  const session = openSession({ dataSource, waitLimit, timeLimit, statements, observer: listeners })
+  const session = openSession({
+    dataSource,
+    waitLimit,
+    timeLimit,
+    statements: newStatementCache(),
+    observer: listeners,
+  })
   const routers = new Routers(base)
   let service: Service | undefined
   expectEntities(dataSource)
@@ -105,6 +110,8 @@ export function mountResources<State, Custom>(
   }
   const views = (): readonly ResourceView[] => (service === undefined ? [] : viewsOf(service))
   whenInitialized(dataSource, discard, () => {
+    // The metadata may be different now, such as the schema or the columns of a table. Requests of the old service keep its cache.
+    Object.assign(session, { statements: newStatementCache() })
     listeners.auditLog = settings.audit && buildAuditLog(dataSource, settings.audit.entity, views)
     const current = buildService(session, settings, mistakes, report)
     routers.requireResources(current)

@@ -4,6 +4,7 @@ import Koa from 'koa'
 import { Column, type DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { type MountOptions, mountResources, Resource } from 'typeorm-resources'
 import { send } from '../client'
+import { permitAll } from '../support/access'
 import { listen } from '../support/listen'
 import { worldPerTest } from '../support/world-per-test'
 import { createDataSource, isPostgres, isSqlite, recorder } from '../world/leg'
@@ -85,6 +86,26 @@ test('a mount responds with 503 until its data source is initialized', async () 
   expect(mounted.resources.map(({ path }) => path)).toEqual(['/api/thing/'])
   expect((await send(url, 'GET /api/thing/')).status).toBe(200)
   expect((await send(url, 'GET /api/whatever/')).text).toBe('the next')
+  await new Promise((resolve) => server.close(resolve))
+  await dataSource.destroy()
+})
+
+test('a data source that is initialized again with other options uses other tables', async () => {
+  const dataSource = await openDataSource([Thing])
+  const app = new Koa()
+  mountResources(app, dataSource, { defaultAuth: permitAll })
+  const server = createServer(app.callback())
+  const url = await listen(server)
+  const postAndCount = async (name: string): Promise<unknown> => {
+    expect((await send(url, 'POST /api/thing/', { body: { name } })).status).toBe(201)
+    const list = await send(url, 'GET /api/thing/?count=exact')
+    const stored = await dataSource.getRepository(Thing).find()
+    return [(list.json() as { meta: { total: number } }).meta.total, stored.map((one) => one.name)]
+  }
+  expect(await postAndCount('old')).toEqual([1, ['old']])
+  await dataSource.destroy()
+  await dataSource.setOptions({ entityPrefix: 'new_' }).initialize()
+  expect(await postAndCount('new')).toEqual([1, ['new']])
   await new Promise((resolve) => server.close(resolve))
   await dataSource.destroy()
 })
