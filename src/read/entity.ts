@@ -82,7 +82,8 @@ export function hasValue(entity: ObjectLiteral, { columns }: Field): boolean {
 }
 
 /**
- * The values of an entity by column, without those that are `undefined`.
+ * The values of an entity by column, without those that are `undefined`, and without the discriminator: TypeORM sets it, and a
+ * property with its name may have another meaning.
  * @param includesUndefined whether a column is included even if its value is `undefined`. Default: none is
  */
 export function columnValues(
@@ -92,6 +93,7 @@ export function columnValues(
 ): readonly ColumnValue[] {
   const values: ColumnValue[] = []
   for (const column of metadata.columns) {
+    if (column.isDiscriminator) continue
     const value: unknown = column.isVirtualProperty ? undefined : entityValue(column, entity)
     if (value !== undefined || includesUndefined?.(column)) values.push([column, value])
   }

@@ -21,7 +21,7 @@ import { lazyNested } from './nested-relations'
 import { findOwner } from './owner'
 import { isPropertyOf, unknownProperty } from './property'
 import type { Registration } from './registration'
-import { buildRelations, checkJoinedNames, checkTargets, isHiddenBy } from './relations'
+import { buildRelations, checkDiscriminator, checkJoinedNames, checkTargets, isHiddenBy } from './relations'
 import type { FilterNames, ResourceView } from './resource-view'
 import { lazySearch } from './search-fields'
 import { buildReadColumn, type ReadColumn } from './stored-column'
@@ -55,6 +55,7 @@ export function buildResource(
   checkProperties(registration, context, report)
   checkTargets(metadata, report)
   checkJoinedNames(registration, report)
+  checkDiscriminator(metadata, report)
   const { shown, hidden } = buildFields(registration, context, report)
   const rule = buildRule(registration, context, report)
   const owner = findOwner(registration, [...shown, ...hidden], context, report)

@@ -99,6 +99,20 @@ export function checkJoinedNames({ metadata, options }: Registration, report: Re
   }
 }
 
+/**
+ * Reports relations whose property has the name of the discriminator column. TypeORM would write the foreign key into this column, and
+ * the record would have another type.
+ */
+export function checkDiscriminator({ relations, discriminatorColumn }: EntityMetadata, report: Report): void {
+  for (const relation of relations) {
+    if (relation.propertyPath !== discriminatorColumn?.propertyPath || isToMany(relation)) continue
+    report(
+      `"${relation.propertyPath}" is also the name of the discriminator column, so that TypeORM would write the foreign key ` +
+        "into it: rename the property, or the column with @TableInheritance({ column: { name: '…' } })",
+    )
+  }
+}
+
 /** Whether TypeORM can join the relation. Its metadata has relations without an inverse side or junction table too. */
 function isComplete({ isManyToMany, junctionEntityMetadata, inverseRelation }: RelationMetadata): boolean {
   return (isManyToMany ? junctionEntityMetadata : inverseRelation) !== undefined
