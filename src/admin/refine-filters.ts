@@ -52,6 +52,9 @@ const negatedOperators: Readonly<Record<string, string>> = {
   nendswiths: 'endswiths',
 }
 
+/** The operators for a comparison with null. The service would compare with the text "null". */
+const nullOperators: Readonly<Record<string, string>> = { eq: 'null', eqs: 'null', ne: 'nnull', nes: 'nnull' }
+
 /** Filters as the client expects them: by name and operator, such as `score__gte`, or `or` and `not` with groups. */
 interface Group {
   readonly [name: string]: unknown
@@ -92,7 +95,7 @@ function groupsOf({ operator, field = '', value }: Filter): readonly Group[] {
   if (value === undefined) return []
   const negated = negatedOperators[operator]
   if (negated !== undefined) return [{ not: filtersOf([{ operator: negated, field, value }]) }]
-  const comparisons = operators[operator]
+  const comparisons = operators[(value === null && nullOperators[operator]) || operator]
   if (comparisons === undefined) {
     const supported = ['and', 'or', ...Object.keys(operators), ...Object.keys(negatedOperators)].join(', ')
     throw new Error(`unknown operator "${operator}" in a filter of Refine; operators: ${supported}`)
