@@ -65,8 +65,13 @@ export function requireFewSeparators(json: string, maxValues: number, subject: s
 
 /** Codes of characters that structure JSON. */
 const codes = {
-  ...{ quote: 0x22, backslash: 0x5c, comma: 0x2c },
-  ...{ bracket: 0x5b, bracketEnd: 0x5d, brace: 0x7b, braceEnd: 0x7d },
+  quote: 0x22,
+  backslash: 0x5c,
+  comma: 0x2c,
+  bracket: 0x5b,
+  bracketEnd: 0x5d,
+  brace: 0x7b,
+  braceEnd: 0x7d,
 } as const
 
 /** @returns the index of the quote at the end of a text in JSON, or the length of the JSON */
@@ -82,32 +87,47 @@ function endOfText(json: string, start: number): number {
 const whiteSpace = /^[\t\n\r ]*$/
 
 /**
- * Divides the JSON of an array into that of its members, which are not checked: a part is JSON only if `JSON.parse` accepts it.
+ * Divides the JSON of an array into that of its records, which are not checked: a part is JSON only if `JSON.parse` accepts it.
  * @param json begins with a bracket, perhaps after white space
- * @returns undefined if the array has no end, or something else follows it
+ * @throws {ApiError} `bad-body` if the array has no end or an empty part, or something follows it
  */
-export function splitArray(json: string): readonly string[] | undefined {
-  const members: string[] = []
+export function splitRecords(json: string): readonly string[] {
+  const records: string[] = []
   let depth = 0
   let start = 0
+  const addRecord = (end: number): void => {
+    const record = json.slice(start, end)
+    if (whiteSpace.test(record)) {
+      throw notJson(`record ${records.length} of the array`, 'it is empty; remove the extra comma')
+    }
+    records.push(record)
+    start = end + 1
+  }
   for (let index = json.indexOf('['); index < json.length; index++) {
     const character = json.charCodeAt(index)
     if (character === codes.quote) index = endOfText(json, index)
     else if (character === codes.bracket || character === codes.brace) {
       depth += 1
       if (depth === 1) start = index + 1
-    } else if (character === codes.comma && depth === 1) {
-      members.push(json.slice(start, index))
-      start = index + 1
-    } else if (character === codes.bracketEnd || character === codes.braceEnd) {
+    } else if (character === codes.comma && depth === 1) addRecord(index)
+    else if (character === codes.bracketEnd || character === codes.braceEnd) {
       depth -= 1
       if (depth > 0) continue
-      const last = json.slice(start, index)
-      if (members.length > 0 || !whiteSpace.test(last)) members.push(last)
-      return character === codes.bracketEnd && whiteSpace.test(json.slice(index + 1)) ? members : undefined
+      if (character === codes.braceEnd) throw notJson('the body', 'the array must end with "]", not with "}"')
+      if (!whiteSpace.test(json.slice(index + 1))) throw notJson('the body', 'something follows the end of the array')
+      if (records.length > 0 || !whiteSpace.test(json.slice(start, index))) addRecord(index)
+      return records
     }
   }
-  return undefined
+  throw notJson(
+    'the body',
+    `the array has no end: a quote, bracket or brace is missing in or after record ${records.length}`,
+  )
+}
+
+/** @param subject what is not JSON */
+export function notJson(subject: string, reason: string): ApiError {
+  return new ApiError('bad-body', `${subject} is not JSON: ${reason}`)
 }
 
 function textBytes(values: readonly unknown[]): number {

@@ -1,7 +1,7 @@
 import { MIMEType } from 'node:util'
 import { ApiError } from '../errors'
 import { startPauses } from '../timers'
-import { requireFewSeparators, requireFewValues, splitArray, tooManyValues } from './body-values'
+import { notJson, requireFewSeparators, requireFewValues, splitRecords, tooManyValues } from './body-values'
 import { mediaTypes } from './formats'
 import type { RequestLimits } from './limits'
 import { parsePairs } from './pairs'
@@ -40,21 +40,21 @@ export async function parseBodies(
 ): Promise<Body | readonly Body[]> {
   const given = await readJson(payload, limits)
   const pause = startPauses()
-  const members = await membersOfArray(given, limits, pause)
-  if (members === undefined) {
+  const records = await recordsOfArray(given, limits, pause)
+  if (records === undefined) {
     if ('bytes' in payload && payload.bytes.length > limits.body) {
       throw new ApiError('body-too-large', `a body with one record may have at most ${limits.body} bytes`)
     }
     return objectBody(jsonOf(given, limits), limits)
   }
-  if (members.length > maxRecords) {
-    throw new ApiError('bad-body', `an array may have at most ${maxRecords} records, this one has ${members.length}`)
+  if (records.length > maxRecords) {
+    throw new ApiError('bad-body', `an array may have at most ${maxRecords} records, this one has ${records.length}`)
   }
   const bodies: Body[] = []
-  let count = members.length
-  for (const [index, member] of members.entries()) {
+  let count = records.length
+  for (const [index, one] of records.entries()) {
     const subject = `record ${index} of the array`
-    const record = 'text' in given ? parseJson(String(member), limits.bodyValues, subject) : member
+    const record = 'text' in given ? parseJson(String(one), limits.bodyValues, subject) : one
     if (!isObject(record)) throw new ApiError('bad-body', `${subject} must be a JSON object`)
     // A record is written without a pause, so it may not be larger than the body of a single one.
     count += requireFewValues(record, limits.bodyValues, { subject, maxBytes: limits.body })
@@ -66,13 +66,13 @@ export async function parseBodies(
 }
 
 /**
- * The members of an array: values, or if the body is text, the JSON of each. The array is not parsed as a whole: `JSON.parse` takes
+ * The records of an array: values, or if the body is text, the JSON of each. The array is not parsed as a whole: `JSON.parse` takes
  * 100 ms for objects with 200,000 different names.
  * @param pause lets other requests run
  * @returns undefined for anything but an array
  * @throws {ApiError} `bad-body`
  */
-async function membersOfArray(
+async function recordsOfArray(
   given: GivenJson,
   { bulkValues }: BulkBodyLimits,
   pause: () => Promise<void>,
@@ -81,9 +81,7 @@ async function membersOfArray(
   if (!/^[\t\n\r ]*\[/.test(given.text)) return undefined
   requireFewSeparators(given.text, bulkValues, 'the body')
   await pause()
-  const members = splitArray(given.text)
-  if (members === undefined) throw notJson('the body', 'the array has no end, or something follows it')
-  return members
+  return splitRecords(given.text)
 }
 
 /**
@@ -311,9 +309,6 @@ function readParsed(parsed: unknown, isForm: boolean): GivenJson {
 }
 
 const emptyBody = (): ApiError => new ApiError('bad-body', `the body is empty; ${allowed}`)
-
-const notJson = (subject: string, reason: string): ApiError =>
-  new ApiError('bad-body', `${subject} is not JSON: ${reason}`)
 
 /** @param subject what the text is, for messages. Default: the body */
 function parseJson(text: string, maxValues: number, subject = 'the body'): unknown {
