@@ -1,4 +1,4 @@
-import { networkOf } from '../access/passwords/client-network'
+import { networkOf } from '../access/client-network'
 import type { PermittedRequest } from './service'
 
 /** Text that identifies the client of a request, for limits: the user, or the network address of an anonymous client. */

@@ -35,7 +35,7 @@ export interface ResponseMemory {
 
 /** Connection that a response is sent on. */
 export interface Connection {
-  /** Network address of the client, or an empty text. */
+  /** Network of the client (`networkOf`). An empty text if it is not known, or if the response is for several clients. */
   readonly client: string
   /** Calls `release` once, when the response was sent or can no longer be sent. */
   readonly whenClosed: (release: () => void) => void
@@ -78,7 +78,7 @@ export function buildResponseMemory(limit: number, { client, whenClosed, cutOff 
   const reserve = (bytes: number): void => {
     const excess = (): number => heldByAll - holder.bytes + bytes - limit
     if (excess() > 0) cutOffSlow(excess)
-    if (excess() > 0) cutOffLargest(excess, client, limit / 2)
+    if (excess() > 0) cutOffLargeClient(excess, client, limit / 2)
     const isAlone = heldByAll === holder.bytes
     if (excess() > 0 && !isAlone) {
       throw unavailable(
@@ -120,10 +120,11 @@ function cutOffSlow(excess: () => number): void {
 }
 
 /**
- * Closes the connections of another client that holds more than its share and sends its bodies or receives its responses,
- * the oldest first, until there is room or the client holds its share.
+ * Closes connections of another client that holds more than a share of the memory: those that send bodies or receive
+ * responses, the oldest first, until there is room or the client holds no more than its share.
+ * @param share in bytes
  */
-function cutOffLargest(excess: () => number, client: string, share: number): void {
+function cutOffLargeClient(excess: () => number, client: string, share: number): void {
   const held = new Map<string, number>()
   for (const holder of holders) held.set(holder.client, (held.get(holder.client) ?? 0) + holder.bytes)
   cutOffWaiting((holder) => {
@@ -134,7 +135,7 @@ function cutOffLargest(excess: () => number, client: string, share: number): voi
   })
 }
 
-/** Closes the connections of the chosen holders that wait for their clients, in the order in which they were counted first. */
+/** Closes the connections of the chosen responses that wait for their clients, in the order in which they were counted first. */
 function cutOffWaiting(isChosen: (holder: Holder) => boolean): void {
   for (const holder of holders) {
     if (holder.waitsSince === undefined || !isChosen(holder)) continue

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { networkOf } from '../access/passwords/client-network'
+import { networkOf } from '../access/client-network'
 import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes'
 
 /**

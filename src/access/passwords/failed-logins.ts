@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { ApiError } from '../../errors'
-import { networkOf } from './client-network'
+import { networkOf } from '../client-network'
 
 /**
  * Counter of failures by key. The classes of the package `rate-limiter-flexible` have this interface, for example

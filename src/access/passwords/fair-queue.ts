@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { networkOf } from './client-network'
+import { networkOf } from '../client-network'
 
 /** The parties that a job is counted for, each separately: a network address and a user name. */
 export type Parties = readonly [address: string, name: string]

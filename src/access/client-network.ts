@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * The network of a client, by which its password checks are counted: its IPv4 address, or the first 64 bits of its IPv6
- * address, because a client can usually use all addresses with this prefix.
+ * The network to which limits of one client apply: its IPv4 address, or the first 64 bits of its IPv6 address, because a
+ * client can usually use all addresses with this prefix.
  * @returns an empty string if the text is not an address
  */
 export function networkOf(address: string): string {
