@@ -306,7 +306,7 @@ describe('the changes of one import or array that are kept for listeners are lim
     const reply = await post(query, options)
     remove()
     expect([reply.status, await stored()]).toEqual([status, before + (status === 201 ? 3 : 0)])
-    if (status === 413) expect(reply.text).toMatch(/at most 3: send fewer records/)
+    if (status === 413) expect(reply.text).toMatch(/at most 3 records: send fewer records/)
   })
 
   test('without listeners, live lists do not need the changes', async () => {
