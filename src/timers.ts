@@ -21,8 +21,8 @@ export async function nextPoll(): Promise<void> {
   await setImmediate()
 }
 
-/** Time after which {@link startPauses} makes a pause, in milliseconds. */
-const maxBlockMs = 10
+/** Time of synchronous work after which other requests run, in milliseconds. */
+export const maxBlockingMs = 10
 
 /**
  * Returns a function to be called between steps of synchronous work. It makes a pause, in which other requests run, if the
@@ -31,7 +31,7 @@ const maxBlockMs = 10
 export function startPauses(): () => Promise<void> {
   let last = performance.now()
   return async () => {
-    if (performance.now() - last < maxBlockMs) return
+    if (performance.now() - last < maxBlockingMs) return
     await setImmediate()
     last = performance.now()
   }

@@ -108,8 +108,8 @@ export async function parseMatching(service: Service, request: PermittedRequest)
 }
 
 /**
- * The limit of a query that reads one record more: a power of two, because it is part of the SQL. The values of `max` would
- * otherwise compile, cache and prepare a thousand statements for the same filters.
+ * The limit of a query that finds out whether more than `max` records match. A query reads one record more than its limit. This
+ * number is a power of two, because it is part of the SQL: otherwise, each `max` would need a statement of its own.
  */
 function readLimitOf(max: number): number {
   return 2 ** Math.ceil(Math.log2(max + 1)) - 1

@@ -1,8 +1,5 @@
 import type { JsonRecord } from '../read/record'
-import { nextPoll } from '../timers'
-
-/** Time after which rendering lets other requests run, in milliseconds. Most pages take less. */
-const maxBlockingMs = 10
+import { maxBlockingMs, nextPoll } from '../timers'
 
 /**
  * Renders the records of a page. If this takes long, they become text a few at a time, because parsed JSON may take more

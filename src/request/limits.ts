@@ -120,7 +120,8 @@ export interface RequestLimits {
   readonly itemBytes: number
   /**
    * Total size of the large bodies that the process is receiving, and of the large responses that it is reading or sending,
-   * in bytes; further requests are refused with 503. Default: 128 MiB.
+   * in bytes; further requests are refused with 503. If another client needs the memory, connections of a client that has more
+   * than half of it are closed. Default: 128 MiB.
    */
   readonly responseBytes: number
   /**

@@ -54,7 +54,10 @@ export class ChangeListeners implements ChangeObserver<DbTransaction> {
     this.feed.settle(runner)
   }
 
-  /** An `async` function would create promises for each of many changes, which take most of the time and memory. */
+  /**
+   * Calls a listener, and reports its error. This is not an `async` function, because it would create promises for each of many
+   * changes, which take most of the time and memory.
+   */
   #call(listener: ChangeListener, change: ChangeEvent): void {
     try {
       const result = listener(change)

@@ -80,8 +80,8 @@ interface ChangedRows {
 }
 
 /**
- * The fields whose values are different before and after a write, for each record. Their values are those that records show:
- * `@AfterLoad` listeners may hide parts of them. Hidden fields that were written are included without values.
+ * The fields that a write has changed, for each record. Stored values are compared, but the result has the values that records
+ * show: `@AfterLoad` listeners may hide parts of them. Hidden fields that were written are included without values.
  */
 export async function differences(
   session: DbSession,
@@ -94,12 +94,12 @@ export async function differences(
   const shownRecords = view.lifecycle.load ? await toRecords(session, store, rows) : storedRecords
   const stored = new Map(rows.map((raw, index) => [raw, storedRecords[index]]))
   const shown = new Map(rows.map((raw, index) => [raw, shownRecords[index]]))
+  // By name: the prefix of a new API key is not the same object as the field of the view.
   const isShown = ({ name }: Field): boolean => view.outputFields.some((field) => field.name === name)
   return changed.map(({ before, after, values = new Map() }) => {
     const [from, to] = [before && shown.get(before), after && shown.get(after)]
     const names = differentNames(before && stored.get(before), after && stored.get(after))
     names.delete(view.key.name)
-    // The prefix of a new API key is not the same object as the field of the view.
     const hidden = [...values.keys()].filter((field) => !isShown(field))
     return Object.fromEntries([
       ...[...names].map((name) => [name, { ...(from && { from: from[name] }), ...(to && { to: to[name] }) }] as const),
