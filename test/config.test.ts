@@ -255,6 +255,20 @@ test.each<[string, object, readonly string[]]>([
     ['Note: "search" must be an array of properties, not "title"'],
   ],
   [
+    'relations that cannot be included',
+    { resources: [{ entity: Note, includes: ['title', 'tag', 'user'], exclude: ['user'] }] },
+    [
+      'Note: "includes" names "title", which is not a relation; relations: tag, user',
+      'Note: "includes" names "tag", which leads to Tag, which is not a resource or hides the relation',
+      'Note: "includes" names "user", which is in "exclude"; remove it from one of them',
+    ],
+  ],
+  [
+    'includes that are no list',
+    { resources: [{ entity: Note, includes: 'tag' }, { entity: Tag }] },
+    ['Note: "includes" must be an array of relations, not "tag"'],
+  ],
+  [
     'an invalid prefix',
     { prefix: 'api', resources: [{ entity: Tag }] },
     ['"prefix" must be a path such as "/api", not "api"'],

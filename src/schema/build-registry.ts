@@ -5,6 +5,7 @@ import { ConfigError, type Report } from '../errors'
 import { decoratedClasses, type Permission } from '../resource'
 import { checkIdentifyingProperty } from './account-source'
 import { findAuditEntity, protectAuditLog } from './audit-entity'
+import { checkIncludesOptions } from './build-includes'
 import { checkRule, checkUserEntity } from './build-rule'
 import { buildViews } from './build-views'
 import { collectFieldPermissions } from './check-field-permissions'
@@ -116,6 +117,7 @@ export function buildRegistry(
   const allNames = allFilterNames(context)
   const resources = buildViews(context, allNames, new Map(), report)
   checkSearchOptions(resources, registrations, limits, report)
+  checkIncludesOptions(resources, registrations, report)
   checkNestedOptions(resources, registrations, dataSource, report)
   if (requireScope) checkScopes(registrations, report)
   if (allMistakes.length > 0) throw new ConfigError(allMistakes)
