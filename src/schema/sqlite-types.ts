@@ -7,7 +7,7 @@ import { members, text } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
 /** Maximum number of digits of a decimal that SQLite stores exactly: it stores decimals as doubles. */
-const exactDigits = 15
+export const exactDigits = 15
 const decimal: BuildValueType = ({ precision, scale = 0 }) =>
   typeof precision === 'number'
     ? decimalType({ whole: precision - scale, fraction: scale, significant: Math.min(precision, exactDigits) })

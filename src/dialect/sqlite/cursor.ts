@@ -1,5 +1,6 @@
 import { maxCursorTextLength } from '../../request/cursor'
 import { isComputed } from '../../schema/metadata'
+import { exactDigits } from '../../schema/sqlite-types'
 import type { StoredColumn } from '../../schema/stored-column'
 import { isNumeric } from '../../value/value-type'
 import { isCursorValueOf } from '../cursor-value'
@@ -19,17 +20,28 @@ const maxCursorTextBytes = 4 * maxCursorTextLength
 const asNumber = (sql: string): string => `CAST(${sql} AS NUMERIC)`
 
 /**
+ * Rounds a computed decimal to the digits that are shown: the double 0.1 + 0.2 is shown as 0.3, but is not equal to it. PRINTF
+ * would write null as 0, so null is replaced by infinity and back.
+ */
+const asDecimal = (sql: string): string =>
+  asNumber(`NULLIF(PRINTF('%.${exactDigits}g', COALESCE(${sql}, 9e999)), 'Inf')`)
+
+/** Whether a column is a decimal that the database computes. This includes generated columns, which also store the double. */
+const isComputedDecimal = ({ column, valueType }: StoredColumn): boolean =>
+  valueType.name === 'decimal' && (isComputed(column) || column.asExpression !== undefined)
+
+/**
  * Casts computed numbers, because their values may be texts, such as those of `printf`. Integers and floats of a view
  * are not cast: they usually are columns of its tables, whose indexes could not be used with a cast.
  */
 export const sqliteCompared: Dialect['comparisonSql'] = (stored, column) => {
-  const isDecimal = stored.valueType.name === 'decimal'
-  return isComputedNumber(stored) && (isDecimal || stored.column.isVirtualProperty) ? asNumber(column) : column
+  if (isComputedDecimal(stored)) return asDecimal(column)
+  return isComputedNumber(stored) && stored.column.isVirtualProperty ? asNumber(column) : column
 }
 
 /** Casts operands of computed numbers, because decimals and integers beyond 2^53 are bound as text. */
 export const sqliteOperand: Dialect['operandSql'] = (stored, placeholder) =>
-  isComputedNumber(stored) ? asNumber(placeholder) : placeholder
+  isComputedNumber(stored) || isComputedDecimal(stored) ? asNumber(placeholder) : placeholder
 
 /**
  * Reads integers as text, because a double cannot represent all of them. In a comparison with a numeric column SQLite
@@ -39,9 +51,10 @@ export const sqliteOperand: Dialect['operandSql'] = (stored, placeholder) =>
 export const sqliteCursor: Dialect['cursorSql'] = (stored, column) => {
   const isTooLong =
     stored.valueType.name === 'text' ? `WHEN octet_length(${column}) > ${maxCursorTextBytes} THEN x'' ` : ''
-  const exact = `CASE ${isTooLong}WHEN typeof(${column}) = 'integer' THEN CAST(${column} AS TEXT) ELSE ${column} END`
-  const isExact = !isComputed(stored.column) || isComputedNumber(stored)
   const compared = sqliteCompared(stored, column)
+  const shown = isComputedDecimal(stored) ? compared : column
+  const exact = `CASE ${isTooLong}WHEN typeof(${shown}) = 'integer' THEN CAST(${shown} AS TEXT) ELSE ${shown} END`
+  const isExact = !isComputed(stored.column) || isComputedNumber(stored)
   return {
     read: isExact ? exact : column,
     sorted: compared,
