@@ -1,4 +1,4 @@
-import { type Body, type Payload, parseBodies, parseBody } from '../request/body'
+import { type Body, type OnParsed, type Payload, parseBodies, parseBody } from '../request/body'
 import { minCountedLength } from '../response/held-bytes'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
 import type { WrittenRecord } from '../write/write-store'
@@ -9,7 +9,8 @@ import type { ResourceRequest, Service } from './service'
  * @throws {ApiError} `unavailable`, and the errors of a body that cannot be read
  */
 export async function readBody({ limits }: Service, request: ResourceRequest): Promise<Body> {
-  return parseBody(await receivePayload(request, limits.body), limits)
+  const payload = await receivePayload(request, limits.body)
+  return parseBody(payload, limits, reservesParsed(request, payload))
 }
 
 /** Reads and parses the body of a POST, which may be an array of records if the resource has the option `bulk`. */
@@ -17,7 +18,26 @@ export async function readBodies(service: Service, request: ResourceRequest): Pr
   const { limits } = service
   const { bulk } = request.resource
   if (bulk === 0) return readBody(service, request)
-  return parseBodies(await receivePayload(request, maxBodyBytes(service, request)), limits, bulk)
+  const payload = await receivePayload(request, maxBodyBytes(service, request))
+  return parseBodies(payload, limits, bulk, reservesParsed(request, payload))
+}
+
+/**
+ * Approximate memory of a parsed value, in bytes: that of an empty object and of the reference to it. Its JSON can be three
+ * characters long, so that the values of a body can take twenty times the memory of its text.
+ */
+const valueBytes = 64
+
+/**
+ * Returns a function that reserves the memory of the values of a body, which are kept until it is written.
+ * @throws {ApiError} `unavailable`
+ */
+export function reservesParsed({ responseMemory }: Pick<BodyRequest, 'responseMemory'>, payload: Payload): OnParsed {
+  const size = 'bytes' in payload ? payload.bytes.length : 0
+  return (values) => {
+    const bytes = size + values * valueBytes
+    if (bytes >= minCountedLength) responseMemory().reserve(bytes)
+  }
 }
 
 /** Maximum size of the body of a write, in bytes. The body of a POST may be an array of records. */

@@ -1,6 +1,6 @@
 import { ApiError, FieldErrors } from '../errors'
 import { requireReferences } from './batch-references'
-import { type BodyLimits, type Payload, parseArray } from './body'
+import { type BodyLimits, type OnParsed, type Payload, parseArray } from './body'
 import { errorOfOperation } from './operation-error'
 
 /** A write in a batch, as the client has sent it (specification: Batches). */
@@ -35,8 +35,9 @@ export async function parseBatch(
   payload: Payload,
   limits: BodyLimits,
   maxOperations: number,
+  onParsed: OnParsed,
 ): Promise<readonly Operation[]> {
-  const json = await parseArray(payload, limits)
+  const json = await parseArray(payload, limits, onParsed)
   if (json === undefined || json.length === 0) {
     throw new ApiError('bad-body', `the body must be an array of 1 to ${maxOperations} operations`)
   }

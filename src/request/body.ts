@@ -20,23 +20,30 @@ const allowedFiles = `a POST to a resource with the option bulk may also have ${
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Parses the body of a POST or PUT into the members of its one JSON object (specification: Bodies).
- * @throws {ApiError} `unsupported-media-type`, `bad-body`
+ * Called with the number of values that were parsed so far, in all arrays and objects of a body. An error that it throws refuses
+ * the body.
  */
-export async function parseBody(payload: Payload, limits: BodyLimits): Promise<Body> {
-  return objectBody(await parseBodyJson(payload, limits), limits)
+export type OnParsed = (values: number) => void
+
+/**
+ * Parses the body of a POST or PUT into the members of its one JSON object (specification: Bodies).
+ * @throws {ApiError} `unsupported-media-type`, `bad-body`, and the errors of `onParsed`
+ */
+export async function parseBody(payload: Payload, limits: BodyLimits, onParsed?: OnParsed): Promise<Body> {
+  return objectBody(await parseBodyJson(payload, limits), limits, onParsed)
 }
 
 /**
  * Parses the body of a POST that may have several records: the members of one JSON object, or of each object of an array
  * (specification: Bulk writes).
  * @param maxRecords maximum number of objects in the array
- * @throws {ApiError} `unsupported-media-type`, `bad-body`, `body-too-large`
+ * @throws {ApiError} `unsupported-media-type`, `bad-body`, `body-too-large`, and the errors of `onParsed`
  */
 export async function parseBodies(
   payload: Payload,
   limits: BulkBodyLimits,
   maxRecords: number,
+  onParsed?: OnParsed,
 ): Promise<Body | readonly Body[]> {
   const given = await readJson(payload, limits)
   const pause = startPauses()
@@ -45,7 +52,7 @@ export async function parseBodies(
     if ('bytes' in payload && payload.bytes.length > limits.body) {
       throw new ApiError('body-too-large', `a body with one record may have at most ${limits.body} bytes`)
     }
-    return objectBody(jsonOf(given, limits), limits)
+    return objectBody(jsonOf(given, limits), limits, onParsed)
   }
   if (records.length > maxRecords) {
     throw new ApiError('bad-body', `an array may have at most ${maxRecords} records, this one has ${records.length}`)
@@ -53,14 +60,15 @@ export async function parseBodies(
   const bodies: Body[] = []
   let count = records.length
   for (const [index, one] of records.entries()) {
+    await pause()
     const subject = `record ${index} of the array`
     const record = 'text' in given ? parseJson(String(one), limits.bodyValues, subject) : one
     if (!isObject(record)) throw new ApiError('bad-body', `${subject} must be a JSON object`)
     // A record is written without a pause, so it may not be larger than the body of a single one.
     count += requireFewValues(record, limits.bodyValues, { subject, maxBytes: limits.body })
     if (count > limits.bulkValues) throw tooManyValues('the body', limits.bulkValues)
+    onParsed?.(count)
     bodies.push(membersOf(record))
-    await pause()
   }
   return bodies
 }
@@ -87,23 +95,29 @@ async function recordsOfArray(
 /**
  * Parses a body that must be an array of anything.
  * @returns undefined for any other JSON
- * @throws {ApiError} `unsupported-media-type`, `bad-body`
+ * @throws {ApiError} `unsupported-media-type`, `bad-body`, and the errors of `onParsed`
  */
-export async function parseArray(payload: Payload, limits: BodyLimits): Promise<readonly unknown[] | undefined> {
+export async function parseArray(
+  payload: Payload,
+  limits: BodyLimits,
+  onParsed?: OnParsed,
+): Promise<readonly unknown[] | undefined> {
   const json = await parseBodyJson(payload, limits)
   if (!Array.isArray(json)) return undefined
-  requireFewValues(json, limits.bodyValues)
+  const values = requireFewValues(json, limits.bodyValues)
+  onParsed?.(values)
   return json
 }
 
 const isObject = (json: unknown): json is object => typeof json === 'object' && json !== null && !Array.isArray(json)
 
-function objectBody(json: unknown, limits: BodyLimits): Body {
+function objectBody(json: unknown, limits: BodyLimits, onParsed?: OnParsed): Body {
   if (!isObject(json)) {
     const advice = Array.isArray(json) ? '; only a POST to a resource with the option bulk may have an array' : ''
     throw new ApiError('bad-body', `the body must be one JSON object${advice}`)
   }
-  requireFewValues(json, limits.bodyValues)
+  const values = requireFewValues(json, limits.bodyValues)
+  onParsed?.(values)
   return membersOf(json)
 }
 

@@ -6,6 +6,7 @@ import { respondToBatch, runBatch } from '../pipeline/batch'
 import { admitBatch, type RequestedOperation } from '../pipeline/batch-admission'
 import { runKeyedBatch } from '../pipeline/keyed-batch'
 import type { Service } from '../pipeline/service'
+import { reservesParsed } from '../pipeline/write-body'
 import { type Operation, parseBatch } from '../request/batch'
 import { OperationError } from '../request/operation-error'
 import { withCaching } from '../response/http-response'
@@ -24,7 +25,7 @@ export function batchPage(session: DbSession, { base, batch }: MountSettings, ro
     const { headers } = context
     requireSameOrigin(headers, context.host, service.allowedOrigins)
     const payload = await receivePagePayload(request, service.limits.body)
-    const parsed = await parseBatch(payload, service.limits, batch)
+    const parsed = await parseBatch(payload, service.limits, batch, reservesParsed(request, payload))
     const mount = { session, base, request, routers }
     const requested = parsed.map((operation, index) => requestOf(service, mount, operation, index))
     const authentication = new RequestAuthentication(service.verifyCredentials, session, context)

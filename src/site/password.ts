@@ -4,6 +4,7 @@ import { RequestAuthentication } from '../access/request-authentication'
 import { requirePrincipal } from '../access/require-principal'
 import { type DbSession, withPrincipal } from '../connection/db-session'
 import { ApiError, FieldErrors, notConnected } from '../errors'
+import { reservesParsed } from '../pipeline/write-body'
 import { type Body, parseBody } from '../request/body'
 import { emptyResponse, withCaching } from '../response/http-response'
 import type { PasswordChange } from '../write/password-change'
@@ -27,7 +28,8 @@ export function passwordPage(session: DbSession): PageHandler {
     if (account === undefined) {
       throw new ApiError('forbidden', 'these credentials cannot change a password; send the user name and the password')
     }
-    const body = await parseBody(await receivePagePayload(request, limits.body), limits)
+    const payload = await receivePagePayload(request, limits.body)
+    const body = await parseBody(payload, limits, reservesParsed(request, payload))
     const { oldPassword, newPassword } = await parseChange(body, passwordChange, account)
     const username = String(account.username)
     if (!(await passwords.matches({ username, password: oldPassword }, String(account.password), context.ip))) {

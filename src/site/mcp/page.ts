@@ -2,6 +2,7 @@ import { requireSameOrigin } from '../../access/cross-origin'
 import { RequestAuthentication } from '../../access/request-authentication'
 import type { DbSession } from '../../connection/db-session'
 import { ApiError, methodNotAllowed, notConnected } from '../../errors'
+import { reservesParsed } from '../../pipeline/write-body'
 import { type Body, membersOf, parseBody } from '../../request/body'
 import { requireFewValues } from '../../request/body-values'
 import type { HttpResponse } from '../../response/http-response'
@@ -64,7 +65,8 @@ async function receiveMessage({ service: { limits }, request }: AgentRequest): P
     throw new ApiError('unsupported-media-type', 'send application/json')
   }
   try {
-    const message = await parseBody(await receivePagePayload(request, limits.body), limits)
+    const payload = await receivePagePayload(request, limits.body)
+    const message = await parseBody(payload, limits, reservesParsed(request, payload))
     requireSmallMessage(message)
     return Object.fromEntries(message)
   } catch (error) {
