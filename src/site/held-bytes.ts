@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import { networkOf } from '../access/client-network'
 import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes'
@@ -29,6 +30,9 @@ export async function withResponseMemory<T>(
   } finally {
     isHandled = true
     releaseWhenHandled?.()
+    // Also a short response waits for its client: an HTTP/2 client that accepts no byte would keep the memory of its body. A
+    // stream is read when its client is ready, and has time limits of its own.
+    if (!(context.body instanceof Readable)) held?.noteSent()
   }
 }
 

@@ -46,7 +46,6 @@ export async function respond(
   if (response.stream !== undefined) {
     abortOnError(response.stream, context, (error) => reportAborted(failed, error))
   }
-  noteSent(responseMemory, response)
   if (trace === undefined) return
   const milliseconds = performance.now() - start
   if (serverTiming) context.set('Server-Timing', timingOf(trace, milliseconds))
@@ -75,10 +74,6 @@ export function countBody(responseMemory: () => ResponseMemory, mayBeRefused: bo
   responseMemory().count(bytes)
 }
 
-function noteSent(responseMemory: () => ResponseMemory, { body, bytes }: HttpResponse): void {
-  if ((bytes ?? body).length >= minCountedLength) responseMemory().noteSent()
-}
-
 /**
  * Responds to a request for a page.
  * @param failed the request as it is reported if it fails
@@ -92,7 +87,6 @@ export async function respondPage(page: PageHandler, request: PageRequest, faile
     })
     .catch((error: unknown) => errorResponse(failed, error))
   sendResponse(context, response)
-  noteSent(responseMemory, response)
 }
 
 /** Publishes the error of a streamed body after its connection was closed. Refusals are also logged. */

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { Agent } from 'node:http'
+import { connect, createServer } from 'node:http2'
 import type { Middleware } from 'koa'
 import bodyParser from 'koa-bodyparser'
 import { IdempotencyKey, type MountOptions } from 'typeorm-resources'
 import { send } from '../client'
+import { listen } from '../support/listen'
 import { openPaused } from '../support/paused-client'
 import { KiB, MiB, Plain, Story } from '../support/texts'
 import { worldPerTest } from '../support/world-per-test'
@@ -66,6 +68,34 @@ test.each([
   const { result } = (await send(url, 'POST /api/-/mcp', { body, headers })).json() as { result: object }
   expect(result).toEqual({ isError: true, content: [{ type: 'text', text: expect.stringContaining('responseBytes') }] })
   for (const socket of sockets) socket.destroy()
+})
+
+test('an HTTP/2 client that does not receive a short response to a long body cannot keep the memory of the body', async () => {
+  const { url, app, dataSource } = await openForTest({
+    entities: [Story, Plain],
+    mount: { limits: { responseBytes: 1.5 * MiB } },
+    before: (koa) => {
+      koa.proxy = true
+    },
+  })
+  await dataSource.getRepository(Plain).insert([{ rank: 1, title: 'a' }])
+  const body = `{"rank":2${' '.repeat(MiB - 100)}}`
+  const headersOf = (address: string) => ({ 'Content-Type': 'application/json', 'X-Forwarded-For': address })
+  const server = createServer(app.callback())
+  // The client accepts no byte of the response.
+  const session = connect(await listen(server), { settings: { initialWindowSize: 0 } })
+  await once(session, 'remoteSettings')
+  const stream = session.request({ ':method': 'PUT', ':path': '/api/plain/1/', ...headersOf('10.0.0.1') })
+  stream.end(body)
+  const [{ ':status': status }] = await once(stream, 'response')
+  expect(status).toBe(200)
+  const closed = once(stream, 'close')
+  // The other client needs the memory: the first one has more than half of it.
+  const other = await send(url, 'PUT /api/plain/1/', { body, headers: headersOf('10.0.0.2') })
+  expect(other.status).toBe(200)
+  await closed
+  session.destroy()
+  await new Promise((resolve) => server.close(resolve))
 })
 
 test('the memory of a response whose client disconnects while its record is read is released once', async () => {
