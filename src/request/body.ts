@@ -29,7 +29,7 @@ export type OnParsed = (values: number) => void
  * Parses the body of a POST or PUT into the members of its one JSON object (specification: Bodies).
  * @throws {ApiError} `unsupported-media-type`, `bad-body`, and the errors of `onParsed`
  */
-export async function parseBody(payload: Payload, limits: BodyLimits, onParsed?: OnParsed): Promise<Body> {
+export async function parseBody(payload: Payload, limits: BodyLimits, onParsed: OnParsed): Promise<Body> {
   return objectBody(await parseBodyJson(payload, limits), limits, onParsed)
 }
 
@@ -43,7 +43,7 @@ export async function parseBodies(
   payload: Payload,
   limits: BulkBodyLimits,
   maxRecords: number,
-  onParsed?: OnParsed,
+  onParsed: OnParsed,
 ): Promise<Body | readonly Body[]> {
   const given = await readJson(payload, limits)
   const pause = startPauses()
@@ -67,7 +67,7 @@ export async function parseBodies(
     // A record is written without a pause, so it may not be larger than the body of a single one.
     count += requireFewValues(record, limits.bodyValues, { subject, maxBytes: limits.body })
     if (count > limits.bulkValues) throw tooManyValues('the body', limits.bulkValues)
-    onParsed?.(count)
+    onParsed(count)
     bodies.push(membersOf(record))
   }
   return bodies
@@ -100,24 +100,24 @@ async function recordsOfArray(
 export async function parseArray(
   payload: Payload,
   limits: BodyLimits,
-  onParsed?: OnParsed,
+  onParsed: OnParsed,
 ): Promise<readonly unknown[] | undefined> {
   const json = await parseBodyJson(payload, limits)
   if (!Array.isArray(json)) return undefined
   const values = requireFewValues(json, limits.bodyValues)
-  onParsed?.(values)
+  onParsed(values)
   return json
 }
 
 const isObject = (json: unknown): json is object => typeof json === 'object' && json !== null && !Array.isArray(json)
 
-function objectBody(json: unknown, limits: BodyLimits, onParsed?: OnParsed): Body {
+function objectBody(json: unknown, limits: BodyLimits, onParsed: OnParsed): Body {
   if (!isObject(json)) {
     const advice = Array.isArray(json) ? '; only a POST to a resource with the option bulk may have an array' : ''
     throw new ApiError('bad-body', `the body must be one JSON object${advice}`)
   }
   const values = requireFewValues(json, limits.bodyValues)
-  onParsed?.(values)
+  onParsed(values)
   return membersOf(json)
 }
 
