@@ -14,7 +14,7 @@ import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
 import { idsOf, readPages } from '../support/pages'
-import { isMariadb } from '../world/leg'
+import { isMariadb, sqlOf } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /** Has columns that cannot be written. */
@@ -72,9 +72,35 @@ class Shirt {
   @VirtualColumn({ type: 'simple-enum', ...{ enum: sizes }, query: (alias) => `SELECT ${alias}.size` }) shown!: string
 }
 
+/** Has a computed sum, which is a double on SQLite. */
+@Entity()
+@Resource({ auth: permitAllAsUser1 })
+class Taxed {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'decimal', precision: 12, scale: 2 }) price!: string
+  @Column({ type: 'decimal', precision: 12, scale: 2, nullable: true }) tax!: string | null
+  @VirtualColumn({ type: 'decimal', query: (alias) => `SELECT ${alias}.price + ${alias}.tax` }) sum!: string | null
+  @Column({
+    type: 'decimal',
+    precision: 12,
+    scale: 2,
+    nullable: true,
+    asExpression: 'price + tax',
+    generatedType: 'STORED',
+  })
+  stored!: string | null
+}
+
+@ViewEntity({ expression: sqlOf(`SELECT "id", "price" + "tax" AS "sum" FROM "taxed"`) })
+@Resource({ auth: permitAllAsUser1 })
+class TaxedView {
+  @ViewColumn() @PrimaryColumn({ type: 'int' }) id!: number
+  @ViewColumn() @Column({ type: 'decimal', nullable: true }) sum!: string | null
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Box, Thing, BoxView, Shirt] })
+  world = await openWorld({ entities: [Box, Thing, BoxView, Shirt, Taxed, TaxedView] })
 })
 afterAll(async () => {
   await world.close()
@@ -129,3 +155,34 @@ test.each(['size', 'shown', '-shown'])(
     expect((await ids('shirt?shown=huge')).toSorted()).toEqual([3, 6])
   },
 )
+
+test('computed sums of decimals are found by the shown value, also if a double cannot represent it', async () => {
+  const made = [
+    { price: '0.10', tax: '0.20' },
+    { price: '0.30', tax: '0.00' },
+    { price: '1234567890.01', tax: '1234567890.02' },
+    { price: '-1.10', tax: '-2.20' },
+    { price: '0.10' },
+    { price: '0.10', tax: '0.20' },
+  ]
+  for (const body of made) expect((await post('taxed', body)).status).toBe(201)
+  const fields = [
+    ['taxed', 'sum'],
+    ['taxed', 'stored'],
+    ['taxedview', 'sum'],
+  ] as const
+  for (const [resource, field] of fields) {
+    const { objects } = (await get(`${resource}/?ordering=id`)).json() as { objects: Taxed[] }
+    const sums = objects.map((one) => one[field] && Number(one[field]))
+    expect(sums).toEqual([0.3, 0.3, 2469135780.03, -3.3, null, 0.3])
+    for (const sum of sums.filter((one) => one !== null)) {
+      const same = objects.filter((_, index) => sums[index] === sum).map(({ id }) => id)
+      for (const filter of [`${field}=${sum}`, `${field}__in=${sum},7`, `${field}__lte=${sum}&${field}__gte=${sum}`]) {
+        expect([filter, await ids(`${resource}?${filter}`)]).toEqual([filter, same])
+      }
+    }
+    expect(await ids(`${resource}?${field}__is=null`)).toEqual([5])
+    const pages = await readPages(world.url, `/api/${resource}/?ordering=-${field}&limit=1&after=`)
+    expect(idsOf(pages)).toEqual([3, 1, 2, 6, 4, 5])
+  }
+})
