@@ -39,7 +39,7 @@ class Item {
   }
 }
 
-/** A table with so many columns that TypeORM takes long to write an INSERT. */
+/** A table with so many columns that an INSERT takes long. */
 @Entity()
 @Resource({ auth: permitAllAsUser1, bulk: true })
 class Wide {
@@ -52,7 +52,7 @@ class Wide {
     turns.add(turn)
   }
 }
-const columns = Array.from({ length: 100 }, (_, index) => `c${index}`)
+const columns = Array.from({ length: 300 }, (_, index) => `c${index}`)
 for (const name of columns) Column({ type: 'integer', nullable: true })(Wide.prototype, name)
 
 @Entity()
@@ -273,7 +273,9 @@ describe('other requests run', () => {
   test('while records are inserted one by one, after the database has rejected some', async () => {
     const [first = {}, ...others] = bodies.map((body) => ({ ...body, number: body.number + 1000 }))
     const reply = await post(world, 'api/wide', [first, { ...first, c1: 1 }, ...others])
-    expect([reply.status, turn - Math.min(...turns) > 5]).toEqual([409, true])
+    expect(reply.status).toBe(409)
+    // Without pauses it takes three turns.
+    expect(turn - Math.min(...turns)).toBeGreaterThan(4)
   })
 
   const numbers = (length: number) => Array.from({ length }, (_, number) => ({ number }))
