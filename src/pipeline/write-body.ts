@@ -8,7 +8,7 @@ import type { ResourceRequest, Service } from './service'
  * Reads and parses the body of a write.
  * @throws {ApiError} `unavailable`, and the errors of a body that cannot be read
  */
-export async function readBody({ limits }: Service, request: ResourceRequest): Promise<Body> {
+export async function readBody({ limits }: Pick<Service, 'limits'>, request: BodyRequest): Promise<Body> {
   const payload = await receivePayload(request, limits.body)
   return parseBody(payload, limits, reservesParsed(request, payload))
 }
@@ -65,7 +65,7 @@ export async function receivePayload(request: BodyRequest, limit: number): Promi
 }
 
 /** The members of a request that {@link receivePayload} needs. */
-type BodyRequest = Pick<ResourceRequest, 'readPayload' | 'headers' | 'responseMemory'>
+export type BodyRequest = Pick<ResourceRequest, 'readPayload' | 'headers' | 'responseMemory'>
 
 /**
  * Last segment of the path of the record that a write has created, or found by its values; undefined if its headers do not name

@@ -4,12 +4,11 @@ import { RequestAuthentication } from '../access/request-authentication'
 import { requirePrincipal } from '../access/require-principal'
 import { type DbSession, withPrincipal } from '../connection/db-session'
 import { ApiError, FieldErrors, notConnected } from '../errors'
-import { reservesParsed } from '../pipeline/write-body'
-import { type Body, parseBody } from '../request/body'
+import type { Body } from '../request/body'
 import { emptyResponse, withCaching } from '../response/http-response'
 import type { PasswordChange } from '../write/password-change'
 import type { PageHandler } from './page'
-import { receivePagePayload } from './payload'
+import { readPageBody } from './payload'
 import { loginRule } from './session'
 
 /**
@@ -20,7 +19,7 @@ export function passwordPage(session: DbSession): PageHandler {
   return async (request) => {
     const { service, context } = request
     if (service?.passwordChange === undefined) throw notConnected()
-    const { verifyCredentials, forbidden, allowedOrigins, limits, passwords, passwordChange, settingsFor } = service
+    const { verifyCredentials, forbidden, allowedOrigins, passwords, passwordChange, settingsFor } = service
     const authentication = new RequestAuthentication(verifyCredentials, session, context)
     const principal = await requirePrincipal({ rule: loginRule(service) }, authentication, forbidden)
     requireSameOrigin(context.headers, context.host, allowedOrigins)
@@ -28,8 +27,7 @@ export function passwordPage(session: DbSession): PageHandler {
     if (account === undefined) {
       throw new ApiError('forbidden', 'these credentials cannot change a password; send the user name and the password')
     }
-    const payload = await receivePagePayload(request, limits.body)
-    const body = await parseBody(payload, limits, reservesParsed(request, payload))
+    const body = await readPageBody(request, service)
     const { oldPassword, newPassword } = await parseChange(body, passwordChange, account)
     const username = String(account.username)
     if (!(await passwords.matches({ username, password: oldPassword }, String(account.password), context.ip))) {

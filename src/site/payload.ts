@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import { ApiError } from '../errors'
-import { receivePayload } from '../pipeline/write-body'
-import type { Payload } from '../request/body'
+import type { Service } from '../pipeline/service'
+import { type BodyRequest, readBody, receivePayload } from '../pipeline/write-body'
+import type { Body, Payload } from '../request/body'
 import { receiveBytes } from '../request/received-chunks'
 import type { PageRequest } from './page'
 
@@ -36,10 +37,18 @@ export async function readPayload(
   return { contentType, bytes: await receiveBytes(context.req, limit, size, onReceived) }
 }
 
-/** Reads the body of a request for a page, and counts its memory if it is large. @throws {ApiError} see `receivePayload` */
-export function receivePagePayload({ context, responseMemory }: PageRequest, limit: number): Promise<Payload> {
-  const { headers } = context
-  return receivePayload({ readPayload: (...args) => readPayload(context, ...args), headers, responseMemory }, limit)
+/** Receives the body of a request for a page, and counts its memory if it is large. @throws {ApiError} see `receivePayload` */
+export function receivePagePayload(request: PageRequest, limit: number): Promise<Payload> {
+  return receivePayload(bodyRequestOf(request), limit)
+}
+
+/** Receives and parses the body of a request for a page: one JSON object. @throws {ApiError} see `readBody` */
+export function readPageBody(request: PageRequest, service: Pick<Service, 'limits'>): Promise<Body> {
+  return readBody(service, bodyRequestOf(request))
+}
+
+function bodyRequestOf({ context, responseMemory }: PageRequest): BodyRequest {
+  return { readPayload: (...args) => readPayload(context, ...args), headers: context.headers, responseMemory }
 }
 
 /**

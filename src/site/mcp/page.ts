@@ -2,13 +2,12 @@ import { requireSameOrigin } from '../../access/cross-origin'
 import { RequestAuthentication } from '../../access/request-authentication'
 import type { DbSession } from '../../connection/db-session'
 import { ApiError, methodNotAllowed, notConnected } from '../../errors'
-import { reservesParsed } from '../../pipeline/write-body'
-import { type Body, membersOf, parseBody } from '../../request/body'
+import { type Body, membersOf } from '../../request/body'
 import { requireFewValues } from '../../request/body-values'
 import type { HttpResponse } from '../../response/http-response'
 import type { MountSettings } from '../mount-options'
 import type { PageHandler, PageRequest, Pages } from '../page'
-import { receivePagePayload } from '../payload'
+import { readPageBody } from '../payload'
 import type { Routers } from '../routers'
 import { callTool } from './call'
 import { loadMcpSdk, type McpSdk } from './sdk'
@@ -60,13 +59,12 @@ function mcpPage({ base, authenticators, info }: MountSettings, session: DbSessi
  * @returns undefined if it is not one JSON object: the protocol has no arrays of messages
  * @throws {ApiError} `unsupported-media-type`, `body-too-large`, `unavailable`
  */
-async function receiveMessage({ service: { limits }, request }: AgentRequest): Promise<object | undefined> {
+async function receiveMessage({ service, request }: AgentRequest): Promise<object | undefined> {
   if (!/^application\/json *(;|$)/i.test(request.context.get('Content-Type'))) {
     throw new ApiError('unsupported-media-type', 'send application/json')
   }
   try {
-    const payload = await receivePagePayload(request, limits.body)
-    const message = await parseBody(payload, limits, reservesParsed(request, payload))
+    const message = await readPageBody(request, service)
     requireSmallMessage(message)
     return Object.fromEntries(message)
   } catch (error) {
