@@ -50,7 +50,7 @@ export function isDryRun({ querystring, session }: PermittedRequest, limits: Lim
  * @throws {ApiError} `bad-query`
  */
 export function requireNoDryRun(request: PermittedRequest, limits: Limits): void {
-  if (!/dry_run|%/.test(request.querystring) || !isDryRun(request, limits)) return
+  if (!isDryRun(request, limits)) return
   throw new ApiError(
     'bad-query',
     'dry_run is possible for an array of records or a file, if the resource has the option bulk',

@@ -1,6 +1,8 @@
 import { isReadMethod, RequestAuthentication } from '../access/request-authentication'
 import type { Principal } from '../access/rule'
-import { ApiError, methodNotAllowed } from '../errors'
+import { ApiError, FieldErrors, methodNotAllowed } from '../errors'
+import { requireKnownParameters } from '../request/known-parameters'
+import { readPairs } from '../request/list-request'
 import { emptyResponse, type HttpResponse, varyingByAccept, withCaching } from '../response/http-response'
 import type { Resource } from '../schema/resource-view'
 import { removeMany, updateMany } from './change-many'
@@ -75,8 +77,9 @@ export async function handle(service: Service, request: ResourceRequest): Promis
 }
 
 /**
- * Checks the access rule, the origin and the method of a request, which {@link perform} then handles.
- * @throws {ApiError} `unauthorized`, `forbidden`, `cross-origin`, `method-not-allowed`
+ * Checks the access rule, the origin, the method and the names of the parameters of a write, which {@link perform} then
+ * handles.
+ * @throws {ApiError} `unauthorized`, `forbidden`, `cross-origin`, `method-not-allowed`, `bad-query`
  */
 export async function admit(
   service: Service,
@@ -103,7 +106,7 @@ function methodsFor({ resource, segment, restores }: ResourceRequest): Methods {
   return methods[resource.writable ? 'all' : 'readOnly']
 }
 
-/** @throws {ApiError} `method-not-allowed` */
+/** @throws {ApiError} `method-not-allowed`, `bad-query` */
 function selectAction(
   service: Service,
   request: ResourceRequest,
@@ -112,8 +115,24 @@ function selectAction(
 ): AdmittedRequest {
   const { actions, allow } = methodsFor(request)
   const action = actions.get(request.method)
-  if (action !== undefined) {
-    return { request: permit(service, request, authentication, principal), action, authentication }
-  }
-  throw methodNotAllowed(request.method, allow.Allow)
+  if (action === undefined) throw methodNotAllowed(request.method, allow.Allow)
+  const permitted = permit(service, request, authentication, principal)
+  if (request.querystring !== '') checkWriteParameters(service, permitted)
+  return { request: permitted, action, authentication }
+}
+
+/**
+ * Requires that a write has no parameters of other requests. The parameters of reads, and those of writes of all records that
+ * match filters, are checked where they are parsed.
+ * @throws {ApiError} `bad-query`
+ */
+function checkWriteParameters({ limits }: Service, { method, segment, querystring, store }: PermittedRequest): void {
+  if (isReadMethod(method) || (segment === undefined && method !== 'POST')) return
+  const known = [
+    ...(segment === undefined ? ['on_conflict', 'dry_run'] : []),
+    ...(method !== 'DELETE' && store.view.optionalParameters.has('include') ? ['include'] : []),
+  ]
+  const errors = new FieldErrors()
+  requireKnownParameters(readPairs(querystring, limits), known, errors)
+  errors.raise('bad-query')
 }

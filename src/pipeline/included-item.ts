@@ -7,7 +7,7 @@ import { parseListQuery } from '../query/list-query'
 import { withKeys } from '../query/query'
 import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
-import { type ItemRequest, oneRecord, parseItemRequest } from '../request/list-request'
+import { type ItemRequest, oneRecord, parseIncludeParameter } from '../request/list-request'
 import type { HttpResponse } from '../response/http-response'
 import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
@@ -95,20 +95,15 @@ export const withoutIncludes: AddIncludes = async (response) => response
 export async function parseWriteIncludes(service: Service, request: PermittedRequest): Promise<AddIncludes> {
   const { store, session, context } = request
   const errors = new FieldErrors()
-  const { includes, cacheKey } = parseItemRequest(
-    request.querystring,
-    store.view.optionalParameters,
-    service.limits,
-    errors,
-  )
+  const included = parseIncludeParameter(request.querystring, store.view.optionalParameters, service.limits, errors)
   errors.raise('bad-query')
-  if (includes.length === 0) return withoutIncludes
+  if (included.includes.length === 0) return withoutIncludes
   // In a transaction of the caller, an error of this read would fail the transaction. The caller adds the records afterwards.
   if (isInTransaction(session)) return async (response) => response
   const readIncluded = await parseIncludedItem(
     service,
     request,
-    { fields: undefined, includes, deleted: undefined, cacheKey },
+    included,
     store,
     errors,
     // A replica may not have the record yet.

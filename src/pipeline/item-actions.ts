@@ -3,7 +3,6 @@ import type { ApiError } from '../errors'
 import { emptyResponse } from '../response/http-response'
 import { deleteRow } from '../write/write'
 import { createAtPath } from './create-at-path'
-import { requireNoDryRun } from './dry-run'
 import { parseWriteIncludes } from './included-item'
 import { notFound, requireWriteTarget } from './item'
 import { prepareBody } from './nested/nested-body'
@@ -14,7 +13,6 @@ import { readBody, savedResponse } from './write-body'
 
 /** PUT and PATCH on an item. */
 export const update: Action = async (service, request) => {
-  requireNoDryRun(request, service.limits)
   const newKey = newKeyFieldsOf(request)
   if (newKey !== undefined) return createAtPath(service, request, newKey)
   const including = await parseWriteIncludes(service, request)
@@ -28,8 +26,7 @@ export const update: Action = async (service, request) => {
 }
 
 /** DELETE on an item. */
-export const remove: Action = async (service, request) => {
-  requireNoDryRun(request, service.limits)
+export const remove: Action = async (_service, request) => {
   const { store, session } = request
   const isRemoved = await retryOnce(session, async () => {
     const { target } = await requireWriteTarget(request, 'delete')

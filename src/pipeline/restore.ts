@@ -4,7 +4,6 @@ import { ApiError } from '../errors'
 import { ownerKey } from '../query/owner'
 import { bytesOf } from '../read/row-bytes'
 import { restoreRow } from '../write/write'
-import { requireNoDryRun } from './dry-run'
 import { parseWriteIncludes } from './included-item'
 import { notFound, requirePreconditions, requireRow } from './item'
 import type { Action } from './service'
@@ -15,7 +14,6 @@ import { savedResponse } from './write-body'
  * 404, like one that does not exist: the principal cannot see it.
  */
 export const restore: Action = async (service, request) => {
-  requireNoDryRun(request, service.limits)
   const { store, session, principal } = request
   const { view } = store
   const including = await parseWriteIncludes(service, request)

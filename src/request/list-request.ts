@@ -5,6 +5,7 @@ import { type Aggregation, isHavingName, parseAggregation } from './aggregation'
 import { type FormatChoice, onlyJson, parseFormat } from './formats'
 import { type Filter, type FilterNode, groupKey, isGroupName, parseGroup } from './groups'
 import { type IncludeRequest, includesKey, parseIncludes } from './include'
+import { requireKnownParameters } from './known-parameters'
 import type { Limits } from './limits'
 import { type Pair, parsePairs } from './pairs'
 
@@ -187,12 +188,15 @@ export function parseLiveListRequest(
 /** What a request on an item selects: fields, related records, and whether it may be soft-deleted. */
 export type ItemRequest = Pick<ListRequest, 'fields' | 'includes' | 'deleted' | 'cacheKey'>
 
+/** Optional parameters that a GET of an item can have. */
+const itemParameters = ['fields', 'include', 'deleted'] as const
+
 /** Item request without parameters. */
 const wholeItem: ItemRequest = { fields: undefined, includes: [], deleted: undefined, cacheKey: '' }
 
 /**
- * Parses the query string of a request on an item. Parameters other than `fields`, `include` and, if it is
- * optional, `deleted` are ignored.
+ * Parses the query string of a request on an item. Its parameters are those of `fields`, `include` and `deleted` that are
+ * optional parameters.
  * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
  */
 export function parseItemRequest(
@@ -201,16 +205,44 @@ export function parseItemRequest(
   limits: Limits,
   errors: FieldErrors,
 ): ItemRequest {
-  if (!/fields|include|deleted|%/.test(querystring)) return wholeItem
+  if (querystring === '') return wholeItem
   const pairs = readPairs(querystring, limits)
-  const readOptional = (name: 'fields' | 'include' | 'deleted'): string | undefined =>
+  requireKnownParameters(
+    pairs,
+    itemParameters.filter((name) => optional.has(name)),
+    errors,
+  )
+  const readOptional = (name: (typeof itemParameters)[number]): string | undefined =>
     optional.has(name) ? readSingle(pairs, name, errors) : undefined
   const fields = readOptional('fields')?.split(',')
-  const includes = readIncludes(readOptional('include'), limits, errors)
-  requireFilterCount(countFilters(includes), limits)
+  const { includes, cacheKey } = readItemIncludes(readOptional('include'), limits, errors)
   const deleted = readDeleted(readOptional('deleted'), errors)
-  const cacheKey = `item&include=${includesKey(includes)}${deleted === undefined ? '' : deletedKey(deleted)}`
-  return { fields, includes, deleted, cacheKey }
+  return { fields, includes, deleted, cacheKey: deleted === undefined ? cacheKey : cacheKey + deletedKey(deleted) }
+}
+
+/**
+ * Parses the parameter `include` of a write: the related records that its response includes.
+ * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
+ */
+export function parseIncludeParameter(
+  querystring: string,
+  optional: ReadonlySet<OptionalName>,
+  limits: Limits,
+  errors: FieldErrors,
+): ItemRequest {
+  if (querystring === '' || !optional.has('include')) return wholeItem
+  const include = readSingle(readPairs(querystring, limits), 'include', errors)
+  return { ...wholeItem, ...readItemIncludes(include, limits, errors) }
+}
+
+function readItemIncludes(
+  text: string | undefined,
+  limits: Limits,
+  errors: FieldErrors,
+): Pick<ItemRequest, 'includes' | 'cacheKey'> {
+  const includes = readIncludes(text, limits, errors)
+  requireFilterCount(countFilters(includes), limits)
+  return { includes, cacheKey: `item&include=${includesKey(includes)}` }
 }
 
 /** @throws {ApiError} `bad-query` */

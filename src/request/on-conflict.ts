@@ -13,6 +13,6 @@ export function parseOnConflict(
   limits: Limits,
   errors: FieldErrors,
 ): readonly string[] | undefined {
-  if (!/on_conflict|%/.test(querystring)) return undefined
+  if (querystring === '') return undefined
   return readSingle(readPairs(querystring, limits), 'on_conflict', errors)?.split(',')
 }

@@ -454,10 +454,10 @@ test.each([
   ['1', 'doc/99/?deleted=only', 404],
   ['1', 'doc/x/?deleted=only', 404],
   // It is no parameter for them.
-  ['9', 'doc/2/?deleted=only', 404],
-  ['9', 'doc/1/?deleted=only', 200],
-  ['nobody', 'doc/2/?deleted=only', 404],
-  ['1', 'plain/2/?deleted=only', 404],
+  ['9', 'doc/2/?deleted=only', 400],
+  ['9', 'doc/1/?deleted=only', 400],
+  ['nobody', 'doc/2/?deleted=only', 400],
+  ['1', 'plain/2/?deleted=only', 400],
   ['1', 'owned/1/?deleted=only', 200],
   ['1', 'owned/2/?deleted=only', 404],
   ['1', 'loaded/a,1/?deleted=only', 200],
@@ -581,8 +581,8 @@ test('Restoring records: methods of the path', async () => {
 })
 
 test('Restoring records: a deleted record cannot be changed or deleted', async () => {
-  expect((await api('1', 'PUT doc/2/?deleted=only', {}, { title: 'x' })).status).toBe(404)
-  expect((await api('1', 'DELETE doc/2/?deleted=only')).status).toBe(404)
+  expect((await api('1', 'PUT doc/2/', {}, { title: 'x' })).status).toBe(404)
+  expect((await api('1', 'DELETE doc/2/')).status).toBe(404)
   expect((await api('1', 'DELETE doc/1/')).status).toBe(204)
   expect((await api('1', 'POST doc/1/restore/')).status).toBe(200)
   expect((await api('1', 'PUT doc/1/', {}, { title: 'x' })).status).toBe(200)

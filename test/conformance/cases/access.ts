@@ -1,8 +1,14 @@
 import { basic, type SendOptions } from '../../client'
-import { each, loginRequired, type Scenario, scenario } from '../case'
+import { each, loginRequired, type Scenario, type Step, scenario } from '../case'
 
 const header = (value: string): SendOptions => ({ headers: { Authorization: value } })
 const raw = (text: string): string => `Basic ${Buffer.from(text, 'latin1').toString('base64')}`
+
+const unknown = (name: string): Pick<Step, 'status' | 'errorFields' | 'detailParts'> => ({
+  status: 400,
+  errorFields: [name],
+  detailParts: ['is not a parameter of this request'],
+})
 
 export const accessScenarios: readonly Scenario[] = [
   ...each('Read-only rule: without a rule', [
@@ -128,11 +134,34 @@ export const accessScenarios: readonly Scenario[] = [
       { request: 'GET /api/message/?user__username=bob', as: 'bob', status: 200, ids: [2, 3] },
     ],
   ),
+  scenario(
+    'Unknown parameters: a write with one of them writes nothing',
+    { request: 'POST /api/message/?dryrun=true', as: 'bob', body: { message: 'new' }, ...unknown('dryrun') },
+    { request: 'POST /api/message/?on_conflct=id', as: 'bob', body: { message: 'new' }, ...unknown('on_conflct') },
+    { request: 'POST /api/message/?fields=id', as: 'bob', body: { message: 'new' }, ...unknown('fields') },
+    { request: 'PUT /api/message/2/?user=1', as: 'bob', body: { message: 'new' }, ...unknown('user') },
+    { request: 'PATCH /api/message/2/?on_conflict=id', as: 'bob', body: { message: 'new' }, ...unknown('on_conflict') },
+    { request: 'DELETE /api/message/2/?%64ry_run=true', as: 'bob', ...unknown('dry_run') },
+    { request: 'DELETE /api/message/2/?include=user', as: 'bob', ...unknown('include') },
+    { request: 'GET /api/message/?message=new', as: 'bob', status: 200, ids: [] },
+    { request: 'GET /api/message/2/', as: 'bob', status: 200, has: { message: 'hi' } },
+  ),
+  ...each('Unknown parameters: they are checked after the access rule, and before the record', [
+    { request: 'DELETE /api/message/2/?x=1', ...loginRequired },
+    { request: 'DELETE /api/message/99/?x=1', as: 'bob', ...unknown('x') },
+    { request: 'GET /api/message/99/?x=1', as: 'bob', ...unknown('x') },
+  ]),
+  ...each('Unknown parameters: a GET of a record has fields and include', [
+    { request: 'GET /api/message/2/?content=x', as: 'bob', ...unknown('content') },
+    { request: 'GET /api/message/2/?limit=1', as: 'bob', ...unknown('limit') },
+    { request: 'HEAD /api/message/2/?x', as: 'bob', status: 400 },
+    { request: 'GET /api/message/2/?&fields=id&', as: 'bob', status: 200 },
+  ]),
   ...each('Methods: neither parameters nor headers override the method', [
-    { request: 'POST /api/message/?_method=DELETE', as: 'bob', body: {}, status: 400, errorFields: ['message'] },
+    { request: 'POST /api/message/?_method=DELETE', as: 'bob', body: {}, status: 400, errorFields: ['_method'] },
     { request: 'POST /api/language/', headers: { 'X-HTTP-Method-Override': 'GET' }, ...loginRequired },
     {
-      request: 'GET /api/message/1/?_method=DELETE',
+      request: 'GET /api/message/1/',
       as: 'ann',
       headers: { 'X-HTTP-Method-Override': 'DELETE' },
       status: 200,
