@@ -55,6 +55,9 @@ const negatedOperators: Readonly<Record<string, string>> = {
 /** The operators for a comparison with null. The service would compare with the text "null". */
 const nullOperators: Readonly<Record<string, string>> = { eq: 'null', eqs: 'null', ne: 'nnull', nes: 'nnull' }
 
+const acceptsNull = (operator: string): boolean =>
+  operator in nullOperators || Object.values(nullOperators).includes(operator)
+
 /** Filters as the client expects them: by name and operator, such as `score__gte`, or `or` and `not` with groups. */
 interface Group {
   readonly [name: string]: unknown
@@ -91,8 +94,8 @@ function groupsOf({ operator, field = '', value }: Filter): readonly Group[] {
     const filled = members.filter((member) => Object.keys(member).length > 0)
     return filled.length === 0 ? [] : [{ or: filled }]
   }
-  // Refine's tables have filters with the value undefined for inputs that are empty.
-  if (value === undefined) return []
+  // Refine's tables have filters with the value undefined or, such as for a cleared number, null for inputs that are empty.
+  if (value === undefined || (value === null && !acceptsNull(operator))) return []
   const negated = negatedOperators[operator]
   if (negated !== undefined) return [{ not: filtersOf([{ operator: negated, field, value }]) }]
   const comparisons = operators[(value === null && nullOperators[operator]) || operator]

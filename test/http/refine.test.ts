@@ -70,6 +70,8 @@ test.each<readonly [operator: string, field: string, value: unknown, expected: r
   ['ncontainss', 'body', 'long', [1, 2, 3, 4, 5, 7, 8, 9, 10]],
   ['nstartswith', 'title', 'b', [1, 3, 4, 5, 6, 7, 8, 9, 10]],
   ['nendswiths', 'title', 'a', [5, 6, 7, 8, 9, 10]],
+  ['null', 'rank', null, [1, 2, 3, 6, 7, 8, 9]],
+  ['nnull', 'rank', null, [4, 5, 10]],
 ])('filter: %s of %s with %j', async (operator, field, value, expected) => {
   const { data, total } = await provider.getList<Item>({ resource: 'note', filters: [{ operator, field, value }] })
   expect([ids(data), total]).toEqual([expected, expected.length])
@@ -94,6 +96,17 @@ test('filters must all hold, including those of `and`; filters without a value a
   ]
   expect(ids((await provider.getList<Item>({ resource: 'note', filters })).data)).toEqual([8, 10])
 })
+
+test.each(['lt', 'gte', 'in', 'between', 'contains', 'startswiths', 'nin', 'nbetween', 'nendswith'])(
+  'a filter with the operator %s and the value null, as of a cleared input, is ignored',
+  async (operator) => {
+    const filters = [
+      { field: 'score', operator, value: null },
+      { field: 'score', operator: 'gte', value: 9 },
+    ]
+    expect(ids((await provider.getList<Item>({ resource: 'note', filters })).data)).toEqual([8, 9, 10])
+  },
+)
 
 test('one of the filters of `or` must hold, with nested `and`; filters without a value are ignored', async () => {
   const value = [
