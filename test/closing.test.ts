@@ -1,4 +1,6 @@
 import { Agent, createServer, get, type Server } from 'node:http'
+import { connect, createServer as createHttp2Server } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import Koa from 'koa'
 import { type DataSource, EntitySchema } from 'typeorm'
 import { closeGracefully, mountResources } from 'typeorm-resources'
@@ -60,5 +62,75 @@ test('requests that take longer than the limit are aborted', async () => {
   await new Promise((resolve) => server.once('request', resolve))
   expect(await closeGracefully(server, dataSource, { timeout: 100 })).toBe(false)
   expect(await hanging).toBe('ECONNRESET')
+  expect(dataSource.isInitialized).toBe(false)
+})
+
+describe('several servers and data sources', () => {
+  /** Opens a data source that is mounted at a path of an application. */
+  async function mountAt(app: Koa, prefix: string): Promise<DataSource> {
+    const dataSource = await openDataSource([Thing])
+    mountResources(app, dataSource, { prefix, live: true, resources: [{ entity: Thing }] })
+    return dataSource
+  }
+
+  /** Subscribes to a list. @returns a promise of the end of the stream, after its first event */
+  const subscribe = (url: string): Promise<{ readonly end: Promise<unknown> }> =>
+    new Promise((resolve, reject) => {
+      get(url, { agent: keepAlive(), headers: { Accept: 'text/event-stream' } }, (incoming) => {
+        const end = new Promise((ended) => incoming.once('end', () => ended('ended')).once('error', ended))
+        incoming.once('data', () => resolve({ end }))
+      }).on('error', reject)
+    })
+
+  test('a server with several data sources ends the live lists of all of them, and closes all of them', async () => {
+    const app = new Koa()
+    const dataSources = [await mountAt(app, '/one'), await mountAt(app, '/two')]
+    const server = createServer(app.callback())
+    const url = await listen(server)
+    const streams = [await subscribe(`${url}/one/thing/`), await subscribe(`${url}/two/thing/`)]
+    const closings = dataSources.map((dataSource) => closeGracefully(server, dataSource, { timeout: 60_000 }))
+    expect(await Promise.all(closings)).toEqual([true, true])
+    expect(await Promise.all(streams.map(({ end }) => end))).toEqual(['ended', 'ended'])
+    expect(dataSources.map(({ isInitialized }) => isInitialized)).toEqual([false, false])
+  })
+
+  test('a data source with several servers is closed after the requests of all of them', async () => {
+    const dataSource = await openDataSource([Thing])
+    let proceed = (): void => undefined
+    const gate = new Promise<void>((resolve) => {
+      proceed = resolve
+    })
+    const [idle, busy] = [new Koa(), new Koa()]
+    busy.use(async (_, next) => gate.then(next))
+    for (const app of [idle, busy]) mountResources(app, dataSource, { resources: [{ entity: Thing }] })
+    const servers = [createServer(idle.callback()), createServer(busy.callback())] as const
+    await listen(servers[0])
+    const status = fetchStatus(`${await listen(servers[1])}/api/thing/`, keepAlive())
+    await new Promise((resolve) => servers[1].once('request', resolve))
+    const closed = new Promise((resolve) => servers[0].once('close', resolve))
+    const closings = servers.map((server) => closeGracefully(server, dataSource, { timeout: 60_000 }))
+    await closed
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    proceed()
+    expect(await status).toBe(200)
+    expect(await Promise.all(closings)).toEqual([true, true])
+    expect(dataSource.isInitialized).toBe(false)
+  })
+})
+
+test('a server of HTTP/2, whose connections Node.js cannot close, finishes its requests', async () => {
+  const dataSource = await openDataSource([Thing])
+  const app = new Koa()
+  mountResources(app, dataSource, { resources: [{ entity: Thing }] })
+  const server = createHttp2Server(app.callback())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const request = client.request({ ':path': '/api/thing/' })
+  const status = new Promise((resolve) => request.once('response', (headers) => resolve(headers[':status'])))
+  await new Promise((resolve) => server.once('request', resolve))
+  const closing = closeGracefully(server, dataSource, { timeout: 60_000 })
+  request.resume().once('close', () => client.close())
+  expect(await status).toBe(200)
+  expect(await closing).toBe(true)
   expect(dataSource.isInitialized).toBe(false)
 })

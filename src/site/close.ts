@@ -13,44 +13,77 @@ const idleCheckInterval = 25
 /** Time for the data source to close its connections after the last request, in milliseconds. */
 const disconnectTimeout = 1000
 
+/** A server of HTTP/1.1 or HTTP/2. Node.js has no functions to close the connections of an HTTP/2 server. */
+export type ClosableServer = { readonly close: (onClosed: () => void) => unknown } & Partial<
+  Pick<Server, 'closeIdleConnections' | 'closeAllConnections'>
+>
+
 /**
  * Shuts a server down: accepts no new connections, waits for running requests, then closes the data source. A second
- * call for the same server returns the promise of the first one.
+ * call for the same server and data source returns the promise of the first one. If a server has several data sources, or
+ * a data source several servers, call it for all of them before the first promise is awaited: each data source is closed
+ * after the requests of all its servers.
  * @returns whether all requests were finished and the data source was closed in time
  * @example
  * process.once('SIGTERM', () => closeGracefully(server, dataSource).then(() => process.exit()))
  */
 export function closeGracefully(
-  server: Server,
+  server: ClosableServer,
   dataSource: DataSource,
   { timeout = 10_000 }: CloseOptions = {},
 ): Promise<boolean> {
-  const closing = closings.get(server) ?? close(server, dataSource, timeout)
-  closings.set(server, closing)
+  const ofDataSource = closings.get(dataSource) ?? new Map<ClosableServer, Promise<boolean>>()
+  closings.set(dataSource, ofDataSource)
+  const closing = ofDataSource.get(server) ?? close(server, dataSource, timeout)
+  ofDataSource.set(server, closing)
   return closing
 }
 
-/** Shutdowns by server, because a process may receive two signals. */
-const closings = new WeakMap<Server, Promise<boolean>>()
+/** Shutdowns by data source and server, because a process may receive two signals. */
+const closings = new WeakMap<DataSource, Map<ClosableServer, Promise<boolean>>>()
 
-async function close(server: Server, dataSource: DataSource, timeout: number): Promise<boolean> {
+async function close(server: ClosableServer, dataSource: DataSource, timeout: number): Promise<boolean> {
   // Ends the live lists, whose responses would otherwise never finish.
   changeFeedOf(dataSource).end()
-  const closed = new Promise<boolean>((resolve) => server.close(() => resolve(true)))
-  // `close()` also waits for idle keep-alive connections, which clients may keep open for long.
-  const idleTimer = setInterval(() => server.closeIdleConnections(), idleCheckInterval)
-  const isFinished = await within(timeout, closed, false)
-  clearInterval(idleTimer)
-  server.closeAllConnections()
+  const isFinished = await finish(server, timeout)
+  // Requests of other servers may need the data source.
+  await Promise.all([...(closings.get(dataSource)?.keys() ?? [])].map((other) => finishings.get(other)))
   const isClosed = await within(disconnectTimeout, disconnect(dataSource), false)
   return isFinished && isClosed
 }
 
+/** Servers that accept no new connections, with whether all their requests were finished. */
+const finishings = new WeakMap<ClosableServer, Promise<boolean>>()
+
+/** Stops a server, which may have several data sources. @returns whether all requests were finished */
+function finish(server: ClosableServer, timeout: number): Promise<boolean> {
+  const finishing = finishings.get(server) ?? stop(server, timeout)
+  finishings.set(server, finishing)
+  return finishing
+}
+
+async function stop(server: ClosableServer, timeout: number): Promise<boolean> {
+  const closed = new Promise<boolean>((resolve) => server.close(() => resolve(true)))
+  // `close()` also waits for idle keep-alive connections, which clients may keep open for long.
+  const idleTimer = setInterval(() => server.closeIdleConnections?.(), idleCheckInterval)
+  const isFinished = await within(timeout, closed, false)
+  clearInterval(idleTimer)
+  server.closeAllConnections?.()
+  return isFinished
+}
+
+/** Data sources that are being closed. TypeORM would close the connections twice. */
+const disconnections = new WeakMap<DataSource, Promise<boolean>>()
+
 /** Closes the data source. @returns whether it succeeded */
-function disconnect(dataSource: DataSource): Promise<boolean> {
-  const disconnected = dataSource.isInitialized ? dataSource.destroy() : Promise.resolve()
-  return disconnected.then(
-    () => true,
-    () => false,
-  )
+async function disconnect(dataSource: DataSource): Promise<boolean> {
+  if (!dataSource.isInitialized) return true
+  const running =
+    disconnections.get(dataSource) ??
+    dataSource.destroy().then(
+      () => true,
+      () => false,
+    )
+  disconnections.set(dataSource, running)
+  return running.finally(() => disconnections.delete(dataSource))
 }
