@@ -227,6 +227,14 @@ test.each<[string, object, readonly string[]]>([
     ],
   ],
   [
+    'intervals of live lists that are longer than those of Node.js',
+    { resources: [{ entity: Tag }], limits: { liveHeartbeat: 2 ** 31, liveCheck: 1e12 } },
+    [
+      '"limits.liveHeartbeat" must be at most 2147483647: Node.js repeats longer intervals every millisecond',
+      '"limits.liveCheck" must be at most 2147483647',
+    ],
+  ],
+  [
     'an unknown option',
     { prefx: '/x', resources: [{ entity: Tag }] },
     ['unknown option "prefx"; options: prefix, defaultAuth'],

@@ -127,6 +127,11 @@ function checkMaxima({ limits = {} }: MountOptions, report: (mistake: string) =>
       report(`"limits.${name}" must be at most ${maxRecordBytes}: larger JSON could exceed the maximum string length`)
     }
   }
+  for (const name of ['liveHeartbeat', 'liveCheck'] as const) {
+    if (Number(limits[name]) > maxTimerMs) {
+      report(`"limits.${name}" must be at most ${maxTimerMs}: Node.js repeats longer intervals every millisecond`)
+    }
+  }
   if (Number(limits.nested) > maxNested) {
     report(`"limits.nested" must be at most ${maxNested}: statements could have more values than databases accept`)
   }
