@@ -235,6 +235,17 @@ test.each<[string, object, readonly string[]]>([
     ],
   ],
   [
+    'mistakes of a resource whose rule is one, too',
+    { resources: [{ entity: Tag, auth: 'user', bulk: -1, may: { change: true }, search: ['nobody'], formats: 'xml' }] },
+    [
+      '"auth" must be a rule: userRule(), or a function that returns the principal',
+      '"bulk" must be true, false or an integer from 1, not -1',
+      '"may" has "change"; actions: create, update, delete, restore',
+      'unknown property "nobody" in "search"',
+      '"formats" must be true, false or an array of ndjson, csv, not "xml"',
+    ],
+  ],
+  [
     'an unknown option',
     { prefx: '/x', resources: [{ entity: Tag }] },
     ['unknown option "prefx"; options: prefix, defaultAuth'],

@@ -77,7 +77,7 @@ export function buildResource(
   const links = linkView(registration, name, context, allNames, report)
   const allNamesHere = (): FilterNames => allNames(metadata)
   const [key] = outputFields
-  if (key === undefined || rule === undefined) return undefined
+  if (key === undefined) return undefined
   const apiKey = buildApiKeyFields(registration, context)
   const view: ResourceView = {
     name,

@@ -7,13 +7,14 @@ import type { Registration } from './registration'
 
 /**
  * Finds the access rule of a resource and checks that the user entity provides what it needs.
- * @returns undefined if the option `auth` is not a rule
+ * @returns the default rule if the option `auth` is a mistake, so that the other options are checked too
  */
-export function buildRule({ options }: Registration, context: MountContext, report: Report): Rule | undefined {
+export function buildRule({ options }: Registration, context: MountContext, report: Report): Rule {
+  const { auth, ownerField } = options
   // With a circular import the rule may still be undefined. The resource must not fall back to the default rule then.
-  if ('auth' in options && !options.auth) report(`"auth" is ${options.auth}; check for a circular import`)
-  const rule = options.auth ?? (options.ownerField === undefined ? context.defaultAuth : userRule())
-  if (options.auth !== undefined && !checkRule('auth', rule, report)) return undefined
+  if ('auth' in options && !auth) report(`"auth" is ${auth}; check for a circular import`)
+  const isRule = Boolean(auth) && checkRule('auth', auth as Rule, report)
+  const rule = isRule ? (auth as Rule) : ownerField === undefined ? context.defaultAuth : userRule()
   checkUserEntity(rule, context, report)
   return rule
 }
