@@ -498,6 +498,81 @@ test.each<readonly [by: Interruption, message: string, records: number]>([
   expect([code, stderr, await count('entry')]).toEqual([codes[by], expect.stringContaining(message), records])
 })
 
+describe('a second command for the same file is refused while the first one is running', () => {
+  /** Runs a command, and once more when the service has received a number of requests. */
+  async function runTwice(line: string, before: number): Promise<readonly [first: Ended, second: Ended | undefined]> {
+    let second: Ended | undefined
+    intercept = async (_, next) => {
+      if (requests.length === before) second = await run(line)
+      await next()
+    }
+    return [await run(line), second]
+  }
+  const refusal = {
+    code: 1,
+    stderr: expect.stringMatching(
+      /^Another process \(\d+\) is transferring this file: wait .* If there is none, delete a\.\w+(\.part)?\.progress$/m,
+    ),
+  }
+
+  test('an import in parts: no record is created twice', async () => {
+    entryFile('a.ndjson', 9)
+    const [first, second] = await runTwice('import entry a.ndjson --url URL --batch-size 2 --omit number', 3)
+    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('9 records imported') })
+    expect(second).toMatchObject(refusal)
+    expect([await count('entry'), requests.length, files()]).toEqual([9, 5, ['a.ndjson']])
+  })
+
+  test('an export that continues: no record is in the file twice', async () => {
+    await world.dataSource.getRepository(Entry).insert([...entries(9)])
+    const line = 'export entry a.csv --url URL'
+    const whole = await send(world.url, 'GET /api/entry/?format=csv', asAnn)
+    const end = whole.text.indexOf('\r\n', whole.text.indexOf('n3')) + 2
+    write('a.csv.part', whole.text.slice(0, end))
+    // Of a process that has ended.
+    const ended = spawn('true')
+    await once(ended, 'exit')
+    const url = `${world.url}/api/entry/`
+    write('a.csv.part.progress', JSON.stringify({ url, format: 'csv', pid: ended.pid }))
+    requests.length = 0
+    const [first, second] = await runTwice(line, 1)
+    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('9 records exported') })
+    expect(second).toMatchObject(refusal)
+    expect([read('a.csv'), files()]).toEqual([whole.text, ['a.csv']])
+  })
+
+  test('two exports that begin at the same time: one of them writes the file', async () => {
+    await world.dataSource.getRepository(Entry).insert([...entries(9)])
+    const whole = await send(world.url, 'GET /api/entry/?format=csv', asAnn)
+    requests.length = 0
+    let refuse = (): void => undefined
+    // Without a refusal, both would go on.
+    const refused = Promise.race([
+      new Promise<void>((resolve) => (refuse = resolve)),
+      setTimeout(2000, undefined, { ref: false }),
+    ])
+    intercept = async (context, next) => {
+      while (requests.length < 2) await setTimeout(5)
+      await next()
+      context.res.once('close', refuse)
+      context.body = Readable.from(
+        (async function* () {
+          yield whole.text.slice(0, 50)
+          await refused
+          yield whole.text.slice(50)
+        })(),
+      )
+    }
+    const line = 'export entry a.csv --url URL'
+    const [first, second] = (await Promise.all([run(line), run(line)])).toSorted(
+      (one, other) => Number(one.code) - Number(other.code),
+    )
+    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('9 records exported') })
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('is transferring this file: wait') })
+    expect([read('a.csv'), files()]).toEqual([whole.text, ['a.csv']])
+  })
+})
+
 test('a whole import that is interrupted before the body is complete imports nothing', async () => {
   intercept = async (context, next) => {
     void interrupt('SIGINT', context)

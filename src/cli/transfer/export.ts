@@ -7,7 +7,7 @@ import { mediaTypes } from '../../request/formats'
 import type { ListFormat } from '../../resource'
 import { CommandError } from '../command-error'
 import { ended } from './ended'
-import { isMissing, readState, removeFile, statePath, writeState } from './files'
+import { createState, isMissing, readState, removeFile, statePath, writeState } from './files'
 import { counted, countOf, nothing, report, secondsSince, startProgress, type Transferred } from './progress'
 import { recordsOf } from './records'
 import { connectionError, type Service } from './service'
@@ -53,8 +53,11 @@ export async function exportToFile(transfer: Export, file: string): Promise<stri
   const state = statePath(part)
   let hasBegun = false
   try {
+    const stored = await readState<ExportState>(state)
+    // Stores that this process continues the export.
+    if (stored !== undefined) await writeState(state, stored)
     const { body, written } =
-      (await continueExport(transfer, part, state)) ?? (await startExport(transfer, part, state))
+      (await continueExport(transfer, part, stored)) ?? (await startExport(transfer, part, state, stored))
     hasBegun = true
     const output = createWriteStream(part, { flags: 'a' })
     const { records } = await write(transfer, body, output, written)
@@ -73,10 +76,23 @@ interface Rest {
   readonly written: Transferred
 }
 
-async function startExport(transfer: Export, part: string, state: string): Promise<Rest> {
+/** What is stored of an export. */
+interface ExportState {
+  readonly url: string
+  readonly format: ListFormat
+}
+
+/** @param stored of an earlier run; undefined if there was none */
+async function startExport(
+  transfer: Export,
+  part: string,
+  state: string,
+  stored: ExportState | undefined,
+): Promise<Rest> {
   const body = await requestBody(transfer)
+  const begun: ExportState = { url: transfer.url.href, format: transfer.format }
+  await (stored === undefined ? createState(state, begun) : writeState(state, begun))
   await removeFile(part)
-  await writeState(state, { url: transfer.url.href, format: transfer.format })
   return { body, written: nothing }
 }
 
@@ -85,9 +101,12 @@ async function startExport(transfer: Export, part: string, state: string): Promi
  * beginning of the response with the file: if they differ, the file cannot be continued.
  * @returns undefined if the export must start again
  */
-async function continueExport(transfer: Export, part: string, state: string): Promise<Rest | undefined> {
+async function continueExport(
+  transfer: Export,
+  part: string,
+  stored: ExportState | undefined,
+): Promise<Rest | undefined> {
   const { service, url, format } = transfer
-  const stored = await readState<{ readonly url: string; readonly format: ListFormat }>(state)
   if (stored === undefined) return undefined
   const startAgain = (reason: string): undefined => report(`The export starts again: ${reason}`) as undefined
   if (stored.url !== url.href || stored.format !== format) return startAgain(`${part} has other records`)

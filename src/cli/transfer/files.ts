@@ -16,21 +16,55 @@ export const statePath = (file: string): string => `${file}.progress`
 /**
  * Reads what an earlier run has stored about its transfer.
  * @returns undefined if there was none, or it is complete
- * @throws {CommandError}
+ * @throws {CommandError} also if this run has not ended
  */
-export async function readState<State>(path: string): Promise<State | undefined> {
+export async function readState<State extends object>(path: string): Promise<State | undefined> {
+  let state: State & { readonly pid?: number }
   try {
-    return JSON.parse(await readFile(path, 'utf8'))
+    state = JSON.parse(await readFile(path, 'utf8'))
   } catch (error) {
     if (isMissing(error)) return undefined
     throw new CommandError(`${path} cannot be read; delete it to start again: ${messageOf(error)}`, 1)
   }
+  if (state.pid !== undefined && isRunning(state.pid)) throw beingTransferred(path, ` (${state.pid})`)
+  return state
+}
+
+/**
+ * Stores the state of a transfer that this process begins.
+ * @throws {CommandError} if another process has begun it at the same time
+ */
+export async function createState(path: string, state: object): Promise<void> {
+  await writeFile(path, textOf(state), { flag: 'wx' }).catch((error: unknown) => {
+    throw hasCode(error, 'EEXIST') ? beingTransferred(path) : error
+  })
 }
 
 /** Replaces the file in one step: a process that is killed leaves the old state or the new one. */
 export async function writeState(path: string, state: object): Promise<void> {
-  await writeFile(`${path}.new`, `${JSON.stringify(state)}\n`)
+  await writeFile(`${path}.new`, textOf(state))
   await rename(`${path}.new`, path)
+}
+
+/**
+ * The text of a state, with the process that transfers the file. Two processes would write into the same file, or create the
+ * records twice.
+ */
+const textOf = (state: object): string => `${JSON.stringify({ ...state, pid: process.pid })}\n`
+
+/** @param id of the process, in parentheses. Default: it is not known */
+function beingTransferred(path: string, id = ''): CommandError {
+  const message = `Another process${id} is transferring this file: wait until it has ended. If there is none, delete ${path}`
+  return new CommandError(message, 1)
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return pid !== process.pid && process.kill(pid, 0)
+  } catch (error) {
+    // The process belongs to another user.
+    return hasCode(error, 'EPERM')
+  }
 }
 
 export async function removeFile(path: string): Promise<void> {
@@ -38,5 +72,9 @@ export async function removeFile(path: string): Promise<void> {
 }
 
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return hasCode(error, 'ENOENT')
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
 }

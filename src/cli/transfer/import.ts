@@ -4,7 +4,7 @@ import { mediaTypes } from '../../request/formats'
 import type { ListFormat } from '../../resource'
 import { CommandError, messageOf } from '../command-error'
 import { ended } from './ended'
-import { readFileSize, readState, removeFile, statePath, writeState } from './files'
+import { createState, readFileSize, readState, removeFile, statePath, writeState } from './files'
 import { buildOmission } from './omit'
 import { type Position, partsOf, startOfFile } from './parts'
 import { counted, countOf, nothing, report, secondsSince, startProgress } from './progress'
@@ -127,7 +127,7 @@ export async function importInParts(transfer: Import, file: string, batchSize: n
   const path = statePath(file)
   const size = await readFileSize(file)
   const stored = await readState<ImportState>(path)
-  let state = stored ?? newState(url)
+  let state: ImportState = stored ?? newState(url)
   if (state.url !== url.href) {
     throw new CommandError(`${path} belongs to an import to ${state.url}: delete it to start a new import`, 1)
   }
@@ -138,7 +138,7 @@ export async function importInParts(transfer: Import, file: string, batchSize: n
   const save = async (): Promise<void> => void (isDry || (await writeState(path, state)))
   const progress = await startProgress('Importing', size)
   try {
-    await save()
+    await (stored === undefined && !isDry ? createState(path, state) : save())
     for await (const { body, lineOf, end } of partsOf(file, { ...transfer, batchSize }, state)) {
       const request = requestOf(transfer, isDry || isUpsert(transfer) ? {} : { 'Idempotency-Key': state.key })
       const response = await service.send({ ...request, body: () => body, repeat: 'always' })
