@@ -60,6 +60,8 @@ export interface PoolClient extends EventEmitter {
 export interface PoolState {
   /** Set to false after an error shows that a pooler does not support prepared statements. */
   supportsPreparedStatements: boolean
+  /** Number of errors which show that tables were changed after a connection has prepared its statements. */
+  staleErrors: number
   /** Time limit for statements of this service, in milliseconds; Infinity for no limit. */
   readonly timeLimit: number
   /** The class `Query` of pg. */
@@ -121,7 +123,7 @@ export function usePreparedStatements(client: PoolClient, state: PoolState): voi
       })
     })
   const runUnnamed = (error: ServerError, text: string, values: unknown): Promise<unknown> => {
-    if (isStale(error)) statements.delete(text)
+    if (isStale(error)) state.staleErrors += 1
     else state.supportsPreparedStatements = false
     // Inside a transaction, the first error has aborted the transaction, and the second attempt fails with 25P02. Then the
     // first error is thrown: it is a transient error, after which the caller repeats the transaction.
@@ -129,8 +131,13 @@ export function usePreparedStatements(client: PoolClient, state: PoolState): voi
       throw retryError.code === '25P02' ? error : retryError
     })
   }
-  const runOwn = (text: string, values: unknown): Promise<unknown> =>
-    run(state.supportsPreparedStatements ? nameOf(statements, text) : undefined, text, values)
+  let knownErrors = state.staleErrors
+  const runOwn = (text: string, values: unknown): Promise<unknown> => {
+    // Otherwise the repetition of a transaction could fail too, at its next statement or on another connection.
+    if (knownErrors !== state.staleErrors) statements.clear()
+    knownErrors = state.staleErrors
+    return run(state.supportsPreparedStatements ? nameOf(statements, text) : undefined, text, values)
+  }
   const setTimeLimit = timeLimiter(query, state.timeLimit)
   client.query = (text, ...parameters) => {
     const [values, callback] = parameters

@@ -173,7 +173,10 @@ export const postgres: Dialect = {
     const isUnavailable = /^(08...|53...|57P0.|55P03|25P0[34]|25006)$/.test(code)
     return isUnavailable || (code === '' && driverMessages.test(message)) ? 'unavailable' : undefined
   },
-  violationOf: ({ code = '', column, constraint, message, detail = '', position, routine }, metadata) => {
+  violationOf: (error, metadata) => {
+    // Some of these have the code of values that PostgreSQL does not support.
+    if (isPreparedStatementError(error)) return undefined
+    const { code = '', column, constraint, message, detail = '', position, routine } = error
     if (code === '23503' || code === '23001') return { kind: 'reference', columns: keyColumns(detail) }
     if (code === '23505' || code === '23P01') {
       const named = uniqueColumns(metadata, constraint)

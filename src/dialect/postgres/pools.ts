@@ -6,7 +6,7 @@ import { setOutputFormats } from './session-styles'
  * @param timeLimit of a statement, in milliseconds; Infinity for no limit
  */
 export function preparePools({ master, slaves = [], postgres: { Query } }: PostgresDriver, timeLimit: number): void {
-  const state: PoolState = { supportsPreparedStatements: true, timeLimit, Query }
+  const state: PoolState = { supportsPreparedStatements: true, staleErrors: 0, timeLimit, Query }
   for (const pool of [master, ...slaves]) {
     // The server may close the connection before TypeORM attaches its error handler: an unhandled error ends the
     // process.
