@@ -5,6 +5,7 @@ import type { Payload } from '../request/body'
 import { maxBodyLevels, requireFewValues } from '../request/body-values'
 import { badIdempotencyKey, digestOfBody, parseIdempotencyKey } from '../request/idempotency-key'
 import type { HttpResponse } from '../response/http-response'
+import type { ResourceView } from '../schema/resource-view'
 import { refuseWrite } from '../write/refuse-write'
 import { parseMatching } from './change-many'
 import { requireCreatable } from './create'
@@ -78,7 +79,7 @@ async function runAction(
   const { store, session, method, collection, segment = '', querystring } = request
   const { view } = store
   const { response, isReplay } = await runOnce(idempotency, {
-    request: { key, method, path: `${collection}${segment}`, querystring, payload, view: view.cacheKey },
+    request: { key, method, path: `${collection}${segment}`, querystring, payload, view: readableFields(view) },
     session,
     limits: service.limits,
     responseMemory: request.responseMemory,
@@ -89,6 +90,15 @@ async function runAction(
     throw notSentAgain('the request', 'its record')
   }
   return response
+}
+
+/**
+ * Text that identifies the fields that a principal may read. All mounts and processes of a site share the stored responses,
+ * and their options may differ, also before and after a deployment. So it contains the fields instead of the view's
+ * `cacheKey`, which is the same for views of other mounts.
+ */
+export function readableFields({ name, outputFields }: ResourceView): string {
+  return JSON.stringify([name, ...outputFields.map((field) => [field.name, field.property])])
 }
 
 /** @throws {ApiError} `bad-idempotency-key` if the data source does not have the entity */

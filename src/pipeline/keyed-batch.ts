@@ -8,7 +8,7 @@ import type { AdmittedOperation } from './batch-admission'
 import { BatchResults } from './batch-results'
 import { runOnce, secretResponse } from './idempotency'
 import { withoutIncludes } from './included-item'
-import { areVisible, isRestricted, keysOf, notSentAgain, requireIdempotency } from './keyed-action'
+import { areVisible, isRestricted, keysOf, notSentAgain, readableFields, requireIdempotency } from './keyed-action'
 import type { PermittedRequest, Service } from './service'
 
 /** A batch with the header `Idempotency-Key`. */
@@ -109,7 +109,7 @@ function isSameReader(one: PermittedRequest, other: PermittedRequest): boolean {
 function viewsOf(operations: readonly AdmittedOperation[]): string {
   return JSON.stringify(
     operations.map(({ request: { store, principal } }) => [
-      store.view.cacheKey,
+      readableFields(store.view),
       typeof principal.id,
       String(principal.id),
     ]),

@@ -2,14 +2,25 @@ import { createServer, type Server } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import Koa from 'koa'
 import bodyParser from 'koa-bodyparser'
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { IdempotencyKey, mountResources } from 'typeorm-resources'
 import { type Reply, send } from '../client'
+import { permitAll } from '../support/access'
 import { behavior, entities, keyed, people, resetPeople, subscriberCalls, subscribers } from '../support/idempotency'
 import { listen } from '../support/listen'
 import { isMariadb, isPostgres, isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /** Idempotency keys: a write with the header `Idempotency-Key` is executed once, and repeated requests get its response. */
+
+/** Each test registers it with its own options. */
+@Entity()
+class Offer {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() title!: string
+  @Column({ default: 7 }) cost!: number
+  @Column({ default: 9 }) price!: number
+}
 
 const limited = { statementTimeout: 1000, waitLimit: 1500 }
 
@@ -299,6 +310,32 @@ describe('the response is not sent to principals who may see less now', () => {
     const again = await request('POST ticket/', sent)
     expect(codeOf(again)).toBe('422 idempotency-key-reused')
     expect(await count('ticket')).toBe(1)
+  })
+
+  test.each([
+    ['hide', { exclude: ['cost'] }],
+    ['show another column by its name', { exclude: ['cost'], rename: { price: 'cost' } }],
+  ])('a field that the options of a newer process %s', async (_, newer) => {
+    const older = await openWorld({
+      entities: [Offer, IdempotencyKey],
+      mount: { batch: true, resources: [{ entity: Offer, auth: permitAll }] },
+    })
+    const app = new Koa()
+    mountResources(app, older.dataSource, { batch: true, resources: [{ entity: Offer, auth: permitAll, ...newer }] })
+    const server = createServer(app.callback())
+    const newerUrl = await listen(server)
+    const operation = { method: 'POST', path: '/api/offer/', body: { title: 'two' } }
+    for (const [line, sent] of [
+      ['POST offer/', { key: 'k1', body: { title: 'one' } }],
+      ['POST -/batch', { key: 'k2', body: [operation] }],
+    ] as const) {
+      const first = await request(line, sent, older.url)
+      expect(first.text).toContain('"cost":7')
+      expect(seen(await request(line, sent, older.url))).toEqual(seen(first))
+      expect(codeOf(await request(line, sent, newerUrl))).toBe('422 idempotency-key-reused')
+    }
+    server.close()
+    await older.close()
   })
 
   test('a record that has left the row scope', async () => {
