@@ -24,6 +24,7 @@ import {
   IdempotencyKey,
   type MountOptions,
   mountResources,
+  type Principal,
   Resource,
   readOnlyRule,
   UserAccount,
@@ -873,6 +874,59 @@ test('all mounts of a data source must have the same statementTimeout', async ()
   expect(mount(300, '/two')).not.toThrow()
   expect(mount(0, '/three')).toThrow('"statementTimeout" must be the same for all mounts of a data source')
   await dataSource.destroy()
+})
+
+@Entity()
+class Line {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() resource!: string
+  @Column() record!: string
+  @Column() action!: string
+  @Column({ type: 'varchar', nullable: true }) principal!: string | null
+  @Column({ type: 'simple-json' }) changes!: object
+}
+
+describe('a mount must not serve what the options of another mount of the data source protect', () => {
+  const protecting: MountOptions = { resources: [{ entity: Tag }], users: { entity: User }, audit: { entity: Line } }
+  const passwords =
+    'User has the passwords of the users of the mount at /one/: set the option "users" of the mount at /two/ too'
+  const log = `Line is the audit log of the mount at /one/: set the option "audit" of the mount at /two/ too, or forbid writes with "may"`
+  const auth = (): Principal => ({ id: 1 })
+  const noWrites = { create: false, update: false, delete: false }
+  const user = { entity: User, auth }
+  const line = { entity: Line, auth }
+
+  test.each<[string, MountOptions, readonly string[]]>([
+    ['a user entity', { resources: [user] }, [passwords]],
+    ['one that can only be read', { resources: [{ entity: User }] }, [passwords]],
+    ['one whose hidden password can be written', { resources: [{ ...user, exclude: ['password'] }] }, [passwords]],
+    ['one whose password is hidden', { resources: [{ entity: User, exclude: ['password'] }] }, []],
+    ['one that is the user entity here too', { resources: [user], users: { entity: User } }, []],
+    ['an audit log', { resources: [line] }, [log]],
+    ['one with a write that is not forbidden', { resources: [{ ...line, may: { create: false } }] }, [log]],
+    ['one that can only be read', { resources: [{ entity: Line }] }, []],
+    ['one whose writes are forbidden', { resources: [{ ...line, may: noWrites }] }, []],
+    ['one that is the audit log here too', { resources: [line], audit: { entity: Line } }, []],
+    ['both', { resources: [user, line] }, [passwords, log]],
+  ])('%s', async (_, serving, mistakes) => {
+    for (const [first, second] of [
+      ['/one', '/two'],
+      ['/two', '/one'],
+    ]) {
+      const dataSource = await openDataSource([Tag, User, Line])
+      const mount = (prefix = ''): unknown =>
+        mountResources(new Koa(), dataSource, { prefix, ...(prefix === '/one' ? protecting : serving) })
+      mount(first)
+      let found: readonly string[] = []
+      try {
+        mount(second)
+      } catch (error) {
+        found = (error as ConfigError).mistakes
+      }
+      expect(found).toEqual(mistakes)
+      await dataSource.destroy()
+    }
+  })
 })
 
 test.each([
