@@ -56,6 +56,9 @@ function jsonOfCell(field: Field, text: string, maxValues: number): unknown {
       return isNumber(text) && !isLarge(text) ? Number(text) : text
     case 'float':
       return isNumber(text) ? Number(text) : text
+    case 'enum':
+      // Members may be numbers.
+      return valueType.fromText(text)
     case 'json': {
       // A list in CSV shows a string in a JSON column as it is. A cell `null` is JSON.
       const json = parse()

@@ -46,6 +46,7 @@ class Sale {
   @Column({ type: 'boolean', default: false }) paid!: boolean
   @Column({ type: 'varchar', length: 50, nullable: true }) remark!: string | null
   @Column({ type: 'simple-json', nullable: true }) extra!: unknown
+  @Column({ type: 'simple-enum', enum: ['small', 20, 30], nullable: true }) size!: string | number | null
   @Column({ type: 'integer' }) owner!: number
   @Column({ type: 'varchar', length: 20, nullable: true, unique: true }) number!: string | null
   @Column(() => Place) place!: Place
@@ -145,12 +146,12 @@ test('CSV has the same values as a list in CSV', async () => {
       extra: { a: [1, null] },
     },
     { title: "'quoted", amount: 0, price: null, big: 12, paid: false, remark: null, extra: 'text', shop_id: 'a-1' },
-    { title: '+49 1', rate: -1e-7, place: { city: 'Bern, "Altstadt"', floor: 3 } },
-    { title: 'line\nfeed', rate: 1e20, remark: 'carriage\rreturn' },
+    { title: '+49 1', size: 30, rate: -1e-7, place: { city: 'Bern, "Altstadt"', floor: 3 } },
+    { title: 'line\nfeed', size: 'small', rate: 1e20, remark: 'carriage\rreturn' },
     { title: 'large', rate: 1e300 },
   ]
   expect((await post('sale/', 'ndjson', lines(...records))).status).toBe(201)
-  const names = 'title,amount,price,big,rate,paid,remark,extra,place__city,place__floor,shop_id'
+  const names = 'title,amount,price,big,rate,paid,remark,extra,size,place__city,place__floor,shop_id'
   const listed = await get(`sale/?format=csv&ordering=id&fields=${names}`)
   // RFC 4180: line breaks must be quoted.
   expect(listed.text).toContain('"line\nfeed"')
