@@ -31,10 +31,12 @@ const character: BuildValueType = ({ length }) => ({
   ...textType(Number(length) || 1),
   toCompared: (value) => value.replace(/ +$/, ''),
 })
-const citext: BuildValueType = (column, dataSource) => ({
-  ...text(column, dataSource),
-  toCompared: (value) => value.toLowerCase(),
-})
+/**
+ * PostgreSQL converts one character at a time. `toLowerCase` would convert Σ at the end of a word to ς, and İ to two
+ * characters.
+ */
+const lowerCase = (value: string): string => Array.from(value, (character) => [...character.toLowerCase()][0]).join('')
+const citext: BuildValueType = (column, dataSource) => ({ ...text(column, dataSource), toCompared: lowerCase })
 const bits: BuildValueType = ({ length }) => bitType(Number(length) || 1, Number(length) || 1)
 const varyingBits: BuildValueType = ({ length }) => bitType(0, Number(length) || Number.POSITIVE_INFINITY)
 const hstore: BuildValueType = ({ hstoreType: form }) => (form === 'object' ? hstoreType : hstoreTextType)
