@@ -139,6 +139,16 @@ class Slot {
   @Column({ type: 'varchar', length: 20 }) name!: string
 }
 
+/** Its unique index has a condition, except on MariaDB and MySQL. */
+@Entity()
+@Index(['name'], { unique: true, ...(!isMariadb && { where: '"open"' }) })
+@Resource({ auth: byHeader })
+class Ticket {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', length: 20 }) name!: string
+  @Column({ type: 'boolean', default: true }) open!: boolean
+}
+
 @Entity()
 @Resource({ auth: byHeader, scope: (me) => isManager(me) || { hidden: false }, may: { create: ({ id }) => id !== 7 } })
 class Country {
@@ -214,6 +224,7 @@ const entities = [
   Tag,
   Contact,
   Slot,
+  Ticket,
   Article,
 ]
 
@@ -507,6 +518,15 @@ test('Upserts: without the constraint in the database, several records with the 
     expect.objectContaining({ detail: 'several slot records have the same name' }),
   ])
   expect((await api('POST slot/?on_conflict=name', { name: 'y' })).status).toBe(200)
+})
+
+test('Upserts: a unique index is used without its condition', async () => {
+  await api('POST ticket/', { name: 'x', open: false })
+  const found = await api('POST ticket/?on_conflict=name', { name: 'x' })
+  expect([found.status, found.json()]).toEqual([200, { id: 1, name: 'x', open: false }])
+  if (isMariadb) return
+  await api('POST ticket/', { name: 'x' })
+  expect((await api('POST ticket/?on_conflict=name', { name: 'x' })).status).toBe(409)
 })
 
 test.each(['product', 'tag'])('Upserts: 20 at the same time create one %s', async (resource) => {
