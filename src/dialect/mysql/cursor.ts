@@ -15,6 +15,7 @@ const castAs =
   (placeholder: string): string =>
     `CAST(${placeholder} AS ${type})`
 
+const floatTypes: ReadonlySet<string> = new Set(['float', 'double', 'double precision', 'real'])
 const decimalTypes: ReadonlySet<string> = new Set(['decimal', 'dec', 'numeric', 'fixed'])
 
 /** Maximum number of fraction digits in a cast to DECIMAL on MySQL. MariaDB supports 38. */
@@ -120,8 +121,9 @@ export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
       accepts: (value) => typeof value === 'string' && /^\d{1,12}(\.\d{1,6})?$/.test(value),
     }
   }
-  // The text form of a FLOAT is rounded to six digits, 123456.7 to 123457. The sum is a double, which has all digits.
-  if (type === 'float' || type === 'double' || type === 'real') return { ...common, read: `${column} + 0e0` }
+  // The text form of a FLOAT is rounded to six digits, 123456.7 to 123457, and that of a DOUBLE that is read through a join is
+  // cut after 22 characters. The sum is a double, which has all digits.
+  if (floatTypes.has(type)) return { ...common, read: `${column} + 0e0` }
   // A cursor is JSON: an integer that a double can represent is a number in it, any other value a text.
   return valueType.mayExceedDouble === false
     ? { ...common, read: column }
