@@ -1,5 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
-
 /** The longest time that Node.js timers can count, in milliseconds: about 24 days. */
 export const maxTimerMs = 2 ** 31 - 1
 
@@ -12,13 +10,26 @@ export async function within<T>(limit: number, work: Promise<T>, late: T): Promi
   return Promise.race([work, waited]).finally(() => clearTimeout(timer))
 }
 
+/** Callbacks of the pauses that have begun, in this order. */
+const pausedWork: (() => void)[] = []
+
 /**
- * Resolves after the event loop has polled for events of other requests. The first callback may run before the poll: a
- * callback that is scheduled by an event, such as the arrival of rows, runs directly after the events.
+ * Resolves after the event loop has polled for events of other requests. Only one pause ends between two polls: if long work of
+ * many requests went on after the same poll, short requests would wait for a part of each.
  */
 export async function nextPoll(): Promise<void> {
-  await setImmediate()
-  await setImmediate()
+  // The first immediate may run before the poll: a callback that is scheduled by an event, such as the arrival of rows, runs
+  // directly after the events.
+  if (pausedWork.length === 0) setImmediate(() => setImmediate(endPause))
+  await new Promise<void>((resolve) => {
+    pausedWork.push(resolve)
+  })
+}
+
+/** Lets the work that has waited longest go on. */
+function endPause(): void {
+  pausedWork.shift()?.()
+  if (pausedWork.length > 0) setImmediate(endPause)
 }
 
 /** Time of synchronous work after which other requests run, in milliseconds. */
@@ -32,7 +43,7 @@ export function startPauses(): () => Promise<void> {
   let last = performance.now()
   return async () => {
     if (performance.now() - last < maxBlockingMs) return
-    await setImmediate()
+    await nextPoll()
     last = performance.now()
   }
 }

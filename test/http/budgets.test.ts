@@ -69,7 +69,29 @@ class Structured {
   @ManyToOne(() => Structured, { nullable: true }) source!: Relation<Structured> | null
 }
 
-const entities = [Report, Log, Observed, Follower, Plain, Structured]
+/** Polls of the event loop after which a `Slow` record was rendered. */
+const pollsOfRecords: number[] = []
+let poll = 0
+
+/** Each record takes longer to render than the time after which other requests are handled. */
+@Entity()
+@Resource({ auth: permitAll })
+class Slow {
+  @PrimaryGeneratedColumn() id!: number
+  @Column('varchar', {
+    transformer: {
+      to: (value: string) => value,
+      from: (value: string) => {
+        pollsOfRecords.push(poll)
+        for (const end = performance.now() + 12; performance.now() < end; );
+        return value
+      },
+    },
+  })
+  name!: string
+}
+
+const entities = [Report, Log, Observed, Follower, Plain, Structured, Slow]
 
 const openForTest = worldPerTest()
 const openWith = (limits: MountOptions['limits'] = {}): Promise<World> => openForTest({ entities, mount: { limits } })
@@ -213,6 +235,26 @@ test('other requests are handled between two records of a page that each take lo
   }
   await read()
   expect(await longestPause(read)).toBeLessThan(0.5)
+})
+
+test('other requests are handled between two records, however many pages are rendered at the same time', async () => {
+  const opened = await openWith()
+  const [pages, length] = [8, 12]
+  await opened.dataSource.getRepository(Slow).insert(count(length).map(() => ({ name: 'a' })))
+  pollsOfRecords.length = 0
+  let isDone = false
+  const countPolls = (): void => {
+    poll += 1
+    if (!isDone) setImmediate(countPolls)
+  }
+  countPolls()
+  const lists = count(pages).map(() => send(opened.url, 'GET /api/slow/'))
+  const statuses = (await Promise.all(lists)).map(({ status }) => status)
+  isDone = true
+  expect(statuses).toEqual(statuses.map(() => 200))
+  expect(pollsOfRecords).toHaveLength(pages * length)
+  // The first records of several pages may be rendered after the same poll, when their rows arrive together.
+  expect(new Set(pollsOfRecords).size).toBeGreaterThan(pages * (length - 2))
 })
 
 test('a record larger than a page is a page of its own, and one larger than the limit of an item is an error that says so', async () => {
