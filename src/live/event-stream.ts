@@ -71,7 +71,7 @@ export class EventStream extends Readable {
     }
     if (this.#wholeBytes === 0) this.#releaseWhenReceived()
     this.#wholeBytes += bytes.length
-    this.#memory.noteSent()
+    this.#memory.noteWaiting(true)
     for (let start = 0; start < bytes.length; start += chunkBytes) {
       this.push(bytes.subarray(start, start + chunkBytes))
     }

@@ -52,15 +52,18 @@ export function maxBodyBytes({ limits }: Service, { method, resource }: Resource
  * @throws {ApiError} `unavailable`, and the errors of a body that cannot be read
  */
 export async function receivePayload(request: BodyRequest, limit: number): Promise<Payload> {
+  const memory = request.responseMemory()
+  memory.noteWaiting(true)
   const payload = await request.readPayload(limit, (size) => {
-    if (size >= minCountedLength) request.responseMemory().receive(size)
+    if (size >= minCountedLength) memory.receive(size)
   })
+  memory.noteWaiting(false)
   // The size of a body that the application's own body parser has read is known only from its `Content-Length`. Without
   // this header, the body counts as the maximum.
   const declaredSize = Number(request.headers['content-length'] ?? limit)
   const size = 'bytes' in payload ? payload.bytes.length : declaredSize
   // Most bodies are too small to be counted.
-  if (size >= minCountedLength) request.responseMemory().reserve(size)
+  if (size >= minCountedLength) memory.reserve(size)
   return payload
 }
 

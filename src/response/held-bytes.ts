@@ -15,6 +15,12 @@ const clientTime = 10_000
 /** Memory of one response: the bytes received, read and rendered for it, until the client has received it. */
 export interface ResponseMemory {
   /**
+   * Reserves the memory of the URL and the headers of the request, however small. It is counted until the connection is
+   * closed, besides what the other functions count.
+   * @throws {ApiError} `unavailable`
+   */
+  readonly reserveHead: (bytes: number) => void
+  /**
    * Reserves the bytes of a body that have arrived so far. The response waits for its client until `reserve` is called.
    * @throws {ApiError} `unavailable`
    */
@@ -27,10 +33,11 @@ export interface ResponseMemory {
   readonly reserve: (bytes: number) => void
   /** Counts exactly this many bytes, even above the limit: the response to a completed write must be sent. */
   readonly count: (bytes: number) => void
-  /** Counts nothing any more: the client has received what was counted. */
+  /** Counts only the head of the request any more: the client has received what was counted. */
   readonly release: () => void
-  /** Records that the response was handed to the connection of the client. */
-  readonly noteSent: () => void
+  /** Records whether the response waits for its client: the body of the request
+   * is arriving, the response was sent, or the client has not received an earlier response. */
+  readonly noteWaiting: (isWaiting: boolean) => void
 }
 
 /** Connection that a response is sent on. */
@@ -62,11 +69,13 @@ export function buildResponseMemory(limit: number, { client, whenClosed, cutOff 
   // The events of a stream are counted and released many times: more than one registration would add listeners each time.
   let isWatched = false
   let isClosed = false
+  let headBytes = 0
   const count = (bytes: number): void => {
     // A response that is counted after its client has disconnected would never be released.
     if (isClosed) return
-    heldByAll += bytes - holder.bytes
-    holder.bytes = bytes
+    const all = headBytes + bytes
+    heldByAll += all - holder.bytes
+    holder.bytes = all
     holders.add(holder)
     if (isWatched) return
     isWatched = true
@@ -75,8 +84,8 @@ export function buildResponseMemory(limit: number, { client, whenClosed, cutOff 
       release(holder)
     })
   }
-  const reserve = (bytes: number): void => {
-    const excess = (): number => heldByAll - holder.bytes + bytes - limit
+  const requireMemory = (bytes: number): void => {
+    const excess = (): number => heldByAll - holder.bytes + headBytes + bytes - limit
     if (excess() > 0) cutOffSlow(excess)
     if (excess() > 0) cutOffLargeClient(excess, client, limit / 2)
     const isAlone = heldByAll === holder.bytes
@@ -85,10 +94,21 @@ export function buildResponseMemory(limit: number, { client, whenClosed, cutOff 
         `the requests and responses in memory have reached ${limit} bytes (limits.responseBytes); try again`,
       )
     }
+  }
+  const reserve = (bytes: number): void => {
+    requireMemory(bytes)
     holder.waitsSince = undefined
-    if (bytes >= minCountedLength) count(Math.max(bytes, holder.bytes))
+    if (bytes >= minCountedLength) count(Math.max(bytes, holder.bytes - headBytes))
+  }
+  const noteWaiting = (isWaiting: boolean): void => {
+    holder.waitsSince = isWaiting ? performance.now() : undefined
   }
   return {
+    reserveHead: (bytes) => {
+      requireMemory(bytes)
+      headBytes = bytes
+      count(0)
+    },
     receive: (bytes) => {
       const { waitsSince = performance.now() } = holder
       reserve(bytes)
@@ -96,10 +116,12 @@ export function buildResponseMemory(limit: number, { client, whenClosed, cutOff 
     },
     reserve,
     count,
-    release: () => release(holder),
-    noteSent: () => {
-      holder.waitsSince = performance.now()
+    release: () => {
+      release(holder)
+      noteWaiting(false)
+      if (headBytes > 0) count(0)
     },
+    noteWaiting,
   }
 }
 

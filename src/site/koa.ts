@@ -1,14 +1,15 @@
 import type { Context, Middleware } from 'koa'
 import type { DbSession } from '../connection/db-session'
-import { notConnected } from '../errors'
+import { ApiError, notConnected } from '../errors'
 import type { ResourceRequest, ServedResource, Service } from '../pipeline/service'
 import type { Limits } from '../request/limits'
+import type { ResponseMemory } from '../response/held-bytes'
 import { problemResponse } from '../response/http-response'
 import { matchOf, respondAction } from './custom-action'
-import { withResponseMemory } from './held-bytes'
+import { reserveHead, withResponseMemory } from './held-bytes'
 import type { PageHandler, PagesByMethod } from './page'
 import { openBody, readPayload } from './payload'
-import { waitForPrevious } from './pipelining'
+import { followsAnother, waitForPrevious } from './pipelining'
 import { mountPoint, splitTarget, targetOf } from './request-target'
 import { respond, respondPage, sendResponse } from './respond'
 import type { CustomPath, Routers } from './routers'
@@ -45,14 +46,39 @@ export function buildMiddleware(site: Site): Middleware {
     const responder = responderOf(site, pathPattern, context)
     if (responder === 'none') return next()
     if (responder === 'not-connected') return sendResponse(context, problemResponse(notConnected()))
-    const waiting = waitForPrevious(context, limits.pipelined)
-    if (waiting !== undefined && !(await waiting)) return
-    await responder(next)
+    await withResponseMemory(context, limits.responseBytes, async (responseMemory) => {
+      const waiting = begin(context, limits, responseMemory)
+      if (waiting !== undefined && !(await waiting)) return
+      await responder(responseMemory, next)
+    })
   }
 }
 
+/**
+ * Reserves the memory of a request, and lets it wait for earlier requests of its connection. If there is not enough memory, a
+ * pipelined request is not refused: its connection is closed.
+ * @returns undefined if there is nothing to wait for; otherwise whether to respond
+ */
+function begin(
+  context: Context,
+  { pipelined }: Limits,
+  responseMemory: () => ResponseMemory,
+): Promise<boolean> | undefined {
+  const isPipelined = followsAnother(context)
+  try {
+    reserveHead(context.req, isPipelined, responseMemory)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    // A response would wait for the earlier ones, and Node.js would keep the refused request until then.
+    if (isPipelined) context.req.socket.destroy()
+    else sendResponse(context, problemResponse(error))
+    return Promise.resolve(false)
+  }
+  return isPipelined ? waitForPrevious(context, pipelined, responseMemory()) : undefined
+}
+
 /** Responds to a request. @param next calls the next middleware, which the middleware of a custom action may do */
-type Responder = (next: () => Promise<unknown>) => Promise<void>
+type Responder = (responseMemory: () => ResponseMemory, next: () => Promise<unknown>) => Promise<void>
 
 /** `none` for a request of the next middleware, `not-connected` while the data source is not initialized. */
 type FoundResponder = Responder | 'none' | 'not-connected'
@@ -77,10 +103,8 @@ function responderOf(site: Site, pathPattern: RegExp, context: Context): FoundRe
     return pageResponder(site, context, path.slice(base.length).replace(/\/$/, ''))
   }
   const requested = { served, segment, restores: operation !== undefined, querystring }
-  return () =>
-    withResponseMemory(context, site.limits.responseBytes, (responseMemory) =>
-      respond(service, requestOf(site, context, { ...requested, responseMemory }), serverTiming, challenges),
-    )
+  return (responseMemory) =>
+    respond(service, requestOf(site, context, { ...requested, responseMemory }), serverTiming, challenges)
 }
 
 /** Parts of the path and the query string of a request, and its memory. */
@@ -120,11 +144,10 @@ function customResponder(site: Site, context: Context, custom: CustomPath, query
   const service = site.service()
   const served = service?.resources.get(custom.name)
   if (service === undefined || served === undefined) return 'not-connected'
-  return (next) =>
-    withResponseMemory(context, site.limits.responseBytes, (responseMemory) => {
-      const request = requestOf(site, context, { served, restores: false, querystring, responseMemory })
-      return respondAction({ ...custom, service, served, request, base, challenges }, next)
-    })
+  return (responseMemory, next) => {
+    const request = requestOf(site, context, { served, restores: false, querystring, responseMemory })
+    return respondAction({ ...custom, service, served, request, base, challenges }, next)
+  }
 }
 
 /**
@@ -132,15 +155,14 @@ function customResponder(site: Site, context: Context, custom: CustomPath, query
  * @param path relative to the mount, without a trailing slash: `/health`; empty for the mount itself
  */
 function pageResponder(site: Site, context: Context, path: string): FoundResponder {
-  const { base, session, pages, limits, challenges } = site
+  const { base, session, pages, challenges } = site
   const service = site.service()
   const page = pageOf(pages, context, path)
   if (page === undefined) return path === '' || service !== undefined ? 'none' : 'not-connected'
-  return () =>
-    withResponseMemory(context, limits.responseBytes, (responseMemory) => {
-      const request = { context, service, root: `${mountPoint(context)}${base}`, responseMemory }
-      return respondPage(page, request, { context, session, resource: path.slice(1), challenges })
-    })
+  return (responseMemory) => {
+    const request = { context, service, root: `${mountPoint(context)}${base}`, responseMemory }
+    return respondPage(page, request, { context, session, resource: path.slice(1), challenges })
+  }
 }
 
 function sessionOf({ session, serverTiming }: Site, resource: string, context: Context): DbSession {

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Context } from 'koa'
 import { unavailable } from '../errors'
+import type { ResponseMemory } from '../response/held-bytes'
 import { problemResponse } from '../response/http-response'
 import { sendResponse } from './respond'
 
@@ -9,25 +10,33 @@ import { sendResponse } from './respond'
 const waitingRequests = new WeakMap<Socket, Set<() => void>>()
 
 /**
+ * Whether a request is pipelined, and the client has not received the response to the previous request. Node.js assigns the
+ * connection to one response at a time, in the order of the requests. An HTTP/2 connection sends many responses at the same time,
+ * and Node.js limits their number.
+ */
+export function followsAnother({ req, res }: Context): boolean {
+  return res.socket === null && !res.writableEnded && req.httpVersionMajor < 2
+}
+
+/**
  * Makes a pipelined request wait until the client has received the response to the previous request. Node.js passes on
  * all requests that a client sends without waiting, and keeps their responses in memory until they are received.
  * @param limit maximum number of waiting requests of a connection
- * @returns undefined if there is nothing to wait for; otherwise whether to respond: false if the request was refused or
- * the connection is closed
+ * @returns whether to respond: false if the request was refused or the connection is closed
  */
-export function waitForPrevious(context: Context, limit: number): Promise<boolean> | undefined {
+export async function waitForPrevious(context: Context, limit: number, memory: ResponseMemory): Promise<boolean> {
   const { req, res } = context
-  // Node.js assigns the connection to one response at a time, in the order of the requests. An HTTP/2 connection sends
-  // many responses at the same time, and Node.js limits their number.
-  if (res.socket !== null || res.writableEnded || req.httpVersionMajor >= 2) return undefined
   const { socket } = req
   const waiting = waitingRequests.get(socket) ?? newQueue(socket)
-  if (waiting.size < limit) return wait(socket, res, waiting)
-  sendResponse(
-    context,
-    problemResponse(unavailable(`${limit} requests of this connection are already waiting for earlier responses`)),
-  )
-  return Promise.resolve(false)
+  if (waiting.size >= limit) {
+    const detail = `${limit} requests of this connection are already waiting for earlier responses`
+    sendResponse(context, problemResponse(unavailable(detail)))
+    return false
+  }
+  memory.noteWaiting(true)
+  await wait(socket, res, waiting)
+  memory.noteWaiting(false)
+  return !socket.destroyed
 }
 
 function newQueue(socket: Socket): Set<() => void> {
@@ -40,16 +49,14 @@ function newQueue(socket: Socket): Set<() => void> {
   return waiting
 }
 
-async function wait(socket: Socket, res: ServerResponse, waiting: Set<() => void>): Promise<boolean> {
-  if (!socket.destroyed) {
-    await new Promise<void>((resolve) => {
-      const proceed = (): void => {
-        waiting.delete(proceed)
-        resolve()
-      }
-      waiting.add(proceed)
-      res.once('socket', proceed)
-    })
-  }
-  return !socket.destroyed
+async function wait(socket: Socket, res: ServerResponse, waiting: Set<() => void>): Promise<void> {
+  if (socket.destroyed) return
+  await new Promise<void>((resolve) => {
+    const proceed = (): void => {
+      waiting.delete(proceed)
+      resolve()
+    }
+    waiting.add(proceed)
+    res.once('socket', proceed)
+  })
 }

@@ -1,0 +1,150 @@
+import type { Socket } from 'node:net'
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { anonymous, Resource } from 'typeorm-resources'
+import { send } from '../client'
+import { permitAll } from '../support/access'
+import { openPaused } from '../support/paused-client'
+import { until } from '../support/stream-world'
+import { KiB } from '../support/texts'
+import { openWorld, type World } from '../world/world'
+
+/** Memory of requests that wait: of their URL and headers, and of the filters that are parsed from them. */
+
+/** Resolves when the test has ended. */
+let ended = Promise.resolve()
+
+/** Its access rule makes a request wait. A request that waits for the database keeps the same memory. */
+@Entity()
+@Resource({
+  auth: async () => {
+    await ended
+    return anonymous
+  },
+})
+class Delayed {
+  @PrimaryGeneratedColumn() id!: number
+  @Column('int') rank!: number
+}
+
+@Entity()
+@Resource({ auth: permitAll })
+class Plain {
+  @PrimaryGeneratedColumn() id!: number
+  @Column('int') rank!: number
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({
+    entities: [Delayed, Plain],
+    mount: { limits: { responseBytes: 512 * KiB }, batch: true, mcp: true, live: true },
+    before: (app) => {
+      app.proxy = true
+    },
+  })
+  await world.dataSource.getRepository(Plain).insert([{ rank: 1 }])
+})
+afterAll(async () => {
+  await world.close()
+  // Node.js reports bodies that are not complete.
+  expect(
+    world.faults.filter((fault) => (fault as { readonly code?: unknown }).code !== 'HPE_INVALID_EOF_STATE'),
+  ).toEqual([])
+})
+
+let end = (): void => undefined
+const sockets: Socket[] = []
+beforeEach(() => {
+  ended = new Promise((resolve) => {
+    end = resolve
+  })
+})
+afterEach(async () => {
+  end()
+  for (const socket of sockets.splice(0)) socket.destroy()
+  // The server frees the memory of the closed connections.
+  await until(async () => (await send(world.url, `GET /api/plain/?${longQuery}`)).status === 200, 10_000)
+})
+
+const longQuery = ['rank__in', 'id__in']
+  .map((name) => `${name}=${Array.from({ length: 400 }, (_, index) => 1000 + index).join(',')}`)
+  .join('&')
+const manyHeaders = Array.from({ length: 990 }, (_, index) => `h${index}: \r\n`).join('')
+const json = 'Content-Type: application/json\r\nContent-Length: 100\r\n'
+
+function requestText(line: string, headers: string, address = '1'): string {
+  return `${line} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.0.0.${address}\r\n${headers}\r\n`
+}
+
+interface Client {
+  /** Returns what was received. */
+  readonly received: () => string
+  readonly socket: Socket
+}
+
+/** Sends a request. */
+async function open(text: string): Promise<Client> {
+  const socket = await openPaused(world.url, text)
+  sockets.push(socket)
+  let received = ''
+  socket.setEncoding('utf8').on('data', (part: string) => {
+    received += part
+  })
+  socket.resume()
+  return { received: () => received, socket }
+}
+
+/** The most expensive requests of each kind that wait. */
+const waiting: readonly (readonly [name: string, text: string])[] = [
+  ['lists with many values of filters', requestText(`GET /api/delayed/?${longQuery}`, '')],
+  ['lists with many headers', requestText('GET /api/delayed/', manyHeaders)],
+  ['requests of HEAD', requestText(`HEAD /api/delayed/?${longQuery}`, '')],
+  ['live lists', requestText('GET /api/plain/', `Accept: text/event-stream\r\n${manyHeaders}`)],
+  ['short bodies that are not complete', requestText('POST /api/plain/', json + manyHeaders)],
+  ['batches that are not complete', requestText('POST /api/-/batch', json + manyHeaders)],
+  ['messages of agents that are not complete', requestText('POST /api/-/mcp', json + manyHeaders)],
+]
+
+test.each(waiting)('%s are refused when those that wait have used up the memory', async (_, text) => {
+  const clients: Client[] = []
+  for (let index = 0; index < 12; index++) clients.push(await open(text))
+  const count = (): number => clients.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length
+  await until(async () => count() >= 4, 10_000)
+  expect(count()).toBeLessThan(12)
+  // Requests with little memory are not refused.
+  expect((await send(world.url, 'GET /api/plain/1/')).status).toBe(200)
+})
+
+/** Requests that wait for their client. */
+const slow: readonly (readonly [name: string, (address: string) => string])[] = [
+  [
+    'requests that wait for earlier ones of their connection',
+    (address) =>
+      requestText('GET /api/delayed/', '', address) + requestText('GET /api/plain/', manyHeaders, address).repeat(4),
+  ],
+  [
+    'small requests that wait for earlier ones of their connection',
+    (address) => requestText('GET /api/delayed/', '', address) + requestText('GET /api/plain/', '', address).repeat(25),
+  ],
+  ['short bodies that are not complete', (address) => requestText('POST /api/plain/', json + manyHeaders, address)],
+]
+
+test.each(slow)('if another client needs the memory, connections are closed: %s', async (_, textFrom) => {
+  const opened: Client[] = []
+  for (let index = 0; index < 5; index++) opened.push(await open(textFrom('1')))
+  await send(world.url, 'GET /api/plain/1/')
+  const list = `GET /api/plain/?${longQuery}`
+  const statusOf = async (): Promise<number> =>
+    (await send(world.url, list, { headers: { 'X-Forwarded-For': '10.0.0.2' } })).status
+  const other = await open(requestText(`GET /api/delayed/?${longQuery}`, '', '2'))
+  await until(async () => (await statusOf()) === 200, 5000)
+  await until(async () => opened.some(({ socket }) => socket.closed), 5000)
+  expect(other.received()).toBe('')
+})
+
+test('the connection of pipelined requests is closed if there is not enough memory for them', async () => {
+  const text = requestText('GET /api/delayed/', '') + requestText('GET /api/plain/', manyHeaders).repeat(30)
+  const { socket, received } = await open(text)
+  await until(async () => socket.closed, 5000)
+  expect(received()).toBe('')
+})
