@@ -30,7 +30,7 @@ let socket: Socket
 beforeAll(async () => {
   world = await openWorld({
     entities: [Chart, Story],
-    mount: { limits: { responseBytes: 16 * MiB }, batch: true, mcp: true },
+    mount: { limits: { responseBytes: 16 * MiB }, batch: 600, mcp: true },
     before: (app) => app.use(announce),
   })
   await world.dataSource.getRepository(Story).insert([{ body: 'z'.repeat(15 * MiB) }])
@@ -61,6 +61,14 @@ const writes: readonly (readonly [name: string, (points: unknown) => readonly [l
   ['a tool of agents', (points) => post('-/mcp', callOf({ points }))],
 ]
 const outcome = ({ status, text }: Reply): string => (text.includes('"isError":true') ? 'refused' : String(status))
+
+test('a batch with many operations is refused if there is not enough memory for the requests that they become', async () => {
+  const statusOf = async (length: number): Promise<number> => {
+    const operations = Array(length).fill({ method: 'DELETE', path: '/api/chart/99/' })
+    return (await send(world.url, 'POST /api/-/batch', { body: operations })).status
+  }
+  expect([await statusOf(10), await statusOf(600)]).toEqual([404, 503])
+})
 
 test.each(writes)('%s is refused if there is not enough memory for its values', async (_, requestOf) => {
   const count = (): Promise<number> => world.dataSource.getRepository(Chart).count()
