@@ -10,6 +10,7 @@ import { reservesParsed } from '../pipeline/write-body'
 import { type Operation, parseBatch } from '../request/batch'
 import { OperationError } from '../request/operation-error'
 import { withCaching } from '../response/http-response'
+import { nextPoll } from '../timers'
 import type { MountSettings } from './mount-options'
 import { isReplaced, type OperationMount, operationRequest } from './operation'
 import type { PageHandler } from './page'
@@ -26,6 +27,8 @@ export function batchPage(session: DbSession, { base, batch }: MountSettings, ro
     requireSameOrigin(headers, context.host, service.allowedOrigins)
     const payload = await receivePagePayload(request, service.limits.body)
     const parsed = await parseBatch(payload, service.limits, batch, reservesParsed(request, payload))
+    // Its operations take some milliseconds until the transaction begins. Other requests run between those of two batches.
+    await nextPoll()
     const mount = { session, base, request, routers }
     const requested = parsed.map((operation, index) => requestOf(service, mount, operation, index))
     const authentication = new RequestAuthentication(service.verifyCredentials, session, context)

@@ -1,4 +1,5 @@
-import { setInterval } from 'node:timers/promises'
+import { once } from 'node:events'
+import { setTimeout as pause, setInterval } from 'node:timers/promises'
 import Koa from 'koa'
 import {
   AfterLoad,
@@ -10,11 +11,12 @@ import {
   PrimaryGeneratedColumn,
   type Relation,
 } from 'typeorm'
-import { type MountOptions, mountResources, Resource } from 'typeorm-resources'
+import { anonymous, type MountOptions, mountResources, Resource } from 'typeorm-resources'
 import { createDataProvider } from '../../src/admin/react-admin'
 import { send } from '../client'
 import { permitAll } from '../support/access'
 import { idsOf, readPage, readPages } from '../support/pages'
+import { openPaused } from '../support/paused-client'
 import { KiB, longText, MiB, Plain } from '../support/texts'
 import { worldPerTest } from '../support/world-per-test'
 import { isMariadb } from '../world/leg'
@@ -71,7 +73,33 @@ class Structured {
 
 /** Polls of the event loop after which a `Slow` record was rendered. */
 const pollsOfRecords: number[] = []
+/** The same for calls of the access rule of `Admitted`. */
+const pollsOfRules: number[] = []
 let poll = 0
+
+/** Counts the polls of the event loop. @returns a function that ends this */
+function countPolls(): () => void {
+  let isDone = false
+  const increase = (): void => {
+    poll += 1
+    if (!isDone) setImmediate(increase)
+  }
+  increase()
+  return () => {
+    isDone = true
+  }
+}
+
+@Entity()
+@Resource({
+  auth: () => {
+    pollsOfRules.push(poll)
+    return anonymous
+  },
+})
+class Admitted {
+  @PrimaryGeneratedColumn() id!: number
+}
 
 /** Each record takes longer to render than the time after which other requests are handled. */
 @Entity()
@@ -91,7 +119,7 @@ class Slow {
   name!: string
 }
 
-const entities = [Report, Log, Observed, Follower, Plain, Structured, Slow]
+const entities = [Report, Log, Observed, Follower, Plain, Structured, Slow, Admitted]
 
 const openForTest = worldPerTest()
 const openWith = (limits: MountOptions['limits'] = {}): Promise<World> => openForTest({ entities, mount: { limits } })
@@ -242,19 +270,31 @@ test('other requests are handled between two records, however many pages are ren
   const [pages, length] = [8, 12]
   await opened.dataSource.getRepository(Slow).insert(count(length).map(() => ({ name: 'a' })))
   pollsOfRecords.length = 0
-  let isDone = false
-  const countPolls = (): void => {
-    poll += 1
-    if (!isDone) setImmediate(countPolls)
-  }
-  countPolls()
+  const stop = countPolls()
   const lists = count(pages).map(() => send(opened.url, 'GET /api/slow/'))
   const statuses = (await Promise.all(lists)).map(({ status }) => status)
-  isDone = true
+  stop()
   expect(statuses).toEqual(statuses.map(() => 200))
   expect(pollsOfRecords).toHaveLength(pages * length)
   // The first records of several pages may be rendered after the same poll, when their rows arrive together.
   expect(new Set(pollsOfRecords).size).toBeGreaterThan(pages * (length - 2))
+})
+
+test('other requests are handled between the operations of two batches', async () => {
+  const opened = await openForTest({ entities, mount: { batch: true } })
+  const body = JSON.stringify(count(100).map(() => ({ method: 'PATCH', path: '/api/admitted/1/', body: {} })))
+  const headers = ['Host: x', 'Connection: close', 'Content-Type: application/json', `Content-Length: ${body.length}`]
+  const text = ['POST /api/-/batch HTTP/1.1', ...headers, '', body].join('\r\n')
+  const sockets = await Promise.all(count(8).map(() => openPaused(opened.url, text.slice(0, -1))))
+  await pause(200)
+  pollsOfRules.length = 0
+  const stop = countPolls()
+  // The bodies are complete in the same poll.
+  for (const socket of sockets) socket.resume().write(text.slice(-1))
+  await Promise.all(sockets.map((socket) => once(socket, 'end')))
+  stop()
+  const polls = new Set(pollsOfRules)
+  expect([pollsOfRules.length, polls.size]).toEqual([800, 8])
 })
 
 test('a record larger than a page is a page of its own, and one larger than the limit of an item is an error that says so', async () => {
