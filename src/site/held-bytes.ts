@@ -89,17 +89,17 @@ const urlCharacterBytes = 32
 
 /**
  * Reserves the memory of the URL and the headers of a request, which wait together with it.
- * @param isPipelined whether the client has not received the response to an earlier request of the connection. Such requests are
- * counted even if they are small, because a connection can have many of them
+ * @param isPipelined whether the client has not received the response to an earlier request of the connection. Such requests,
+ * and those of HTTP/2, are counted even if they are small, because a connection can have many of them
  * @throws {ApiError} `unavailable`
  */
 export function reserveHead(
-  { url = '', rawHeaders }: IncomingMessage,
+  { url = '', rawHeaders, httpVersionMajor }: IncomingMessage,
   isPipelined: boolean,
   responseMemory: () => ResponseMemory,
 ): void {
   let bytes = url.length * urlCharacterBytes
   for (const { length } of rawHeaders) bytes += stringBytes + length
-  if (isPipelined) bytes = Math.max(bytes, minCountedLength)
+  if (isPipelined || httpVersionMajor >= 2) bytes = Math.max(bytes, minCountedLength)
   if (bytes >= minCountedLength) responseMemory().reserveHead(bytes)
 }

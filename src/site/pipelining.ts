@@ -11,8 +11,8 @@ const waitingRequests = new WeakMap<Socket, Set<() => void>>()
 
 /**
  * Whether a request is pipelined, and the client has not received the response to the previous request. Node.js assigns the
- * connection to one response at a time, in the order of the requests. An HTTP/2 connection sends many responses at the same time,
- * and Node.js limits their number.
+ * connection to one response at a time, in the order of the requests. An HTTP/2 connection sends many responses at the same
+ * time.
  */
 export function followsAnother({ req, res }: Context): boolean {
   return res.socket === null && !res.writableEnded && req.httpVersionMajor < 2

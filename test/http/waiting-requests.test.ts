@@ -1,8 +1,11 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import { type ClientHttp2Stream, connect, createServer, type ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { anonymous, Resource } from 'typeorm-resources'
 import { send } from '../client'
 import { permitAll } from '../support/access'
+import { listen } from '../support/listen'
 import { openPaused } from '../support/paused-client'
 import { until } from '../support/stream-world'
 import { KiB } from '../support/texts'
@@ -148,3 +151,38 @@ test('the connection of pipelined requests is closed if there is not enough memo
   await until(async () => socket.closed, 5000)
   expect(received()).toBe('')
 })
+
+/** Small requests of an HTTP/2 connection that wait. */
+const streams: readonly (readonly [name: string, headers: OutgoingHttpHeaders, body: string])[] = [
+  ['lists', { ':path': '/api/delayed/' }, ''],
+  [
+    'short bodies that are not complete',
+    { ':path': '/api/plain/', ':method': 'POST', 'content-type': 'application/json', 'content-length': 100 },
+    '{"rank": ',
+  ],
+]
+
+test.each(streams)(
+  'requests of an HTTP/2 connection are refused when many of them wait: %s',
+  async (_, headers, body) => {
+    const server = createServer(world.app.callback())
+    const serverSessions: ServerHttp2Session[] = []
+    server.on('session', (one) => serverSessions.push(one))
+    const session = connect(await listen(server))
+    const statuses: unknown[] = []
+    const openStream = (): ClientHttp2Stream =>
+      session
+        .request(headers, { endStream: body === '' })
+        .on('response', (response) => statuses.push(response[':status']))
+        .on('error', () => undefined)
+    for (let index = 0; index < 40; index++) {
+      const stream = openStream()
+      if (body !== '') stream.write(body)
+    }
+    await until(async () => statuses.length >= 8, 10_000)
+    expect([statuses.length, new Set(statuses)]).toEqual([8, new Set([503])])
+    session.destroy()
+    for (const one of serverSessions) one.destroy()
+    server.close()
+  },
+)
