@@ -30,6 +30,7 @@ import {
   UserAccount,
   userRule,
 } from 'typeorm-resources'
+import { AuditLine } from './support/audit-line'
 import { openDataSource } from './world/world'
 
 @Entity()
@@ -876,25 +877,19 @@ test('all mounts of a data source must have the same statementTimeout', async ()
   await dataSource.destroy()
 })
 
-@Entity()
-class Line {
-  @PrimaryGeneratedColumn() id!: number
-  @Column() resource!: string
-  @Column() record!: string
-  @Column() action!: string
-  @Column({ type: 'varchar', nullable: true }) principal!: string | null
-  @Column({ type: 'simple-json' }) changes!: object
-}
-
 describe('a mount must not serve what the options of another mount of the data source protect', () => {
-  const protecting: MountOptions = { resources: [{ entity: Tag }], users: { entity: User }, audit: { entity: Line } }
+  const protecting: MountOptions = {
+    resources: [{ entity: Tag }],
+    users: { entity: User },
+    audit: { entity: AuditLine },
+  }
   const passwords =
     'User has the passwords of the users of the mount at /one/: set the option "users" of the mount at /two/ too'
-  const log = `Line is the audit log of the mount at /one/: set the option "audit" of the mount at /two/ too, or forbid writes with "may"`
+  const log = `AuditLine is the audit log of the mount at /one/: set the option "audit" of the mount at /two/ too, or forbid writes with "may"`
   const auth = (): Principal => ({ id: 1 })
   const noWrites = { create: false, update: false, delete: false }
   const user = { entity: User, auth }
-  const line = { entity: Line, auth }
+  const line = { entity: AuditLine, auth }
 
   test.each<[string, MountOptions, readonly string[]]>([
     ['a user entity', { resources: [user] }, [passwords]],
@@ -904,16 +899,16 @@ describe('a mount must not serve what the options of another mount of the data s
     ['one that is the user entity here too', { resources: [user], users: { entity: User } }, []],
     ['an audit log', { resources: [line] }, [log]],
     ['one with a write that is not forbidden', { resources: [{ ...line, may: { create: false } }] }, [log]],
-    ['one that can only be read', { resources: [{ entity: Line }] }, []],
+    ['one that can only be read', { resources: [{ entity: AuditLine }] }, []],
     ['one whose writes are forbidden', { resources: [{ ...line, may: noWrites }] }, []],
-    ['one that is the audit log here too', { resources: [line], audit: { entity: Line } }, []],
+    ['one that is the audit log here too', { resources: [line], audit: { entity: AuditLine } }, []],
     ['both', { resources: [user, line] }, [passwords, log]],
   ])('%s', async (_, serving, mistakes) => {
     for (const [first, second] of [
       ['/one', '/two'],
       ['/two', '/one'],
     ]) {
-      const dataSource = await openDataSource([Tag, User, Line])
+      const dataSource = await openDataSource([Tag, User, AuditLine])
       const mount = (prefix = ''): unknown =>
         mountResources(new Koa(), dataSource, { prefix, ...(prefix === '/one' ? protecting : serving) })
       mount(first)

@@ -2,6 +2,7 @@ import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { IdempotencyKey, Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { permitAll } from '../support/access'
+import { AuditLine } from '../support/audit-line'
 import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
@@ -18,16 +19,6 @@ class Audited {
   @PrimaryGeneratedColumn() id!: number
   @Column({ unique: true }) code!: number
   @Column() amount!: number
-}
-
-@Entity()
-class LogEntry {
-  @PrimaryGeneratedColumn() id!: number
-  @Column() resource!: string
-  @Column() record!: string
-  @Column() action!: string
-  @Column({ type: 'varchar', nullable: true }) principal!: string | null
-  @Column({ type: 'simple-json' }) changes!: object
 }
 
 let world: World
@@ -65,9 +56,9 @@ test('requests still succeed after a table has been changed while the site runs 
 
 test('the same for requests in a transaction, which the first error has aborted', async () => {
   const audited = await openWorld({
-    entities: [Audited, LogEntry, IdempotencyKey],
+    entities: [Audited, AuditLine, IdempotencyKey],
     mount: {
-      audit: { entity: LogEntry },
+      audit: { entity: AuditLine },
       batch: true,
       ...(isPostgres && { databaseSettings: () => ({ 'app.user': 'ann' }) }),
     },
