@@ -15,8 +15,8 @@ const clientTime = 10_000
 /** Memory of one response: the bytes received, read and rendered for it, until the client has received it. */
 export interface ResponseMemory {
   /**
-   * Reserves the memory of the URL and the headers of the request, however small. It is counted until the connection is
-   * closed, besides what the other functions count.
+   * Reserves the memory of the URL and the headers of the request, also less than {@link minCountedLength}. It is counted in
+   * addition to what the other functions count.
    * @throws {ApiError} `unavailable`
    */
   readonly reserveHead: (bytes: number) => void
@@ -33,10 +33,12 @@ export interface ResponseMemory {
   readonly reserve: (bytes: number) => void
   /** Counts exactly this many bytes, even above the limit: the response to a completed write must be sent. */
   readonly count: (bytes: number) => void
-  /** Counts only the head of the request any more: the client has received what was counted. */
+  /** Counts only what `reserveHead` has reserved: the client has received the rest. */
   readonly release: () => void
-  /** Records whether the response waits for its client: the body of the request
-   * is arriving, the response was sent, or the client has not received an earlier response. */
+  /**
+   * Records whether the response waits for its client: while the body of the request arrives, while an earlier response of the
+   * connection is sent, and after it was sent itself.
+   */
   readonly noteWaiting: (isWaiting: boolean) => void
 }
 
