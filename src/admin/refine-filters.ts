@@ -94,7 +94,7 @@ function groupsOf({ operator, field = '', value }: Filter): readonly Group[] {
     const filled = members.filter((member) => Object.keys(member).length > 0)
     return filled.length === 0 ? [] : [{ or: filled }]
   }
-  // Refine's tables have filters with the value undefined or, such as for a cleared number, null for inputs that are empty.
+  // Refine's tables have filters with the value undefined or null for inputs that are empty.
   if (value === undefined || (value === null && !acceptsNull(operator))) return []
   const negated = negatedOperators[operator]
   if (negated !== undefined) return [{ not: filtersOf([{ operator: negated, field, value }]) }]

@@ -2,15 +2,13 @@ import type { FieldErrors } from '../errors'
 import type { Pair } from './pairs'
 
 /**
- * Adds an error for each parameter that a request does not have (specification: Unknown parameters). If it were ignored, a
- * misspelled `dry_run` or `on_conflict` would write other records than the client expects.
+ * Adds an error for each unknown parameter (specification: Unknown parameters). If it were ignored, a misspelled `dry_run` or `on_conflict` would write other records than the client expects.
  * @param known names of the parameters of the request
  * @param errors receives the errors
  */
 export function requireKnownParameters(pairs: readonly Pair[], known: readonly string[], errors: FieldErrors): void {
-  const advice =
-    known.length === 0 ? 'this request has no parameters' : `parameters of this request: ${known.join(', ')}`
+  const advice = known.length === 0 ? ', which has none' : `; parameters: ${known.join(', ')}`
   for (const { name } of pairs) {
-    if (!known.includes(name)) errors.add(name, `is not a parameter of this request; ${advice}`)
+    if (!known.includes(name)) errors.add(name, `is not a parameter of this request${advice}`)
   }
 }

@@ -55,8 +55,9 @@ export function buildMiddleware(site: Site): Middleware {
 }
 
 /**
- * Reserves the memory of a request, and lets it wait for earlier requests of its connection. If there is not enough memory, a
- * pipelined request is not refused: its connection is closed.
+ * Reserves the memory of a request, and lets it wait for earlier requests of its connection. If there is not enough memory, the
+ * request is refused. The connection of a pipelined request is closed instead: a response would have to wait for the earlier
+ * ones, and Node.js would keep the request until then.
  * @returns undefined if there is nothing to wait for; otherwise whether to respond
  */
 function begin(
@@ -69,7 +70,6 @@ function begin(
     reserveHead(context.req, isPipelined, responseMemory)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    // A response would wait for the earlier ones, and Node.js would keep the refused request until then.
     if (isPipelined) context.req.socket.destroy()
     else sendResponse(context, problemResponse(error))
     return Promise.resolve(false)

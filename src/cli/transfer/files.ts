@@ -47,8 +47,8 @@ export async function writeState(path: string, state: object): Promise<void> {
 }
 
 /**
- * The text of a state, with the process that transfers the file. Two processes would write into the same file, or create the
- * records twice.
+ * The text of a state, with the id of the process, so that another process refuses to transfer the file. Otherwise both would
+ * write into the same file, or create the records twice.
  */
 const textOf = (state: object): string => `${JSON.stringify({ ...state, pid: process.pid })}\n`
 

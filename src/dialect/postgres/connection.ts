@@ -133,7 +133,8 @@ export function usePreparedStatements(client: PoolClient, state: PoolState): voi
   }
   let knownErrors = state.staleErrors
   const runOwn = (text: string, values: unknown): Promise<unknown> => {
-    // Otherwise the repetition of a transaction could fail too, at its next statement or on another connection.
+    // After an error of a stale statement on any connection, all statements are prepared again: otherwise the repetition of a
+    // transaction could fail too, at its next statement or on another connection.
     if (knownErrors !== state.staleErrors) statements.clear()
     knownErrors = state.staleErrors
     return run(state.supportsPreparedStatements ? nameOf(statements, text) : undefined, text, values)

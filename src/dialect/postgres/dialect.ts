@@ -174,7 +174,7 @@ export const postgres: Dialect = {
     return isUnavailable || (code === '' && driverMessages.test(message)) ? 'unavailable' : undefined
   },
   violationOf: (error, metadata) => {
-    // Some of these have the code of values that PostgreSQL does not support.
+    // Some errors of prepared statements have the same code as values that PostgreSQL does not support.
     if (isPreparedStatementError(error)) return undefined
     const { code = '', column, constraint, message, detail = '', position, routine } = error
     if (code === '23503' || code === '23001') return { kind: 'reference', columns: keyColumns(detail) }
