@@ -3,6 +3,7 @@ import { Column, Entity, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn, type 
 import { mountResources, Resource } from 'typeorm-resources'
 import { send } from '../client'
 import { permitAll } from '../support/access'
+import { AuditLine } from '../support/audit-line'
 import { dropDatabase, isMariadb } from '../world/leg'
 import { openDataSource, openWorld, type World } from '../world/world'
 
@@ -112,21 +113,12 @@ test('short records need one statement', async () => {
 })
 
 test('on MySQL and MariaDB, the mount warns of a column that is too short for large changes', async () => {
-  @Entity()
-  class ShortEntry {
-    @PrimaryGeneratedColumn() id!: number
-    @Column() resource!: string
-    @Column() record!: string
-    @Column() action!: string
-    @Column({ type: 'varchar', nullable: true }) principal!: string | null
-    @Column({ type: 'simple-json' }) changes!: object
-  }
   const logged: string[] = []
-  const dataSource = await openDataSource([Report, ShortEntry], undefined, {}, (line) => logged.push(line))
-  mountResources(new Koa(), dataSource, { audit: { entity: ShortEntry } })
+  const dataSource = await openDataSource([Report, AuditLine], undefined, {}, (line) => logged.push(line))
+  mountResources(new Koa(), dataSource, { audit: { entity: AuditLine } })
   await dataSource.destroy()
   await dropDatabase(dataSource)
   const warning =
-    'warn typeorm-resources: ShortEntry.changes of the audit log has at most 64 KiB: give it the type json or longtext, as writes with larger changes fail'
+    'warn typeorm-resources: AuditLine.changes of the audit log has at most 64 KiB: give it the type json or longtext, as writes with larger changes fail'
   expect(logged.filter((line) => line.includes('audit log'))).toEqual(isMariadb ? [warning] : [])
 })
