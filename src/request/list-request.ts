@@ -5,7 +5,6 @@ import { type Aggregation, isHavingName, parseAggregation } from './aggregation'
 import { type FormatChoice, onlyJson, parseFormat } from './formats'
 import { type Filter, type FilterNode, groupKey, isGroupName, parseGroup } from './groups'
 import { type IncludeRequest, includesKey, parseIncludes } from './include'
-import { requireKnownParameters } from './known-parameters'
 import type { Limits } from './limits'
 import { type Pair, parsePairs } from './pairs'
 
@@ -150,21 +149,6 @@ export const maxInteger = 999_999_999
 /** Number of records of a streamed list: all of them, unless the request has a limit. */
 const streamSizes = { default: Number.MAX_SAFE_INTEGER, max: maxInteger }
 
-/** List request for one record. */
-export const oneRecord: Omit<ListRequest, keyof ItemRequest> = {
-  filters: [],
-  where: [],
-  ordering: [],
-  limit: 1,
-  page: 1,
-  after: undefined,
-  count: undefined,
-  search: [],
-  aggregation: undefined,
-  format: undefined,
-  repeated: '',
-}
-
 /**
  * Parses the query string of a live list, which has all matching records.
  * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
@@ -185,68 +169,8 @@ export function parseLiveListRequest(
   return { ...parseListRequest(querystring, optional, limits, errors), after: undefined }
 }
 
-/** What a request on an item selects: fields, related records, and whether it may be soft-deleted. */
-export type ItemRequest = Pick<ListRequest, 'fields' | 'includes' | 'deleted' | 'cacheKey'>
-
-/** Optional parameters that a GET of an item can have. */
-const itemParameters = ['fields', 'include', 'deleted'] as const
-
-/** Item request without parameters. */
-const wholeItem: ItemRequest = { fields: undefined, includes: [], deleted: undefined, cacheKey: '' }
-
-/**
- * Parses the query string of a request on an item. Its parameters are those of `fields`, `include` and `deleted` that are
- * optional parameters.
- * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
- */
-export function parseItemRequest(
-  querystring: string,
-  optional: ReadonlySet<OptionalName>,
-  limits: Limits,
-  errors: FieldErrors,
-): ItemRequest {
-  if (querystring === '') return wholeItem
-  const pairs = readPairs(querystring, limits)
-  requireKnownParameters(
-    pairs,
-    itemParameters.filter((name) => optional.has(name)),
-    errors,
-  )
-  const readOptional = (name: (typeof itemParameters)[number]): string | undefined =>
-    optional.has(name) ? readSingle(pairs, name, errors) : undefined
-  const fields = readOptional('fields')?.split(',')
-  const { includes, cacheKey } = readItemIncludes(readOptional('include'), limits, errors)
-  const deleted = readDeleted(readOptional('deleted'), errors)
-  return { fields, includes, deleted, cacheKey: deleted === undefined ? cacheKey : cacheKey + deletedKey(deleted) }
-}
-
-/**
- * Parses the parameter `include` of a write: the related records that its response includes.
- * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
- */
-export function parseIncludeParameter(
-  querystring: string,
-  optional: ReadonlySet<OptionalName>,
-  limits: Limits,
-  errors: FieldErrors,
-): ItemRequest {
-  if (querystring === '' || !optional.has('include')) return wholeItem
-  const include = readSingle(readPairs(querystring, limits), 'include', errors)
-  return { ...wholeItem, ...readItemIncludes(include, limits, errors) }
-}
-
-function readItemIncludes(
-  text: string | undefined,
-  limits: Limits,
-  errors: FieldErrors,
-): Pick<ItemRequest, 'includes' | 'cacheKey'> {
-  const includes = readIncludes(text, limits, errors)
-  requireFilterCount(countFilters(includes), limits)
-  return { includes, cacheKey: `item&include=${includesKey(includes)}` }
-}
-
 /** @throws {ApiError} `bad-query` */
-function requireFilterCount(count: number, { filters }: Limits): void {
+export function requireFilterCount(count: number, { filters }: Limits): void {
   if (count > filters) {
     throw new ApiError('bad-query', `at most ${filters} filters are allowed, this request has ${count}`)
   }
@@ -308,11 +232,11 @@ export function readSingle(pairs: readonly Pair[], name: string, errors: FieldEr
   return first?.value
 }
 
-function readIncludes(text: string | undefined, limits: Limits, errors: FieldErrors): readonly IncludeRequest[] {
+export function readIncludes(text: string | undefined, limits: Limits, errors: FieldErrors): readonly IncludeRequest[] {
   return text === undefined ? [] : parseIncludes(text, limits, errors)
 }
 
-function countFilters(includes: readonly IncludeRequest[]): number {
+export function countFilters(includes: readonly IncludeRequest[]): number {
   return includes.reduce((sum, { filters, includes: nested }) => sum + filters.length + countFilters(nested), 0)
 }
 
@@ -327,14 +251,14 @@ function readCounting(text: string | undefined, errors: FieldErrors): Counting |
   return counting
 }
 
-function readDeleted(text: string | undefined, errors: FieldErrors): DeletedRecords | undefined {
+export function readDeleted(text: string | undefined, errors: FieldErrors): DeletedRecords | undefined {
   const deleted = deletedRecords.find((name) => name === text)
   if (text !== undefined && deleted === undefined) errors.add('deleted', `must be ${deletedRecords.join(' or ')}`)
   return deleted
 }
 
 /** The part of a cache key for the parameter `deleted`. No name of a parameter contains "=". */
-const deletedKey = (deleted: DeletedRecords): string => `&deleted=${deleted}`
+export const deletedKey = (deleted: DeletedRecords): string => `&deleted=${deleted}`
 
 function readInteger(
   name: string,
