@@ -6,7 +6,7 @@ import { errorOfOperation } from '../request/operation-error'
 import { parseMatching } from './change-many'
 import { type AdmittedRequest, admit } from './handle'
 import { checkPasswordCount } from './hash-passwords'
-import { type AddIncludes, parseWriteIncludes, withoutIncludes } from './included-item'
+import { type AddIncludes, prepareWriteIncludes, withoutIncludes } from './included-item'
 import { passwordPaths } from './password-paths'
 import { callRelatedRules } from './related-rules'
 import type { PermittedRequest, ResourceRequest, Service } from './service'
@@ -75,10 +75,10 @@ async function checkRelated(
   request: PermittedRequest,
   { method, body }: Operation,
 ): Promise<AddIncludes> {
-  await callRelatedRules(service, request, Array.isArray(body) ? body : [body])
+  await callRelatedRules(request, Array.isArray(body) ? body : [body])
   if (request.segment === undefined && method !== 'POST') {
     await parseMatching(service, request)
     return withoutIncludes
   }
-  return method === 'DELETE' ? withoutIncludes : parseWriteIncludes(service, request)
+  return method === 'DELETE' ? withoutIncludes : prepareWriteIncludes(service, request)
 }

@@ -15,7 +15,7 @@ import type { ResourceView } from '../schema/resource-view'
 import { isSameValue } from '../value/value-type'
 import type { WrittenRecord } from '../write/write-store'
 import { createRecord, prepareCreation, requireCreatable, respondCreated } from './create'
-import { parseWriteIncludes } from './included-item'
+import { prepareWriteIncludes } from './included-item'
 import { ifNoneMatchFailed, notFound, nothingToMatch, requireWritable } from './item'
 import { prepareBody } from './nested/nested-body'
 import type { PermittedRequest, Service } from './service'
@@ -34,7 +34,7 @@ export async function createAtPath(
   const { store, session, segment = '', headers } = request
   const { view } = store
   await request.requireMethod('POST')
-  const including = await parseWriteIncludes(service, request)
+  const including = await prepareWriteIncludes(service, request)
   const key = parseKey(view, segment)
   if (key === undefined) throw notFound(request)
   const body = await readBody(service, request)

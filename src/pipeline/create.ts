@@ -20,7 +20,7 @@ import { createMany } from './create-many'
 import { requireNoDryRun } from './dry-run'
 import { hashPasswords } from './hash-passwords'
 import { importFormat, importRecords } from './import'
-import { type AddIncludes, parseWriteIncludes, withoutIncludes } from './included-item'
+import { type AddIncludes, prepareWriteIncludes, withoutIncludes } from './included-item'
 import { segmentOfKey } from './key-segment'
 import { type NestedBody, prepareBody, writeWithRelated } from './nested/nested-body'
 import { callRelatedRules } from './related-rules'
@@ -30,20 +30,20 @@ import { readBodies, savedResponse } from './write-body'
 
 /** POST on a collection. */
 export const create: Action = async (service, request) => {
-  const including = await parseWriteIncludes(service, request)
+  const including = await prepareWriteIncludes(service, request)
   const format = importFormat(request)
   const body = format === undefined ? await readBodies(service, request) : []
   requireCreatable(request)
   const creation = prepareCreation(request)
   if (!('size' in body)) {
     if (including !== withoutIncludes) throw new ApiError('bad-query', 'include is not possible for several records')
-    await callRelatedRules(service, request, format === undefined ? body : undefined)
+    await callRelatedRules(request, format === undefined ? body : undefined)
     const { presets } = creation
     return format === undefined
       ? createMany(service, request, body, presets)
       : importRecords(service, request, format, presets)
   }
-  requireNoDryRun(request, service.limits)
+  requireNoDryRun(request)
   const nested = await prepareBody(service, request, body)
   const saved = await retryOnce(request.session, () => createRecord(service, request, nested, creation))
   return respondCreated(request, saved, creation, including)

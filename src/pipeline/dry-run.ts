@@ -2,8 +2,6 @@ import type { DbTransaction } from '../connection/db-session'
 import { isInTransaction, throwWriteError } from '../connection/statement'
 import { dialectOf } from '../dialect/dialect-of'
 import { ApiError } from '../errors'
-import type { Limits } from '../request/limits'
-import { parsePairs } from '../request/pairs'
 import type { PermittedRequest } from './service'
 
 /** Thrown to roll back a write that was only a test, after everything has succeeded. */
@@ -32,25 +30,20 @@ export async function endDryRun({ dataSource, runner }: DbTransaction): Promise<
  * caller, which would not be rolled back.
  * @throws {ApiError} `bad-query`
  */
-export function isDryRun({ querystring, session }: PermittedRequest, limits: Limits): boolean {
-  const values = parsePairs(querystring, limits.parameters, 'bad-query').flatMap(({ name, value }) =>
-    name === 'dry_run' ? [value] : [],
-  )
-  const [value = 'false', ...others] = values
-  if (others.length > 0) throw new ApiError('bad-query', 'dry_run is given twice')
-  if (value !== 'true' && value !== 'false') throw new ApiError('bad-query', 'dry_run must be true or false')
-  if (value === 'true' && isInTransaction(session)) {
+export function isDryRun({ parameters, session }: PermittedRequest): boolean {
+  const { dryRun } = parameters
+  if (dryRun && isInTransaction(session)) {
     throw new ApiError('bad-query', 'dry_run is not possible in a batch, or with an Idempotency-Key')
   }
-  return value === 'true'
+  return dryRun
 }
 
 /**
  * Refuses a request that would write one record and has `dry_run=true`: only several records can be checked without writing.
  * @throws {ApiError} `bad-query`
  */
-export function requireNoDryRun(request: PermittedRequest, limits: Limits): void {
-  if (!isDryRun(request, limits)) return
+export function requireNoDryRun(request: PermittedRequest): void {
+  if (!isDryRun(request)) return
   throw new ApiError(
     'bad-query',
     'dry_run is possible for an array of records or a file, if the resource has the option bulk',

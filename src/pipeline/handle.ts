@@ -1,8 +1,7 @@
 import { isReadMethod, RequestAuthentication } from '../access/request-authentication'
 import type { Principal } from '../access/rule'
-import { ApiError, FieldErrors, methodNotAllowed } from '../errors'
-import { requireKnownParameters } from '../request/known-parameters'
-import { readPairs } from '../request/list-request'
+import { ApiError, methodNotAllowed } from '../errors'
+import { noWriteParameters, parseWriteParameters, type WriteParameters } from '../request/write-parameters'
 import { emptyResponse, type HttpResponse, varyingByAccept, withCaching } from '../response/http-response'
 import type { Resource } from '../schema/resource-view'
 import { removeMany, updateMany } from './change-many'
@@ -117,22 +116,22 @@ function selectAction(
   const action = actions.get(request.method)
   if (action === undefined) throw methodNotAllowed(request.method, allow.Allow)
   const permitted = permit(service, request, authentication, principal)
-  if (request.querystring !== '') checkWriteParameters(service, permitted)
-  return { request: permitted, action, authentication }
+  const parameters = parametersOf(service, permitted)
+  return {
+    request: parameters === noWriteParameters ? permitted : { ...permitted, parameters },
+    action,
+    authentication,
+  }
 }
 
 /**
- * Requires that a write has no parameters of other requests. The parameters of reads, and those of writes of all records that
- * match filters, are checked where they are parsed.
+ * The parameters of a write. Those of reads, and of writes of all records that match filters, are parsed by their actions.
  * @throws {ApiError} `bad-query`
  */
-function checkWriteParameters({ limits }: Service, { method, segment, querystring, store }: PermittedRequest): void {
-  if (isReadMethod(method) || (segment === undefined && method !== 'POST')) return
-  const known = [
-    ...(segment === undefined ? ['on_conflict', 'dry_run'] : []),
-    ...(method !== 'DELETE' && store.view.optionalParameters.has('include') ? ['include'] : []),
-  ]
-  const errors = new FieldErrors()
-  requireKnownParameters(readPairs(querystring, limits), known, errors)
-  errors.raise('bad-query')
+function parametersOf({ limits }: Service, request: PermittedRequest): WriteParameters {
+  const { method, segment, querystring, store } = request
+  const isCollection = segment === undefined
+  if (isReadMethod(method) || (isCollection && method !== 'POST')) return noWriteParameters
+  const optional = store.view.optionalParameters
+  return parseWriteParameters(querystring, { isCollection, isDelete: method === 'DELETE' }, optional, limits)
 }

@@ -7,7 +7,7 @@ import { parseListQuery } from '../query/list-query'
 import { withKeys } from '../query/query'
 import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
-import { type ItemRequest, oneRecord, parseIncludeParameter } from '../request/item-request'
+import { type ItemRequest, oneRecord } from '../request/item-request'
 import type { HttpResponse } from '../response/http-response'
 import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
@@ -88,15 +88,13 @@ export type AddIncludes = (response: HttpResponse, key: unknown, shared?: Shared
 export const withoutIncludes: AddIncludes = async (response) => response
 
 /**
- * Parses the includes of a write, before anything is written.
+ * Prepares the includes of a write, before anything is written.
  * @returns {@link withoutIncludes} if the response includes no records
  * @throws {ApiError} `bad-query`, `forbidden`
  */
-export async function parseWriteIncludes(service: Service, request: PermittedRequest): Promise<AddIncludes> {
-  const { store, session, context } = request
-  const errors = new FieldErrors()
-  const included = parseIncludeParameter(request.querystring, store.view.optionalParameters, service.limits, errors)
-  errors.raise('bad-query')
+export async function prepareWriteIncludes(service: Service, request: PermittedRequest): Promise<AddIncludes> {
+  const { store, session, context, parameters } = request
+  const { included } = parameters
   if (included.includes.length === 0) return withoutIncludes
   // In a transaction of the caller, an error of this read would fail the transaction. The caller adds the records afterwards.
   if (isInTransaction(session)) return async (response) => response
@@ -105,7 +103,7 @@ export async function parseWriteIncludes(service: Service, request: PermittedReq
     request,
     included,
     store,
-    errors,
+    new FieldErrors(),
     // A replica may not have the record yet.
     (primary, readRecord) => readRecord(primary),
   )

@@ -3,7 +3,7 @@ import type { ApiError } from '../errors'
 import { emptyResponse } from '../response/http-response'
 import { deleteRow } from '../write/write'
 import { createAtPath } from './create-at-path'
-import { parseWriteIncludes } from './included-item'
+import { prepareWriteIncludes } from './included-item'
 import { notFound, requireWriteTarget } from './item'
 import { prepareBody } from './nested/nested-body'
 import { newKeyFieldsOf } from './new-key-fields'
@@ -15,7 +15,7 @@ import { readBody, savedResponse } from './write-body'
 export const update: Action = async (service, request) => {
   const newKey = newKeyFieldsOf(request)
   if (newKey !== undefined) return createAtPath(service, request, newKey)
-  const including = await parseWriteIncludes(service, request)
+  const including = await prepareWriteIncludes(service, request)
   const body = await prepareBody(service, request, await readBody(service, request))
   const updated = await retryOnce(
     request.session,

@@ -11,7 +11,7 @@ import { parseMatching } from './change-many'
 import { requireCreatable } from './create'
 import { type Idempotency, runOnce, secretResponse } from './idempotency'
 import { importFormat, withSpool } from './import'
-import { parseWriteIncludes } from './included-item'
+import { prepareWriteIncludes } from './included-item'
 import { segmentOfKey } from './key-segment'
 import { callRelatedRules } from './related-rules'
 import type { Action, PermittedRequest, Service } from './service'
@@ -39,8 +39,8 @@ export async function runKeyed(service: Service, request: PermittedRequest, acti
   if (store.view.apiKey !== undefined && method === 'POST') throw badIdempotencyKey(secretResponse)
   // The action adds no related records in a transaction. They are not stored: the principal may see others when the
   // response is sent again.
-  const including = await parseWriteIncludes(service, request)
-  if (!request.restores) await callRelatedRules(service, request)
+  const including = await prepareWriteIncludes(service, request)
+  if (!request.restores) await callRelatedRules(request)
   if (method === 'PATCH' && segment === undefined) await parseMatching(service, request)
   const run = async (received: PermittedRequest, payload: Payload): Promise<HttpResponse> => {
     const response = await runAction(service, received, idempotency, key, payload, action)

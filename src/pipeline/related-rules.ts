@@ -1,11 +1,9 @@
-import { FieldErrors } from '../errors'
 import { maxNestedLevels } from '../query/nested-body'
-import { parseOnConflict } from '../request/on-conflict'
 import type { FilterNames, Resource, ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
 import { guardedTarget } from '../write/reference-lookups'
 import { newKeyFieldsOf } from './new-key-fields'
-import type { PermittedRequest, Service } from './service'
+import type { PermittedRequest } from './service'
 
 /**
  * Calls the access rules of other resources that a write may need: of its related records, and of the records to which its
@@ -14,14 +12,9 @@ import type { PermittedRequest, Service } from './service'
  * the write needs the permission.
  * @param bodies only the rules for the members of these bodies are called. Default: those for all members
  */
-export async function callRelatedRules(
-  { limits }: Service,
-  request: PermittedRequest,
-  bodies?: readonly unknown[],
-): Promise<void> {
-  const { store, method, segment, querystring, resource } = request
-  const isUpsert =
-    method === 'POST' && segment === undefined && parseOnConflict(querystring, limits, new FieldErrors()) !== undefined
+export async function callRelatedRules(request: PermittedRequest, bodies?: readonly unknown[]): Promise<void> {
+  const { store, method, resource, parameters } = request
+  const isUpsert = parameters.onConflict !== undefined
   const call = async (view: Resource, methods: readonly string[]): Promise<void> => {
     for (const one of methods) await request.principalFor(view, one).catch(() => undefined)
   }

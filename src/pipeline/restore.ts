@@ -4,7 +4,7 @@ import { ApiError } from '../errors'
 import { ownerKey } from '../query/owner'
 import { bytesOf } from '../read/row-bytes'
 import { restoreRow } from '../write/write'
-import { parseWriteIncludes } from './included-item'
+import { prepareWriteIncludes } from './included-item'
 import { notFound, requirePreconditions, requireRow } from './item'
 import type { Action } from './service'
 import { savedResponse } from './write-body'
@@ -16,7 +16,7 @@ import { savedResponse } from './write-body'
 export const restore: Action = async (service, request) => {
   const { store, session, principal } = request
   const { view } = store
-  const including = await parseWriteIncludes(service, request)
+  const including = await prepareWriteIncludes(service, request)
   if (store.policies?.permits(view, 'restore') === false) {
     throw new ApiError('forbidden', `you may not restore this ${view.name}`)
   }

@@ -18,6 +18,7 @@ import type { CursorTokens } from '../request/cursor'
 import type { Limits } from '../request/limits'
 import type { DeletedRecords } from '../request/list-request'
 import type { Spool } from '../request/spool'
+import { noWriteParameters, type WriteParameters } from '../request/write-parameters'
 import type { ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
 import type { Resource, ResourceView } from '../schema/resource-view'
@@ -136,6 +137,8 @@ export interface ReadRequest extends ResourceRequest {
 /** Request that the access rule has permitted. Its query or body is not parsed yet. */
 export interface PermittedRequest extends ReadRequest {
   readonly principal: Principal
+  /** Parameters of a write; {@link noWriteParameters} for a read, and for a write of all records that match filters. */
+  readonly parameters: WriteParameters
   readonly store: WriteStore
   /** Whether the access rule of the resource with this name permits the principal to read it. */
   readonly mayRead: (resource: string) => Promise<boolean>
@@ -244,6 +247,7 @@ export function permit(
     openBody,
     responseMemory,
     principal,
+    parameters: noWriteParameters,
     store,
     mayRead,
     requireMethod,

@@ -12,7 +12,6 @@ import {
 import { ownerKey } from '../query/owner'
 import { lockTwoKeys } from '../read/lock-keys'
 import type { Body } from '../request/body'
-import { parseOnConflict } from '../request/on-conflict'
 import type { WrittenRecord } from '../write/write-store'
 import { type Creation, createRecord, prepareCreation, requireCreatable, segmentOf } from './create'
 import { nothingToMatch } from './item'
@@ -35,16 +34,16 @@ export interface UpsertedRecord {
 }
 
 /**
- * Parses the parameter `on_conflict` (specification: Upserts).
+ * Prepares the upsert that the parameter `on_conflict` requests (specification: Upserts).
  * @returns undefined without the parameter
  * @throws {ApiError} `bad-query`; `unauthorized` or `forbidden` if the access rule does not permit updates
  */
-export async function parseUpsert({ limits }: Service, request: PermittedRequest): Promise<Upsert | undefined> {
-  const errors = new FieldErrors()
-  const names = parseOnConflict(request.querystring, limits, errors)
+export async function prepareUpsert(request: PermittedRequest): Promise<Upsert | undefined> {
+  const names = request.parameters.onConflict
   if (names === undefined) return undefined
   await request.requireMethod('PATCH')
   const creation = prepareCreation(request)
+  const errors = new FieldErrors()
   const fields = errors.try('on_conflict', () => parseConflictFields(request.store.view, names, creation.presets)) ?? []
   errors.raise('bad-query')
   return { fields, creation }

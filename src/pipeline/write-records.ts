@@ -82,7 +82,7 @@ export async function writeRecords(
   request: PermittedRequest,
   writer: RecordsWriter,
 ): Promise<WrittenRecords> {
-  const isDry = isDryRun(request, service.limits)
+  const isDry = isDryRun(request)
   let count = 0
   await runWrites(request, async (inner) => {
     writer.begin?.()

@@ -21,7 +21,7 @@ export type ItemRequest = Pick<ListRequest, 'fields' | 'includes' | 'deleted' | 
 const itemParameters = ['fields', 'include', 'deleted'] as const
 
 /** Item request without parameters. */
-const wholeItem: ItemRequest = { fields: undefined, includes: [], deleted: undefined, cacheKey: '' }
+export const wholeItem: ItemRequest = { fields: undefined, includes: [], deleted: undefined, cacheKey: '' }
 
 /**
  * Parses the query string of a request on an item. Its parameters are those of `fields`, `include` and `deleted` that are
@@ -50,21 +50,10 @@ export function parseItemRequest(
 }
 
 /**
- * Parses the parameter `include` of a write: the related records that its response includes.
- * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
+ * Parses the parameter `include` of a request on one record.
+ * @throws {ApiError} `bad-query` if it exceeds a limit
  */
-export function parseIncludeParameter(
-  querystring: string,
-  optional: ReadonlySet<OptionalName>,
-  limits: Limits,
-  errors: FieldErrors,
-): ItemRequest {
-  if (querystring === '' || !optional.has('include')) return wholeItem
-  const include = readSingle(readPairs(querystring, limits), 'include', errors)
-  return { ...wholeItem, ...readItemIncludes(include, limits, errors) }
-}
-
-function readItemIncludes(
+export function readItemIncludes(
   text: string | undefined,
   limits: Limits,
   errors: FieldErrors,
