@@ -170,3 +170,8 @@ test('hashPassword and verifyPassword work together', async () => {
     expect(await verifyPassword('päss', none)).toBe(false)
   }
 })
+
+test('hashPassword refuses a value that is not a string', async () => {
+  const error = new TypeError('hashPassword() needs a string, not undefined')
+  await expect(hashPassword(undefined as never)).rejects.toThrow(error)
+})

@@ -14,8 +14,14 @@ export const currentCost = `$argon2id$v=19$m=${parameters.memoryCost},t=${parame
 /** Length of the hashes that `hashPassword` returns, in characters. */
 export const hashLength = 97
 
-/** Hashes a password with argon2id and a random salt. @returns a hash in PHC string format (97 characters) */
-export function hashPassword(plain: string): Promise<string> {
+/**
+ * Hashes a password with argon2id and a random salt.
+ * @returns a hash in PHC string format (97 characters)
+ * @throws {TypeError} for a value that is not a string, such as a missing environment variable
+ */
+export async function hashPassword(plain: string): Promise<string> {
+  // The message contains the type only: the value may be a password.
+  if (typeof plain !== 'string') throw new TypeError(`hashPassword() needs a string, not ${typeof plain}`)
   return hash(plain, parameters)
 }
 
