@@ -98,8 +98,15 @@ type Description = Pick<Rule, 'title' | 'writes' | 'needs' | 'read'>
 
 /** @throws {TypeError} for an unknown option or value */
 function withReadAccess(rule: Rule, access: ReadAccess, description: Description): Rule {
+  const name = `${description.title}Rule`
+  if (typeof access !== 'object' || access === null) {
+    const call = `${name}({ read: 'public' })`
+    throw new TypeError(
+      `${name}() must be called with an object of options, not ${JSON.stringify(access)}: write ${call}`,
+    )
+  }
   checkOptionNames(access, { read: true }, (mistake) => {
-    throw new TypeError(`${description.title}Rule() has an ${mistake}`)
+    throw new TypeError(`${name}() has an ${mistake}`)
   })
   const { read } = access
   if (read !== undefined && read !== 'public')

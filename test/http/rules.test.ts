@@ -141,6 +141,16 @@ test('the mount reports the names of the rules', () => {
 })
 
 test.each([
+  [
+    userRule,
+    'public',
+    `userRule() must be called with an object of options, not "public": write userRule({ read: 'public' })`,
+  ],
+  [
+    adminRule,
+    null,
+    `adminRule() must be called with an object of options, not null: write adminRule({ read: 'public' })`,
+  ],
   [userRule, { raed: 'public' }, 'userRule() has an unknown option "raed"; options: read'],
   [adminRule, { raed: 'public' }, 'adminRule() has an unknown option "raed"; options: read'],
   [userRule, { read: 'private' }, '"read" must be "public" or undefined, not "private"'],
