@@ -7,6 +7,9 @@ const parameterAliases: ReadonlyMap<string, string> = new Map([
   ...['sort', 'sort_by', 'order', 'order_by', 'orderby'].map((name) => [name, 'ordering'] as const),
   ...['offset', 'skip', 'start'].map((name) => [name, 'page'] as const),
   ...['per_page', 'page_size', 'pagesize', 'size', 'take'].map((name) => [name, 'limit'] as const),
+  ...['expand', 'populate', 'embed'].map((name) => [name, 'include'] as const),
+  ...['q', 'query'].map((name) => [name, 'search'] as const),
+  ['select', 'fields'],
 ])
 
 /** Parameters that lists have only with an option of the resource, and its name. */
@@ -45,6 +48,7 @@ export function suggestName(view: FilterNames, name: string, isWholeName: boolea
     suggestOperatorName(view, name) ??
     suggestPath(view, name) ??
     suggestSortName(view, name) ??
+    suggestFunctionName(view, name) ??
     similarName(view, name)
   return suggestion === undefined ? '' : `use ${suggestion}; `
 }
@@ -83,6 +87,12 @@ function suggestPath(view: FilterNames, name: string): string | undefined {
     if (relation && view.related(relation)?.fields.has(rest)) return `${first}__${rest}`
   }
   return undefined
+}
+
+/** Suggests the name for an aggregate function that is written as a call: `sum(score)`. */
+function suggestFunctionName({ fields }: FilterNames, name: string): string | undefined {
+  const [, called = '', base = ''] = /^(\w+)\((\w+)\)$/.exec(name) ?? []
+  return fields.has(base) ? `${base}__${called.toLowerCase()}` : undefined
 }
 
 /** Advice for an unknown operator, such as `use "ne"; `; empty if there is none. */

@@ -385,6 +385,8 @@ test.each([
   ['entry/?aggregate=count&by=hidden', 'by', 'is not a field of entry'],
   ['entry/?aggregate=count&by=venture__secret', 'by', 'is not a field of venture'],
   ['entry/?aggregate=minutes', 'aggregate', 'without a function'],
+  ['entry/?aggregate=SUM(minutes)', 'aggregate', 'is not a field of entry; use minutes__sum; fields: '],
+  ['entry/?aggregate=sum(hidden)', 'aggregate', 'is not a field of entry; fields: '],
   ['entry/?aggregate=minutes__median', 'aggregate', 'unknown suffix "median"'],
   [
     'entry/?aggregate=at__count_distinct',
