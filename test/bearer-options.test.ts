@@ -26,7 +26,7 @@ const mistakes: readonly (readonly [changes: object, ...messages: string[]])[] =
   ...[-1, 301, '5', Number.NaN].map(
     (clockTolerance) => [{ clockTolerance }, '"clockTolerance" must be a number of seconds from 0 to 300'] as const,
   ),
-  ...['a"b', 'a\\b', 'a\r\nb', 'ä', ''].map((realm) => [{ realm }, '"realm" must be a text of ASCII'] as const),
+  ...['a"b', 'a\\b', 'a\r\nb', 'ä', ''].map((realm) => [{ realm }, '"realm" must be a string of ASCII'] as const),
   [{ user: { claim: 'sub', property: 'email' } }, 'exactly one of "principal" and "user" is required'],
   [{ principal: 'sub' }, '"principal" must be a function'],
   [{ principal: undefined, user: { claim: 'sub' } }, '"user" must be { claim, property }'],
@@ -53,7 +53,7 @@ const mistakes: readonly (readonly [changes: object, ...messages: string[]])[] =
     ([short, algorithm, bytes]) =>
       [
         { keys: undefined, secret: short, algorithms: [algorithm] },
-        `"secret" must be a text or a Uint8Array of at least ${bytes} bytes`,
+        `"secret" must be a string or a Uint8Array of at least ${bytes} bytes`,
       ] as const,
   ),
   ...['canary', '', {}, null, 1, createSecretKey(Buffer.from(secret)), { ...jwk, use: 'enc' }, { ...jwk, kid: 1 }].map(

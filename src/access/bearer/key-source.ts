@@ -48,6 +48,6 @@ function checkSecret(secret: unknown, algorithms: readonly string[], report: Rep
   const bytes = isSecret ? new Uint8Array(Buffer.from(secret as string)) : new Uint8Array()
   const required = Math.max(32, ...algorithms.map((name) => Number(name.slice(2)) / 8 || 0))
   if (bytes.length >= required) return { type: 'secret', secret: bytes }
-  report(`"secret" must be a text or a Uint8Array of at least ${required} bytes for these algorithms`)
+  report(`"secret" must be a string or a Uint8Array of at least ${required} bytes for these algorithms`)
   return undefined
 }

@@ -125,7 +125,7 @@ export function checkBearerOptions(options: BearerOptions): TokenRules {
     report('"clockTolerance" must be a number of seconds from 0 to 300')
   }
   if (realm !== undefined && !(typeof realm === 'string' && /^[ !#-[\]-~]+$/.test(realm))) {
-    report('"realm" must be a text of ASCII characters without quotes and backslashes')
+    report('"realm" must be a string of ASCII characters without quotes and backslashes')
   }
   if (isGiven(...principalNames)) checkPrincipal(principal, user, report)
   const algorithms = isGiven('algorithms') ? checkAlgorithms(options, report) : []
