@@ -22,7 +22,7 @@ import { buildPasswordChange } from '../write/password-change'
 import { buildStoredResponses } from '../write/stored-responses'
 import { apiKeysOf, warnAboutUnverifiedKeys } from './api-keys'
 import type { MountSettings } from './mount-options'
-import { requireAgreement } from './other-mounts'
+import { requireSameProtection } from './other-mounts'
 import { requireNoPageNames } from './pages'
 
 /**
@@ -42,7 +42,7 @@ export function buildService(
   const registry = buildRegistry(dataSource, settings, mistakes, checkConstant)
   const { resources, accounts } = registry
   requireNoPageNames(settings, resources)
-  requireAgreement(dataSource, settings, registry)
+  requireSameProtection(dataSource, settings, registry)
   const { concurrentPasswords, queuedPasswords } = limits
   const warn = (message: string): void => dataSource.logger.log('warn', `typeorm-resources: ${message}`)
   warnAboutUnverifiedKeys(registry, authenticators, warn)

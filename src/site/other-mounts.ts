@@ -20,7 +20,7 @@ const mountsByDataSource = new WeakMap<DataSource, Map<MountSettings, ServedMoun
  * them, clients could read the hashes of passwords, or change entries of the audit log.
  * @throws {ConfigError}
  */
-export function requireAgreement(
+export function requireSameProtection(
   dataSource: DataSource,
   settings: MountSettings,
   { resources, accounts }: Registry,

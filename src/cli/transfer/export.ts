@@ -90,8 +90,8 @@ async function startExport(
   stored: ExportState | undefined,
 ): Promise<Rest> {
   const body = await requestBody(transfer)
-  const begun: ExportState = { url: transfer.url.href, format: transfer.format }
-  await (stored === undefined ? createState(state, begun) : writeState(state, begun))
+  const newState: ExportState = { url: transfer.url.href, format: transfer.format }
+  await (stored === undefined ? createState(state, newState) : writeState(state, newState))
   await removeFile(part)
   return { body, written: nothing }
 }

@@ -26,7 +26,7 @@ export async function readState<State extends object>(path: string): Promise<Sta
     if (isMissing(error)) return undefined
     throw new CommandError(`${path} cannot be read; delete it to start again: ${messageOf(error)}`, 1)
   }
-  if (state.pid !== undefined && isRunning(state.pid)) throw beingTransferred(path, ` (${state.pid})`)
+  if (state.pid !== undefined && isRunning(state.pid)) throw beingTransferred(path, state.pid)
   return state
 }
 
@@ -52,9 +52,9 @@ export async function writeState(path: string, state: object): Promise<void> {
  */
 const textOf = (state: object): string => `${JSON.stringify({ ...state, pid: process.pid })}\n`
 
-/** @param id of the process, in parentheses. Default: it is not known */
-function beingTransferred(path: string, id = ''): CommandError {
-  const message = `Another process${id} is transferring this file: wait until it has ended. If there is none, delete ${path}`
+function beingTransferred(path: string, pid?: number): CommandError {
+  const other = pid === undefined ? 'Another process' : `Another process (${pid})`
+  const message = `${other} is transferring this file: wait until it has ended. If there is none, delete ${path}`
   return new CommandError(message, 1)
 }
 
