@@ -21,7 +21,9 @@ export type ScopeResult = FilterObject | readonly FilterObject[] | boolean
 
 /** Filters that a record must match before and after an update. Default of each: true. */
 export interface BeforeAndAfter {
+  /** Must match the stored record, before it is changed. */
   readonly before?: ScopeResult
+  /** Must match the record with the new values. */
   readonly after?: ScopeResult
 }
 

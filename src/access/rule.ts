@@ -3,15 +3,17 @@ import { checkOptionNames } from '../option-mistakes'
 import type { Credentials } from './credentials'
 
 /**
- * The user who sends a request. `id` is the key of the user's record; null for an anonymous request. An application
- * declares further properties, which `@UserAccount({ principal })` or its own access rule sets:
+ * The user who sends a request. An application declares further properties, which `@UserAccount({ principal })` or its own
+ * access rule sets:
  * @example
  * declare module 'typeorm-resources' {
  *   interface Principal { readonly company: number }
  * }
  */
 export interface Principal {
+  /** Key of the user's record; null for an anonymous request. */
   readonly id: string | number | null
+  /** Whether the user is an administrator: the value of the property that `@UserAccount({ admin })` names. */
   readonly admin?: boolean
 }
 

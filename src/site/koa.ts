@@ -9,7 +9,7 @@ import { matchOf, respondAction } from './custom-action'
 import { reserveHead, withResponseMemory } from './held-bytes'
 import type { PageHandler, PagesByMethod } from './page'
 import { openBody, readPayload } from './payload'
-import { followsAnother, waitForPrevious } from './pipelining'
+import { isPipelined, waitForPrevious } from './pipelining'
 import { mountPoint, splitTarget, targetOf } from './request-target'
 import { respond, respondPage, sendResponse } from './respond'
 import type { CustomPath, Routers } from './routers'
@@ -47,7 +47,7 @@ export function buildMiddleware(site: Site): Middleware {
     if (responder === 'none') return next()
     if (responder === 'not-connected') return sendResponse(context, problemResponse(notConnected()))
     await withResponseMemory(context, limits.responseBytes, async (responseMemory) => {
-      const waiting = begin(context, limits, responseMemory)
+      const waiting = reserveAndWait(context, limits, responseMemory)
       if (waiting !== undefined && !(await waiting)) return
       await responder(responseMemory, next)
     })
@@ -60,21 +60,21 @@ export function buildMiddleware(site: Site): Middleware {
  * ones, and Node.js would keep the request until then.
  * @returns undefined if there is nothing to wait for; otherwise whether to respond
  */
-function begin(
+function reserveAndWait(
   context: Context,
   { pipelined }: Limits,
   responseMemory: () => ResponseMemory,
 ): Promise<boolean> | undefined {
-  const isPipelined = followsAnother(context)
+  const pipelinedRequest = isPipelined(context)
   try {
-    reserveHead(context.req, isPipelined, responseMemory)
+    reserveHead(context.req, pipelinedRequest, responseMemory)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    if (isPipelined) context.req.socket.destroy()
+    if (pipelinedRequest) context.req.socket.destroy()
     else sendResponse(context, problemResponse(error))
     return Promise.resolve(false)
   }
-  return isPipelined ? waitForPrevious(context, pipelined, responseMemory()) : undefined
+  return pipelinedRequest ? waitForPrevious(context, pipelined, responseMemory()) : undefined
 }
 
 /** Responds to a request. @param next calls the next middleware, which the middleware of a custom action may do */

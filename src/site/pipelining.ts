@@ -14,7 +14,7 @@ const waitingRequests = new WeakMap<Socket, Set<() => void>>()
  * connection to one response at a time, in the order of the requests. An HTTP/2 connection sends many responses at the same
  * time.
  */
-export function followsAnother({ req, res }: Context): boolean {
+export function isPipelined({ req, res }: Context): boolean {
   return res.socket === null && !res.writableEnded && req.httpVersionMajor < 2
 }
 
