@@ -102,10 +102,9 @@ type Description = Pick<Rule, 'title' | 'writes' | 'needs' | 'read'>
 function withReadAccess(rule: Rule, access: ReadAccess, description: Description): Rule {
   const name = `${description.title}Rule`
   if (typeof access !== 'object' || access === null) {
+    const given = typeof access === 'function' ? 'a function' : JSON.stringify(access)
     const call = `${name}({ read: 'public' })`
-    throw new TypeError(
-      `${name}() must be called with an object of options, not ${JSON.stringify(access)}: write ${call}`,
-    )
+    throw new TypeError(`${name}() must be called with an object of options, not ${given}: write ${call}`)
   }
   checkOptionNames(access, { read: true }, (mistake) => {
     throw new TypeError(`${name}() has an ${mistake}`)

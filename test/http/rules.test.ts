@@ -147,6 +147,11 @@ test.each([
     `userRule() must be called with an object of options, not "public": write userRule({ read: 'public' })`,
   ],
   [
+    userRule,
+    () => true,
+    `userRule() must be called with an object of options, not a function: write userRule({ read: 'public' })`,
+  ],
+  [
     adminRule,
     null,
     `adminRule() must be called with an object of options, not null: write adminRule({ read: 'public' })`,
