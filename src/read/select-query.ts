@@ -41,23 +41,36 @@ export function deepOffsetQuery(
   valueLimit: ValueLimit,
 ): Builder {
   const { view, dataSource } = store
-  const keys = view.key.columns.map((column) => columnSql(dataSource, column, rootAlias))
-  const keyQuery = orderedQuery(store, query, condition)
-  for (const [index, key] of keys.entries()) keyQuery.addSelect(key, keyName(index))
   const { driver } = dataSource
-  const keysAreEqual = keys.map((key, index) => `${driver.escape(pageAlias)}.${driver.escape(keyName(index))} = ${key}`)
+  const keys = keyQuery(store, query, condition)
+  const keysAreEqual = keyColumnsOf(store).map(
+    (key, index) => `${driver.escape(pageAlias)}.${driver.escape(keyName(index))} = ${key}`,
+  )
   // An outer join makes the database start from the keys. For an inner join, SQLite would scan all rows and look up
   // each of them among the keys.
   const builder = dataSource
     .createQueryBuilder()
     .select([])
-    .from<ObjectLiteral>(`(${keyQuery.getQuery()}${limitClause})`, pageAlias)
-  builder.leftJoin(view.metadata.target, rootAlias, keysAreEqual.join(' AND '), keyQuery.getParameters())
+    .from<ObjectLiteral>(`(${keys.getQuery()}${limitClause})`, pageAlias)
+  builder.leftJoin(view.metadata.target, rootAlias, keysAreEqual.join(' AND '), keys.getParameters())
   addJoins(store, builder, includedJoinsOf(query), condition)
   addColumns(store, builder, query, valueLimit)
   addOrdering(store, builder, query)
   return builder
 }
+
+/**
+ * Builds the SELECT of the keys of a query for a subquery, without LIMIT and OFFSET. The keys have the types of their columns:
+ * {@link selectQuery} reads some of them as text, with which the database cannot compare the columns.
+ */
+export function keyQuery(store: Store, query: Query, condition: ConditionSql): Builder {
+  const builder = orderedQuery(store, query, condition)
+  for (const [index, key] of keyColumnsOf(store).entries()) builder.addSelect(key, keyName(index))
+  return builder
+}
+
+const keyColumnsOf = ({ view, dataSource }: Store): readonly string[] =>
+  view.key.columns.map((column) => columnSql(dataSource, column, rootAlias))
 
 /** Builds the joins, the condition and the ORDER BY of a query, without columns. */
 function orderedQuery(store: Store, query: Query, condition: ConditionSql): Builder {

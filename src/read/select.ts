@@ -10,7 +10,7 @@ import type { WriteAction } from '../schema/resource-view'
 import { bindConditionValues, conditionSql } from './condition-sql'
 import type { ValueLimit } from './measure'
 import { keyId } from './row'
-import { deepOffsetQuery, selectQuery } from './select-query'
+import { deepOffsetQuery, keyQuery, selectQuery } from './select-query'
 import type { Store } from './store'
 
 /** Reads the rows of a list query with one statement, as the driver returns them. */
@@ -88,15 +88,26 @@ export async function lockMatching(session: DbTransaction, store: Store, query: 
   const { values, bind } = collectValues()
   const { limit } = query
   const key = `lock list ${store.view.cacheKey} ${limit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
-  const statement = cachedStatement(session, key, () => compile(dataSource, lockingQuery(store, query), values.length))
+  const statement = cachedStatement(session, key, () => {
+    const builder = selectQuery(store, query, conditionSql(store, query))
+    return compile(dataSource, lockRows(store, builder, limit), values.length)
+  })
   return (await execute(session, statement, values)).records
 }
 
-/** Builds the SELECT of {@link lockMatching}. */
-export function lockingQuery(store: Store, query: ListQuery): SelectQueryBuilder<ObjectLiteral> {
-  const { sharesConnection, locksJoins } = store.dialect
+/** Builds a SELECT of the keys of the records that match a query, for a subquery that locks their rows. */
+export function lockedKeysQuery(store: Store, query: ListQuery): SelectQueryBuilder<ObjectLiteral> {
+  return lockRows(store, keyQuery(store, query, conditionSql(store, query)), query.limit)
+}
+
+/** Limits the number of rows of a SELECT, and locks them. */
+function lockRows(
+  { dialect: { sharesConnection, locksJoins } }: Store,
+  builder: SelectQueryBuilder<ObjectLiteral>,
+  limit: number,
+): SelectQueryBuilder<ObjectLiteral> {
   // `LIMIT` as a number: TypeORM writes it before `FOR UPDATE`, where MySQL expects it.
-  const builder = selectQuery(store, query, conditionSql(store, query)).limit(query.limit)
+  builder.limit(limit)
   if (sharesConnection) return builder
   return builder.setLock('pessimistic_write', undefined, locksJoins ? undefined : [rootAlias])
 }

@@ -7,7 +7,7 @@ import type { ListQuery } from '../query/query'
 import { bindConditionValues } from '../read/condition-sql'
 import type { ColumnValue } from '../read/entity'
 import { columnSql } from '../read/row'
-import { lockingQuery } from '../read/select'
+import { lockedKeysQuery } from '../read/select'
 import type { Store } from '../read/store'
 import { bindTargets, whereTargets } from './target-condition'
 import { toValueSet } from './value-set'
@@ -81,7 +81,7 @@ function whereMatching<Builder extends QueryBuilder<ObjectLiteral> & { where: (s
   query: ListQuery,
 ): Builder {
   const { view, dataSource } = store
-  const keys = lockingQuery(store, { ...query, select: 'key' })
+  const keys = lockedKeysQuery(store, query)
   const columns = view.key.columns.map((column) => columnSql(dataSource, column))
   builder.where(`(${columns.join(', ')}) IN (${keys.getQuery()})`)
   builder.setParameters(keys.getParameters())

@@ -96,6 +96,15 @@ class Seat {
   @Column({ type: 'integer', default: 1 }) price!: number
 }
 
+/** A key of a date and of an integer, which PostgreSQL compares with no text. */
+@Entity()
+@Resource({ auth: byHeader, bulk: true })
+class Shift {
+  @PrimaryColumn({ type: 'date' }) day!: string
+  @PrimaryColumn({ type: 'bigint' }) place!: string
+  @Column({ type: 'integer', default: 1 }) hours!: number
+}
+
 const calls: string[] = []
 /** The turns of the event loop in which listeners were called. */
 const ticks = new Set<number>()
@@ -171,7 +180,7 @@ class Single {
   @Column({ length: 20 }) title!: string
 }
 
-const entities = [Project, Task, Entry, Tag, Seat, Bill, Folder, Remark, Page, Single]
+const entities = [Project, Task, Entry, Tag, Seat, Shift, Bill, Folder, Remark, Page, Single]
 
 let world: World
 beforeAll(async () => {
@@ -186,7 +195,7 @@ beforeAll(async () => {
   })
 })
 beforeEach(async () => {
-  for (const entity of [Remark, Task, Entry, Tag, Seat, Bill, Folder, Page, Single]) await clear(entity)
+  for (const entity of [Remark, Task, Entry, Tag, Seat, Shift, Bill, Folder, Page, Single]) await clear(entity)
   await world.sql('DELETE FROM "project" WHERE "id" > 2')
   calls.length = 0
 })
@@ -541,6 +550,18 @@ describe('PATCH and DELETE by filter', () => {
     expect(moved.json()).toEqual({ meta: { model: 'folder', updated: 1 } })
     const cyclic = await request('PATCH /api/folder/?name__in=x,root', { parent_id: root?.['id'] })
     expect([cyclic.status, result(cyclic).detail]).toEqual([400, expect.stringMatching(/its own ancestor/)])
+  })
+
+  test('keys of dates and of large integers', async () => {
+    await request('POST /api/shift/', [
+      { day: '2024-02-28', place: '9007199254740993' },
+      { day: '2024-02-29', place: '9007199254740993' },
+    ])
+    const changed = await request('PATCH /api/shift/?day=2024-02-29', { hours: 8 })
+    expect(changed.json()).toEqual({ meta: { model: 'shift', updated: 1 } })
+    const deleted = await request('DELETE /api/shift/?hours=8')
+    expect(deleted.json()).toEqual({ meta: { model: 'shift', deleted: 1 } })
+    expect((await request('GET /api/shift/?fields=day')).json()).toMatchObject({ objects: [{ day: '2024-02-28' }] })
   })
 
   test('call listeners and validators for each record', async () => {
