@@ -867,6 +867,17 @@ test('a driver that interpolates values into SQL is refused', () => {
   )
 })
 
+test.each([{ supportBigNumbers: false }, { supportBigNumbers: true, extra: { supportBigNumbers: false } }])(
+  'a driver that rounds integers is refused: %j',
+  (options) => {
+    const dataSource = new DataSource({ type: 'mariadb', entities: [Tag], ...options })
+    expect(() => mountResources(new Koa(), dataSource, { resources: [{ entity: Tag }] })).toThrow(
+      'the data source sets supportBigNumbers: false, so that mysql2 rounds integers beyond ±(2^53−1), and a write could ' +
+        'change the record of another key: remove the option',
+    )
+  },
+)
+
 test('all mounts of a data source must have the same statementTimeout', async () => {
   const dataSource = await openDataSource([Tag])
   const mount = (statementTimeout: number, prefix: string) => (): unknown =>

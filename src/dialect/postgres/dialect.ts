@@ -15,7 +15,7 @@ import { formatWarnings } from './session-styles'
 import { attachSettings } from './statement-settings'
 import { postgresTextSearch } from './text-search'
 import { beginWithSettings, supportsSettings } from './transaction-settings'
-import { arrayTypes, buildParser, parserOidOf } from './type-parsers'
+import { arrayTypes, buildBigIntReader, buildParser, isBigIntColumn, parserOidOf } from './type-parsers'
 
 /** Types that are read as text (`::text`): pg would parse them into objects, and a date into a local date-time. */
 const readAsText: ReadonlySet<string> = new Set(['date', 'interval', 'point', 'circle'])
@@ -88,6 +88,7 @@ export const postgres: Dialect = {
     `octet_length(${octetLengthTypes.has(String(type)) && !isArray ? column : `${column}::text`})::float8`,
   driverValueReader: (stored, dataSource) => {
     if (isHstoreObject(stored)) return readHstore
+    if (isBigIntColumn(stored)) return buildBigIntReader(dataSource)
     const parsed = parserOidOf(stored)
     if (parsed !== undefined) return buildParser(parsed, dataSource)
     return isInstantColumn(stored) ? buildDateTimeReader(stored, dataSource).read : undefined
@@ -212,6 +213,7 @@ const numericMoney = (placeholder: string): string => `CAST(${placeholder} AS nu
 /** Expression that reads a column without loss of precision. */
 function losslessSql(stored: ReadColumn, column: string): string {
   const { type, isArray, transformer } = stored.valueColumn
+  if (isBigIntColumn(stored)) return `${column}::text`
   if (transformer !== undefined) return column
   if (type === 'money') return isArray ? `${column}::numeric[]::text[]` : `${column}::numeric::text`
   if (isArray) return typeof type === 'function' || arrayTypes.has(type) ? column : `${column}::text[]`

@@ -11,6 +11,9 @@ const jsonTypes: ReadonlyMap<unknown, number> = new Map([
 ])
 /** OID of `text[]`. */
 const textArray = 1009
+/** OID of `int8`, and the names of this type. */
+const bigInt = 20
+const bigIntTypes: ReadonlySet<unknown> = new Set(['int8', 'bigint'])
 /**
  * OID of `cidr[]`. pg parses it with its function for all arrays of texts, and applications rarely install another parser
  * for it. pg does not export this function, so {@link isTextArrayParser} looks it up by this type.
@@ -18,12 +21,11 @@ const textArray = 1009
 const cidrArray = 651
 /**
  * Types whose arrays pg parses without loss, each with the OID of the array type. Arrays of other types are read as
- * `text[]`.
+ * `text[]`, also those of `int8`, which pg parses as JavaScript numbers if the application sets `parseInt8`.
  */
 export const arrayTypes: ReadonlyMap<unknown, number> = new Map<unknown, number>([
   ...['int', 'int4', 'integer'].map((type) => [type, 1007] as const),
   ...['int2', 'smallint'].map((type) => [type, 1005] as const),
-  ...['int8', 'bigint'].map((type) => [type, 1016] as const),
   ...['float4', 'real'].map((type) => [type, 1021] as const),
   ...['float', 'float8', 'double precision'].map((type) => [type, 1022] as const),
   ...['bool', 'boolean'].map((type) => [type, 1000] as const),
@@ -46,6 +48,24 @@ export function parserOidOf({ column, valueColumn: { type, isArray, transformer 
   if (isComputed(column)) return undefined
   if (!isArray) return jsonTypes.get(type)
   return arrayTypes.get(type) ?? (transformer === undefined && typeof type === 'string' ? textArray : undefined)
+}
+
+/** Whether a column is a 64-bit integer, which is read as text: see {@link buildBigIntReader}. */
+export function isBigIntColumn({ valueColumn: { type, isArray } }: ReadColumn): boolean {
+  return bigIntTypes.has(type) && !isArray
+}
+
+/**
+ * Returns a function that parses the text of a 64-bit integer as pg would, but keeps the text of an integer that a JavaScript
+ * number does not represent. An application may let pg return numbers, by TypeORM's option `parseInt8` or by a type parser: two
+ * keys could then be the same number, and a write would change another record.
+ */
+export function buildBigIntReader({ driver }: DataSource): (value: unknown) => unknown {
+  return (value) => {
+    if (typeof value !== 'string') return value
+    const parsed = typeParserOf(driver as PostgresDriver, bigInt)(value)
+    return typeof parsed === 'number' && !Number.isSafeInteger(parsed) ? value : parsed
+  }
 }
 
 /**
