@@ -331,6 +331,31 @@ test.each(
   expect([await count('entry'), files()]).toEqual([0, [`a.${format}`]])
 })
 
+describe.each(['', ' --batch-size 2', ' --omit note', ' --omit note --batch-size 1'])(
+  'an import of CSV%s',
+  (options) => {
+    test.each([
+      ['\r', 'carriage returns'],
+      ['\r\n', 'both'],
+    ])('has the records between line breaks %j: %s', async (lineBreak) => {
+      write('a.csv', ['number,minutes,note', 'n1,1,x', 'n2,2,"a\r\nb\rc"', 'n3,3,x', ''].join(lineBreak))
+      const { code, stderr } = await run(`import entry a.csv --url URL${options}`)
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/^3 records imported in/)])
+      expect(await count('entry')).toBe(3)
+      write('a.csv', ['number,minutes,note', 'n4,4,x', 'n5,x,x'].join(lineBreak))
+      const wrong = await run(`import entry a.csv --url URL${options}`)
+      expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringMatching(/^line 3: minutes must be/)])
+    })
+  },
+)
+
+test.each(['', ' --batch-size 2'])('a line of CSV that has only a space is a record%s', async (options) => {
+  write('a.csv', 'code\nA\n\nB\n \n\n')
+  const { code, stderr } = await run(`import item a.csv --url URL${options}`)
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/^3 records imported in/)])
+  expect(await stored()).toMatchObject([{ code: ' ' }, { code: 'A' }, { code: 'B' }])
+})
+
 test('a number that JSON cannot represent is refused, also in a record without an omitted field', async () => {
   write('a.ndjson', '{"gone":1,"code":"a","extra":{"size":1e400}}\n{"gone":2,"code":"b"}\n')
   const { code, stderr } = await run('import item a.ndjson --url URL --omit gone')

@@ -76,15 +76,15 @@ export async function* partsOf(
     const isImported = bytes < start.bytes
     hash.update(record)
     bytes += record.length
-    lines += linesOf(record)
+    lines += linesOf(record, format)
     if (isHeader) {
-      isHeader = isBlank(record)
+      isHeader = isBlank(record, format)
       header.push(omitFields(record))
       headerLines = lines
       linesBefore = Math.max(lines, start.lines)
     } else if (!isImported) {
       body.push(omitFields(record))
-      if (!isBlank(record)) count++
+      if (!isBlank(record, format)) count++
       if (count < batchSize) continue
       yield part()
       body = []

@@ -1,29 +1,30 @@
 import type { ListFormat } from '../../resource'
 import { CommandError } from '../command-error'
 
-const newline = 0x0a
-const quote = 0x22
+const [lineFeed, carriageReturn, quote] = [0x0a, 0x0d, 0x22]
 
 /** Maximum size of a record, in bytes. Without a quote at its end, a cell would be the rest of the file. */
 const maxRecordBytes = 64 * 1024 * 1024
 
 /**
  * Returns a function that finds the ends of records in successive chunks of a file: the positions after a line break that is
- * not between the double quotes of CSV. The header of CSV and blank lines are records too.
+ * not between the double quotes of CSV. In CSV, a carriage return without a line feed is a line break too, as for the service.
+ * The header of CSV and blank lines are records too.
  */
 export function buildRecordFinder(format: ListFormat): (chunk: Buffer) => readonly number[] {
+  const isCsv = format === 'csv'
   let isQuoted = false
+  let isAfterReturn = false
   return (chunk) => {
     const ends: number[] = []
-    let nextQuote = format === 'csv' ? chunk.indexOf(quote) : -1
-    const passQuotes = (end: number): void => {
-      for (; nextQuote >= 0 && nextQuote < end; nextQuote = chunk.indexOf(quote, nextQuote + 1)) isQuoted = !isQuoted
+    for (let index = 0; index < chunk.length; index++) {
+      const byte = chunk[index]
+      // The record may have ended with the previous chunk.
+      if (isAfterReturn && byte !== lineFeed) ends.push(index)
+      if (isCsv && byte === quote) isQuoted = !isQuoted
+      if (byte === lineFeed && !isQuoted) ends.push(index + 1)
+      isAfterReturn = isCsv && byte === carriageReturn && !isQuoted
     }
-    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, end + 1)) {
-      passQuotes(end)
-      if (!isQuoted) ends.push(end + 1)
-    }
-    passQuotes(chunk.length)
     return ends
   }
 }
@@ -59,14 +60,16 @@ export async function* recordsOf(
 }
 
 /** Number of line breaks in a record. */
-export function linesOf(record: Buffer): number {
-  let lines = 0
-  for (let end = record.indexOf(newline); end >= 0; end = record.indexOf(newline, end + 1)) lines++
-  return lines
+export function linesOf(record: Buffer, format: ListFormat): number {
+  const endsLine = (byte: number, index: number): boolean =>
+    byte === lineFeed || (format === 'csv' && byte === carriageReturn && record[index + 1] !== lineFeed)
+  return record.filter(endsLine).length
 }
 
-/** Whether a record is a line without text, which an import ignores. */
-export function isBlank(record: Buffer): boolean {
+/** Whether a record is a line that an import ignores: an empty line of CSV, or a line of NDJSON without text. */
+export function isBlank(record: Buffer, format: ListFormat): boolean {
   // Most records begin with a visible character, and need not be decoded.
-  return Number(record[0]) <= 0x20 && record.toString().trim() === ''
+  if (Number(record[0]) > 0x20) return false
+  const text = record.toString()
+  return (format === 'csv' ? text.replace(/[\r\n]+$/, '') : text.trim()) === ''
 }
