@@ -11,6 +11,7 @@ import { mysqlAggregates } from './aggregate-sql'
 import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
 import { mysqlCursor, mysqlOperand } from './cursor'
 import { openMysqlCursor } from './cursor-rows'
+import { buildDateStringReader } from './date-strings'
 import { engineWarnings } from './engines'
 import { unpadded } from './padding'
 import { limitRowParsers } from './row-parsers'
@@ -30,6 +31,9 @@ const maxSingle = 2 ** 128 - 2 ** 104
  * JSON string a second time, and it shifts dates that are `0000-00-00` or before the year 100.
  */
 const readAsText: ReadonlySet<string> = new Set(['json', 'date'])
+
+/** Types of date-times. */
+const dateTimeTypes: ReadonlySet<unknown> = new Set(['datetime', 'timestamp', Date])
 
 /**
  * Error numbers of conflicts: deadlock, record changed since the snapshot was taken, table changed since the statement
@@ -105,11 +109,11 @@ export const mysql: Dialect = {
     return readAsText.has(String(type)) ? `CAST(${column} AS CHAR)` : unpadded(stored, column)
   },
   sizeSql: (_, column) => `LENGTH(${column})`,
-  // A transformer gets the digits of single precision, as the value type shows them without a transformer.
-  driverValueReader: ({ valueColumn: { type, transformer } }) =>
-    type === 'float' && transformer !== undefined
-      ? (value) => (typeof value === 'number' ? shortestSingle(value) : value)
-      : undefined,
+  driverValueReader: ({ valueColumn: { type, transformer } }, dataSource) => {
+    if (transformer === undefined) return dateTimeTypes.has(type) ? buildDateStringReader(dataSource) : undefined
+    // A transformer gets the digits of single precision, as the value type shows them without a transformer.
+    return type === 'float' ? (value) => (typeof value === 'number' ? shortestSingle(value) : value) : undefined
+  },
   jsonTextReader: undefined,
   cursorSql: mysqlCursor,
   areNullsLeast: true,
