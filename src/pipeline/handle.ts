@@ -97,7 +97,8 @@ export async function perform(
   const responding = isKeyed(request) ? runKeyed(service, request, action) : action(service, request)
   const response = await (isAnonymous ? responding.catch(requireLogin) : responding)
   const cached = withCaching(response, isAnonymous && !authentication.hasPrivateRecords)
-  return service.live !== undefined && request.method === 'GET' ? varyingByAccept(cached) : cached
+  // The headers of HEAD are those of GET (RFC 9110).
+  return service.live !== undefined && ['GET', 'HEAD'].includes(request.method) ? varyingByAccept(cached) : cached
 }
 
 function methodsFor({ resource, segment, restores }: ResourceRequest): Methods {

@@ -39,6 +39,14 @@ test('a subscriber receives the list, and then its changes', async () => {
   expect(world.faults).toEqual([])
 })
 
+test.each(['GET', 'HEAD'])('%s of a list and of an item depends on Accept', async (method) => {
+  const id = await create()
+  for (const path of ['task/', `task/${id}/`]) {
+    const { status, headers } = await world.request(`${method} ${path}`)
+    expect([path, status, headers.vary]).toEqual([path, 200, 'Accept, Authorization'])
+  }
+})
+
 test('the list has the order of its parameter', async () => {
   for (const title of ['b', 'c', 'a']) await create({ title })
   const reader = await world.watch('task/?ordering=-title&fields=title')
