@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { LiveEvent, LiveRecord } from '../../src/client/events'
+import { memberOf } from '../../src/client/group-text'
 import { followChanges } from './api'
 import type { Resource } from './model'
 import { pathOf } from './route'
@@ -26,7 +27,7 @@ export function useChanges(
   shown.current = records
   const filters = new URLSearchParams(query)
   for (const parameter of paging) filters.delete(parameter)
-  filters.set('id__in', records.map(({ id }) => String(id)).join())
+  filters.set('id__in', records.map(({ id }) => memberOf(id)).join())
   const isFollowed = isLive && records.length > 0 && records.length <= maxRecords
   const path = isFollowed ? pathOf(`/${name}/`, filters) : undefined
   useEffect(() => {

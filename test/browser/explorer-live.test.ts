@@ -1,12 +1,24 @@
 import type { Page, Response } from 'playwright-core'
+import { Column, Entity, PrimaryColumn } from 'typeorm'
+import { Resource } from 'typeorm-resources'
 import { City } from '../../sample/entities'
 import { send } from '../client'
-import type { World } from '../world/world'
+import { permitAll } from '../support/access'
+import { openWorld, type World } from '../world/world'
 import { Visitor } from './browser'
 import { explorerPage } from './explorer-page'
 import { openSampleSite } from './sample-site'
 
 /** The explorer shows the changes that others make to the records of a list. */
+
+/** Its ids contain a comma, and may contain quotes. */
+@Entity()
+@Resource({ auth: permitAll })
+class Seat {
+  @PrimaryColumn({ length: 10 }) row!: string
+  @PrimaryColumn({ type: 'int' }) number!: number
+  @Column({ length: 10 }) state!: string
+}
 
 let site: World
 let visitor: Visitor
@@ -42,6 +54,19 @@ test('the page follows only the records that it shows', async () => {
   const { searchParams } = new URL((await followed).url())
   expect([...searchParams.keys()]).toEqual(['id__in'])
   expect(searchParams.get('id__in')?.split(',')).toHaveLength(2)
+})
+
+test('records whose ids contain commas and quotes are followed', async () => {
+  const hall = await openWorld({ entities: [Seat], mount: { live: true } })
+  const seats = hall.dataSource.getRepository(Seat)
+  await seats.insert(['A', 'B"'].map((row) => ({ row, number: 1, state: 'free' })))
+  const page = await visitor.open(`${hall.url}/api/#/seat`)
+  const { expectColumn } = explorerPage(() => page)
+  await expectColumn('state', ['free', 'free'])
+  await seats.update({ row: 'B"' }, { state: 'taken' })
+  await expectColumn('state', ['free', 'taken'])
+  await page.close()
+  await hall.close()
 })
 
 /** Response to the request by which a page follows its records. */
