@@ -90,7 +90,7 @@ export class Routers {
     const builtIn: ResourceRouter = new Router()
     builtIn.register(`${prefix}/`, [], [], { name: `${name}-list` })
     builtIn.register(`${prefix}/:id/`, [], [], { name })
-    const router: ResourceRouter = new Router({ prefix })
+    const router: ResourceRouter = new Router({ prefix, sensitive: true })
     const own = router.route.bind(router)
     router.route = (route) => own(route) || builtIn.route(route)
     const url = router.url.bind(router)
