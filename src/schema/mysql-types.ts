@@ -5,6 +5,7 @@ import { jsonType, setType, simpleArrayType } from '../value/json'
 import { decimalType, floatType, integerRange, integerType, singleFloatType } from '../value/number'
 import { addressType } from '../value/spelled'
 import { uuidTextType, uuidType } from '../value/text'
+import type { ValueType } from '../value/value-type'
 import { isComputed } from './metadata'
 import { members, text } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
@@ -26,6 +27,18 @@ const decimal: BuildValueType = (column) => {
   const [significant, fraction] = [precision ?? 10, scale ?? 0]
   return decimalType({ whole: significant - fraction, fraction, significant })
 }
+/** The server removes spaces at the end of a value before it stores it. */
+const character: BuildValueType = (column, dataSource) => {
+  const untrimmed = text(column, dataSource)
+  const trim = (value: unknown): string => String(value).replace(/ +$/, '')
+  return {
+    ...untrimmed,
+    fromText: (value) => trim(untrimmed.fromText(value)),
+    fromJson: (json) => trim(untrimmed.fromJson(json)),
+  }
+}
+/** MySQL has no type for UUIDs. TypeORM stores them as text, which the server compares without regard to case. */
+const storedAsText: ValueType = { ...uuidTextType, toCompared: (uuid) => uuid.toLowerCase() }
 const set: BuildValueType = ({ enum: values }) => setType((values ?? []).map(String))
 
 /** The first year that MySQL supports. The driver returns different dates for earlier ones. */
@@ -64,9 +77,9 @@ export const mysqlTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ],
   ['time', timeType],
   ['year', integerType({ min: 1901n, max: 2155n })],
-  ['char', text],
-  ['nchar', text],
-  ['national char', text],
+  ['char', character],
+  ['nchar', character],
+  ['national char', character],
   ['varchar', text],
   ['nvarchar', text],
   ['national varchar', text],
@@ -80,8 +93,7 @@ export const mysqlTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['json', jsonType],
   ['simple-json', jsonType],
   ['simple-array', simpleArrayType],
-  // MySQL has no type for UUIDs.
-  ['uuid', (_, { options }) => (options.type === 'mysql' ? uuidTextType : uuidType)],
+  ['uuid', (_, { options }) => (options.type === 'mysql' ? storedAsText : uuidType)],
   ['inet4', addressType(4)],
   ['inet6', addressType(6)],
   ['blob', 'binary'],

@@ -88,19 +88,19 @@ export function isNumeric({ name }: ValueType): boolean {
   return name === 'integer' || name === 'float' || name === 'decimal'
 }
 
-/**
- * Whether two values of a type are the same. They may have different forms: a `bigint` that fits into a number is also a string.
- * False if one of them is null or undefined.
- */
-export function isSameValue(valueType: ValueType, one: unknown, other: unknown): boolean {
-  if (one === null || one === undefined || other === null || other === undefined) return false
-  return isDeepStrictEqual(valueType.toJson(one), valueType.toJson(other))
-}
-
 /** The JSON form of a value; for texts a form that is the same for all values that the database considers equal. */
 export function comparedJson({ toJson, toCompared }: ValueType, value: unknown): Json {
   const json = toJson(value)
   return toCompared === undefined ? json : toCompared(String(json))
+}
+
+/**
+ * Whether the database considers two values of a type equal. They may have different forms: a `bigint` that fits into a number
+ * is also a string. False if one of them is null or undefined.
+ */
+export function isSameValue(valueType: ValueType, one: unknown, other: unknown): boolean {
+  if (one === null || one === undefined || other === null || other === undefined) return false
+  return isDeepStrictEqual(comparedJson(valueType, one), comparedJson(valueType, other))
 }
 
 /**

@@ -3,6 +3,7 @@ import { columnSql, fieldValue, type Row, splitColumnValues, toBindParameter } f
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
+import { isSameValue } from '../value/value-type'
 import { equalsAnyKey } from './key-predicate'
 import type { WriteTarget, WriteTargets } from './write-store'
 
@@ -77,6 +78,5 @@ function otherConditions(store: Store, owner: readonly string[], isDeleted = fal
 export function isOwnedBy(view: ResourceView, row: Row, ownerKey: unknown): boolean {
   const { owner } = view
   if (owner === undefined) return true
-  const stored = fieldValue(view, row, owner)
-  return stored !== null && ownerKey !== null && owner.valueType.toJson(stored) === owner.valueType.toJson(ownerKey)
+  return isSameValue(owner.valueType, fieldValue(view, row, owner), ownerKey)
 }
