@@ -79,12 +79,13 @@ export class LiveLists {
   /** Reads what has changed. @param changes undefined if every record may have changed */
   receive(changes: readonly TableChange[] | undefined): void {
     for (const list of this.#lists.values()) {
-      const { table, relatedTables, cascadingTables } = list.source
+      const { table, relatedTables, cascadingTables, updatingTables } = list.source
       if (changes === undefined) list.refresh(undefined)
       for (const change of changes ?? []) {
-        const isRelated = relatedTables.has(change.table) || (change.isDeletion && cascadingTables.has(change.table))
+        // A change can be a deletion and an update of different records.
+        const isPassedOn = updatingTables.has(change.table) || (change.isDeletion && cascadingTables.has(change.table))
         if (change.table === table) list.refresh(change.ids)
-        if (isRelated) list.refresh(undefined)
+        if (isPassedOn || relatedTables.has(change.table)) list.refresh(undefined)
       }
     }
     const { accounts, apiKeys } = this.#credentialTables

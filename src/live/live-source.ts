@@ -15,6 +15,8 @@ export interface LiveSource {
   readonly relatedTables: ReadonlySet<string>
   /** Tables whose deletions may change the other tables by foreign keys. */
   readonly cascadingTables: ReadonlySet<string>
+  /** Tables whose updates may change the other tables by foreign keys. */
+  readonly updatingTables: ReadonlySet<string>
   /** Whether it is an item, so that there is one record at most. */
   readonly isItem: boolean
   /** Maximum number of records. */

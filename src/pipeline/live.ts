@@ -102,12 +102,13 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
   const { query, store } = await parseSource(service, request)
   const ownSession: DbSession = { ...requestSession, client: undefined, trace: undefined }
   const { key, metadata } = store.view
-  const { read, cascading } = relatedTables(fullStore, query, query.inclusion)
+  const { read, cascading, updating } = relatedTables(fullStore, query, query.inclusion)
   return {
     key: liveKey(ownSession, store, query, principal, request.querystring),
     table: metadata.tablePath,
     relatedTables: read,
     cascadingTables: cascading,
+    updatingTables: updating,
     isItem: request.segment !== undefined,
     maxRecords: limits.liveRecords,
     maxBytes: limits.pageBytes,

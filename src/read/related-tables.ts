@@ -1,7 +1,9 @@
-import type { EntityMetadata } from 'typeorm'
+import type { DataSource, EntityMetadata } from 'typeorm'
 import type { Condition, Inclusion, Join, Query } from '../query/query'
 import { isComputed, type RelationMetadata } from '../schema/metadata'
 import type { Store } from './store'
+
+type ForeignKeyMetadata = EntityMetadata['foreignKeys'][number]
 
 /** Paths of the tables that the rows of a query depend on, besides its own table. */
 export interface RelatedTables {
@@ -9,14 +11,16 @@ export interface RelatedTables {
   readonly read: ReadonlySet<string>
   /** Tables whose deletions change the own table or one of `read` by foreign keys. */
   readonly cascading: ReadonlySet<string>
+  /** Tables whose updates change the own table or one of `read` by foreign keys. */
+  readonly updating: ReadonlySet<string>
 }
 
 /** Finds the tables that the rows of a query depend on. @param inclusion the included records */
 export function relatedTables(store: Store, query: Query, inclusion: Inclusion | undefined): RelatedTables {
-  const read = new Map<string, EntityMetadata>()
+  const read = new Set<string>()
   const add = (metadata: EntityMetadata | undefined): void => {
     if (metadata === undefined || read.has(metadata.tablePath)) return
-    read.set(metadata.tablePath, metadata)
+    read.add(metadata.tablePath)
     // Nobody knows which tables the SQL of a view or of a virtual column reads.
     if (metadata.columns.some(isComputed)) store.dataSource.entityMetadatas.forEach(add)
   }
@@ -54,20 +58,57 @@ export function relatedTables(store: Store, query: Query, inclusion: Inclusion |
   }
   if (query.view.metadata.columns.some(isComputed)) add(query.view.metadata)
   addQuery(query, inclusion)
-  return { read: new Set(read.keys()), cascading: cascadingTables([query.view.metadata, ...read.values()]) }
+  const { dataSource } = store
+  const tables = [query.view.metadata.tablePath, ...read]
+  return {
+    read,
+    cascading: cascadingTables(dataSource, tables),
+    updating: updatingTables(dataSource, tables),
+  }
+}
+
+/** Actions of foreign keys that change rows. */
+const changingActions: readonly string[] = ['CASCADE', 'SET NULL', 'SET DEFAULT']
+
+/** The foreign keys of a table. TypeORM adds those of child entities (single-table inheritance) to the parent only. */
+function foreignKeysOf({ entityMetadatas }: DataSource, table: string): readonly ForeignKeyMetadata[] {
+  return entityMetadatas.filter(({ tablePath }) => tablePath === table).flatMap(({ foreignKeys }) => foreignKeys)
 }
 
 /** Tables from which foreign keys pass deletions on to some tables, over any number of levels. */
-function cascadingTables(tables: readonly EntityMetadata[]): ReadonlySet<string> {
+function cascadingTables(dataSource: DataSource, tables: readonly string[]): ReadonlySet<string> {
   const cascading = new Set<string>()
-  const visit = ({ foreignKeys }: EntityMetadata, actions: readonly string[]): void => {
-    for (const { onDelete = '', referencedEntityMetadata: parent } of foreignKeys) {
+  const visit = (table: string, actions: readonly string[]): void => {
+    for (const { onDelete = '', referencedEntityMetadata: parent } of foreignKeysOf(dataSource, table)) {
       if (!actions.includes(onDelete) || cascading.has(parent.tablePath)) continue
       cascading.add(parent.tablePath)
       // Only a deletion is passed on further.
-      visit(parent, ['CASCADE'])
+      visit(parent.tablePath, ['CASCADE'])
     }
   }
-  for (const metadata of tables) visit(metadata, ['CASCADE', 'SET NULL', 'SET DEFAULT'])
+  for (const table of tables) visit(table, changingActions)
   return cascading
+}
+
+/**
+ * Tables from which foreign keys pass updates on to some tables, over any number of levels. Updates of keys are left out: no
+ * request makes them, and many foreign keys have ON UPDATE CASCADE.
+ */
+function updatingTables(dataSource: DataSource, tables: readonly string[]): ReadonlySet<string> {
+  const updating = new Set<string>()
+  const visited = new Set<string>()
+  const visit = (table: string): void => {
+    if (visited.has(table)) return
+    visited.add(table)
+    for (const { onUpdate = '', referencedColumns, referencedEntityMetadata: parent } of foreignKeysOf(
+      dataSource,
+      table,
+    )) {
+      if (!changingActions.includes(onUpdate)) continue
+      if (!referencedColumns.every(({ isPrimary }) => isPrimary)) updating.add(parent.tablePath)
+      visit(parent.tablePath)
+    }
+  }
+  tables.forEach(visit)
+  return updating
 }
