@@ -1,3 +1,5 @@
+import { nextPoll } from '../timers'
+
 /** Number of items that are checked at the same time. */
 const concurrentChecks = 8
 
@@ -23,6 +25,8 @@ export class CheckQueue<Item> {
     for (const item of this.#waiting) {
       this.#waiting.delete(item)
       await this.check(item)
+      // A check that uses neither the database nor a timer, such as that of an anonymous client, gives way to no other request.
+      await nextPoll()
     }
     this.#running -= 1
   }

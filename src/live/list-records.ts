@@ -46,9 +46,9 @@ export class ListRecords {
     return this.#digests.size
   }
 
-  /** Whether a change of this key can change the list. A live item ignores changes of other records. */
-  mayContain(id: string): boolean {
-    return !this.source.isItem || this.#digests.size === 0 || this.#digests.has(id)
+  /** The keys of changed records that can change the list. A live item ignores changes of other records. */
+  changedIn(ids: readonly string[]): readonly string[] {
+    return this.source.isItem && this.#digests.size > 0 ? ids.filter((id) => this.#digests.has(id)) : ids
   }
 
   /**

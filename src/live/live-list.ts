@@ -7,7 +7,7 @@ import { ListSubscribers } from './list-subscribers'
 import type { LiveSource } from './live-source'
 import { type Pause, ReadSchedule } from './read-schedule'
 
-/** Maximum number of changed records that wait for a read; if there are more, all records are read. */
+/** Maximum number of changes of records that wait for a read; if there are more, all records are read. */
 const maxChanged = 5000
 
 /** Functions of `LiveLists` that a live list calls. */
@@ -46,8 +46,12 @@ export class LiveList {
   readonly #subscribers = new ListSubscribers()
   readonly #schedule: ReadSchedule
   readonly #client = new ListClient()
-  /** Keys of the records that have changed since the last read. */
-  #changed = new Set<string>()
+  /**
+   * Keys of the records that have changed since the last read: those of each change, which all lists share. With a set for each
+   * list, five changes of 1,000 records took 156 MB for 1,000 lists, and blocked the event loop for 130 to 320 milliseconds.
+   */
+  #changed: (readonly string[])[] = []
+  #changedCount = 0
   /** Whether all records are read next. */
   #isStale = true
   #isLoaded = false
@@ -87,10 +91,10 @@ export class LiveList {
   refresh(ids: readonly string[] | undefined): void {
     if (ids === undefined) this.#isStale = true
     // A read of all records finds all changes.
-    else if (!this.#isStale) for (const id of ids) if (this.#records.mayContain(id)) this.#changed.add(id)
-    if (this.#changed.size > maxChanged) this.#isStale = true
-    if (this.#isStale) this.#changed = new Set()
-    if (this.#isStale || this.#changed.size > 0) this.#schedule.queueRead()
+    else if (!this.#isStale) this.#noteChanged(this.#records.changedIn(ids))
+    if (this.#changedCount > maxChanged) this.#isStale = true
+    if (this.#isStale) this.#forgetChanged()
+    if (this.#isStale || this.#changedCount > 0) this.#schedule.queueRead()
     // A change was committed, so the database is available again.
     this.#schedule.repeatSoon()
   }
@@ -119,6 +123,16 @@ export class LiveList {
     this.#load.reject(error ?? unavailable('the live list has ended; try again'))
   }
 
+  #noteChanged(ids: readonly string[]): void {
+    if (ids.length > 0) this.#changed.push(ids)
+    this.#changedCount += ids.length
+  }
+
+  #forgetChanged(): void {
+    this.#changed = []
+    this.#changedCount = 0
+  }
+
   /** Only reads of the whole list wait, and not as long for new subscribers. */
   #pauseBeforeRead(): Pause {
     if (!this.#isStale || !this.#isLoaded) return 'none'
@@ -129,8 +143,8 @@ export class LiveList {
   async read(): Promise<void> {
     if (this.#schedule.isEnded) return
     const all = this.#isStale
-    const changed = [...this.#changed]
-    this.#changed = new Set()
+    const changed = [...new Set(this.#changed.flat())]
+    this.#forgetChanged()
     this.#isStale = false
     const start = performance.now()
     const { size } = this
@@ -140,7 +154,7 @@ export class LiveList {
       if (!this.#isLoaded) this.#load.resolve()
       else if (this.size > size) this.owner.grown(this)
       this.#isLoaded = true
-      if (this.#isStale || this.#changed.size > 0) this.#schedule.queueRead()
+      if (this.#isStale || this.#changedCount > 0) this.#schedule.queueRead()
     } catch (error) {
       this.#handleFailure(error, performance.now() - start)
     }

@@ -3,6 +3,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { AfterLoad, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import type { EventReader } from '../support/event-reader'
+import { heapInUse } from '../support/heap'
 import { byHeader, Label, type LiveWorld, liveEntities, openLiveWorld, Task } from '../support/live-world'
 
 /** How live lists share the process and the database with other requests and with each other (specification: Live lists). */
@@ -38,6 +39,21 @@ class Report {
     if (held === undefined) return undefined
     return new Promise((resolve) => held?.push(resolve))
   }
+}
+
+/** Number of times that the access rule of visits was called. */
+let ruleCalls = 0
+
+@Entity()
+@Resource({
+  auth: (request) => {
+    ruleCalls += 1
+    return byHeader(request)
+  },
+})
+class Visit {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 40 }) name!: string
 }
 
 /** A service with one report. */
@@ -126,6 +142,35 @@ test('other requests run between the reads of several lists', async () => {
     })(),
   )
   expect(Math.max(...counts)).toBeLessThan(10)
+})
+
+test('other requests run between the checks of the credentials of several lists', async () => {
+  const limits = { liveCheck: 500, liveListsPerClient: 50 }
+  world = await openLiveWorld({ limits }, { entities: [...liveEntities, Visit] })
+  await watchAll(Array.from({ length: 40 }, (_, index) => `visit/?id__gt=-${index}`))
+  ruleCalls = 0
+  let most = 0
+  for (const end = Date.now() + 10_000; ruleCalls < 80 && Date.now() < end; ) {
+    const before = ruleCalls
+    await setImmediate()
+    most = Math.max(most, ruleCalls - before)
+  }
+  expect(ruleCalls).toBeGreaterThanOrEqual(80)
+  expect(most).toBeLessThan(10)
+})
+
+test('lists that wait for a read share the keys of the changed records', async () => {
+  world = await openLiveWorld({ limits: { liveListsPerClient: 200 } }, { entities: [...liveEntities, Report] })
+  await world.dataSource.getRepository(Report).insert({ name: 'first' })
+  await watchAll(reports(200))
+  hold()
+  await world.dataSource.getRepository(Report).save({ name: 'new' })
+  await untilHeld()
+  const before = heapInUse()
+  for (let change = 0; change < 5; change++) {
+    await world.dataSource.getRepository(Report).save(Array.from({ length: 900 }, () => ({ name: 'new' })))
+  }
+  expect(heapInUse() - before).toBeLessThan(4 * 1024 * 1024)
 })
 
 test('while slow lists of a client are read, other clients receive their events', async () => {
