@@ -108,6 +108,20 @@ const toolsFor = async (client: Client): Promise<string> => {
   return [id, ...resources.map(({ name, tools }) => `${name}: ${tools.join(' ')}`)].join('; ')
 }
 
+test('the arguments of a call besides values have at most as many characters as the path of another request', async () => {
+  const long = ','.repeat(16_384)
+  const calls: readonly [string, Record<string, unknown>][] = [
+    ['get', { id: long }],
+    ['list', { filters: { id__in: long } }],
+    ['list', { filters: { [long]: 1 } }],
+    ['delete', { id: 1, if_match: long }],
+  ]
+  for (const [name, args] of calls) {
+    const { isError, text } = await callTool(anonymous, name, { resource: 'notice', ...args })
+    expect([isError, text]).toEqual([true, 'the arguments besides "values" may have at most 16384 characters together'])
+  }
+})
+
 test('an anonymous client finds what the access rules permit everybody', async () => {
   expect(anonymous.getServerVersion()).toMatchObject({ name: 'Office' })
   expect(await toolsFor(anonymous)).toBe('; notice: list get; report: create; shop: list get; lock: list get')

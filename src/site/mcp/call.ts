@@ -9,7 +9,14 @@ import { countBody, errorResponse, type FailedRequest, publishRequest } from '..
 import { tracedSession } from '../traced-session'
 import { describeAll, describeOne } from './describe'
 import { isExposed, statusOf } from './status'
-import { checkToolArguments, querystringOf, type Tool, type ToolArguments } from './tools'
+import {
+  checkToolArguments,
+  maxTargetLength,
+  querystringOf,
+  type Tool,
+  type ToolArguments,
+  targetLengthOf,
+} from './tools'
 import type { AgentRequest, Usable } from './usable'
 
 /** Result of a tool call. */
@@ -37,6 +44,9 @@ export async function callTool(
   const errors = checkToolArguments(tool, given)
   if (!errors.isEmpty) return refused(errors.text)
   const call: ToolArguments = given
+  if (targetLengthOf(call) > maxTargetLength) {
+    return refused(`the arguments besides "values" may have at most ${maxTargetLength} characters together`)
+  }
   if (tool.method === undefined) return describeFor(request, call, await findUsable())
   const served = request.service.resources.get(call.resource ?? '')
   if (served === undefined) return unknownResource(call, await findUsable())
