@@ -34,9 +34,17 @@ export interface RecordsToRead {
 /** Maximum number of events of one read. */
 const maxEvents = 500
 
+/** Length of a key, in characters, for which a record counts once more towards the limit on the records of all lists. */
+const countedKeyLength = 64
+
+function weightOf(id: string): number {
+  return 1 + Math.floor(id.length / countedKeyLength)
+}
+
 /** The records of a live list: their keys, and digests by which changes are recognized. */
 export class ListRecords {
   readonly #digests = new Map<string, number>()
+  #weight = 0
   #wasRead = false
 
   constructor(readonly source: LiveSource) {}
@@ -44,6 +52,14 @@ export class ListRecords {
   /** Number of records in the list. */
   get size(): number {
     return this.#digests.size
+  }
+
+  /**
+   * Number of records for the limit on the records of all lists. A record with a long key counts several times: 60 lists of 7,500
+   * records with keys of 1,000 characters took 460 MB.
+   */
+  get weight(): number {
+    return this.#weight
   }
 
   /** The keys of changed records that can change the list. A live item ignores changes of other records. */
@@ -80,10 +96,16 @@ export class ListRecords {
       if (this.#wasRead) addEvent(id, known === undefined ? 'created' : 'updated', json)
     }
     await source.read(all ? undefined : changed, receive, client)
-    for (const [id, digest] of newDigests) this.#digests.set(id, digest)
+    for (const [id, digest] of newDigests) {
+      if (!this.#digests.has(id)) this.#weight += weightOf(id)
+      this.#digests.set(id, digest)
+    }
     let isIncomplete = false
     for (const id of missing) {
-      if (this.#digests.delete(id)) addEvent(id, 'gone', JSON.stringify({ id: source.idOf(id) }))
+      if (this.#digests.delete(id)) {
+        this.#weight -= weightOf(id)
+        addEvent(id, 'gone', JSON.stringify({ id: source.idOf(id) }))
+      }
       // The change may name the key in another spelling than the record.
       else if (source.comparesKeysLoosely && !all) isIncomplete = true
     }

@@ -78,6 +78,11 @@ export class LiveList {
     return this.#records.size
   }
 
+  /** Number of records for the limit on the records of all lists. */
+  get weight(): number {
+    return this.#records.weight
+  }
+
   get isEnded(): boolean {
     return this.#schedule.isEnded
   }
@@ -147,12 +152,12 @@ export class LiveList {
     this.#forgetChanged()
     this.#isStale = false
     const start = performance.now()
-    const { size } = this
+    const { weight } = this
     try {
       await this.#readAndSend(changed, all)
       this.#schedule.noteSuccess(all ? start : undefined)
       if (!this.#isLoaded) this.#load.resolve()
-      else if (this.size > size) this.owner.grown(this)
+      else if (this.weight > weight) this.owner.grown(this)
       this.#isLoaded = true
       if (this.#isStale || this.#changedCount > 0) this.#schedule.queueRead()
     } catch (error) {

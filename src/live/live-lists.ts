@@ -158,7 +158,7 @@ export class LiveLists {
 
   #recordCount(): number {
     let count = 0
-    for (const list of this.#lists.values()) count += list.size
+    for (const list of this.#lists.values()) count += list.weight
     return count
   }
 

@@ -68,7 +68,10 @@ export interface RequestLimits {
   readonly liveListsPerClient: number
   /** Number of records in a live list; longer lists are refused with 400. Default: 10,000. */
   readonly liveRecords: number
-  /** Number of records in all live lists. Subscribers with the same records and fields share a list. Default: 500,000. */
+  /**
+   * Number of records in all live lists. Subscribers with the same records and fields share a list. A record counts once more for
+   * each 64 characters of its key. Default: 500,000.
+   */
   readonly allLiveRecords: number
   /** Size of the events that wait for a slow client, in bytes. If more wait, its connection is closed. Default: 262,144. */
   readonly liveBytes: number

@@ -1,6 +1,13 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Column, Entity, type EntitySubscriberInterface, EventSubscriber, PrimaryGeneratedColumn } from 'typeorm'
+import {
+  Column,
+  Entity,
+  type EntitySubscriberInterface,
+  EventSubscriber,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+} from 'typeorm'
 import { closeGracefully, type Principal, Resource, type Rule, UserAccount, userRule } from 'typeorm-resources'
 import { basic, send } from '../client'
 import { EventReader } from '../support/event-reader'
@@ -76,6 +83,12 @@ class Memo {
 }
 
 @Entity()
+@Resource({ auth: byHeader })
+class Code {
+  @PrimaryColumn({ length: 130 }) code!: string
+}
+
+@Entity()
 @Resource({ auth: userRule() })
 class Draft {
   @PrimaryGeneratedColumn() id!: number
@@ -89,7 +102,7 @@ class SlowDrafts implements EntitySubscriberInterface<Draft> {
 }
 
 const open = async (limits: object = {}): Promise<void> => {
-  const entities = [...liveEntities, Paper, Member, Notice, Memo, Draft]
+  const entities = [...liveEntities, Paper, Member, Notice, Memo, Draft, Code]
   world = await openLiveWorld({ limits, passwordChange: true }, { entities, source: { subscribers: [SlowDrafts] } })
 }
 
@@ -187,6 +200,23 @@ test('lists that have more than allLiveRecords together are refused, also if cli
   await create(1)
   expect((await reader.take(1)).map(([name]) => name)).toEqual(['created'])
   expect(world.faults).toEqual([])
+})
+
+test('a record with a long key counts several times towards allLiveRecords', async () => {
+  await open({ allLiveRecords: 4 })
+  const codes = world.dataSource.getRepository(Code)
+  const long = (letter: string): string => letter.padEnd(130, 'x')
+  await codes.insert([{ code: 'a' }, { code: long('b') }])
+  const reader = await world.watch('code/')
+  expect((await reader.take(1)).length).toBe(1)
+  await codes.remove(await codes.findBy({ code: long('b') }))
+  expect((await reader.take(1)).map(([name]) => name)).toEqual(['gone'])
+  await codes.save({ code: long('c') })
+  expect((await reader.take(1)).map(([name]) => name)).toEqual(['created'])
+  expect(await statusOf('code/?code=a')).toBe(503)
+  await codes.save({ code: 'd' })
+  await reader.waitForClose()
+  expect(await statusOf('code/')).toBe(503)
 })
 
 test('a list ends that grows so that all lists have more than allLiveRecords', async () => {
