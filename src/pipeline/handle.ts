@@ -1,7 +1,6 @@
 import { isReadMethod, RequestAuthentication } from '../access/request-authentication'
 import type { Principal } from '../access/rule'
 import { ApiError, methodNotAllowed } from '../errors'
-import { noWriteParameters, parseWriteParameters, type WriteParameters } from '../request/write-parameters'
 import { emptyResponse, type HttpResponse, varyingByAccept, withCaching } from '../response/http-response'
 import type { Resource } from '../schema/resource-view'
 import { removeMany, updateMany } from './change-many'
@@ -76,8 +75,7 @@ export async function handle(service: Service, request: ResourceRequest): Promis
 }
 
 /**
- * Checks the access rule, the origin, the method and the names of the parameters of a write, which {@link perform} then
- * handles.
+ * Checks the access rule, the origin, the method and the parameters of a write, which {@link perform} then handles.
  * @throws {ApiError} `unauthorized`, `forbidden`, `cross-origin`, `method-not-allowed`, `bad-query`
  */
 export async function admit(
@@ -116,23 +114,5 @@ function selectAction(
   const { actions, allow } = methodsFor(request)
   const action = actions.get(request.method)
   if (action === undefined) throw methodNotAllowed(request.method, allow.Allow)
-  const permitted = permit(service, request, authentication, principal)
-  const parameters = parametersOf(service, permitted)
-  return {
-    request: parameters === noWriteParameters ? permitted : { ...permitted, parameters },
-    action,
-    authentication,
-  }
-}
-
-/**
- * The parameters of a write. Those of reads, and of writes of all records that match filters, are parsed by their actions.
- * @throws {ApiError} `bad-query`
- */
-function parametersOf({ limits }: Service, request: PermittedRequest): WriteParameters {
-  const { method, segment, querystring, store } = request
-  const isCollection = segment === undefined
-  if (isReadMethod(method) || (isCollection && method !== 'POST')) return noWriteParameters
-  const optional = store.view.optionalParameters
-  return parseWriteParameters(querystring, { isCollection, isDelete: method === 'DELETE' }, optional, limits)
+  return { request: permit(service, request, authentication, principal), action, authentication }
 }

@@ -1,5 +1,4 @@
 import { FieldErrors } from '../errors'
-import type { OptionalName } from '../schema/list-parameters'
 import { type ItemRequest, readItemIncludes, wholeItem } from './item-request'
 import { requireKnownParameters } from './known-parameters'
 import type { Limits } from './limits'
@@ -20,23 +19,19 @@ export const noWriteParameters: WriteParameters = { onConflict: undefined, dryRu
 
 /**
  * Parses the query string of a POST on a collection, or of a write of one record.
- * @param isCollection whether the request is a POST on a collection
- * @param optional the optional parameters of the resource
+ * @param isCreation whether it is a POST on a collection, which can have `on_conflict` and `dry_run`
+ * @param canInclude whether it can have `include`
  * @throws {ApiError} `bad-query`, also for parameters of other requests
  */
 export function parseWriteParameters(
   querystring: string,
-  { isCollection, isDelete }: { readonly isCollection: boolean; readonly isDelete: boolean },
-  optional: ReadonlySet<OptionalName>,
+  { isCreation, canInclude }: { readonly isCreation: boolean; readonly canInclude: boolean },
   limits: Limits,
 ): WriteParameters {
   if (querystring === '') return noWriteParameters
   const pairs = readPairs(querystring, limits)
   const errors = new FieldErrors()
-  const known = [
-    ...(isCollection ? ['on_conflict', 'dry_run'] : []),
-    ...(!isDelete && optional.has('include') ? ['include'] : []),
-  ]
+  const known = [...(isCreation ? ['on_conflict', 'dry_run'] : []), ...(canInclude ? ['include'] : [])]
   requireKnownParameters(pairs, known, errors)
   const single = (name: string): string | undefined =>
     known.includes(name) ? readSingle(pairs, name, errors) : undefined
