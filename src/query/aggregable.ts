@@ -2,9 +2,9 @@ import { ValueError } from '../errors'
 import { isNamed } from '../schema/property'
 import type { FilterNames, ResourceView } from '../schema/resource-view'
 import { isNumeric, type ValueType } from '../value/value-type'
+import { fieldFunctions } from './field-functions'
 import { type JoinLimits, type ParsedPath, parseSuffixedName } from './path'
 
-const fieldFunctions = ['sum', 'avg', 'min', 'max', 'count_distinct'] as const
 const dateParts = ['year', 'quarter', 'month', 'week', 'day'] as const
 
 /** Name of a function of the values of a field. */

@@ -1,6 +1,7 @@
 import type { ResourceOptions } from '../resource'
 import type { FilterNames } from '../schema/resource-view'
 import { type OperatorName, operatorNames } from '../value/value-type'
+import { fieldFunctions } from './field-functions'
 
 /** Parameters of lists by the names that they have in other services, in lower case. */
 const parameterAliases: ReadonlyMap<string, string> = new Map([
@@ -89,9 +90,11 @@ function suggestPath(view: FilterNames, name: string): string | undefined {
   return undefined
 }
 
-/** Suggests the name for an aggregate function that is written as a call: `sum(score)`. */
+/** An aggregate function that is written as a call: `sum(score)`. */
+const functionCall = new RegExp(`^(${fieldFunctions.join('|')})\\((\\w+)\\)$`, 'i')
+
 function suggestFunctionName({ fields }: FilterNames, name: string): string | undefined {
-  const [, called = '', base = ''] = /^(\w+)\((\w+)\)$/.exec(name) ?? []
+  const [, called = '', base = ''] = functionCall.exec(name) ?? []
   return fields.has(base) ? `${base}__${called.toLowerCase()}` : undefined
 }
 

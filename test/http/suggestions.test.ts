@@ -44,6 +44,7 @@ test.each([
   ['note/?ordering=%2Bscore', 'use score; '],
   // A hidden field is not suggested, like a field that does not exist.
   ['note/?secret_gt=1', 'is not a field of note; fields: id, '],
+  ['note/?lower(title)=a', 'is not a field of note; fields: id, '],
   ['note/?nothing_gt=1', 'is not a field of note; fields: id, '],
   ['note/?author.secret=1', 'is not a field of note; fields: id, '],
   ['note/?secret[gte]=1', 'is not a field of note; fields: id, '],
