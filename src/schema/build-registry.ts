@@ -15,6 +15,7 @@ import { supportedDatabases } from './column-value-type'
 import type { CheckPolicy, ScanContext } from './context'
 import { fieldPermissionFunctions, restrict } from './field-permissions'
 import { allFilterNames } from './filter-names'
+import { mysqlOptionsOf } from './mysql-options'
 import {
   apiKeyEntities,
   collectAccounts,
@@ -183,25 +184,24 @@ function checkScopes(registrations: readonly Registration[], report: Report): vo
  * Checks the type and the driver of a data source.
  * @returns the mistakes; empty for a data source that can be mounted
  */
-export function checkDataSource({ options, driver }: DataSource): readonly string[] {
-  const { type } = options
+export function checkDataSource(dataSource: DataSource): readonly string[] {
+  const { type } = dataSource.options
   if (!supportedDatabases.includes(type)) {
     return [`the data source is of type ${type}; supported: ${supportedDatabases.join(', ')}`]
   }
-  const { mysql } = driver as unknown as { readonly mysql?: { readonly Connection?: { prototype?: object } } }
+  const { mysql } = dataSource.driver as unknown as {
+    readonly mysql?: { readonly Connection?: { prototype?: object } }
+  }
   if (mysql === undefined) return []
-  if ('execute' in Object(mysql.Connection?.prototype)) return roundsBigInts(options) ? [roundedBigInts] : []
+  if (!('execute' in Object(mysql.Connection?.prototype))) {
+    return [
+      'the data source uses the package mysql, which has no prepared statements and writes values into SQL: run ' +
+        '"npm install mysql2" and set connectorPackage: "mysql2" in the options of the data source',
+    ]
+  }
+  if (mysqlOptionsOf(dataSource).supportBigNumbers !== false) return []
   return [
-    'the data source uses the package mysql, which has no prepared statements and writes values into SQL: run ' +
-      '"npm install mysql2" and set connectorPackage: "mysql2" in the options of the data source',
+    'the data source sets supportBigNumbers: false, so that mysql2 rounds integers beyond ±(2^53−1), and a write could ' +
+      'change the record of another key: remove the option',
   ]
 }
-
-/** Whether mysql2 rounds integers that a JavaScript number does not represent. TypeORM gives precedence to `extra`. */
-function roundsBigInts(options: DataSource['options']): boolean {
-  return Object({ ...options, ...Object(options.extra) }).supportBigNumbers === false
-}
-
-const roundedBigInts =
-  'the data source sets supportBigNumbers: false, so that mysql2 rounds integers beyond ±(2^53−1), and a write could change ' +
-  'the record of another key: remove the option'

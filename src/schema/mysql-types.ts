@@ -27,7 +27,7 @@ const decimal: BuildValueType = (column) => {
   const [significant, fraction] = [precision ?? 10, scale ?? 0]
   return decimalType({ whole: significant - fraction, fraction, significant })
 }
-/** The server removes spaces at the end of a value before it stores it. */
+/** Text of a fixed length. The server removes spaces at the end of a value, so they are removed from keys and filters too. */
 const character: BuildValueType = (column, dataSource) => {
   const untrimmed = text(column, dataSource)
   const trim = (value: unknown): string => String(value).replace(/ +$/, '')
@@ -38,7 +38,7 @@ const character: BuildValueType = (column, dataSource) => {
   }
 }
 /** MySQL has no type for UUIDs. TypeORM stores them as text, which the server compares without regard to case. */
-const storedAsText: ValueType = { ...uuidTextType, toCompared: (uuid) => uuid.toLowerCase() }
+const caseInsensitiveUuid: ValueType = { ...uuidTextType, toCompared: (uuid) => uuid.toLowerCase() }
 const set: BuildValueType = ({ enum: values }) => setType((values ?? []).map(String))
 
 /** The first year that MySQL supports. The driver returns different dates for earlier ones. */
@@ -93,7 +93,7 @@ export const mysqlTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['json', jsonType],
   ['simple-json', jsonType],
   ['simple-array', simpleArrayType],
-  ['uuid', (_, { options }) => (options.type === 'mysql' ? storedAsText : uuidType)],
+  ['uuid', (_, { options }) => (options.type === 'mysql' ? caseInsensitiveUuid : uuidType)],
   ['inet4', addressType(4)],
   ['inet6', addressType(6)],
   ['blob', 'binary'],

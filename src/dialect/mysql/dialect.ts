@@ -32,7 +32,7 @@ const maxSingle = 2 ** 128 - 2 ** 104
  */
 const readAsText: ReadonlySet<string> = new Set(['json', 'date'])
 
-/** Types of date-times. */
+/** Types of date-time columns: names, and `Date` for a column that has the type of its property. */
 const dateTimeTypes: ReadonlySet<unknown> = new Set(['datetime', 'timestamp', Date])
 
 /**

@@ -11,8 +11,9 @@ const jsonTypes: ReadonlyMap<unknown, number> = new Map([
 ])
 /** OID of `text[]`. */
 const textArray = 1009
-/** OID of `int8`, and the names of this type. */
-const bigInt = 20
+/** OID of `int8`. */
+const int8 = 20
+/** The names of `int8`. */
 const bigIntTypes: ReadonlySet<unknown> = new Set(['int8', 'bigint'])
 /**
  * OID of `cidr[]`. pg parses it with its function for all arrays of texts, and applications rarely install another parser
@@ -21,7 +22,7 @@ const bigIntTypes: ReadonlySet<unknown> = new Set(['int8', 'bigint'])
 const cidrArray = 651
 /**
  * Types whose arrays pg parses without loss, each with the OID of the array type. Arrays of other types are read as
- * `text[]`, also those of `int8`, which pg parses as JavaScript numbers if the application sets `parseInt8`.
+ * `text[]`. `int8` is one of these, because pg returns its elements as JavaScript numbers if the application sets `parseInt8`.
  */
 export const arrayTypes: ReadonlyMap<unknown, number> = new Map<unknown, number>([
   ...['int', 'int4', 'integer'].map((type) => [type, 1007] as const),
@@ -56,14 +57,14 @@ export function isBigIntColumn({ valueColumn: { type, isArray } }: ReadColumn): 
 }
 
 /**
- * Returns a function that parses the text of a 64-bit integer as pg would, but keeps the text of an integer that a JavaScript
- * number does not represent. An application may let pg return numbers, by TypeORM's option `parseInt8` or by a type parser: two
+ * Returns a function that parses the text of a 64-bit integer as pg would, but returns the text itself if a JavaScript number
+ * would round the integer. An application may let pg return numbers, by TypeORM's option `parseInt8` or by a type parser: two
  * keys could then be the same number, and a write would change another record.
  */
 export function buildBigIntReader({ driver }: DataSource): (value: unknown) => unknown {
   return (value) => {
     if (typeof value !== 'string') return value
-    const parsed = typeParserOf(driver as PostgresDriver, bigInt)(value)
+    const parsed = typeParserOf(driver as PostgresDriver, int8)(value)
     return typeof parsed === 'number' && !Number.isSafeInteger(parsed) ? value : parsed
   }
 }
