@@ -25,7 +25,7 @@ export class CheckQueue<Item> {
     for (const item of this.#waiting) {
       this.#waiting.delete(item)
       await this.check(item)
-      // A check that uses neither the database nor a timer, such as that of an anonymous client, gives way to no other request.
+      // Lets other requests run: the check of an anonymous client may use neither the database nor a timer.
       await nextPoll()
     }
     this.#running -= 1

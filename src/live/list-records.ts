@@ -34,17 +34,21 @@ export interface RecordsToRead {
 /** Maximum number of events of one read. */
 const maxEvents = 500
 
-/** Length of a key, in characters, for which a record counts once more towards the limit on the records of all lists. */
-const countedKeyLength = 64
+/**
+ * Number of characters of a key for which its record counts once more towards `limits.allLiveRecords`: lists store keys. 60
+ * lists of 7,500 records with keys of 1,000 characters took 460 MB.
+ */
+const charactersPerCount = 64
 
-function weightOf(id: string): number {
-  return 1 + Math.floor(id.length / countedKeyLength)
+/** Number of records as which the record with this key counts towards `limits.allLiveRecords`. */
+function countOf(id: string): number {
+  return 1 + Math.floor(id.length / charactersPerCount)
 }
 
 /** The records of a live list: their keys, and digests by which changes are recognized. */
 export class ListRecords {
   readonly #digests = new Map<string, number>()
-  #weight = 0
+  #count = 0
   #wasRead = false
 
   constructor(readonly source: LiveSource) {}
@@ -54,16 +58,13 @@ export class ListRecords {
     return this.#digests.size
   }
 
-  /**
-   * Number of records for the limit on the records of all lists. A record with a long key counts several times: 60 lists of 7,500
-   * records with keys of 1,000 characters took 460 MB.
-   */
-  get weight(): number {
-    return this.#weight
+  /** Number of records as which the list counts towards `limits.allLiveRecords`. */
+  get count(): number {
+    return this.#count
   }
 
-  /** The keys of changed records that can change the list. A live item ignores changes of other records. */
-  changedIn(ids: readonly string[]): readonly string[] {
+  /** Those of the changed records that can change the list, by their keys. A live item ignores changes of other records. */
+  relevantOf(ids: readonly string[]): readonly string[] {
     return this.source.isItem && this.#digests.size > 0 ? ids.filter((id) => this.#digests.has(id)) : ids
   }
 
@@ -97,13 +98,13 @@ export class ListRecords {
     }
     await source.read(all ? undefined : changed, receive, client)
     for (const [id, digest] of newDigests) {
-      if (!this.#digests.has(id)) this.#weight += weightOf(id)
+      if (!this.#digests.has(id)) this.#count += countOf(id)
       this.#digests.set(id, digest)
     }
     let isIncomplete = false
     for (const id of missing) {
       if (this.#digests.delete(id)) {
-        this.#weight -= weightOf(id)
+        this.#count -= countOf(id)
         addEvent(id, 'gone', JSON.stringify({ id: source.idOf(id) }))
       }
       // The change may name the key in another spelling than the record.

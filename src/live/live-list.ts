@@ -16,7 +16,7 @@ export interface LiveListOwner {
   readonly enqueue: (list: LiveList) => void
   /** Receives an error of a read that will be repeated. */
   readonly report: (error: unknown) => void
-  /** Receives a list that has more records than before. */
+  /** Receives a list whose {@link LiveList.count} has grown. */
   readonly grown: (list: LiveList) => void
   /** Ends a list that cannot be read. */
   readonly close: (list: LiveList, error: unknown) => void
@@ -47,8 +47,9 @@ export class LiveList {
   readonly #schedule: ReadSchedule
   readonly #client = new ListClient()
   /**
-   * Keys of the records that have changed since the last read: those of each change, which all lists share. With a set for each
-   * list, five changes of 1,000 records took 156 MB for 1,000 lists, and blocked the event loop for 130 to 320 milliseconds.
+   * Keys of the records that have changed since the last read: one array for each change. All lists share these arrays. With a
+   * set for each list, five changes of 1,000 records took 156 MB for 1,000 lists, and each blocked the event loop for 130 to 320
+   * milliseconds.
    */
   #changed: (readonly string[])[] = []
   #changedCount = 0
@@ -78,9 +79,9 @@ export class LiveList {
     return this.#records.size
   }
 
-  /** Number of records for the limit on the records of all lists. */
-  get weight(): number {
-    return this.#records.weight
+  /** Number of records as which the list counts towards `limits.allLiveRecords`. */
+  get count(): number {
+    return this.#records.count
   }
 
   get isEnded(): boolean {
@@ -96,7 +97,7 @@ export class LiveList {
   refresh(ids: readonly string[] | undefined): void {
     if (ids === undefined) this.#isStale = true
     // A read of all records finds all changes.
-    else if (!this.#isStale) this.#noteChanged(this.#records.changedIn(ids))
+    else if (!this.#isStale) this.#noteChanged(this.#records.relevantOf(ids))
     if (this.#changedCount > maxChanged) this.#isStale = true
     if (this.#isStale) this.#forgetChanged()
     if (this.#isStale || this.#changedCount > 0) this.#schedule.queueRead()
@@ -152,12 +153,12 @@ export class LiveList {
     this.#forgetChanged()
     this.#isStale = false
     const start = performance.now()
-    const { weight } = this
+    const { count } = this
     try {
       await this.#readAndSend(changed, all)
       this.#schedule.noteSuccess(all ? start : undefined)
       if (!this.#isLoaded) this.#load.resolve()
-      else if (this.weight > weight) this.owner.grown(this)
+      else if (this.count > count) this.owner.grown(this)
       this.#isLoaded = true
       if (this.#isStale || this.#changedCount > 0) this.#schedule.queueRead()
     } catch (error) {

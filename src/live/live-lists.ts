@@ -82,7 +82,7 @@ export class LiveLists {
       const { table, relatedTables, cascadingTables, updatingTables } = list.source
       if (changes === undefined) list.refresh(undefined)
       for (const change of changes ?? []) {
-        // A change can be a deletion and an update of different records.
+        // One change can contain a deletion and an update of different records.
         const isPassedOn = updatingTables.has(change.table) || (change.isDeletion && cascadingTables.has(change.table))
         if (change.table === table) list.refresh(change.ids)
         if (isPassedOn || relatedTables.has(change.table)) list.refresh(undefined)
@@ -158,7 +158,7 @@ export class LiveLists {
 
   #recordCount(): number {
     let count = 0
-    for (const list of this.#lists.values()) count += list.weight
+    for (const list of this.#lists.values()) count += list.count
     return count
   }
 

@@ -13,9 +13,9 @@ export interface LiveSource {
   readonly table: string
   /** Tables that filters, row scopes and included records depend on. */
   readonly relatedTables: ReadonlySet<string>
-  /** Tables whose deletions may change the other tables by foreign keys. */
+  /** Tables whose deletions may change rows of the tables above, by foreign keys with ON DELETE. */
   readonly cascadingTables: ReadonlySet<string>
-  /** Tables whose updates may change the other tables by foreign keys. */
+  /** Tables whose updates may change rows of the tables above, by foreign keys with ON UPDATE. */
   readonly updatingTables: ReadonlySet<string>
   /** Whether it is an item, so that there is one record at most. */
   readonly isItem: boolean

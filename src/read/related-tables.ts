@@ -67,7 +67,7 @@ export function relatedTables(store: Store, query: Query, inclusion: Inclusion |
   }
 }
 
-/** Actions of foreign keys that change rows. */
+/** Values of ON DELETE and ON UPDATE with which the database changes the rows that refer to the changed row. */
 const changingActions: readonly string[] = ['CASCADE', 'SET NULL', 'SET DEFAULT']
 
 /** The foreign keys of a table. TypeORM adds those of child entities (single-table inheritance) to the parent only. */
@@ -91,8 +91,8 @@ function cascadingTables(dataSource: DataSource, tables: readonly string[]): Rea
 }
 
 /**
- * Tables from which foreign keys pass updates on to some tables, over any number of levels. Updates of keys are left out: no
- * request makes them, and many foreign keys have ON UPDATE CASCADE.
+ * Tables from which foreign keys pass updates on to some tables, over any number of levels. Updates of primary keys are left
+ * out: no request can change them, and with many foreign keys that have ON UPDATE CASCADE, lists would be read without need.
  */
 function updatingTables(dataSource: DataSource, tables: readonly string[]): ReadonlySet<string> {
   const updating = new Set<string>()
@@ -100,10 +100,8 @@ function updatingTables(dataSource: DataSource, tables: readonly string[]): Read
   const visit = (table: string): void => {
     if (visited.has(table)) return
     visited.add(table)
-    for (const { onUpdate = '', referencedColumns, referencedEntityMetadata: parent } of foreignKeysOf(
-      dataSource,
-      table,
-    )) {
+    for (const foreignKey of foreignKeysOf(dataSource, table)) {
+      const { onUpdate = '', referencedColumns, referencedEntityMetadata: parent } = foreignKey
       if (!changingActions.includes(onUpdate)) continue
       if (!referencedColumns.every(({ isPrimary }) => isPrimary)) updating.add(parent.tablePath)
       visit(parent.tablePath)
