@@ -65,16 +65,16 @@ function reserveAndWait(
   { pipelined }: Limits,
   responseMemory: () => ResponseMemory,
 ): Promise<boolean> | undefined {
-  const pipelinedRequest = isPipelined(context)
+  const mustWait = isPipelined(context)
   try {
-    reserveHead(context.req, pipelinedRequest, responseMemory)
+    reserveHead(context.req, mustWait, responseMemory)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    if (pipelinedRequest) context.req.socket.destroy()
+    if (mustWait) context.req.socket.destroy()
     else sendResponse(context, problemResponse(error))
     return Promise.resolve(false)
   }
-  return pipelinedRequest ? waitForPrevious(context, pipelined, responseMemory()) : undefined
+  return mustWait ? waitForPrevious(context, pipelined, responseMemory()) : undefined
 }
 
 /** Responds to a request. @param next calls the next middleware, which the middleware of a custom action may do */

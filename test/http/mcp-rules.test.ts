@@ -108,7 +108,7 @@ const toolsFor = async (client: Client): Promise<string> => {
   return [id, ...resources.map(({ name, tools }) => `${name}: ${tools.join(' ')}`)].join('; ')
 }
 
-test('the arguments of a call besides values have at most as many characters as the path of another request', async () => {
+test('the arguments of a call, except values, may have 16,384 characters together', async () => {
   const long = ','.repeat(16_384)
   const calls: readonly [string, Record<string, unknown>][] = [
     ['get', { id: long }],

@@ -8,7 +8,7 @@ const maxRecordBytes = 64 * 1024 * 1024
 
 /**
  * Returns a function that finds the ends of records in successive chunks of a file: the positions after a line break that is
- * not between the double quotes of CSV. In CSV, a carriage return without a line feed is a line break too, as for the service.
+ * not between the double quotes of CSV. In CSV, a carriage return without a line feed is a line break too: the service reads it as one.
  * The header of CSV and blank lines are records too.
  */
 export function buildRecordFinder(format: ListFormat): (chunk: Buffer) => readonly number[] {
@@ -19,7 +19,7 @@ export function buildRecordFinder(format: ListFormat): (chunk: Buffer) => readon
     const ends: number[] = []
     for (let index = 0; index < chunk.length; index++) {
       const byte = chunk[index]
-      // The record may have ended with the previous chunk.
+      // At the beginning of a chunk, the carriage return is the last byte of the previous one.
       if (isAfterReturn && byte !== lineFeed) ends.push(index)
       if (isCsv && byte === quote) isQuoted = !isQuoted
       if (byte === lineFeed && !isQuoted) ends.push(index + 1)
@@ -70,6 +70,5 @@ export function linesOf(record: Buffer, format: ListFormat): number {
 export function isBlank(record: Buffer, format: ListFormat): boolean {
   // Most records begin with a visible character, and need not be decoded.
   if (Number(record[0]) > 0x20) return false
-  const text = record.toString()
-  return (format === 'csv' ? text.replace(/[\r\n]+$/, '') : text.trim()) === ''
+  return (format === 'csv' ? /^[\r\n]*$/ : /^\s*$/).test(record.toString())
 }

@@ -11,11 +11,11 @@ import { describeAll, describeOne } from './describe'
 import { isExposed, statusOf } from './status'
 import {
   checkToolArguments,
-  maxTargetLength,
+  maxUrlAndHeaders,
   querystringOf,
   type Tool,
   type ToolArguments,
-  targetLengthOf,
+  urlAndHeadersLength,
 } from './tools'
 import type { AgentRequest, Usable } from './usable'
 
@@ -44,8 +44,8 @@ export async function callTool(
   const errors = checkToolArguments(tool, given)
   if (!errors.isEmpty) return refused(errors.text)
   const call: ToolArguments = given
-  if (targetLengthOf(call) > maxTargetLength) {
-    return refused(`the arguments besides "values" may have at most ${maxTargetLength} characters together`)
+  if (urlAndHeadersLength(call) > maxUrlAndHeaders) {
+    return refused(`the arguments besides "values" may have at most ${maxUrlAndHeaders} characters together`)
   }
   if (tool.method === undefined) return describeFor(request, call, await findUsable())
   const served = request.service.resources.get(call.resource ?? '')

@@ -206,13 +206,14 @@ function checkFilters(members: object, errors: FieldErrors): void {
 }
 
 /**
- * Maximum length of the arguments that become the path, the query string and the headers of a request, in characters. Node.js
- * refuses longer ones of other clients. To encode and parse an id of 1 MB blocks the event loop for 130 milliseconds.
+ * Maximum length of the arguments of a call besides `values`, in characters. They become the URL and the headers of a request,
+ * which Node.js limits to the same length for HTTP requests. Encoding and parsing an id of 1 MB would block the event loop for
+ * 130 milliseconds.
  */
-export const maxTargetLength = 16_384
+export const maxUrlAndHeaders = 16_384
 
-/** Length of the arguments of a call that become the path, the query string and the headers of a request, in characters. */
-export function targetLengthOf({ values: _, filters = {}, ...others }: ToolArguments): number {
+/** Length of the arguments of a call that become the URL and the headers of a request, in characters. */
+export function urlAndHeadersLength({ values: _, filters = {}, ...others }: ToolArguments): number {
   const texts = [...Object.entries(filters).flat(), ...Object.values(others)]
   return texts.reduce<number>((sum, text) => sum + String(text).length, 0)
 }
