@@ -96,7 +96,7 @@ class Seat {
   @Column({ type: 'integer', default: 1 }) price!: number
 }
 
-/** A key of a date and of an integer, which PostgreSQL compares with no text. */
+/** Its key is a date and an integer. PostgreSQL cannot compare these with texts. */
 @Entity()
 @Resource({ auth: byHeader, bulk: true })
 class Shift {

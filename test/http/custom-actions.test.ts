@@ -155,6 +155,12 @@ test.each<[string, string, SendOptions, number, object | string]>([
   else expect(reply.json()).toMatchObject({ status, ...expected })
 })
 
+test('an error of an action is a fault without details', async () => {
+  const reply = await ask('PUT /api/diary/fault/')
+  expect([reply.status, reply.json()]).toEqual([500, expect.objectContaining({ title: 'Internal server error' })])
+  expect(world.faults).toContainEqual(new Error('no title'))
+})
+
 test('paths of actions are case-sensitive', async () => {
   expect((await ask('GET /api/diary/Titles/')).status).toBe(404)
 })
