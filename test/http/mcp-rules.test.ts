@@ -153,6 +153,22 @@ test('an anonymous call that the access rule refuses is 401, so that the client 
   expect([reply.status, reply.headers['www-authenticate']]).toEqual([401, expect.stringMatching(/^Basic/)])
 })
 
+test('a resource is described once for clients with the same permissions', async () => {
+  const describe = async (client: Client, resource: string): Promise<string> =>
+    (await callTool(client, 'describe', { resource })).text
+  const first = await describe(user, 'notice')
+  const column = world.dataSource.getMetadata(Notice).findColumnWithPropertyName('size')
+  if (column === undefined) throw new Error('there is no column size')
+  const readComment = jest.fn(() => undefined)
+  Object.defineProperty(column, 'comment', { configurable: true, get: readComment })
+  expect(await describe(user, 'notice')).toBe(first)
+  expect(readComment).not.toHaveBeenCalled()
+  // Anonymous clients may use other resources.
+  expect(await describe(anonymous, 'notice')).toBe(first)
+  expect(readComment).toHaveBeenCalled()
+  Object.defineProperty(column, 'comment', { value: undefined, writable: true })
+})
+
 test('a resource that can only be written is described by what a body may have', async () => {
   const { text } = await callTool(anonymous, 'describe', { resource: 'report' })
   expect(JSON.parse(text)).toEqual({

@@ -7,7 +7,8 @@ import type { HttpResponse } from '../../response/http-response'
 import { isReplaced, operationRequest } from '../operation'
 import { countBody, errorResponse, type FailedRequest, publishRequest } from '../respond'
 import { tracedSession } from '../traced-session'
-import { describeAll, describeOne } from './describe'
+import { describeAll } from './describe'
+import { descriptionOf } from './descriptions'
 import { isExposed, statusOf } from './status'
 import {
   checkToolArguments,
@@ -61,7 +62,7 @@ function describeFor({ service, session }: AgentRequest, call: ToolArguments, us
   if (call.resource === undefined) return { text: JSON.stringify(describeAll(usable)) }
   const resource = usable.resources.get(call.resource)
   if (resource === undefined) return unknownResource(call, usable)
-  return { text: JSON.stringify(describeOne(resource, usable, session.dataSource, service.limits)) }
+  return { text: descriptionOf(resource, usable, service, session.dataSource) }
 }
 
 function unknownResource({ resource }: ToolArguments, { resources }: Usable): ToolResult {
