@@ -103,3 +103,46 @@ test('right passwords are accepted, including hashes with other parameters', asy
     ...{ current: 200, cheap: 200, costly: 200, argon2i: 200 },
   })
 })
+
+/** Whether `verify` of {@link Customer} fails. */
+let isBroken = false
+
+/** Has functions that hash passwords, of which `verify` fails for a text that is not a hash. */
+@Entity()
+@Resource({ auth: userRule() })
+@UserAccount({
+  hash: (plain) => `hash:${plain}`,
+  verify: (plain, stored) => {
+    if (isBroken || !stored.startsWith('hash:')) throw new Error('not a hash')
+    return stored === `hash:${plain}`
+  },
+})
+class Customer {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ unique: true }) username!: string
+  @Column({ type: 'varchar' }) password!: string
+}
+
+test('a stored text for which verify of the application fails is a wrong password, but a verify that always fails is a fault', async () => {
+  const other = await openWorld({
+    entities: [Customer],
+    seed: async (source) => {
+      await source.getRepository(Customer).insert([
+        { username: 'ann', password: 'hash:right' },
+        { username: 'locked', password: '!' },
+      ])
+    },
+  })
+  try {
+    const statusOf = async (username: string, password: string): Promise<number> =>
+      (await send(other.url, 'GET /api/customer/', { headers: { Authorization: basic(username, password) } })).status
+    expect(await statusOf('ann', 'right')).toBe(200)
+    for (const name of ['ann', 'locked', 'nobody']) expect([name, await statusOf(name, 'wrong')]).toEqual([name, 401])
+    expect(other.faults).toEqual([])
+    isBroken = true
+    expect(await statusOf('ann', 'wrong')).toBe(500)
+  } finally {
+    isBroken = false
+    await other.close()
+  }
+})

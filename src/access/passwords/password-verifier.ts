@@ -76,7 +76,8 @@ function randomText(bytes: number): string {
 
 /**
  * Verifier for the application's own hashing. Without a user, a password is compared with a hash that `hash` has
- * created.
+ * created. So it is if `verify` fails for the stored text: if it fails for this hash too, the application has a fault, otherwise
+ * the text is not a hash, and the password is wrong.
  */
 function buildCustomVerifier(hashing: PasswordHashing): PasswordVerifier {
   let decoy: Promise<string> | undefined
@@ -88,7 +89,9 @@ function buildCustomVerifier(hashing: PasswordHashing): PasswordVerifier {
       throw error
     })
     const decoyHash = await decoy
-    if (stored !== undefined) return hashing.verify(plain, stored)
+    try {
+      if (stored !== undefined) return await hashing.verify(plain, stored)
+    } catch {}
     await hashing.verify(plain, decoyHash)
     return false
   }
