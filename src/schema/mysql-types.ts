@@ -35,6 +35,7 @@ const character: BuildValueType = (column, dataSource) => {
     ...untrimmed,
     fromText: (value) => trim(untrimmed.fromText(value)),
     fromJson: (json) => trim(untrimmed.fromJson(json)),
+    toCompared: trim,
   }
 }
 /** MySQL has no type for UUIDs. TypeORM stores them as text, which the server compares without regard to case. */

@@ -13,9 +13,15 @@ export function compositeType(parts: readonly ValueType[]): ValueType {
     const texts = splitParts(text, parts.length + 1)
     if (texts.length !== parts.length) return refuse(description)
     const values = parts.map((part, index) => part.fromText(texts[index] ?? ''))
-    // A key has only one valid text: `007,1` is rejected, because the key is rendered as `7,1`.
-    return render(values) === text ? values : refuse(description)
+    // `007,1` is rejected, because the key is rendered as `7,1`. Only values that the database considers equal, such as UUIDs in
+    // upper and lower case, have several texts.
+    const isValid = texts.map(escapePart).join(',') === text && toCompared(render(values)) === toCompared(text)
+    return isValid ? values : refuse(description)
   }
+  const toCompared = (text: string): string =>
+    splitParts(text, parts.length)
+      .map((part, index) => escapePart(parts[index]?.toCompared?.(part) ?? part))
+      .join(',')
   const isKey = parts.every((part) => part.inPath !== undefined)
   return stringJsonType({
     name: 'other',
@@ -25,6 +31,7 @@ export function compositeType(parts: readonly ValueType[]): ValueType {
     ...(isKey ? { inPath: /./ } : {}),
     fromText,
     toJson: (value) => render(value as readonly unknown[]),
+    toCompared,
   })
 }
 

@@ -61,6 +61,7 @@ export const uuidTextType: ValueType = stringJsonType({
  */
 export const uuidType: ValueType = stringJsonType({
   ...uuidTextType,
+  toCompared: (uuid) => uuid.toLowerCase(),
   fromText: (text) => String(uuidTextType.fromText(text)).toLowerCase(),
 })
 

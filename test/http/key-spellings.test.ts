@@ -23,7 +23,7 @@ const auth = () => ({ id: 1 })
 class Log {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 40 }) resource!: string
-  @Column({ length: 40 }) record!: string
+  @Column({ length: 80 }) record!: string
   @Column({ length: 10 }) action!: string
   @Column({ type: 'int', nullable: true }) principal!: number | null
   @Column({ type: 'simple-json' }) changes!: object
@@ -63,6 +63,33 @@ class Tag {
   @PrimaryColumn('uuid') id!: string
 }
 
+/** Has a key of several columns. */
+@Entity()
+@Resource({ auth, nested: ['seats'] })
+class Room {
+  @PrimaryColumn('uuid') house!: string
+  @PrimaryColumn({ length: 20 }) name!: string
+  @Column({ default: 'x', length: 20 }) title!: string
+  @OneToMany(
+    () => Seat,
+    ({ room }) => room,
+  )
+  seats!: Relation<Seat>[]
+}
+
+@Entity()
+@Resource({ auth })
+class Seat {
+  @PrimaryColumn('uuid') row!: string
+  @PrimaryColumn({ type: isSqlite ? 'character' : 'char', length: 4 }) code!: string
+  @Column({ default: 'none', length: 20 }) note!: string
+  @ManyToOne(
+    () => Room,
+    ({ seats }) => seats,
+  )
+  room!: Relation<Room>
+}
+
 const idOf = (digit: number): string => `0000000${digit}-abcd-4abc-8abc-abcdefabcdef`
 const [invoice, line, tag] = [idOf(1), idOf(2), idOf(3)]
 
@@ -71,7 +98,7 @@ const ask = (request: string, body?: unknown, headers: Readonly<Record<string, s
   send(world.url, request.replace(' ', ' /api/'), { body, headers })
 beforeEach(async () => {
   world = await openWorld({
-    entities: [Log, Invoice, Line, Tag, IdempotencyKey],
+    entities: [Log, Invoice, Line, Tag, Room, Seat, IdempotencyKey],
     columnOrder: 0,
     mount: { audit: { entity: Log }, live: true, batch: true },
   })
@@ -111,4 +138,32 @@ onServers('a repeated request is answered as long as the record is visible', asy
   expect([(await repeat()).status, (await repeat()).status]).toEqual([200, 200])
   await world.dataSource.getRepository(Invoice).update(invoice, { hidden: true })
   expect((await repeat()).status).toBe(404)
+})
+
+onServers('a UUID in a key of several columns may be in upper case', async () => {
+  const key = (id: string): string => `${id},a%2F%5C,b`
+  const sent = { house: invoice, name: 'a/,b', seats: [{ row: line, code: 'ab', note: 'kept' }] }
+  expect((await ask('POST room/', sent)).status).toBe(201)
+  const [room, seat] = [`${upper(invoice)},a/\\,b`, `${upper(line)},ab`]
+  expect((await ask(`GET room/${key(upper(invoice))}/`)).json()).toMatchObject({ house: invoice })
+  const seats = [{ id: seat, note: 'changed' }]
+  expect((await ask(`PUT room/${key(upper(invoice))}/`, { id: room, title: 'B', seats })).status).toBe(200)
+  const { objects } = (await ask(`GET seat/?room=${encodeURIComponent(room)}`)).json() as { objects: object[] }
+  expect(objects).toMatchObject([{ row: line, note: 'changed' }])
+  expect((await ask('POST seat/', { row: tag, code: 'c', room_id: room })).status).toBe(201)
+  expect((await ask(`DELETE seat/${upper(line)},ab/`)).status).toBe(204)
+})
+
+onServers('spaces at the end of a part of the type char are ignored', async () => {
+  await ask('POST seat/', { row: line, code: 'ab' })
+  for (const code of ['ab', 'ab  ']) {
+    const path = `seat/${line},${encodeURIComponent(code)}/`
+    expect((await ask(`PUT ${path}`, { id: `${line},${code}`, note: 'new' })).status).toBe(200)
+  }
+})
+
+test('a part of a key has one notation otherwise', async () => {
+  await ask('POST room/', { house: invoice, name: 'ab' })
+  for (const name of ['a%5Cb', 'AB', 'ab%5C', 'ab,'])
+    expect((await ask(`GET room/${invoice},${name}/`)).status).toBe(404)
 })

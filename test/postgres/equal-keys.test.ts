@@ -59,9 +59,18 @@ class Word {
   sheet!: Relation<Sheet>
 }
 
+/** Has a key of several columns. */
+@Entity()
+@Resource({ auth: permitAll })
+class Term {
+  @PrimaryColumn('citext') word!: string
+  @PrimaryColumn({ type: 'char', length: 5 }) code!: string
+  @Column({ default: 0 }) count!: number
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Sheet, Code, Word] })
+  world = await openWorld({ entities: [Sheet, Code, Word, Term] })
 })
 afterAll(async () => {
   await world.close()
@@ -92,4 +101,14 @@ test('a link that is given with two equal keys is stored once', async () => {
   const { id } = (await post('sheet', { tag_ids: ['blue', 'BLUE'] })).json() as { id: number }
   expect((await put(`sheet/${id}`, { tag_ids: ['Blue'] })).status).toBe(200)
   expect((await get(`sheet/${id}/?include=tags`)).json()).toMatchObject({ tags: [{ id: 'Blue' }] })
+})
+
+test('a key of several columns is equal to the stored one if its parts are', async () => {
+  await post('term', { word: 'Red, dark', code: 'ab' })
+  const id = 'RED\\, DARK,ab'
+  expect((await put(`term/${encodeURIComponent(id)}`, { id, count: 1 })).json()).toMatchObject({
+    id: 'Red\\, dark,ab   ',
+    count: 1,
+  })
+  expect((await put(`term/${encodeURIComponent(id)}`, { id: 'RED,ab' })).status).toBe(400)
 })
