@@ -75,9 +75,8 @@ function randomText(bytes: number): string {
 }
 
 /**
- * Verifier for the application's own hashing. Without a user, a password is compared with a hash that `hash` has
- * created. So it is if `verify` fails for the stored text: if it fails for this hash too, the application has a fault, otherwise
- * the text is not a hash, and the password is wrong.
+ * Verifier for the application's own hashing. Without a user, a password is compared with a hash that `hash` has created, and
+ * is wrong.
  */
 function buildCustomVerifier(hashing: PasswordHashing): PasswordVerifier {
   let decoy: Promise<string> | undefined
@@ -91,7 +90,9 @@ function buildCustomVerifier(hashing: PasswordHashing): PasswordVerifier {
     const decoyHash = await decoy
     try {
       if (stored !== undefined) return await hashing.verify(plain, stored)
-    } catch {}
+    } catch {
+      // The stored text may not be a hash. If `verify` fails for the other hash too, the application has a fault.
+    }
     await hashing.verify(plain, decoyHash)
     return false
   }
