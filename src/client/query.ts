@@ -54,12 +54,12 @@ export function queryOf(filters: object, options: QueryOptions): string {
 }
 
 /**
- * Query string of a write of all records that match. Undefined is not left out of its filters: the write would be for more
- * records than intended.
- * @throws {TypeError} without filters and search, and for a filter that is undefined
+ * Query string of a write of all records that match. Undefined is not left out of its filters, and null is not sent as the
+ * text `null`: the write would be for other records than intended.
+ * @throws {TypeError} without filters and search, and for a filter that is undefined or null
  */
 export function matchingQueryOf(filters: object, options: MatchingOptions = {}): string {
-  requireDefined(filters, 'filters')
+  requireValues(filters, 'filters')
   if (Object.keys(filters).length === 0 && !options.search) {
     throw new TypeError('updateMany and deleteMany need a filter or a search, so that not all records are written')
   }
@@ -67,8 +67,9 @@ export function matchingQueryOf(filters: object, options: MatchingOptions = {}):
 }
 
 /** @param path names of the members, for messages: `filters.or.0.score` */
-function requireDefined(value: unknown, path: string): void {
-  if (value === undefined) throw new TypeError(`${path} is undefined: updateMany and deleteMany need a value for it`)
-  if (typeof value !== 'object' || value === null) return
-  for (const [name, member] of Object.entries(value)) requireDefined(member, `${path}.${name}`)
+function requireValues(value: unknown, path: string): void {
+  if (value === undefined || value === null)
+    throw new TypeError(`${path} is ${value}: updateMany and deleteMany need a value for it`)
+  if (typeof value !== 'object') return
+  for (const [name, member] of Object.entries(value)) requireValues(member, `${path}.${name}`)
 }

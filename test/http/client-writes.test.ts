@@ -153,6 +153,8 @@ describe('Bulk writes', () => {
     [{ or: [{ size: 1 }, { title: 'a', size: undefined }] }, 'filters.or.1.size is undefined'],
     [{ not: undefined }, 'filters.not is undefined'],
     [{ size__in: [1, undefined as unknown as number] }, 'filters.size__in.1 is undefined'],
+    [{ title: null as unknown as string }, 'filters.title is null: updateMany and deleteMany need a value for it'],
+    [{ title__in: ['a', null as unknown as string] }, 'filters.title__in.1 is null'],
   ])(
     'filters that could match more records than intended are refused before a request is sent: %j',
     async (filters, message) => {
