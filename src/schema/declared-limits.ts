@@ -5,8 +5,8 @@ import { loadClassValidator } from './validation'
 
 /**
  * Limits of a field's values in bodies that simple CHECK constraints and decorators of `class-validator` declare, as
- * keywords of JSON Schema: `{ minimum: 1, maximum: 5 }`. Rules that cannot be read are ignored: the limits may be too wide,
- * never too narrow.
+ * keywords of JSON Schema: `{ minimum: 1, maximum: 5 }`. Rules that cannot be read are ignored: the limits may be wider than
+ * the rules, never narrower.
  */
 export function declaredLimits(metadata: EntityMetadata, field: Field): JsonSchema {
   const [first, ...others] = field.columns
