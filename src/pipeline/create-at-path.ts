@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { retryOnce } from '../connection/retry'
 import { ApiError, type FieldErrors } from '../errors'
-import { parseGivenValues, parseValue } from '../query/change-set'
+import { isEqualTo, parseGivenValues, parseValue } from '../query/change-set'
 import type { ConflictFields } from '../query/conflict-fields'
 import { parseKey } from '../query/item-query'
 import { ownerKey } from '../query/owner'
@@ -119,7 +119,8 @@ function keyValues(view: ResourceView, parts: ChangeSet, body: Body, errors: Fie
 
 /** The body without the member `id`, if it repeats the key in the path and the field of the key has another name. */
 function withoutId({ key, writableFields }: ResourceView, body: Body, value: unknown): Body {
-  const repeats =
-    !writableFields.get(key.name)?.insertable && isDeepStrictEqual(body.get(key.name), key.valueType.toJson(value))
+  if (writableFields.get(key.name)?.insertable) return body
+  const given = body.get(key.name)
+  const repeats = isDeepStrictEqual(given, key.valueType.toJson(value)) || isEqualTo(key, value, given)
   return repeats ? new Map([...body].filter(([name]) => name !== key.name)) : body
 }

@@ -96,8 +96,8 @@ export function parseUpdate(view: ResourceView, body: Body, shownValue: ShownVal
   return { changes, kept }
 }
 
-/** Whether the database considers a value and a shown one equal, so that a read-only field is not changed. */
-function isEqualTo({ valueType }: Field, value: unknown, shown: unknown): boolean {
+/** Whether the database considers a value and a text in JSON equal, although the value is shown as another text. */
+export function isEqualTo({ valueType }: Field, value: unknown, shown: unknown): boolean {
   if (valueType.toCompared === undefined || value === null || typeof shown !== 'string') return false
   return comparedJson(valueType, value) === valueType.toCompared(shown)
 }

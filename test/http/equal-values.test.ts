@@ -53,10 +53,17 @@ class Code {
   @Column({ length: 10, default: '' }) title!: string
 }
 
+@Entity()
+@Resource({ auth })
+class Voucher {
+  @PrimaryColumn(type) code!: string
+  @Column({ length: 10, default: '' }) title!: string
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Team, Item, Part, Draft, Code],
+    entities: [Team, Item, Part, Draft, Code, Voucher],
     columnOrder: 0,
     seed: ({ manager }) => manager.insert(Team, { id: one }).then(() => undefined),
   })
@@ -95,4 +102,10 @@ onServers('spaces at the end of a key of fixed length make no difference', async
     expect((await ask('', `PATCH ${path}`, { id: 'ac ', title: 'three' })).status).toBe(200)
   }
   expect((await ask('', 'POST code/', { id: 'ab' })).status).toBe(409)
+})
+
+test('a new record at a path may repeat its key in an equal spelling', async () => {
+  const options = { body: { id: other, title: 'new' }, headers: { 'If-None-Match': '*' } }
+  expect((await send(world.url, `PUT /api/voucher/${one}/`, options)).status).toBe(201)
+  expect((await ask('', `GET voucher/${one}/`)).json()).toMatchObject({ title: 'new' })
 })
