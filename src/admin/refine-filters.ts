@@ -94,14 +94,20 @@ function groupsOf({ operator, field = '', value }: Filter): readonly Group[] {
     const filled = members.filter((member) => Object.keys(member).length > 0)
     return filled.length === 0 ? [] : [{ or: filled }]
   }
-  // Refine's tables have filters with the value undefined or null for inputs that are empty.
+  // Refine's tables have filters with the value undefined or null for inputs that are empty. A range has two inputs.
   if (value === undefined || (value === null && !acceptsNull(operator))) return []
   const negated = negatedOperators[operator]
-  if (negated !== undefined) return [{ not: filtersOf([{ operator: negated, field, value }]) }]
+  if (negated !== undefined) {
+    const not = filtersOf([{ operator: negated, field, value }])
+    return Object.keys(not).length === 0 ? [] : [{ not }]
+  }
   const comparisons = operators[(value === null && nullOperators[operator]) || operator]
   if (comparisons === undefined) {
     const supported = ['and', 'or', ...Object.keys(operators), ...Object.keys(negatedOperators)].join(', ')
     throw new Error(`unknown operator "${operator}" in a filter of Refine; operators: ${supported}`)
   }
-  return comparisons.map(([name, operand]) => ({ [`${fieldNameOf(field)}__${name}`]: operand(value) }))
+  return comparisons
+    .map(([name, operandOf]) => [name, operandOf(value)] as const)
+    .filter(([, operand]) => operand !== undefined && operand !== null)
+    .map(([name, operand]) => ({ [`${fieldNameOf(field)}__${name}`]: operand }))
 }

@@ -51,6 +51,8 @@ test.each<readonly [operator: string, field: string, value: unknown, expected: r
   ['gte', 'score', 9, [8, 9, 10]],
   ['in', 'title', ['a,b', 'x"y'], [8, 9]],
   ['between', 'score', [1, 3], [2, 7]],
+  ['between', 'score', [9, null], [8, 9, 10]],
+  ['between', 'score', [undefined, 0], [5, 6]],
   ['null', 'rank', true, [1, 2, 3, 6, 7, 8, 9]],
   ['nnull', 'rank', true, [4, 5, 10]],
   ['eq', 'rank', null, [1, 2, 3, 6, 7, 8, 9]],
@@ -66,6 +68,7 @@ test.each<readonly [operator: string, field: string, value: unknown, expected: r
   ['eq', 'author.username', 'ann', [1, 3, 7, 10]],
   ['nin', 'score', [5, 9, 10], [2, 4, 5, 6, 7]],
   ['nbetween', 'score', [0, 9], [5, 10]],
+  ['nbetween', 'score', [0, null], [5]],
   ['ncontains', 'title', 'a', [5, 6, 9, 10]],
   ['ncontainss', 'body', 'long', [1, 2, 3, 4, 5, 7, 8, 9, 10]],
   ['nstartswith', 'title', 'b', [1, 3, 4, 5, 6, 7, 8, 9, 10]],
@@ -102,6 +105,7 @@ test.each(['lt', 'gte', 'in', 'between', 'contains', 'startswiths', 'nin', 'nbet
   async (operator) => {
     const filters = [
       { field: 'score', operator, value: null },
+      ...(operator.endsWith('between') ? [{ field: 'score', operator, value: [null, undefined] }] : []),
       { field: 'score', operator: 'gte', value: 9 },
     ]
     expect(ids((await provider.getList<Item>({ resource: 'note', filters })).data)).toEqual([8, 9, 10])
