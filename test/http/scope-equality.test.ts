@@ -5,6 +5,7 @@ import { apiOf } from '../client'
 import { permitAllAsUser1 } from '../support/access'
 import { openWorld, type World } from '../world/world'
 import { legColumns } from './types/leg-table'
+import { pairsOf } from './types/pairs'
 import { operatorsOf, schemaColumn, type TypedColumn } from './types/row'
 
 /**
@@ -44,22 +45,6 @@ async function alter(dataSource: DataSource): Promise<void> {
 }
 
 const { get, post } = apiOf(() => world.url)
-
-/** Other texts that a database may consider equal to this one. */
-function spellingsOf(value: Json): readonly Json[] {
-  if (typeof value !== 'string') return []
-  const changed = [value.toUpperCase(), value.toLowerCase(), value.trimEnd(), `${value} `, value.normalize('NFD')]
-  return changed.filter((other) => other !== value)
-}
-
-/** Values of a column with those that they are compared with. */
-function pairsOf({ row }: TypedColumn): readonly (readonly [Json, Json])[] {
-  const values = [...row.same, ...(row.shownAs ?? []).flat(), ...(row.finds ?? []).map(([, text]) => text)]
-  return values.flatMap((value, index) => {
-    const others = new Set([value, ...spellingsOf(value), values[index + 1] ?? null, values[0] ?? null])
-    return [...others].map((other): readonly [Json, Json] => [value, other])
-  })
-}
 
 async function writeInScope({ resource, name }: TypedColumn, value: Json, ofScope: ScopeResult): Promise<number> {
   scope = ofScope
