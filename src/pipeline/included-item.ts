@@ -1,5 +1,5 @@
 import { toLoggable } from '../connection/database-error'
-import { readFromReplica } from '../connection/replica'
+import type { readFromReplica } from '../connection/replica'
 import { isInTransaction } from '../connection/statement'
 import { ApiError, FieldErrors } from '../errors'
 import { parseKey } from '../query/item-query'
@@ -29,20 +29,25 @@ export type ReadIncludedItem = (key?: unknown, shared?: SharedReading) => Promis
 /** What the parts of a response share while their related records are read. */
 export type SharedReading = Required<Pick<PageReading, 'included' | 'responseMemory'>>
 
+/** What {@link parseIncludedItem} parses. */
+export interface IncludedItem {
+  readonly itemRequest: ItemRequest
+  /** Store that reads the selected fields. */
+  readonly shownStore: Store
+  /** Errors of the query string so far. */
+  readonly errors: FieldErrors
+  /** Chooses the server to read from. */
+  readonly readFrom: typeof readFromReplica
+}
+
 /**
  * Parses the includes of a request on an item. The record is read like a list of one record.
- * @param shownStore store that reads the selected fields
- * @param errors errors of the query string so far
- * @param readFrom chooses the server to read from
  * @throws {ApiError} `bad-query`, `forbidden`
  */
 export async function parseIncludedItem(
   service: Service,
   request: PermittedRequest,
-  itemRequest: ItemRequest,
-  shownStore: Store,
-  errors: FieldErrors,
-  readFrom = readFromReplica,
+  { itemRequest, shownStore, errors, readFrom }: IncludedItem,
 ): Promise<ReadIncludedItem> {
   const { store, session, segment = '', collection, responseMemory } = request
   const { limits, cursorTokens } = service
@@ -98,15 +103,13 @@ export async function prepareWriteIncludes(service: Service, request: PermittedR
   if (included.includes.length === 0) return withoutIncludes
   // In a transaction of the caller, an error of this read would fail the transaction. The caller adds the records afterwards.
   if (isInTransaction(session)) return async (response) => response
-  const readIncluded = await parseIncludedItem(
-    service,
-    request,
-    included,
-    store,
-    new FieldErrors(),
+  const readIncluded = await parseIncludedItem(service, request, {
+    itemRequest: included,
+    shownStore: store,
+    errors: new FieldErrors(),
     // A replica may not have the record yet.
-    (primary, readRecord) => readRecord(primary),
-  )
+    readFrom: (primary, readRecord) => readRecord(primary),
+  })
   return async (response, key, shared) => {
     try {
       // The ETag remains that of the plain record, to which `If-Match` refers.

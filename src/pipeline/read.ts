@@ -38,7 +38,12 @@ export const read: Action = async (service, request) => {
     await requireMatch(reading, limits)
     return readStored({ ...reading, store: shownStore }, limits, false)
   }
-  const readIncluded = await parseIncludedItem(service, request, itemRequest, shownStore, errors)
+  const readIncluded = await parseIncludedItem(service, request, {
+    itemRequest,
+    shownStore,
+    errors,
+    readFrom: readFromReplica,
+  })
   await requireMatch({ ...request, deleted }, limits)
   const text = await readIncluded()
   if (text === undefined) throw notFound(request)
