@@ -8,6 +8,7 @@ import type { ListFormat } from '../resource'
 import type { HttpResponse, StreamedBody } from '../response/http-response'
 import { buildListWriter, formatHeaders } from '../response/list-formats'
 import { RecordStream } from '../response/record-stream'
+import { startPauses } from '../timers'
 import { clientOf } from './client'
 import type { PermittedRequest, Service } from './service'
 import { renderWalkedRows } from './walked-records'
@@ -30,9 +31,12 @@ export async function respondStream(
   const { head, render } = buildListWriter(format, store.view, escapeFormulas)
   const body = new RecordStream(head, limits)
   let failure: { readonly error: unknown } | undefined
+  // The rows of many batches can arrive together, and be sent without waiting.
+  const pause = startPauses()
   const receive: ReceiveRows = async (rowSession, walked) => {
     for await (const records of renderWalkedRows(request, limits, rowSession, store, walked)) {
       await body.send(render(records))
+      await pause()
     }
   }
   const walk = (walkSession: DbSession): Promise<void> =>

@@ -31,6 +31,26 @@ export async function renderRecords<From>(
   return texts.length === 0 ? records : [...texts, ...(records.length > 0 ? [toText(records)] : [])].join()
 }
 
+/**
+ * Renders the records of a streamed list. If this takes long, they are returned a few at a time, so that the caller can send
+ * them, and let other requests run in between.
+ */
+export function* renderGroups<From>(
+  rows: readonly From[],
+  render: (row: From) => JsonRecord,
+): Generator<readonly JsonRecord[]> {
+  let records: JsonRecord[] = []
+  let start = performance.now()
+  for (const row of rows) {
+    records.push(render(row))
+    if (performance.now() - start < maxBlockingMs) continue
+    yield records
+    records = []
+    start = performance.now()
+  }
+  if (records.length > 0) yield records
+}
+
 /** Calls a function for each value. If this takes long, other requests may run in between. */
 export async function mapWithPauses<From, To>(
   values: readonly From[],

@@ -1,6 +1,6 @@
 import type { DbSession } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
-import { toRecords } from '../read/after-load'
+import { afterLoad } from '../read/after-load'
 import { buildValueReader } from '../read/json-value'
 import { areShort, measureOf, valueLimitOf } from '../read/measure'
 import type { JsonRecord } from '../read/record'
@@ -10,10 +10,11 @@ import type { WalkedRows } from '../read/walk'
 import type { Limits } from '../request/limits'
 import type { DeletedRecords } from '../request/list-request'
 import { changedDuringRead, readAttempts, requireRecordSize, responseSizeOf } from './limited-read'
+import { renderGroups } from './render-records'
 import type { PermittedRequest } from './service'
 
 /**
- * Renders the rows of a walk. Records whose long values the statement has left out are read one by one, so that only one
+ * Renders the rows of a walk, a few at a time if this takes long. Records whose long values the statement has left out are read one by one, so that only one
  * of them is in memory at the same time.
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
@@ -25,7 +26,7 @@ export async function* renderWalkedRows(
   { query, valueLimit, rows }: WalkedRows,
 ): AsyncGenerator<readonly JsonRecord[]> {
   if (valueLimit === undefined || areShort(store, query, rows, Math.min(valueLimit, limits.itemBytes))) {
-    yield await toRecords(request.session, store, rows)
+    yield* renderRows(request.session, store, rows)
     return
   }
   const measure = measureOf(store, query, valueLimit)
@@ -36,13 +37,23 @@ export async function* renderWalkedRows(
       whole.push(raw)
       continue
     }
-    if (whole.length > 0) yield await toRecords(request.session, store, whole)
+    if (whole.length > 0) yield* renderRows(request.session, store, whole)
     whole = []
     const deleted = query.readsDeleted ? 'with' : undefined
     const long = await readLongRow(request, limits, session, store, raw, measure.sizeOf(raw), deleted)
-    if (long !== undefined) yield await toRecords(request.session, store, [long])
+    if (long !== undefined) yield* renderRows(request.session, store, [long])
   }
-  if (whole.length > 0) yield await toRecords(request.session, store, whole)
+  if (whole.length > 0) yield* renderRows(request.session, store, whole)
+}
+
+/** Renders rows as records, after `@AfterLoad` listeners if there are any. */
+async function* renderRows(
+  session: DbSession,
+  { view, selected, rawRenderer, rowRenderer }: Store,
+  rows: readonly RawRow[],
+): AsyncGenerator<readonly JsonRecord[]> {
+  if (!view.lifecycle.load) yield* renderGroups(rows, rawRenderer.toRecord)
+  else yield* renderGroups(await afterLoad(session, view, rows.map(selected.columns.readRow)), rowRenderer.toRecord)
 }
 
 /**

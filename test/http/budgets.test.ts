@@ -103,7 +103,7 @@ class Admitted {
 
 /** Each record takes longer to render than the time after which other requests are handled. */
 @Entity()
-@Resource({ auth: permitAll })
+@Resource({ auth: permitAll, formats: true })
 class Slow {
   @PrimaryGeneratedColumn() id!: number
   @Column('varchar', {
@@ -119,7 +119,25 @@ class Slow {
   name!: string
 }
 
-const entities = [Report, Log, Observed, Follower, Plain, Structured, Slow, Admitted]
+/** A streamed list renders 200 records, which it reads together, in less than this time. */
+@Entity()
+@Resource({ auth: permitAll, formats: true })
+class Quick {
+  @PrimaryGeneratedColumn() id!: number
+  @Column('varchar', {
+    transformer: {
+      to: (value: string) => value,
+      from: (value: string) => {
+        pollsOfRecords.push(poll)
+        for (const end = performance.now() + 0.02; performance.now() < end; );
+        return value
+      },
+    },
+  })
+  name!: string
+}
+
+const entities = [Report, Log, Observed, Follower, Plain, Structured, Slow, Quick, Admitted]
 
 const openForTest = worldPerTest()
 const openWith = (limits: MountOptions['limits'] = {}): Promise<World> => openForTest({ entities, mount: { limits } })
@@ -278,6 +296,31 @@ test('other requests are handled between two records, however many pages are ren
   expect(pollsOfRecords).toHaveLength(pages * length)
   // The first records of several pages may be rendered after the same poll, when their rows arrive together.
   expect(new Set(pollsOfRecords).size).toBeGreaterThan(pages * (length - 2))
+})
+
+test.each(['csv', 'ndjson'])('other requests are handled between two records of a list in %s', async (format) => {
+  const opened = await openWith()
+  await opened.dataSource.getRepository(Slow).insert(count(12).map(() => ({ name: 'a' })))
+  pollsOfRecords.length = 0
+  const stop = countPolls()
+  const { status } = await send(opened.url, `GET /api/slow/?format=${format}`)
+  stop()
+  expect([status, pollsOfRecords.length]).toEqual([200, 12])
+  expect(new Set(pollsOfRecords).size).toBeGreaterThan(10)
+})
+
+test('other requests are handled between the records of a streamed list that arrive together', async () => {
+  const opened = await openWith()
+  for (let part = 0; part < 8; part++) {
+    await opened.dataSource.getRepository(Quick).insert(count(500).map(() => ({ name: 'a' })))
+  }
+  pollsOfRecords.length = 0
+  const stop = countPolls()
+  const { status } = await send(opened.url, 'GET /api/quick/?format=ndjson')
+  stop()
+  expect([status, pollsOfRecords.length]).toEqual([200, 4000])
+  const counts = [...new Set(pollsOfRecords)].map((one) => pollsOfRecords.filter((other) => other === one).length)
+  expect(Math.max(...counts)).toBeLessThan(2000)
 })
 
 test('other requests are handled between the operations of two batches', async () => {
