@@ -12,6 +12,7 @@ import type { Operation } from '../request/batch'
 import { resolveReferences } from '../request/batch-references'
 import { errorOfOperation } from '../request/operation-error'
 import type { HttpResponse } from '../response/http-response'
+import { startPauses } from '../timers'
 import type { AdmittedOperation } from './batch-admission'
 import { BatchResults } from './batch-results'
 import { type AdmittedRequest, perform } from './handle'
@@ -62,6 +63,8 @@ export async function respondToBatch(
 ): Promise<HttpResponse> {
   const deadline = performance.now() + service.limits.bulkTime
   const included = { records: 0, bytes: 0 }
+  // Statements of better-sqlite3 are synchronous.
+  const pause = startPauses()
   for (const [index, { request, including }] of operations.entries()) {
     const response = results.responseOf(index)
     // The response with a new API key, which must not be stored, stays as it is.
@@ -71,6 +74,7 @@ export async function respondToBatch(
     // Otherwise each of the operations could take as much time as a list that exceeds a limit.
     if (whole === response) break
     results.replace(index, whole)
+    await pause()
     if (performance.now() > deadline) break
   }
   for (const event of results.events) publish('request', event)

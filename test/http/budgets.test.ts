@@ -119,6 +119,31 @@ class Slow {
   name!: string
 }
 
+/** Each record takes less time to render than that after which other requests are handled. */
+@Entity()
+@Resource({ auth: permitAll })
+class Brief {
+  @PrimaryGeneratedColumn() id!: number
+  @Column('varchar', {
+    transformer: {
+      to: (value: string) => value,
+      from: (value: string) => {
+        pollsOfRecords.push(poll)
+        for (const end = performance.now() + 6; performance.now() < end; );
+        return value
+      },
+    },
+  })
+  name!: string
+}
+
+@Entity()
+@Resource({ auth: permitAll })
+class Linked {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Brief) brief!: Relation<Brief>
+}
+
 /** A streamed list renders 200 records, which it reads together, in less than this time. */
 @Entity()
 @Resource({ auth: permitAll, formats: true })
@@ -137,7 +162,7 @@ class Quick {
   name!: string
 }
 
-const entities = [Report, Log, Observed, Follower, Plain, Structured, Slow, Quick, Admitted]
+const entities = [Report, Log, Observed, Follower, Plain, Structured, Slow, Brief, Linked, Quick, Admitted]
 
 const openForTest = worldPerTest()
 const openWith = (limits: MountOptions['limits'] = {}): Promise<World> => openForTest({ entities, mount: { limits } })
@@ -338,6 +363,19 @@ test('other requests are handled between the operations of two batches', async (
   stop()
   const polls = new Set(pollsOfRules)
   expect([pollsOfRules.length, polls.size]).toEqual([800, 8])
+})
+
+test('other requests are handled between the related records of the operations of a batch', async () => {
+  const opened = await openForTest({ entities, mount: { batch: true } })
+  await opened.dataSource.getRepository(Brief).insert({ id: 1, name: 'a' })
+  await opened.dataSource.getRepository(Linked).insert({ id: 1, brief: { id: 1 } })
+  const body = count(12).map(() => ({ method: 'PATCH', path: '/api/linked/1/?include=brief', body: {} }))
+  pollsOfRecords.length = 0
+  const stop = countPolls()
+  const { status } = await send(opened.url, 'POST /api/-/batch', { body })
+  stop()
+  expect([status, pollsOfRecords.length]).toEqual([200, 12])
+  expect(new Set(pollsOfRecords).size).toBeGreaterThan(4)
 })
 
 test('a record larger than a page is a page of its own, and one larger than the limit of an item is an error that says so', async () => {
