@@ -14,8 +14,8 @@ import { renderGroups } from './render-records'
 import type { PermittedRequest } from './service'
 
 /**
- * Renders the rows of a walk, a few at a time if this takes long. Records whose long values the statement has left out are read one by one, so that only one
- * of them is in memory at the same time.
+ * Renders the rows of a walk, a few at a time if this takes long. Records whose long values the statement has left out are
+ * read one by one, so that only one of them is in memory at the same time.
  * @throws {ApiError} `record-too-large`, `unavailable`
  */
 export async function* renderWalkedRows(
