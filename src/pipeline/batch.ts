@@ -13,6 +13,7 @@ import { resolveReferences } from '../request/batch-references'
 import { errorOfOperation } from '../request/operation-error'
 import type { HttpResponse } from '../response/http-response'
 import { startPauses } from '../timers'
+import { lockTreesOf } from '../write/lock-trees'
 import type { AdmittedOperation } from './batch-admission'
 import { BatchResults } from './batch-results'
 import { type AdmittedRequest, perform } from './handle'
@@ -43,7 +44,15 @@ export async function runBatch(
 ): Promise<BatchResults> {
   // Subscribers of the events of a new transaction find the principal of the first operation.
   const outer = isInTransaction(session) ? session : (operations[0]?.request.session ?? session)
-  const run = (transaction: DbTransaction): Promise<BatchResults> => runAll(service, transaction, operations, finish)
+  const run = async (transaction: DbTransaction): Promise<BatchResults> => {
+    if (!isInTransaction(session)) {
+      await lockTreesOf(
+        transaction,
+        operations.map(({ request }) => request.store),
+      )
+    }
+    return runAll(service, transaction, operations, finish)
+  }
   return retryOnce(outer, () =>
     runSharedTransaction(outer, run, dialectOf(outer.dataSource).checkedWriteIsolation).catch((error: unknown) =>
       refuseCommit(error, outer, operations),

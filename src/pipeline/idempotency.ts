@@ -8,7 +8,9 @@ import type { Limits } from '../request/limits'
 import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
 import type { StoredResponse } from '../schema/idempotency-key'
+import { lockTreesOf } from '../write/lock-trees'
 import { KeyTakenError, type StoredResponses } from '../write/stored-responses'
+import type { WriteStore } from '../write/write-store'
 
 /** Stored responses of a service to writes with the header `Idempotency-Key`, and the keys in use. */
 export interface Idempotency {
@@ -34,6 +36,8 @@ export interface KeyedWrite {
   readonly request: KeyedRequest
   /** Session with the principal, outside of transactions. */
   readonly session: DbSession
+  /** Stores of the resources that the write changes. */
+  readonly stores: readonly WriteStore[]
   readonly limits: Limits
   /** Memory of the response to this request. */
   readonly responseMemory: () => ResponseMemory
@@ -83,12 +87,13 @@ export async function runOnce(idempotency: Idempotency, write: KeyedWrite): Prom
  */
 async function writeFirst(
   { responses }: Idempotency,
-  { session, run, refuse, limits }: KeyedWrite,
+  { session, stores, run, refuse, limits }: KeyedWrite,
   id: string,
   fingerprint: string,
 ): Promise<WrittenResponse | undefined> {
   const expires = Date.now() + limits.idempotencyTime
   const work = async (transaction: DbTransaction): Promise<WrittenResponse> => {
+    await lockTreesOf(transaction, stores)
     await responses.insert(transaction, id, { fingerprint, expires })
     const response = await run(transaction)
     const { status, headers, body, unseen } = response

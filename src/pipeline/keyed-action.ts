@@ -81,6 +81,7 @@ async function runAction(
   const { response, isReplay } = await runOnce(idempotency, {
     request: { key, method, path: `${collection}${segment}`, querystring, payload, view: readableFields(view) },
     session,
+    stores: [store],
     limits: service.limits,
     responseMemory: request.responseMemory,
     run: (transaction) => action(service, { ...request, session: transaction }),

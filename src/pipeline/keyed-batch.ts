@@ -36,6 +36,7 @@ export async function runKeyedBatch(service: Service, batch: KeyedBatch): Promis
   const { response, isReplay } = await runOnce(idempotency, {
     request: { key, method: 'POST', path, querystring, payload, view: viewsOf(operations) },
     session,
+    stores: operations.map(({ request }) => request.store),
     limits: service.limits,
     responseMemory: first.request.responseMemory,
     run: async (transaction: DbTransaction) => {

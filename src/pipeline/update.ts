@@ -5,6 +5,7 @@ import { ownerKey } from '../query/owner'
 import { afterLoad } from '../read/after-load'
 import { keyId } from '../read/row'
 import { hasRowConditions, readItemsInOrder } from '../read/select'
+import { lockTreesOf } from '../write/lock-trees'
 import { requireReferences } from '../write/references'
 import { renderWritten } from '../write/transactional-writer'
 import { updateWithoutRead } from '../write/update-without-read'
@@ -106,6 +107,7 @@ function updateAlone(
   return runSharedTransaction(
     session,
     async (inner) => {
+      await lockTreesOf(inner, [store])
       await readItemsInOrder(inner, store, [key], 'key', { locks: true, condition: 'none' })
       return updateOnce(service, { ...request, session: inner }, body)
     },

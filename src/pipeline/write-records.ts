@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type { DbTransaction } from '../connection/db-session'
 import { retryOnce } from '../connection/retry'
-import { runSharedTransaction } from '../connection/statement'
+import { isInTransaction, runSharedTransaction } from '../connection/statement'
 import { ApiError, FieldErrors, type RecordPosition } from '../errors'
 import type { Body } from '../request/body'
 import { requireFewValues } from '../request/body-values'
 import type { Limits } from '../request/limits'
 import type { Change } from '../write/change'
+import { lockTreesOf } from '../write/lock-trees'
 import { refuseWrite } from '../write/refuse-write'
 import { DryRun, endDryRun, isDryRun } from './dry-run'
 import type { PermittedRequest, Service, TransactionRequest } from './service'
@@ -98,7 +99,10 @@ export function runWrites<T>(request: PermittedRequest, work: (request: Transact
   return retryOnce(session, () =>
     runSharedTransaction(
       session,
-      (inner) => work({ ...request, session: inner }),
+      async (inner) => {
+        if (!isInTransaction(session)) await lockTreesOf(inner, [store])
+        return work({ ...request, session: inner })
+      },
       store.dialect.checkedWriteIsolation,
       // COMMIT checks deferred constraints.
     ).catch((error: unknown) => refuseWrite(error, session, store, created)),
