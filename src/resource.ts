@@ -229,9 +229,22 @@ type EntityDecorator<Property extends string, Scoped = never> = <Instance extend
   context?: ClassDecoratorContext,
 ) => void
 
-const resources = new Map<object, ResourceOptions>()
-const userAccounts = new WeakMap<object, UserAccountOptions>()
-const apiKeyEntities = new WeakMap<object, ApiKeyOptions>()
+/** The options of the decorators, by class. */
+interface Declarations {
+  readonly resources: Map<object, ResourceOptions>
+  readonly userAccounts: WeakMap<object, UserAccountOptions>
+  readonly apiKeyEntities: WeakMap<object, ApiKeyOptions>
+}
+
+/**
+ * The global property with the options of all copies of this package in the process. A package that contains entities may
+ * have its own copy. Without its `@UserAccount`, the mount of the application would show the hashes of passwords.
+ */
+const declarationsKey = Symbol.for('typeorm-resources.declarations')
+
+const globalScope = globalThis as { [declarationsKey]?: Declarations }
+globalScope[declarationsKey] ??= { resources: new Map(), userAccounts: new WeakMap(), apiKeyEntities: new WeakMap() }
+const { resources, userAccounts, apiKeyEntities } = globalScope[declarationsKey]
 
 /**
  * Declares an entity as a REST resource, which `mountResources` then mounts:

@@ -12,8 +12,11 @@ export interface Lifecycle {
   readonly beforeInsert: boolean
 }
 
-/** Marks a subscriber that only observes, so that it does not count as one of the application. */
-export const observingSubscriber = Symbol('observingSubscriber')
+/**
+ * Marks a subscriber that only observes, so that it does not count as one of the application. It may belong to another copy
+ * of this package.
+ */
+export const observingSubscriber = Symbol.for('typeorm-resources.observingSubscriber')
 
 const writeEvents = [
   'beforeInsert',
