@@ -28,6 +28,7 @@ class Person {
   @PrimaryGeneratedColumn() id!: number
   @Column({ name: 'first, last', unique: true }) name!: string
   @Column({ name: 'last', unique: true }) nick!: string
+  @Column({ name: 'on two\nlines', unique: true, nullable: true }) motto!: string
 }
 
 @Entity()
@@ -88,7 +89,7 @@ beforeAll(async () => {
   world = await openWorld({
     entities: [Person, Label, Place, Worded, Kept, Parent, Child],
     seed: async (source) => {
-      await source.getRepository(Person).insert({ name: 'Ann Ash', nick: 'ann' })
+      await source.getRepository(Person).insert({ name: 'Ann Ash', nick: 'ann', motto: 'no' })
       await source.getRepository(Label).insert([{ text: 'old' }, { text: 'new' }])
       await source.getRepository(Place).insert([1, 2].map((house) => ({ street: 'Elm', house })))
       const junction = source.getMetadata(Place).findRelationWithPropertyPath('labels')?.junctionEntityMetadata
@@ -112,6 +113,7 @@ const { post, ids } = apiOf(() => world.url)
 test.each([
   ['name', { name: 'Ann Ash', nick: 'other' }],
   ['nick', { name: 'Other', nick: 'ann' }],
+  ['motto', { name: 'Other', nick: 'other', motto: 'no' }],
 ])('a conflict names the field, whatever the name of its column is: %s', async (field, person) => {
   const reply = await post('person', person)
   expect([reply.status, reply.json()]).toMatchObject([409, { errors: [{ field }] }])

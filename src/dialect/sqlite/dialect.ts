@@ -153,7 +153,7 @@ export const sqlite: Dialect = {
     if (failedComputation.test(message)) return { kind: 'value', columns: [] }
     if (!code?.startsWith('SQLITE_CONSTRAINT')) return undefined
     if (message.endsWith('FOREIGN KEY constraint failed')) return { kind: 'reference', columns: [] }
-    const [, constraint, list = ''] = /(UNIQUE|NOT NULL|CHECK) constraint failed: (.*)$/.exec(message) ?? []
+    const [, constraint, list = ''] = /(UNIQUE|NOT NULL|CHECK) constraint failed: (.*)$/s.exec(message) ?? []
     if (constraint === 'CHECK') return { kind: 'value', columns: checkedColumns(metadata, list) }
     const columns = metadata.columns
       .map(({ databaseName }) => databaseName)
