@@ -101,11 +101,11 @@ let child: ChildProcess
 /** Runs the command in the folder. @param line words separated by spaces; `URL` is the URL of the mount */
 function run(
   line: string,
-  { env = { TOKEN: 'ann-token' }, input = '', isOpen = false }: RunOptions = {},
+  { env = { TOKEN: 'ann-token' }, input = '', isOpen = false, preloaded = [] }: RunOptions = {},
 ): Promise<Ended> {
   const words = line.split(' ').map((word) => word.replace(/^URL/, `${world.url}/api`))
   const variables = Object.entries(env).map(([name, value]) => [`TYPEORM_RESOURCES_${name}`, value])
-  child = spawn('node', [command, ...words], {
+  child = spawn('node', [...preloaded.flatMap((file) => ['--require', file]), command, ...words], {
     cwd: folder,
     env: { PATH: process.env['PATH'], ...Object.fromEntries(variables) },
   })
@@ -125,6 +125,8 @@ interface RunOptions {
   readonly input?: string
   /** Whether the standard input stays open. */
   readonly isOpen?: boolean
+  /** Modules that are loaded before the command. */
+  readonly preloaded?: readonly string[]
 }
 
 const write = (file: string, text: string): void => writeFileSync(join(folder, file), text)
@@ -548,17 +550,54 @@ describe('a second command for the same file is refused while the first one is r
     expect([await count('entry'), requests.length, files()]).toEqual([9, 5, ['a.ndjson']])
   })
 
+  /** The id of a process that has ended. */
+  async function endedPid(): Promise<number | undefined> {
+    const ended = spawn('true')
+    await once(ended, 'exit')
+    return ended.pid
+  }
+
+  test('two imports that continue at the same time: no record is created twice', async () => {
+    entryFile('a.ndjson', 9)
+    intercept = async (context, next) => {
+      if (requests.length > 2) context.status = 400
+      else await next()
+    }
+    const line = 'import entry a.ndjson --url URL --batch-size 2 --omit number'
+    expect(await run(line)).toMatchObject({ code: 1, stderr: expect.stringContaining('4 records imported') })
+    intercept = (_, next) => next()
+    const preloaded = [resolve(__dirname, 'slow-rename.js')]
+    const both = await Promise.all([run(line, { preloaded }), run(line, { preloaded })])
+    const [first, second] = both.toSorted((one, other) => Number(one.code) - Number(other.code))
+    expect(await count('entry')).toBe(9)
+    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('9 records imported') })
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('is transferring this file: wait') })
+    expect(files()).toEqual(['a.ndjson'])
+  })
+
+  test('two exports that continue at the same time: one of them writes the file', async () => {
+    await world.dataSource.getRepository(Entry).insert([...entries(9)])
+    const whole = await send(world.url, 'GET /api/entry/?format=csv', asAnn)
+    write('a.csv.part', whole.text.slice(0, whole.text.indexOf('\r\n', whole.text.indexOf('n3')) + 2))
+    const url = `${world.url}/api/entry/`
+    write('a.csv.part.progress', JSON.stringify({ url, format: 'csv', pid: await endedPid() }))
+    const preloaded = [resolve(__dirname, 'slow-rename.js')]
+    const line = 'export entry a.csv --url URL'
+    const both = await Promise.all([run(line, { preloaded }), run(line, { preloaded })])
+    const [first, second] = both.toSorted((one, other) => Number(one.code) - Number(other.code))
+    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('9 records exported') })
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('is transferring this file: wait') })
+    expect([read('a.csv'), files()]).toEqual([whole.text, ['a.csv']])
+  })
+
   test('an export that continues: no record is in the file twice', async () => {
     await world.dataSource.getRepository(Entry).insert([...entries(9)])
     const line = 'export entry a.csv --url URL'
     const whole = await send(world.url, 'GET /api/entry/?format=csv', asAnn)
     const end = whole.text.indexOf('\r\n', whole.text.indexOf('n3')) + 2
     write('a.csv.part', whole.text.slice(0, end))
-    // Of a process that has ended.
-    const ended = spawn('true')
-    await once(ended, 'exit')
     const url = `${world.url}/api/entry/`
-    write('a.csv.part.progress', JSON.stringify({ url, format: 'csv', pid: ended.pid }))
+    write('a.csv.part.progress', JSON.stringify({ url, format: 'csv', pid: await endedPid() }))
     requests.length = 0
     const [first, second] = await runTwice(line, 1)
     expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('9 records exported') })

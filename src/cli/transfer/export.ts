@@ -7,7 +7,7 @@ import { mediaTypes } from '../../request/formats'
 import type { ListFormat } from '../../resource'
 import { CommandError } from '../command-error'
 import { ended } from './ended'
-import { createState, isMissing, readState, removeFile, statePath, writeState } from './files'
+import { createState, isMissing, removeFile, statePath, takeState, writeState } from './files'
 import { counted, countOf, nothing, report, secondsSince, startProgress, type Transferred } from './progress'
 import { recordsOf } from './records'
 import { connectionError, type Service } from './service'
@@ -53,9 +53,7 @@ export async function exportToFile(transfer: Export, file: string): Promise<stri
   const state = statePath(part)
   let hasBegun = false
   try {
-    const stored = await readState<ExportState>(state)
-    // Stores that this process continues the export.
-    if (stored !== undefined) await writeState(state, stored)
+    const stored = await takeState<ExportState>(state)
     const { body, written } =
       (await continueExport(transfer, part, stored)) ?? (await startExport(transfer, part, state, stored))
     hasBegun = true

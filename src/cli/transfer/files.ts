@@ -31,6 +31,25 @@ export async function readState<State extends object>(path: string): Promise<Sta
 }
 
 /**
+ * Reads the state of an earlier run, and stores that this process continues it.
+ * @returns undefined if there was none, or it is complete
+ * @throws {CommandError} if another process continues it, or does so at the same time
+ */
+export async function takeState<State extends object>(path: string): Promise<State | undefined> {
+  if ((await readState(path)) === undefined) return undefined
+  // Two processes could otherwise read the state before one of them has replaced it.
+  const lock = `${path}.lock`
+  await createState(lock, {})
+  try {
+    const state = await readState<State>(path)
+    if (state !== undefined) await writeState(path, state)
+    return state
+  } finally {
+    await removeFile(lock)
+  }
+}
+
+/**
  * Stores the state of a transfer that this process begins.
  * @throws {CommandError} if another process has begun it at the same time
  */

@@ -4,7 +4,7 @@ import { mediaTypes } from '../../request/formats'
 import type { ListFormat } from '../../resource'
 import { CommandError, messageOf } from '../command-error'
 import { ended } from './ended'
-import { createState, readFileSize, readState, removeFile, statePath, writeState } from './files'
+import { createState, readFileSize, readState, removeFile, statePath, takeState, writeState } from './files'
 import { buildOmission } from './omit'
 import { type Position, partsOf, startOfFile } from './parts'
 import { counted, countOf, nothing, report, secondsSince, startProgress } from './progress'
@@ -126,7 +126,7 @@ export async function importInParts(transfer: Import, file: string, batchSize: n
   const start = performance.now()
   const path = statePath(file)
   const size = await readFileSize(file)
-  const stored = await readState<ImportState>(path)
+  const stored = await (isDry ? readState : takeState)<ImportState>(path)
   let state: ImportState = stored ?? newState(url)
   if (state.url !== url.href) {
     throw new CommandError(`${path} belongs to an import to ${state.url}: delete it to start a new import`, 1)
@@ -138,7 +138,7 @@ export async function importInParts(transfer: Import, file: string, batchSize: n
   const save = async (): Promise<void> => void (isDry || (await writeState(path, state)))
   const progress = await startProgress('Importing', size)
   try {
-    await (stored === undefined && !isDry ? createState(path, state) : save())
+    if (stored === undefined && !isDry) await createState(path, state)
     for await (const { body, lineOf, end } of partsOf(file, { ...transfer, batchSize }, state)) {
       const request = requestOf(transfer, isDry || isUpsert(transfer) ? {} : { 'Idempotency-Key': state.key })
       const response = await service.send({ ...request, body: () => body, repeat: 'always' })
