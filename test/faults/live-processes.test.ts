@@ -6,6 +6,7 @@ import { EventReader } from '../support/event-reader'
 import { CardLedger, type CardState, CardWriters } from './card-writers'
 import { type ChildOptions, startChildSite } from './child-site'
 import { type Cluster, startPostgresWithPassword } from './clusters'
+import { startDroppingProxy } from './dropping-proxy'
 import { Card, Deck } from './entities'
 import { LiveCopy } from './live-copy'
 import { type RedisServer, startRedis } from './redis'
@@ -239,6 +240,36 @@ test.each<[string, RedisOptions]>([
     for (const client of clients) client.disconnect()
   }
 })
+
+test('changes arrive although a firewall has dropped the connection to Redis that receives messages', async () => {
+  const source = { ...cluster.source, synchronize: false }
+  const proxy = await startDroppingProxy(redis.port)
+  const clients = [new Redis({ port: redis.port }), new Redis({ port: proxy.port })]
+  const [writing, reading] = await Promise.all(clients.map((relay) => openSite({ source, mount: { live: { relay } } })))
+  if (writing === undefined || reading === undefined) throw new Error('there must be a site for each client')
+  const copy = new LiveCopy(() => reading.url, { path: 'card/', user: 'root' })
+  const created = (): number => copy.events.filter(({ name }) => name === 'created').length
+  const insert = () =>
+    writing.dataSource.getRepository(Card).insert({ team: 'green', state: 'open', version: 1, deck: { id: 1 } })
+  try {
+    await until('it has the list', () => copy.events.length > 0)
+    await until('it has a card', async () => {
+      await insert()
+      await sleep(100)
+      return created() > 0
+    })
+    await sleep(500)
+    const before = created()
+    proxy.drop()
+    await insert()
+    await until('it has the next card', () => created() > before, 30_000)
+  } finally {
+    await copy.close()
+    await Promise.all([writing.close(), reading.close()])
+    for (const client of clients) client.disconnect()
+    proxy.close()
+  }
+}, 60_000)
 
 @Entity('card')
 @Resource()

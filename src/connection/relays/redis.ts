@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'typeorm'
 import type { OpenRelay } from '../change-feed'
 import { changeIn, newOrigin, relayChannel } from './message'
@@ -13,8 +14,13 @@ export interface RedisClient {
 interface RedisSubscriber {
   readonly subscribe: (channel: string) => Promise<unknown>
   readonly on: (event: string, listener: (...parameters: string[]) => void) => unknown
-  readonly disconnect: () => void
+  /** @param reconnect whether the client then connects again. Default: false */
+  readonly disconnect: (reconnect?: boolean) => void
 }
+
+/** Interval between checks of the connection that receives messages, and time for its response, in milliseconds. */
+const checkMs = 10_000
+const responseMs = 5000
 
 /**
  * Relays changes by a channel of Redis, after their commit.
@@ -39,19 +45,39 @@ export function redisRelay(redis: RedisClient, logger: Logger): OpenRelay {
       const change = changeIn(origin, message)
       if (change !== undefined) receive([change])
     })
+    let isConnected = false
+    subscriber.on('close', () => {
+      isConnected = false
+    })
     subscriber.on('ready', () => {
+      isConnected = true
       // Messages that were sent while there was no connection are lost.
       void subscriber.subscribe(relayChannel).then(() => receive(undefined), report)
     })
     // A client with `lazyConnect` connects at its first command. If it queues no commands, this one fails: `ready` repeats it.
     subscriber.subscribe(relayChannel).catch(report)
+    // A connection that a firewall has dropped shows no error until something is sent.
+    const check = setInterval(async () => {
+      if (isConnected && !(await answers(subscriber)) && isConnected) subscriber.disconnect(true)
+    }, checkMs).unref()
     const outbox = buildOutbox(origin, (message) => redis.publish(relayChannel, message))
     return {
       send: outbox.send,
       close: async () => {
+        isConnected = false
+        clearInterval(check)
         outbox.close()
         subscriber.disconnect()
       },
     }
   }
+}
+
+/** Whether the server responds in time to a subscriber. A refusal is a response too. */
+function answers(subscriber: RedisSubscriber): Promise<boolean> {
+  const response = subscriber.subscribe(relayChannel).then(
+    () => true,
+    () => true,
+  )
+  return Promise.race([response, setTimeout(responseMs, false, { ref: false })])
 }
