@@ -123,8 +123,9 @@ export function decimalType({ whole, fraction, significant }: DecimalShape): Val
     const [, before = '', after = ''] =
       (text.length <= maxDecimalLength && /^-?(\d+)(?:\.(\d+))?$/.exec(text)) || refuse(description)
     const leading = before.replace(/^0+/, '')
-    const digits = `${leading}${after.replace(/0+$/, '')}`.replace(/^0+/, '')
-    const fits = leading.length <= whole && after.length <= fraction && digits.length <= significant
+    const trailing = after.replace(/0+$/, '')
+    const digits = `${leading}${trailing}`.replace(/^0+/, '')
+    const fits = leading.length <= whole && trailing.length <= fraction && digits.length <= significant
     return fits ? text : refuse(description)
   }
   return stringJsonType({
@@ -134,7 +135,17 @@ export function decimalType({ whole, fraction, significant }: DecimalShape): Val
     operators: orderOperators,
     fromText: check,
     toJson: (value) => (typeof value === 'number' ? renderDecimal(value, fraction, significant) : String(value)),
+    toCompared: withoutZeros,
   })
+}
+
+/** A decimal without leading zeros, zeros at the end of the fraction, and the sign of zero. Other texts, as NaN, are unchanged. */
+function withoutZeros(text: string): string {
+  const parts = /^(-?)0*(\d*)(?:\.(\d*?)0*)?$/.exec(text)
+  if (parts === null) return text
+  const [, sign = '', before = '', after = ''] = parts
+  const digits = `${before === '' ? '0' : before}${after === '' ? '' : `.${after}`}`
+  return digits === '0' ? digits : `${sign}${digits}`
 }
 
 /** Number of digits that identifies every double. `toLocaleString` throws for more than 21. */

@@ -60,10 +60,17 @@ class Voucher {
   @Column({ length: 10, default: '' }) title!: string
 }
 
+@Entity()
+@Resource({ auth })
+class Invoice {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'decimal', precision: 8, scale: 2, update: false }) total!: string
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Team, Item, Part, Draft, Code, Voucher],
+    entities: [Team, Item, Part, Draft, Code, Voucher, Invoice],
     columnOrder: 0,
     seed: ({ manager }) => manager.insert(Team, { id: one }).then(() => undefined),
   })
@@ -108,4 +115,11 @@ test('a new record at a path may repeat its key in an equal spelling', async () 
   const options = { body: { id: other, title: 'new' }, headers: { 'If-None-Match': '*' } }
   expect((await send(world.url, `PUT /api/voucher/${one}/`, options)).status).toBe(201)
   expect((await ask('', `GET voucher/${one}/`)).json()).toMatchObject({ title: 'new' })
+})
+
+test('a decimal that cannot be changed may be sent back with other zeros', async () => {
+  expect((await ask('', 'POST invoice/', { total: '4.50' })).status).toBe(201)
+  expect((await ask('', 'PUT invoice/1/', { total: '4.5' })).status).toBe(200)
+  expect((await ask('', 'PUT invoice/1/', { total: '004.500' })).status).toBe(200)
+  expect((await ask('', 'PUT invoice/1/', { total: '4.05' })).status).toBe(400)
 })

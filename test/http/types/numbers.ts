@@ -98,6 +98,7 @@ export function scaledDecimals(types: readonly string[]): TypeRow {
     shownAs: [
       ['-0.10', '-0.1000000000'],
       ['0.0000001', '0.0000001000'],
+      ['007.50000000000000', '7.5000000000'],
     ],
     refused: [...decimalRefused, '123456789012345678901', '0.12345678901'],
     finds: [['eq', '12.5']],
