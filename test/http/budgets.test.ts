@@ -10,6 +10,7 @@ import {
   PrimaryColumn,
   PrimaryGeneratedColumn,
   type Relation,
+  type ValueTransformer,
 } from 'typeorm'
 import { anonymous, type MountOptions, mountResources, Resource } from 'typeorm-resources'
 import { createDataProvider } from '../../src/admin/react-admin'
@@ -71,7 +72,7 @@ class Structured {
   @ManyToOne(() => Structured, { nullable: true }) source!: Relation<Structured> | null
 }
 
-/** Polls of the event loop after which a `Slow` record was rendered. */
+/** Polls of the event loop after which a record was rendered: see {@link renderedIn}. */
 const pollsOfRecords: number[] = []
 /** The same for calls of the access rule of `Admitted`. */
 const pollsOfRules: number[] = []
@@ -90,6 +91,16 @@ function countPolls(): () => void {
   }
 }
 
+/** Transformer of a value whose record takes some time to render, in milliseconds. */
+const renderedIn = (time: number): ValueTransformer => ({
+  to: (value: string) => value,
+  from: (value: string) => {
+    pollsOfRecords.push(poll)
+    for (const end = performance.now() + time; performance.now() < end; );
+    return value
+  },
+})
+
 @Entity()
 @Resource({
   auth: () => {
@@ -106,17 +117,7 @@ class Admitted {
 @Resource({ auth: permitAll, formats: true })
 class Slow {
   @PrimaryGeneratedColumn() id!: number
-  @Column('varchar', {
-    transformer: {
-      to: (value: string) => value,
-      from: (value: string) => {
-        pollsOfRecords.push(poll)
-        for (const end = performance.now() + 12; performance.now() < end; );
-        return value
-      },
-    },
-  })
-  name!: string
+  @Column('varchar', { transformer: renderedIn(12) }) name!: string
 }
 
 /** Each record takes less time to render than that after which other requests are handled. */
@@ -124,17 +125,7 @@ class Slow {
 @Resource({ auth: permitAll })
 class Brief {
   @PrimaryGeneratedColumn() id!: number
-  @Column('varchar', {
-    transformer: {
-      to: (value: string) => value,
-      from: (value: string) => {
-        pollsOfRecords.push(poll)
-        for (const end = performance.now() + 6; performance.now() < end; );
-        return value
-      },
-    },
-  })
-  name!: string
+  @Column('varchar', { transformer: renderedIn(6) }) name!: string
 }
 
 @Entity()
@@ -149,17 +140,7 @@ class Linked {
 @Resource({ auth: permitAll, formats: true })
 class Quick {
   @PrimaryGeneratedColumn() id!: number
-  @Column('varchar', {
-    transformer: {
-      to: (value: string) => value,
-      from: (value: string) => {
-        pollsOfRecords.push(poll)
-        for (const end = performance.now() + 0.02; performance.now() < end; );
-        return value
-      },
-    },
-  })
-  name!: string
+  @Column('varchar', { transformer: renderedIn(0.02) }) name!: string
 }
 
 const entities = [Report, Log, Observed, Follower, Plain, Structured, Slow, Brief, Linked, Quick, Admitted]
