@@ -47,3 +47,17 @@ export function startPauses(): () => Promise<void> {
     last = performance.now()
   }
 }
+
+/** Calls a function for each value. If this takes long, other requests may run in between. */
+export async function mapWithPauses<From, To>(
+  values: readonly From[],
+  map: (value: From) => To,
+): Promise<readonly To[]> {
+  const mapped: To[] = []
+  const pause = startPauses()
+  for (const value of values) {
+    mapped.push(map(value))
+    await pause()
+  }
+  return mapped
+}

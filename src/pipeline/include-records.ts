@@ -1,16 +1,16 @@
 import type { RawRow } from '../connection/statement'
 import type { IncludedList, Inclusion } from '../query/query'
-import { afterLoad } from '../read/after-load'
+import { toRecords } from '../read/after-load'
 import { keyPositionsOf, parentText } from '../read/included'
 import { maxKeyValues, type ParentKeys } from '../read/included-statements'
 import { includedPosition, type ReadQuery } from '../read/measure'
 import type { JsonRecord } from '../read/record'
 import type { Store } from '../read/store'
+import { mapWithPauses } from '../timers'
 import { nextPathOf } from './included-links'
 import { type IncludeReading, readLists, tooLargeIncluded, tooManyIncluded } from './included-reading'
 import { groupByParent, memberSetter, relatedStore, sliceOf } from './included-rows'
 import type { PageReading } from './page-reading'
-import { mapWithPauses } from './render-records'
 
 const nothing: Inclusion = { records: [], lists: [], resources: [] }
 
@@ -91,22 +91,13 @@ async function renderPart(reading: IncludeReading, part: Part): Promise<readonly
       reading,
       sizes.reduce((sum, bytes) => sum + bytes, 0),
     )
-  const records = await renderRows(reading, store, rows)
+  const records = await toRecords(reading.session, store, rows)
   const rendered = records.map((record, index) => {
     return { record, includedCount: 0, bytes: sizes[index] ?? 0, listBytes: 0 }
   })
   for (const included of inclusion.records) await addRecords(reading, part, included, rendered)
   for (const list of inclusion.lists) await addLists(reading, store, list, rows, rendered)
   return rendered
-}
-
-async function renderRows(
-  { session }: IncludeReading,
-  { view, selected, rawRenderer, rowRenderer }: Store,
-  rows: readonly RawRow[],
-): Promise<readonly JsonRecord[]> {
-  if (!view.lifecycle.load) return mapWithPauses(rows, rawRenderer.toRecord)
-  return mapWithPauses(await afterLoad(session, view, rows.map(selected.columns.readRow)), rowRenderer.toRecord)
 }
 
 /** Adds an included record, or null, to each record. @param rendered the records of the rows */

@@ -2,6 +2,7 @@ import type { FieldErrors } from '../errors'
 import { parseInsert } from '../query/change-set'
 import { ownerKey } from '../query/owner'
 import type { Presets } from '../query/presets'
+import { startPauses } from '../timers'
 import { mayNeedLookup } from '../write/reference-lookups'
 import { checkManyReferences } from '../write/references'
 import { validateChanges } from '../write/validate'
@@ -11,7 +12,7 @@ import type { PermittedRequest, Service } from './service'
 import type { ReceivedRecord } from './write-records'
 
 /**
- * Checks the bodies of new records, and hashes their passwords if there are no errors.
+ * Checks the bodies of new records, and hashes their passwords if there are no errors. Other requests may run in between.
  * @param errors receives the errors of all records
  * @param previous number of records of the request before these
  */
@@ -27,12 +28,14 @@ export async function prepareRecords(
   const { view } = store
   const owner = ownerKey(view, principal)
   const records: InsertedRecord[] = []
+  const pause = startPauses()
   for (const { body, position } of received) {
     if (errors.isFull) break
     const own = errors.at(position)
     const values = parseInsert(view, body, owner, presets, own)
     if (view.validate !== undefined) await validateChanges(view, undefined, values, own)
     records.push({ change: { action: 'create', values, stored: undefined, presets: presets.values }, errors: own })
+    await pause()
   }
   const hasErrors = !errors.isEmpty
   await checkManyReferences(session, store, records, (field) => hasErrors || mayNeedLookup(store, field))

@@ -51,22 +51,6 @@ export function* renderGroups<From>(
   if (records.length > 0) yield records
 }
 
-/** Calls a function for each value. If this takes long, other requests may run in between. */
-export async function mapWithPauses<From, To>(
-  values: readonly From[],
-  map: (value: From) => To,
-): Promise<readonly To[]> {
-  const mapped: To[] = []
-  let start = performance.now()
-  for (const value of values) {
-    mapped.push(map(value))
-    if (performance.now() - start < maxBlockingMs) continue
-    await nextPoll()
-    start = performance.now()
-  }
-  return mapped
-}
-
 /** The text of records that are rendered already. */
 export function toText(records: readonly JsonRecord[] | string): string {
   return typeof records === 'string' ? records : JSON.stringify(records).slice(1, -1)

@@ -3,6 +3,7 @@ import { type DbSession, newRunner } from '../connection/db-session'
 import { showPrincipal } from '../connection/show-principal'
 import { type RawRow, runInTransaction } from '../connection/statement'
 import type { ResourceView } from '../schema/resource-view'
+import { mapWithPauses } from '../timers'
 import { hasProperty, metadataOf, toEntity } from './entity'
 import type { JsonRecord } from './record'
 import type { Row } from './row'
@@ -39,12 +40,13 @@ export async function afterLoad(session: DbSession, view: ResourceView, rows: re
   )
 }
 
-/** Renders rows as records, after `@AfterLoad` listeners if there are any. */
+/** Renders rows as records, after `@AfterLoad` listeners if there are any. Other requests may run in between. */
 export async function toRecords(
   session: DbSession,
   { view, selected, rawRenderer, rowRenderer }: Store,
   rows: readonly RawRow[],
 ): Promise<readonly JsonRecord[]> {
-  if (!view.lifecycle.load) return rows.map(rawRenderer.toRecord)
-  return (await afterLoad(session, view, rows.map(selected.columns.readRow))).map(rowRenderer.toRecord)
+  if (!view.lifecycle.load) return mapWithPauses(rows, rawRenderer.toRecord)
+  const loaded = await afterLoad(session, view, await mapWithPauses(rows, selected.columns.readRow))
+  return mapWithPauses(loaded, rowRenderer.toRecord)
 }

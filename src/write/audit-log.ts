@@ -8,8 +8,9 @@ import { valueTypeOf } from '../schema/column-value-type'
 import { lifecycleOf } from '../schema/lifecycle'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
+import { mapWithPauses, startPauses } from '../timers'
 import { insertUnread } from './insert-many'
-import { textLength } from './record-parts'
+import { jsonLength } from './record-parts'
 
 /** Maximum number of entries with listeners that one statement inserts. */
 const maxEntries = 100
@@ -44,7 +45,7 @@ export function buildAuditLog(
     insert: async (session, changes) => {
       const view = views().find((one) => one.metadata === metadata)
       if (!hasListeners) {
-        for (const part of statementsOf(changes)) {
+        for (const part of await statementsOf(changes)) {
           const entries = part.map((change) => toEntry(change, view, hasTextPrincipal))
           await insertUnread(session, table, entries)
         }
@@ -52,8 +53,10 @@ export function buildAuditLog(
         return
       }
       const entries = changes.map((change) => toEntry(change, view, hasTextPrincipal))
+      const pause = startPauses()
       for (let start = 0; start < entries.length; start += maxEntries) {
         await session.runner.manager.insert(target, entries.slice(start, start + maxEntries))
+        await pause()
       }
     },
   }
@@ -68,11 +71,12 @@ function warnIfShort({ driver, logger }: DataSource, entity: string, column: Col
 }
 
 /** Divides changes into parts whose entries can be inserted by one statement, in their order. */
-function statementsOf(changes: readonly AuditedChange[]): readonly (readonly AuditedChange[])[] {
+async function statementsOf(changes: readonly AuditedChange[]): Promise<readonly (readonly AuditedChange[])[]> {
+  const sizes = await mapWithPauses(changes, (change) => jsonLength(change.changes))
   const parts: AuditedChange[][] = []
   let room = 0
-  for (const change of changes) {
-    const size = textLength(change.changes)
+  for (const [index, change] of changes.entries()) {
+    const size = sizes[index] ?? 0
     if (parts.length === 0 || size > room) {
       parts.push([])
       room = maxStatementText

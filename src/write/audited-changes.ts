@@ -9,6 +9,7 @@ import { readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 import type { WriteAction } from '../schema/resource-view'
+import { mapWithPauses } from '../timers'
 import type { Json } from '../value/value-type'
 import { partsOf } from './record-parts'
 import { withPauses } from './with-pauses'
@@ -58,7 +59,7 @@ export async function* auditedParts(
   changes: ChangeSet,
 ): AsyncGenerator<readonly unknown[]> {
   const parts = session.observer.auditLog === undefined ? [keys] : await partsOf(session, store, keys, changes)
-  yield* withPauses(parts, 1)
+  yield* withPauses(parts)
 }
 
 /** The rows of records before or after a write, locked. Missing records are undefined. */
@@ -81,7 +82,8 @@ interface ChangedRows {
 
 /**
  * The fields that a write has changed, for each record. Stored values are compared, but the result has the values that records
- * show: `@AfterLoad` listeners may hide parts of them. Hidden fields that were written are included without values.
+ * show: `@AfterLoad` listeners may hide parts of them. Hidden fields that were written are included without values. Other
+ * requests may run in between.
  */
 export async function differences(
   session: DbSession,
@@ -90,13 +92,13 @@ export async function differences(
 ): Promise<readonly AuditedChange['changes'][]> {
   const rows = changed.flatMap(({ before, after }) => [before, after]).filter((raw) => raw !== undefined)
   const { view, rawRenderer } = store
-  const storedRecords = rows.map(rawRenderer.toRecord)
+  const storedRecords = await mapWithPauses(rows, rawRenderer.toRecord)
   const shownRecords = view.lifecycle.load ? await toRecords(session, store, rows) : storedRecords
   const stored = new Map(rows.map((raw, index) => [raw, storedRecords[index]]))
   const shown = new Map(rows.map((raw, index) => [raw, shownRecords[index]]))
   // By name: the prefix of a new API key is not the same object as the field of the view.
   const isShown = ({ name }: Field): boolean => view.outputFields.some((field) => field.name === name)
-  return changed.map(({ before, after, values = new Map() }) => {
+  return mapWithPauses(changed, ({ before, after, values = new Map() }) => {
     const [from, to] = [before && shown.get(before), after && shown.get(after)]
     const names = differentNames(before && stored.get(before), after && stored.get(after))
     names.delete(view.key.name)

@@ -7,7 +7,7 @@ import type { Statement } from '../connection/statement-cache'
 import { buildRowReader, joinColumnValues } from '../read/row'
 import { readWrittenItems } from '../read/select'
 import type { Store } from '../read/store'
-import { startPauses } from '../timers'
+import { mapWithPauses, startPauses } from '../timers'
 import type { InsertTarget } from './insert-target'
 import { type InsertValues, insertBuilder, insertedKey, insertValuesOf, returnedColumnsOf } from './insert-values'
 import { keyAfter, keyIncrementOf } from './key-increment'
@@ -47,7 +47,7 @@ export async function executeInserts(
   entities: readonly ObjectLiteral[],
   maxRejected: number,
 ): Promise<readonly RawRow[]> {
-  const rows = entities.map((entity) => insertValuesOf(store, entity))
+  const rows = await mapWithPauses(entities, (entity) => insertValuesOf(store, entity))
   const stored = await withoutRejection(store, () => runUndoable(session, (inner) => insertChunks(inner, store, rows)))
   return stored instanceof WriteError ? insertOneByOne(session, store, rows, maxRejected) : stored
 }
@@ -139,7 +139,7 @@ export async function insertUnread(
   target: InsertTarget,
   entities: readonly ObjectLiteral[],
 ): Promise<void> {
-  const rows = entities.map((entity) => insertValuesOf(target, entity))
+  const rows = await mapWithPauses(entities, (entity) => insertValuesOf(target, entity))
   const templates = new RowTemplates(target)
   for (let start = 0; start < rows.length; ) {
     const chunk = rows.slice(start, start + sizeOfNext(rows, start))
@@ -150,6 +150,7 @@ export async function insertUnread(
       }
     } else await execute(session, statement, valuesOf(chunk))
     start += chunk.length
+    await templates.pause()
   }
 }
 

@@ -3,6 +3,7 @@ import type { DbTransaction } from '../connection/db-session'
 import type { RawRow } from '../connection/statement'
 import { ApiError } from '../errors'
 import type { Store } from '../read/store'
+import { startPauses } from '../timers'
 import { executeInserts, RejectedRowsError } from './insert-many'
 import { readCheckOf } from './readable'
 import { refuseWrite } from './refuse-write'
@@ -34,6 +35,7 @@ export async function insertEntities(
     const requireReadable = readCheckOf(store)
     if (requireReadable === undefined) return rows
     let areReadable = true
+    const pause = startPauses()
     for (const [index, raw] of rows.entries()) {
       try {
         requireReadable(raw)
@@ -41,6 +43,7 @@ export async function insertEntities(
         areReadable = false
         await refuse(index, error)
       }
+      await pause()
     }
     return areReadable ? rows : []
   } catch (error) {

@@ -13,6 +13,7 @@ import { fieldValue } from '../read/row'
 import { readWrittenItem, readWrittenItems } from '../read/select'
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
+import { startPauses } from '../timers'
 import { insertEntities } from './insert-records'
 import { lockEntities } from './lock-target'
 import { inTransaction } from './transactional-writer'
@@ -48,6 +49,7 @@ async function insertMany(
   const { view, selected } = store
   const { metadata } = view
   const entities = records.map(({ values }) => newEntity(view, values))
+  const pause = startPauses()
   for (const [index, record] of records.entries()) {
     const entity = entities[index] ?? {}
     let failure: { readonly error: unknown } | undefined
@@ -61,6 +63,7 @@ async function insertMany(
     if (failure !== undefined && (problemOf(failure.error) !== undefined || !isMissing)) {
       throw problemAt(failure.error, record.errors)
     }
+    await pause()
   }
   if (records.some(({ errors }) => !errors.isEmpty)) return []
   const rows = await insertEntities(session, store, records, entities)
@@ -75,6 +78,7 @@ async function insertMany(
         throw problemAt(error, records[index]?.errors ?? new FieldErrors())
       },
     )
+    await pause()
   }
   const stored = await readWrittenItems(session, store, rows.map(store.readKey))
   return rows.map((raw, index) => stored[index] ?? raw)

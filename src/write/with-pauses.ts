@@ -1,16 +1,13 @@
-import { setImmediate } from 'node:timers/promises'
-
-/** Default number of records between two pauses. */
-const defaultInterval = 50
+import { startPauses } from '../timers'
 
 /**
- * The items of a list, with pauses in which other requests run. The driver better-sqlite3 is synchronous: without pauses, a
- * long sequence of statements would block the event loop.
- * @param interval number of records between two pauses
+ * The items of a list, with pauses in which other requests run if the work between them takes long. The driver better-sqlite3
+ * is synchronous: without pauses, a long sequence of statements would block the event loop.
  */
-export async function* withPauses<T>(items: readonly T[], interval = defaultInterval): AsyncGenerator<T> {
-  for (const [index, item] of items.entries()) {
-    if ((index + 1) % interval === 0) await setImmediate()
+export async function* withPauses<T>(items: readonly T[]): AsyncGenerator<T> {
+  const pause = startPauses()
+  for (const item of items) {
     yield item
+    await pause()
   }
 }

@@ -20,6 +20,32 @@ class Report {
   @ManyToOne(() => Report, { nullable: true }) previous!: Relation<Report> | null
 }
 
+/** The turns of the event loop in which `readSlowly` was called. */
+const turns = new Set<number>()
+let turn = 0
+let timer: NodeJS.Immediate
+const countTurns = (): void => {
+  turn++
+  timer = setImmediate(countTurns)
+}
+
+/** Keeps the process busy for 0.2 milliseconds. */
+function readSlowly(value: unknown): unknown {
+  turns.add(turn)
+  const end = performance.now() + 0.2
+  while (performance.now() < end);
+  return value
+}
+
+@Entity()
+@Resource({ auth: permitAll, bulk: true })
+class Measurement {
+  @PrimaryColumn() id!: number
+  @Column({ default: 0 }) score!: number
+  @Column({ default: 0, transformer: { to: (value) => value, from: readSlowly } }) slow!: number
+  @Column({ type: isMariadb ? 'json' : 'simple-json', nullable: true }) numbers!: readonly number[] | null
+}
+
 @Entity()
 class Entry {
   @PrimaryGeneratedColumn() id!: number
@@ -37,7 +63,7 @@ const textOf = (id: number): string => String(id).padEnd(length, '\u{1}')
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Report, Entry], mount: { audit: { entity: Entry } } })
+  world = await openWorld({ entities: [Report, Measurement, Entry], mount: { audit: { entity: Entry } } })
 })
 afterAll(async () => {
   await world.close()
@@ -90,6 +116,34 @@ test('an update of many short records to a long value', async () => {
   expect(stored.map(({ record, changes }) => [record, changes.text?.from, changes.text?.to?.length])).toEqual(
     ids.map((id) => [id, id, 1_000_000]),
   )
+})
+
+describe('many short records', () => {
+  const records = Array.from({ length: 200 }, (_, index) => ({ id: index + 1 }))
+  beforeEach(async () => {
+    await world.dataSource.getRepository(Measurement).clear()
+    await world.dataSource.getRepository(Measurement).insert(records)
+    world.statements()
+  })
+  const updates = (): number => world.statements().filter((sql) => /^UPDATE .{0,40}measurement/.test(sql)).length
+
+  test('an update to a value of many numbers', async () => {
+    const numbers = Array.from({ length: 10_000 }, (_, index) => index)
+    const reply = await send(world.url, 'PATCH /api/measurement/?id__lte=100', { body: { numbers } })
+    expect([reply.status, updates() >= 2]).toEqual([200, true])
+    expect(await world.dataSource.getRepository(Entry).count()).toBe(100)
+  })
+
+  test.each(['PATCH', 'DELETE'])('other requests run during a %s', async (method) => {
+    countTurns()
+    turns.clear()
+    const body = method === 'PATCH' ? { body: { score: 1 } } : {}
+    const reply = await send(world.url, `${method} /api/measurement/?id__gte=1`, body)
+    clearImmediate(timer)
+    // The values are read for the entries: without pauses in one turn, and in another one to check the update.
+    expect([reply.status, turns.size > 2]).toEqual([200, true])
+    expect(await world.dataSource.getRepository(Entry).count()).toBe(200)
+  })
 })
 
 test('a deletion of many large records, which refer to each other', async () => {

@@ -55,6 +55,18 @@ class Wide {
 const columns = Array.from({ length: 300 }, (_, index) => `c${index}`)
 for (const name of columns) Column({ type: 'integer', nullable: true })(Wide.prototype, name)
 
+/** A table whose values take 0.2 milliseconds each to check, and to read. */
+@Entity()
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Slow {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'integer' })
+  @ValidateBy({ name: 'slow', validator: { validate: validateSlowly } })
+  checked!: number
+  @Column({ type: 'integer', transformer: { to: (value) => value, from: readSlowly } })
+  read!: number
+}
+
 @Entity()
 @Tree('nested-set')
 @Resource({ auth: permitAllAsUser1, bulk: true })
@@ -83,6 +95,21 @@ class Sheet {
 function block(milliseconds: number): void {
   const end = performance.now() + milliseconds
   while (performance.now() < end);
+}
+
+/** The turns in which `readSlowly` was called. */
+const readTurns = new Set<number>()
+
+function validateSlowly(): boolean {
+  turns.add(turn)
+  block(0.2)
+  return true
+}
+
+function readSlowly(value: number): number {
+  readTurns.add(turn)
+  block(0.2)
+  return value
 }
 
 /** A validator that takes 0.1 milliseconds. */
@@ -131,7 +158,7 @@ let received = 0
 let world: World
 let limited: World
 beforeAll(async () => {
-  const entities = [Item, Wide, Part, Sheet, SheetRow, Cell]
+  const entities = [Item, Wide, Slow, Part, Sheet, SheetRow, Cell]
   world = await openWorld({
     entities,
     before: (app) => {
@@ -156,6 +183,7 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   turns.clear()
+  readTurns.clear()
   countTurns()
 })
 afterEach(() => clearImmediate(timer))
@@ -289,6 +317,12 @@ describe('other requests run', () => {
     expect(reply.status).toBe(409)
     // Without pauses it takes three turns.
     expect(turn - Math.min(...turns)).toBeGreaterThan(6)
+  })
+
+  test('while new records are checked, and rendered for the response', async () => {
+    const reply = await post(world, 'api/slow', Array(200).fill({ checked: 1, read: 2 }))
+    // The values are read to find out whether they can be shown, and for the response: without pauses in two turns at most.
+    expect([reply.status, turns.size > 2, readTurns.size > 4]).toEqual([201, true, true])
   })
 
   const numbers = (length: number) => Array.from({ length }, (_, number) => ({ number }))

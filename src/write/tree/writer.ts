@@ -6,12 +6,12 @@ import type { ChangeSet } from '../../query/query'
 import { fieldValue, splitColumnValues } from '../../read/row'
 import type { Store } from '../../read/store'
 import type { ResourceView } from '../../schema/resource-view'
+import { nextPoll } from '../../timers'
 import { addRefusal } from '../insert-records'
 import { listenerWriter } from '../listener-writer'
 import { refuseWrite } from '../refuse-write'
 import { oneByOne } from '../transactional-writer'
 import { lostRecord } from '../values'
-import { withPauses } from '../with-pauses'
 import type { Writer } from '../write-store'
 import type { Bookkeeping } from './bookkeeping'
 import { closureTable } from './closure-table'
@@ -56,7 +56,8 @@ export const treeWriter: Writer = {
   insertMany: async (session, store, records) => {
     const rows: RawRow[] = []
     // Each node takes several statements. In a nested set, they change the bounds of up to all rows.
-    for await (const record of withPauses(records, 1)) {
+    for (const record of records) {
+      await nextPoll()
       if (record.errors.isFull) break
       const { values, presets } = record
       const change = { action: 'create', values, stored: undefined, presets } as const
