@@ -16,12 +16,14 @@ import { relatedTables } from '../read/related-tables'
 import { readRaw } from '../read/select'
 import { narrowStore, type Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
+import { splitRecords } from '../request/body-values'
 import { oneRecord, parseItemRequest } from '../request/item-request'
 import { parseLiveListRequest } from '../request/list-request'
+import type { ListPage } from '../response/envelope'
 import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
 import { listParametersOf } from '../schema/search-fields'
-import { nextPoll } from '../timers'
+import { nextPoll, startPauses } from '../timers'
 import { clientOf } from './client'
 import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
@@ -206,14 +208,25 @@ async function readRecords(
     const pageQuery = { ...withKeys(query, remaining), offset: 0, limit: remaining.length + 1 }
     const page = await readPageRows(reading, pageQuery)
     const rendered = await renderPage(reading, page)
-    const records: readonly unknown[] = typeof rendered === 'string' ? JSON.parse(`[${rendered}]`) : rendered
     const ids = page.rows.map((row) => String(renderKey(row)))
-    for (const [index, record] of records.entries()) receive(ids[index] ?? '', JSON.stringify(record))
+    const pause = startPauses()
+    let index = 0
+    for (const json of textsOf(rendered)) {
+      receive(ids[index] ?? '', json)
+      index++
+      await pause()
+    }
     if (!page.isCut) return
     const found = new Set(ids)
     remaining = remaining.filter((key) => !found.has(String(view.key.valueType.toJson(key))))
     await nextPoll()
   }
+}
+
+/** The JSON of each of some records. */
+function* textsOf(rendered: ListPage['records']): Generator<string> {
+  if (typeof rendered === 'string') yield* splitRecords(`[${rendered}]`)
+  else for (const record of rendered) yield JSON.stringify(record)
 }
 
 /** Counts the memory of what `work` reads. */

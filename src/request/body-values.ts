@@ -88,20 +88,22 @@ const whiteSpace = /^[\t\n\r ]*$/
 
 /**
  * Divides the JSON of an array into that of its records, which are not checked: a part is JSON only if `JSON.parse` accepts it.
+ * The array is read only as far as records are taken.
  * @param json begins with a bracket, perhaps after white space
  * @throws {ApiError} `bad-body` if the array has no end or an empty part, or something follows it
  */
-export function splitRecords(json: string): readonly string[] {
-  const records: string[] = []
+export function* splitRecords(json: string): Generator<string, void> {
+  let count = 0
   let depth = 0
   let start = 0
-  const addRecord = (end: number): void => {
+  const takeRecord = (end: number): string => {
     const record = json.slice(start, end)
     if (whiteSpace.test(record)) {
-      throw notJson(`record ${records.length} of the array`, 'it is empty; remove the extra comma')
+      throw notJson(`record ${count} of the array`, 'it is empty; remove the extra comma')
     }
-    records.push(record)
+    count++
     start = end + 1
+    return record
   }
   for (let index = json.indexOf('['); index < json.length; index++) {
     const character = json.charCodeAt(index)
@@ -109,20 +111,17 @@ export function splitRecords(json: string): readonly string[] {
     else if (character === codes.bracket || character === codes.brace) {
       depth += 1
       if (depth === 1) start = index + 1
-    } else if (character === codes.comma && depth === 1) addRecord(index)
+    } else if (character === codes.comma && depth === 1) yield takeRecord(index)
     else if (character === codes.bracketEnd || character === codes.braceEnd) {
       depth -= 1
       if (depth > 0) continue
       if (character === codes.braceEnd) throw notJson('the body', 'the array must end with "]", not with "}"')
       if (!whiteSpace.test(json.slice(index + 1))) throw notJson('the body', 'something follows the end of the array')
-      if (records.length > 0 || !whiteSpace.test(json.slice(start, index))) addRecord(index)
-      return records
+      if (count > 0 || !whiteSpace.test(json.slice(start, index))) yield takeRecord(index)
+      return
     }
   }
-  throw notJson(
-    'the body',
-    `the array has no end: a quote, bracket or brace is missing in or after record ${records.length}`,
-  )
+  throw notJson('the body', `the array has no end: a quote, bracket or brace is missing in or after record ${count}`)
 }
 
 /** @param subject what is not JSON */

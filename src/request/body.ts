@@ -89,7 +89,7 @@ async function recordsOfArray(
   if (!/^[\t\n\r ]*\[/.test(given.text)) return undefined
   requireFewSeparators(given.text, bulkValues, 'the body')
   await pause()
-  return splitRecords(given.text)
+  return [...splitRecords(given.text)]
 }
 
 /**

@@ -1,3 +1,4 @@
+import crypto from 'node:crypto'
 import { get } from 'node:http'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { AfterLoad, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
@@ -127,6 +128,30 @@ test('other requests run between the statements that read a long list', async ()
   // 200 records with each statement, for the first event and before it.
   expect(counts.length).toBeGreaterThan(30)
   expect(Math.max(...counts)).toBeLessThan(5)
+})
+
+test('other requests run between the comparisons of records with their previous states', async () => {
+  world = await openLiveWorld({}, { entities: [...liveEntities, Visit] })
+  const visits = world.dataSource.getRepository(Visit)
+  await visits.insert(Array.from({ length: 100 }, (_, index) => ({ name: `v${index}` })))
+  let turn = 0
+  let timer = globalThis.setImmediate(function count() {
+    turn++
+    timer = globalThis.setImmediate(count)
+  })
+  const turns = new Set<number>()
+  const { createHash } = crypto
+  jest.spyOn(crypto, 'createHash').mockImplementation((...args) => {
+    turns.add(turn)
+    const end = performance.now() + 0.5
+    while (performance.now() < end);
+    return createHash(...args)
+  })
+  await watchAll(['visit/'])
+  jest.restoreAllMocks()
+  clearImmediate(timer)
+  // Without pauses, all records of a statement are compared in one turn.
+  expect(turns.size).toBeGreaterThan(2)
 })
 
 test('other requests run between the reads of several lists', async () => {
