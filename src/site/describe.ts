@@ -18,7 +18,8 @@ import { requireNoPageNames } from './pages'
 export async function describeDataSource(dataSource: DataSource, options: MountOptions): Promise<string> {
   const { settings, views } = await scan(dataSource, options)
   const resources = views.map((view) => describedResource(view))
-  return renderOpenApi({ ...settings, dataSource, resources })(settings.base).toString()
+  const bytesAt = await renderOpenApi({ ...settings, dataSource, resources })
+  return bytesAt(settings.base).toString()
 }
 
 /**

@@ -13,6 +13,7 @@ import { Policies } from '../query/policies'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import { type HttpResponse, jsonResponse, notModifiedResponse, withBytes, withCaching } from '../response/http-response'
 import type { ResourceView } from '../schema/resource-view'
+import { nextPoll } from '../timers'
 import { tagOf } from './asset'
 import type { PageHandler, PageRequest } from './page'
 import type { Routers } from './routers'
@@ -52,7 +53,7 @@ const maxBytes = 32 * 1024 * 1024
 /** Serves the OpenAPI document of a mount to clients that the rule permits. */
 export function openApiPage({ info, batch, routers, ...access }: DescriptionOptions): PageHandler {
   // The service is a new one after each initialization of the data source.
-  const caches = new WeakMap<Service, LRUCache<string, Document>>()
+  const caches = new WeakMap<Service, DocumentCache>()
   return async (request) => {
     const { service, principal } = await requirePageReader(access, request)
     const profile = service.profiles.profileOf(principal)
@@ -63,20 +64,41 @@ export function openApiPage({ info, batch, routers, ...access }: DescriptionOpti
       routes: routers.routesOf(resource.view.name),
     }))
     const key = `${profile.key} ${routers.count} ${resources.map(({ writes }) => [...writes].join(',')).join(';')}`
-    const documents = caches.get(service) ?? newDocumentCache()
+    const documents = caches.get(service) ?? new DocumentCache()
     caches.set(service, documents)
-    const document = documents.get(key) ?? buildDocument(resources, service, access.session.dataSource, { info, batch })
-    documents.set(key, document)
-    return respondDocument(request, document)
+    const build = () => buildDocument(resources, service, access.session.dataSource, { info, batch })
+    return respondDocument(request, await documents.get(key, build))
   }
 }
 
-function newDocumentCache(): LRUCache<string, Document> {
-  return new LRUCache({
+/** The documents of a service. */
+class DocumentCache {
+  readonly #documents = new LRUCache<string, Document>({
     maxSize: maxBytes,
     // The latest document is kept, even if it is longer.
     sizeCalculation: ({ length }) => Math.min(length, maxBytes),
   })
+  /** Documents that are being built, for all requests that need them. */
+  readonly #building = new Map<string, Promise<Document>>()
+  /** One document is built at a time, because each takes much memory. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  async get(key: string, build: () => Promise<Document>): Promise<Document> {
+    const known = this.#documents.get(key)
+    if (known !== undefined) return known
+    const building = this.#building.get(key) ?? this.#build(key, build)
+    this.#building.set(key, building)
+    return building
+  }
+
+  #build(key: string, build: () => Promise<Document>): Promise<Document> {
+    const building = this.#last.then(build).finally(() => this.#building.delete(key))
+    this.#last = building.then(
+      (document) => this.#documents.set(key, document),
+      () => undefined,
+    )
+    return building
+  }
 }
 
 /** Whether the rule of a resource refuses the writes of an anonymous reader, whom its functions then need not expect. */
@@ -116,15 +138,19 @@ export async function requirePageReader(
   return { service, principal }
 }
 
-function buildDocument(
+async function buildDocument(
   resources: readonly DescribedResource[],
   { limits, authenticators, failedLogins }: Service,
   dataSource: DataSource,
   options: Pick<DescriptionOptions, 'info' | 'batch'>,
-): Document {
-  const bytesAt = renderOpenApi({ resources, dataSource, limits, authenticators, failedLogins, ...options })
+): Promise<Document> {
+  const bytesAt = await renderOpenApi({ resources, dataSource, limits, authenticators, failedLogins, ...options })
+  // For a document of 10 MB, each of these steps takes 15 to 20 ms.
+  await nextPoll()
   const bytes = bytesAt('')
+  await nextPoll()
   const digest = tagOf(bytes)
+  await nextPoll()
   return { bytesAt, tagAt: (root) => tagOf(`${digest} ${root}`), length: bytes.length }
 }
 

@@ -452,3 +452,32 @@ test('the document is sent in bytes: encoding megabytes for each request would b
     await other.close()
   }
 })
+
+test('other requests run while the document is built, and requests at the same time share it', async () => {
+  const site = await openWorld({ entities })
+  let turn = 0
+  let timer = setImmediate(function count() {
+    turn++
+    timer = setImmediate(count)
+  })
+  const turns = new Set<number>()
+  const { stringify } = JSON
+  /** Number of paths that were rendered. */
+  let built = 0
+  const spy = jest.spyOn(JSON, 'stringify').mockImplementation((value, ...others) => {
+    turns.add(turn)
+    if ('get' in Object(value)) built++
+    const end = performance.now() + 1
+    while (performance.now() < end);
+    return stringify(value, ...(others as []))
+  })
+  const replies = await Promise.all(Array.from({ length: 3 }, () => send(site.url, 'GET /api/openapi.json')))
+  spy.mockRestore()
+  clearImmediate(timer)
+  const [text = '', ...others] = replies.map((reply) => reply.text)
+  expect(others.every((other) => other === text)).toBe(true)
+  const readable = Object.values((JSON.parse(text) as Document).paths).filter((item) => 'get' in item)
+  // Without pauses, the document is rendered in one step.
+  expect([turns.size > 5, built]).toEqual([true, readable.length])
+  await site.close()
+})
