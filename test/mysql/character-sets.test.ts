@@ -33,6 +33,7 @@ const connections = [
   ['utf8mb4', 'SET character_set_client = latin1'],
   ['utf8mb4', 'SET character_set_connection = latin1'],
   ['utf8mb4', 'SET character_set_results = latin1'],
+  ['utf8mb4', 'SET character_set_connection = utf16'],
 ] as const
 
 describe.each(connections)('charset "%s", "%s"', (charset, settings) => {

@@ -51,7 +51,8 @@ const unsuitableModes = ['NO_AUTO_VALUE_ON_ZERO', 'EMPTY_STRING_IS_NULL']
  * - `foreign_key_checks`, `check_constraint_checks`: otherwise foreign keys and CHECK constraints are not checked. MySQL
  *   does not have the second one, and ignores its comment.
  * - `sql_safe_updates`: otherwise an UPDATE whose condition uses no key fails, such as that of the positions in a tree.
- * - `lc_messages`: the dialect reads the names of columns and constraints in English messages.
+ * - `lc_messages`: the dialect reads the names of columns and constraints in English messages. The locale is not in quotes,
+ *   because the server does not find the name of a locale in UTF-16 or UTF-32, which `character_set_connection` may be.
  * - `max_sort_length`: sorting uses only so many bytes of a text's collation weights, comparison all of them, so that
  *   keyset paging would skip texts that are equal up to there. 255 characters, the longest text of a cursor, have up to
  *   8 weights of 2 bytes each. A sort needs memory for at least 15 keys of this length: MySQL's `sort_buffer_size` of
@@ -70,7 +71,7 @@ const settings = [
   'sql_select_limit = 18446744073709551615',
   'foreign_key_checks = 1 /*M! , check_constraint_checks = 1 */',
   'sql_safe_updates = 0',
-  "lc_messages = 'en_US'",
+  'lc_messages = en_US',
   'max_sort_length = GREATEST(@@max_sort_length, 4096)',
   'character_set_client = utf8mb4',
   'character_set_results = utf8mb4',
