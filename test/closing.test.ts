@@ -1,9 +1,9 @@
 import { Agent, createServer, get, type Server } from 'node:http'
 import { connect, createServer as createHttp2Server } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect as connectTo, type Socket } from 'node:net'
 import Koa from 'koa'
 import { type DataSource, EntitySchema } from 'typeorm'
-import { closeGracefully, mountResources } from 'typeorm-resources'
+import { anonymous, closeGracefully, mountResources } from 'typeorm-resources'
 import { listen } from './support/listen'
 import { openDataSource } from './world/world'
 
@@ -63,6 +63,72 @@ test('requests that take longer than the limit are aborted', async () => {
   expect(await closeGracefully(server, dataSource, { timeout: 100 })).toBe(false)
   expect(await hanging).toBe('ECONNRESET')
   expect(dataSource.isInitialized).toBe(false)
+})
+
+describe('a slow client', () => {
+  const size = 20_000_000
+  const Text = new EntitySchema({
+    name: 'Text',
+    columns: { id: { type: Number, primary: true, generated: true }, text: { type: 'text' } },
+  })
+
+  /** Reads a response in small steps. @returns the number of its bytes, when the connection is closed */
+  const readSlowly = (socket: Socket): Promise<number> =>
+    new Promise((resolve) => {
+      let received = 0
+      socket.on('error', () => undefined).once('close', () => resolve(received))
+      socket.on('data', (chunk) => {
+        received += chunk.length
+        socket.pause()
+        setTimeout(() => socket.resume(), 5)
+      })
+    })
+
+  test.each([
+    ['a list', 'GET', ''],
+    ['a write', 'POST', JSON.stringify({ text: 'b'.repeat(size) })],
+  ])('receives the whole response to %s', async (_, method, body) => {
+    const dataSource = await openDataSource([Text])
+    await dataSource.getRepository(Text).insert({ text: 'a'.repeat(size) })
+    const app = new Koa()
+    const limits = { body: 2 * size, pageBytes: 2 * size }
+    mountResources(app, dataSource, { limits, resources: [{ entity: Text, auth: () => anonymous }] })
+    const server = createServer(app.callback())
+    const { hostname, port } = new URL(await listen(server))
+    const socket = connectTo(Number(port), hostname)
+    const received = readSlowly(socket)
+    const ended = new Promise((resolve) =>
+      server.once('request', (__, response) => response.once('prefinish', resolve)),
+    )
+    const type = 'Content-Type: application/json'
+    socket.write(
+      `${method} /api/text/ HTTP/1.1\r\nHost: localhost\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+    await ended
+    expect(await closeGracefully(server, dataSource)).toBe(true)
+    expect(await received).toBeGreaterThan(size)
+  })
+})
+
+test('a client that sends requests without waiting does not delay the shutdown, and every executed one has a response', async () => {
+  const { server, dataSource, url } = await open(20)
+  const { hostname, port, pathname } = new URL(url)
+  let executed = 0
+  server.on('request', (_, response) => response.once('prefinish', () => ++executed))
+  const socket = connectTo(Number(port), hostname)
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString()
+  })
+  const send = (): unknown => socket.write(`GET ${pathname} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  send()
+  const timer = setInterval(send, 5)
+  const closed = new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(await closeGracefully(server, dataSource, { timeout: 1500 })).toBe(true)
+  clearInterval(timer)
+  await closed
+  expect(text.split('HTTP/1.1 200 OK').length - 1).toBe(executed)
 })
 
 describe('several servers and data sources', () => {

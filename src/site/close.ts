@@ -1,7 +1,9 @@
-import type { Server } from 'node:http'
+import type { EventEmitter } from 'node:events'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { DataSource } from 'typeorm'
 import { changeFeedOf } from '../connection/change-feed'
 import { within } from '../timers'
+import { isSending } from './connections'
 
 export interface CloseOptions {
   /** Time for running requests to finish, in milliseconds; then their connections are closed. Default: 10,000. */
@@ -15,7 +17,7 @@ const disconnectTimeout = 1000
 
 /** A server of HTTP/1.1 or HTTP/2. Node.js has no functions to close the connections of an HTTP/2 server. */
 export type ClosableServer = { readonly close: (onClosed: () => void) => unknown } & Partial<
-  Pick<Server, 'closeIdleConnections' | 'closeAllConnections'>
+  Pick<Server, 'closeIdleConnections' | 'closeAllConnections'> & Pick<EventEmitter, 'prependListener'>
 >
 
 /**
@@ -63,6 +65,8 @@ function finish(server: ClosableServer, timeout: number): Promise<boolean> {
 }
 
 async function stop(server: ClosableServer, timeout: number): Promise<boolean> {
+  server.prependListener?.('request', endConnection)
+  keepSendingConnections(server)
   const closed = new Promise<boolean>((resolve) => server.close(() => resolve(true)))
   // `close()` also waits for idle keep-alive connections, which clients may keep open for long.
   const idleTimer = setInterval(() => server.closeIdleConnections?.(), idleCheckInterval)
@@ -70,6 +74,23 @@ async function stop(server: ClosableServer, timeout: number): Promise<boolean> {
   clearInterval(idleTimer)
   server.closeAllConnections?.()
   return isFinished
+}
+
+/** Lets a client send no further request on its connection. Responses of HTTP/2 must not have this header. */
+function endConnection({ httpVersionMajor }: IncomingMessage, response: ServerResponse): void {
+  if (httpVersionMajor === 1) response.setHeader('Connection', 'close')
+}
+
+/**
+ * Keeps the connections of a server open while a client receives a response. For `closeIdleConnections()`, which `close()` of
+ * a server calls too, a connection is idle as soon as its response has ended, and what the client has not received is lost.
+ */
+function keepSendingConnections(server: ClosableServer): void {
+  const closeIdle = server.closeIdleConnections?.bind(server)
+  if (closeIdle === undefined) return
+  server.closeIdleConnections = () => {
+    if (!isSending(server)) closeIdle()
+  }
 }
 
 /** Data sources that are being closed. TypeORM would close the connections twice. */

@@ -19,6 +19,7 @@ import { buildService } from './build-service'
 import { ChangeListeners } from './change-listeners'
 import { checkArguments } from './check-arguments'
 import { checkDatabaseOptions, checkOptions } from './check-options'
+import { trackConnections } from './connections'
 import { buildMiddleware } from './koa'
 import { closeWithDataSource, observeChanges } from './live'
 import { type MountOptions, withDefaults } from './mount-options'
@@ -91,6 +92,7 @@ export function mountResources<State, Custom>(
   if (cannotScan && mistakes.length + unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
   requireSameTimeLimit(dataSource, timeLimit)
   if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit }, timeLimit)
+  trackConnections()
   const feed = changeFeedOf(dataSource)
   if (settings.live !== false) closeWithDataSource(feed)
   const report = (error: unknown): void => void app.emit('error', error)
