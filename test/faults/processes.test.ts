@@ -73,6 +73,18 @@ describe('behind nginx', () => {
     expect([await write(url), await write('https://elsewhere.test')]).toEqual([201, 403])
   })
 
+  test('a refusal that is sent before the whole body has arrived reaches the client', async () => {
+    const body = JSON.stringify({ tag: 'a'.repeat(9_000_000) })
+    const headers = { 'Content-Type': 'application/json' }
+    const statuses: number[] = []
+    for (let i = 0; i < 20; i++) {
+      const response = await fetch(`${url}/api/note/`, { method: 'POST', headers, body })
+      await response.arrayBuffer()
+      statuses.push(response.status)
+    }
+    expect(new Set(statuses)).toEqual(new Set([413]))
+  })
+
   test.each([
     {
       what: 'removed from nginx and stopped',

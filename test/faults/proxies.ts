@@ -55,8 +55,11 @@ http {
   }
   server {
     listen 127.0.0.1:${port};
+    client_max_body_size 10m;
     location / {
       proxy_pass http://site;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
       proxy_set_header Host $http_host;
     }
   }
