@@ -76,6 +76,16 @@ export class ApiError extends RequestError {
 }
 
 /**
+ * Converts a refusal of another copy of this package, to which an authenticator may belong, into one of this copy. Returns
+ * other errors unchanged.
+ */
+export function ownRefusal(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name !== 'ApiError' || error instanceof ApiError) return error
+  const { code, message, details } = error as ApiError
+  return Object.hasOwn(refusals, code) ? new ApiError(code, message, details) : error
+}
+
+/**
  * A conflict with a record that another request may have created at the same time. `retryOnce` repeats the transaction, which
  * may find this record then.
  */

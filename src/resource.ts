@@ -1,6 +1,7 @@
 import type { PasswordHashing } from './access/passwords/password'
 import type { Principal, Rule } from './access/rule'
 import type { BeforeAndAfter, FilterOf, FilterScalar, NoSuchFilter, ScopeResult, UnknownFilter } from './filter-types'
+import { sharedByCopies } from './shared-state'
 
 /** Formats in which lists stream all matching records: JSON objects in lines, and comma-separated values. */
 export const listFormats = ['ndjson', 'csv'] as const
@@ -236,15 +237,12 @@ interface Declarations {
   readonly apiKeyEntities: WeakMap<object, ApiKeyOptions>
 }
 
-/**
- * The global property with the options of all copies of this package in the process. A package that contains entities may
- * have its own copy. Without its `@UserAccount`, the mount of the application would show the hashes of passwords.
- */
-const declarationsKey = Symbol.for('typeorm-resources.declarations')
-
-const globalScope = globalThis as { [declarationsKey]?: Declarations }
-globalScope[declarationsKey] ??= { resources: new Map(), userAccounts: new WeakMap(), apiKeyEntities: new WeakMap() }
-const { resources, userAccounts, apiKeyEntities } = globalScope[declarationsKey]
+// Without the `@UserAccount` of another copy, the mount of the application would show the hashes of passwords.
+const { resources, userAccounts, apiKeyEntities } = sharedByCopies<Declarations>('declarations', () => ({
+  resources: new Map(),
+  userAccounts: new WeakMap(),
+  apiKeyEntities: new WeakMap(),
+}))
 
 /**
  * Declares an entity as a REST resource, which `mountResources` then mounts:

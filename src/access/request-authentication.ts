@@ -1,3 +1,4 @@
+import { ownRefusal } from '../errors'
 import type { Account } from './account'
 import {
   type Authenticator,
@@ -33,7 +34,9 @@ export function prepareAuthenticators<Session>(
     // in its place.
     if (verify === undefined)
       return { reason: `the scheme of the credentials is not configured; configured: ${schemes}` }
-    return verify(session, authorization, context)
+    return verify(session, authorization, context).catch((error: unknown) => {
+      throw ownRefusal(error)
+    })
   }
 }
 

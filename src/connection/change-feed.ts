@@ -1,5 +1,6 @@
 import type { DataSource, EntityMetadata, EntitySubscriberInterface, ObjectLiteral, QueryRunner } from 'typeorm'
 import { observingSubscriber } from '../schema/lifecycle'
+import { sharedByCopies } from '../shared-state'
 
 /** Changes of the records of one table, which the database has committed. */
 export interface TableChange {
@@ -159,7 +160,7 @@ function changesOf({ tables }: Pending): readonly TableChange[] {
   return [...tables].map(([table, { ids, isDeletion }]) => ({ table, ids: ids && [...ids], isDeletion }))
 }
 
-const feeds = new WeakMap<DataSource, ChangeFeed>()
+const feeds = sharedByCopies('changeFeeds', () => new WeakMap<DataSource, ChangeFeed>())
 
 /** The feed of a data source, which all its mounts share. */
 export function changeFeedOf(dataSource: DataSource): ChangeFeed {

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm'
 import type { DriverError, TransientError } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
 import { isQueryFailure, isReleasedRunnerError } from '../dialect/typeorm-error'
-import { SqliteLockError } from '../sqlite-lock/lock'
+import { isSqliteLockError } from '../sqlite-lock/lock'
 import { ConnectionError } from './connection-queue'
 
 /** Error of a failed statement. Unlike TypeORM's `QueryFailedError` it does not contain the values of the statement. */
@@ -44,8 +44,7 @@ const networkCode = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOU
 /** Kind of transient failure of the database that an error reports; undefined for all other errors. */
 export function transientErrorOf(error: unknown, dataSource: DataSource): TransientError | undefined {
   // When a connection breaks, its driver releases the query runner.
-  const hasNoConnection =
-    error instanceof SqliteLockError || error instanceof ConnectionError || isReleasedRunnerError(error)
+  const hasNoConnection = isSqliteLockError(error) || error instanceof ConnectionError || isReleasedRunnerError(error)
   if (hasNoConnection || !dataSource.isInitialized) return 'unavailable'
   const driverError = driverErrorOf(error)
   if (driverError === undefined) return undefined

@@ -1,4 +1,5 @@
 import type { DataSource, EntityMetadata, EntitySchema } from 'typeorm'
+import { sharedByCopies } from '../shared-state'
 
 /** A response as it is stored, without the headers that every response gets. */
 export interface StoredResponse {
@@ -12,7 +13,7 @@ export interface StoredResponse {
   readonly unseen?: readonly (readonly [operation: number, record: number])[] | undefined
 }
 
-/** The class of the entity, by which a data source with the entity is recognised. */
+/** The class of the entity. A data source with the entity is recognised by the class that the copies of this package share. */
 const target = class IdempotencyKey {
   /** Digest of the principal and the key. No collation of a database makes two of them equal. */
   id!: string
@@ -35,7 +36,7 @@ export type IdempotencyKey = InstanceType<typeof target>
  * application may have another copy of TypeORM. Decorators would not do: the first of two copies that is used creates the
  * storage of their arguments for both, and that of TypeORM 1 does not work with TypeORM 0.3.
  */
-export const IdempotencyKey: EntitySchema<IdempotencyKey> = {
+export const IdempotencyKey = sharedByCopies<EntitySchema<IdempotencyKey>>('idempotencyKey', () => ({
   '@instanceof': Symbol.for('EntitySchema'),
   options: {
     name: target.name,
@@ -51,9 +52,9 @@ export const IdempotencyKey: EntitySchema<IdempotencyKey> = {
     },
     indices: [{ columns: ['expires'] }],
   },
-}
+}))
 
 /** The metadata of {@link IdempotencyKey}; undefined if the data source does not have it. */
 export function idempotencyMetadata({ entityMetadatas }: DataSource): EntityMetadata | undefined {
-  return entityMetadatas.find((metadata) => metadata.target === target)
+  return entityMetadatas.find(({ target }) => target === IdempotencyKey.options.target)
 }

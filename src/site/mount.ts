@@ -13,6 +13,7 @@ import { logMissingIndexes } from '../read/missing-indexes'
 import { warnAboutSearchIndexes } from '../read/search-index-warnings'
 import { checkDataSource } from '../schema/build-registry'
 import type { ResourceView } from '../schema/resource-view'
+import { sharedByCopies } from '../shared-state'
 import { allowReadsDuringTransactions, lockSqlite } from '../sqlite-lock/install'
 import { buildAuditLog } from '../write/audit-log'
 import { buildService } from './build-service'
@@ -159,7 +160,7 @@ export function mountResources<State, Custom>(
   }
 }
 
-const mounts = new WeakMap<object, WeakMap<DataSource, Set<string>>>()
+const mounts = sharedByCopies('mountedPaths', () => new WeakMap<object, WeakMap<DataSource, Set<string>>>())
 
 /**
  * The paths at which a data source is mounted on an application. Requests would never reach a second mount at the same
@@ -173,7 +174,7 @@ function mountedPaths(app: object, dataSource: DataSource): Set<string> {
 }
 
 /** Time limit of each data source, in milliseconds: that of its first mount. */
-const timeLimits = new WeakMap<DataSource, number>()
+const timeLimits = sharedByCopies('timeLimits', () => new WeakMap<DataSource, number>())
 
 /**
  * Requires that all mounts of a data source have the same time limit, because its connections are prepared with it.

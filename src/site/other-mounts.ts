@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm'
 import { ConfigError } from '../errors'
 import { isSameColumn } from '../schema/property'
 import type { Registry, ResourceView } from '../schema/resource-view'
+import { sharedByCopies } from '../shared-state'
 import type { MountSettings } from './mount-options'
 
 /** What a mount serves, and which tables its options `users` and `audit` protect. */
@@ -12,7 +13,10 @@ interface ServedMount extends Pick<Registry, 'resources' | 'accounts'> {
 }
 
 /** The mounts of each data source, by their settings. */
-const mountsByDataSource = new WeakMap<DataSource, Map<MountSettings, ServedMount>>()
+const mountsByDataSource = sharedByCopies(
+  'servedMounts',
+  () => new WeakMap<DataSource, Map<MountSettings, ServedMount>>(),
+)
 
 /**
  * Requires that no mount of a data source serves what the options of another one protect. The decorators `@UserAccount` and

@@ -6,6 +6,7 @@
  * a program that reproduces the problem, and the report to TypeORM.
  */
 import type { DataSource, Driver, QueryRunner } from 'typeorm'
+import { sharedByCopies } from '../shared-state'
 import { acquireAll, newLock, type SqliteLock } from './lock'
 import { PreparedStatements } from './prepared-statements'
 import { databaseFile, openReadOnly, ReadOnlyConnection } from './read-connection'
@@ -23,7 +24,7 @@ interface InstalledLock {
   readonly sharedRunner: QueryRunner
 }
 
-const installedLocks = new WeakMap<Driver, InstalledLock>()
+const installedLocks = sharedByCopies('sqliteLocks', () => new WeakMap<Driver, InstalledLock>())
 
 /**
  * The query runner that all statements outside of transactions share on SQLite, which is never released; undefined if

@@ -7,6 +7,11 @@ export class SqliteLockError extends Error {
   override readonly name = 'SqliteLockError'
 }
 
+/** Whether an error is a {@link SqliteLockError}, also one of another copy of this package, which may have installed the lock. */
+export function isSqliteLockError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'SqliteLockError'
+}
+
 /**
  * Time limit, in milliseconds, for a statement that is called inside the running transaction but not through it: it
  * waits for the transaction, which waits for it. It times out early, because the lock will not become free.

@@ -1,7 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm'
 import { addTimeLimit } from '../dialect/sqlite/time-limit'
 import { isQueryFailure } from '../dialect/typeorm-error'
-import { type ReadConnection, type SqliteLock, SqliteLockError } from './lock'
+import { isSqliteLockError, type ReadConnection, type SqliteLock } from './lock'
 import { PreparedStatements } from './prepared-statements'
 import { lockRunner, type SqliteDriver, type SqliteRunner } from './runner'
 
@@ -81,7 +81,7 @@ export class ReadOnlyConnection implements ReadConnection {
 
 /** Whether a statement took too long or waited too long: it must not run a second time. */
 function isLimit(error: unknown): boolean {
-  return error instanceof SqliteLockError || (isQueryFailure(error) && error.driverError.code === 'SQLITE_INTERRUPT')
+  return isSqliteLockError(error) || (isQueryFailure(error) && error.driverError.code === 'SQLITE_INTERRUPT')
 }
 
 /**

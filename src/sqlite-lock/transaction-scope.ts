@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EntityManager } from 'typeorm'
+import { sharedByCopies } from '../shared-state'
 
 /**
  * The asynchronous context of one transaction: the function that runs in it, and everything which that function calls.
@@ -10,7 +11,7 @@ export interface TransactionScope {
   readonly sharesOuter?: boolean
 }
 
-const scopes = new AsyncLocalStorage<TransactionScope>()
+const scopes = sharedByCopies('transactionScopes', () => new AsyncLocalStorage<TransactionScope>())
 
 /** The scope of the caller, or a new one outside of all scopes. */
 export function currentScope(): TransactionScope {
