@@ -8,6 +8,7 @@ type SharedName =
   | 'sqliteLocks'
   | 'timeLimits'
   | 'transactionScopes'
+  | 'transactionSemaphores'
 
 /**
  * Returns an object that all copies of this package in the process share. A package of entities, or one that mounts the data

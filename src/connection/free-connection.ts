@@ -1,5 +1,6 @@
 import { Semaphore, withTimeout } from 'async-mutex'
 import type { DataSource } from 'typeorm'
+import { sharedByCopies } from '../shared-state'
 import { maxTimerMs } from '../timers'
 import { ConnectionError } from './connection-queue'
 import type { DbSession } from './db-session'
@@ -7,7 +8,7 @@ import type { DbSession } from './db-session'
 /** Number of connections of a pool if no option sets it: the default of pg and mysql2. */
 const defaultPoolSize = 10
 
-const semaphores = new WeakMap<DataSource, Semaphore>()
+const semaphores = sharedByCopies('transactionSemaphores', () => new WeakMap<DataSource, Semaphore>())
 
 /**
  * Runs a transaction that calls functions of the application, such as validators. At least one connection of the pool is not

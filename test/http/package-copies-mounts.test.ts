@@ -63,7 +63,11 @@ const mounts = (app: Koa, dataSource: DataSource): ReturnType<typeof mountResour
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Member, Entry, Note, copy.IdempotencyKey], mountOn: mounts })
+  world = await openWorld({
+    entities: [Member, Entry, Note, copy.IdempotencyKey],
+    mountOn: mounts,
+    source: { poolSize: 2 },
+  })
 })
 afterAll(() => world.close())
 
@@ -103,6 +107,14 @@ test('the entity IdempotencyKey of another copy of this package enables the head
 test.each(['/api', '/copy'])('a validator can read in the transaction of a request to %s', async (base) => {
   const body = [{ text: `${base} 1` }, { text: `${base} 2` }]
   expect((await send(world.url, `POST ${base}/note/`, { body })).status).toBe(201)
+  expect(world.faults).toEqual([])
+})
+
+test('transactions of all copies of this package together leave a connection to their validators', async () => {
+  const requests = Array.from({ length: 8 }, (_, index) =>
+    send(world.url, `POST ${index % 2 === 0 ? '/api' : '/copy'}/note/`, { body: [{ text: `both ${index}` }] }),
+  )
+  expect((await Promise.all(requests)).map(({ status }) => status)).toEqual(requests.map(() => 201))
   expect(world.faults).toEqual([])
 })
 
