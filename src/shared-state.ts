@@ -3,6 +3,7 @@ type SharedName =
   | 'changeFeeds'
   | 'declarations'
   | 'idempotencyKey'
+  | 'mountedClasses'
   | 'mountedPaths'
   | 'servedMounts'
   | 'sqliteLocks'

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { decoratedClasses } from '../resource'
+import { sharedByCopies } from '../shared-state'
 
 /**
  * Time between the start of a service and the warning, in milliseconds. An application with several data sources may
@@ -7,11 +8,20 @@ import { decoratedClasses } from '../resource'
  */
 const warningDelayMs = 2000
 
-/** Classes that are entities of a data source with a mount. */
-const mountedClasses = new WeakSet<object>()
-/** Data sources with a mount whose entities are not known, because they are not initialized. */
-const unknownDataSources = new Set<DataSource>()
-const reportedClasses = new WeakSet<object>()
+/** What all mounts of the process have. */
+interface Mounted {
+  /** Classes that are entities of a data source with a mount. */
+  readonly mountedClasses: WeakSet<object>
+  /** Data sources with a mount whose entities are not known, because they are not initialized. */
+  readonly unknownDataSources: Set<DataSource>
+  readonly reportedClasses: WeakSet<object>
+}
+
+const { mountedClasses, unknownDataSources, reportedClasses } = sharedByCopies<Mounted>('mountedClasses', () => ({
+  mountedClasses: new WeakSet(),
+  unknownDataSources: new Set(),
+  reportedClasses: new WeakSet(),
+}))
 
 /** Notes that a data source has a mount, and may have any entities until it is initialized. */
 export function expectEntities(dataSource: DataSource): void {

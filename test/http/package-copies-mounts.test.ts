@@ -4,18 +4,11 @@ import { Column, type DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm
 import { anonymous, IdempotencyKey, mountResources, userRule } from 'typeorm-resources'
 import { freePort, send } from '../client'
 import { EventReader } from '../support/event-reader'
+import { loadCopy } from '../support/package-copy'
 import { openWorld, type World } from '../world/world'
 
 /** A package may mount the data source of the application with its own copy of this package. */
 
-function loadCopy(): typeof import('typeorm-resources') {
-  let copy: typeof import('typeorm-resources') | undefined
-  jest.isolateModules(() => {
-    copy = require('typeorm-resources')
-  })
-  if (copy === undefined) throw new Error('the copy was not loaded')
-  return copy
-}
 const copy = loadCopy()
 
 @Entity()

@@ -1,18 +1,10 @@
 import { Column, Entity, ManyToOne, PrimaryGeneratedColumn, type Relation } from 'typeorm'
 import { hashPassword, userRule } from 'typeorm-resources'
 import { send } from '../client'
+import { loadCopy } from '../support/package-copy'
 import { openWorld, type World } from '../world/world'
 
 /** A package with entities may have its own copy of this package, whose decorators the mount must know. */
-
-function loadCopy(): typeof import('typeorm-resources') {
-  let copy: typeof import('typeorm-resources') | undefined
-  jest.isolateModules(() => {
-    copy = require('typeorm-resources')
-  })
-  if (copy === undefined) throw new Error('the copy was not loaded')
-  return copy
-}
 
 const { ApiKeys, Resource, UserAccount } = loadCopy()
 
