@@ -1,3 +1,4 @@
+import { hasSubscribers } from 'node:diagnostics_channel'
 import { Agent, createServer, get, type Server } from 'node:http'
 import { connect, createServer as createHttp2Server } from 'node:http2'
 import { type AddressInfo, connect as connectTo, type Socket } from 'node:net'
@@ -54,6 +55,13 @@ test('a graceful shutdown finishes running requests, closes idle keep-alive conn
   expect(await closing).toBe(true)
   expect(performance.now() - start).toBeLessThan(4000)
   expect(dataSource.isInitialized).toBe(false)
+})
+
+test('the process does not note connections any more when all data sources are closed', async () => {
+  const { server, dataSource } = await open(0)
+  expect(hasSubscribers('http.server.request.start')).toBe(true)
+  await closeGracefully(server, dataSource)
+  expect(hasSubscribers('http.server.request.start')).toBe(false)
 })
 
 test('requests that take longer than the limit are aborted', async () => {

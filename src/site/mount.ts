@@ -93,7 +93,6 @@ export function mountResources<State, Custom>(
   if (cannotScan && mistakes.length + unsupported.length > 0) throw new ConfigError([...mistakes, ...unsupported])
   requireSameTimeLimit(dataSource, timeLimit)
   if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit }, timeLimit)
-  trackConnections()
   const feed = changeFeedOf(dataSource)
   if (settings.live !== false) closeWithDataSource(feed)
   const report = (error: unknown): void => void app.emit('error', error)
@@ -123,6 +122,7 @@ export function mountResources<State, Custom>(
     dialectOf(dataSource).prepareConnections(dataSource.driver, timeLimit)
     allowReadsDuringTransactions(dataSource, timeLimit)
     renewConnectionQueues(session)
+    trackConnections(dataSource)
     logMissingIndexes(dataSource, viewsOf(current))
     warnAboutUnusedResources(dataSource)
     // These only write warnings to the log: the mount works without them.
