@@ -17,7 +17,7 @@ const given = TEST_NIGHTLY === '1' ? (TEST_SEED ?? randomInt(1, 2 ** 31)) : TEST
 const seedOf = (index) => Number(given ?? index)
 
 /** Packages that are ES modules, which `require` cannot load in Jest, but in Node.js since 20.19. */
-const esModules = { '/node_modules/jose/.+\\.js$': ['@swc/jest', { module: { type: 'commonjs' } }] }
+const esModules = { '/node_modules/(jose|@nestjs)/.+\\.js$': ['@swc/jest', { module: { type: 'commonjs' } }] }
 
 /** @type {import('jest').Config} */
 const common = {
@@ -25,7 +25,7 @@ const common = {
   testEnvironment: '<rootDir>/test/environment.js',
   globalSetup: '<rootDir>/test/setup.js',
   globalTeardown: '<rootDir>/test/teardown.js',
-  transformIgnorePatterns: ['/node_modules/(?!jose/)'],
+  transformIgnorePatterns: ['/node_modules/(?!(jose|@nestjs)/)'],
   transform: {
     ...esModules,
     '\\.ts$': [
