@@ -84,7 +84,8 @@ export async function upsertRecord(
 }
 
 /**
- * Finds the visible record with these values, and locks it.
+ * Finds the visible record with these values, and locks it. If it is a node of a tree, locks the tree first, as other writes
+ * of nodes do.
  * @returns the last segment of its path; undefined if there is none
  * @throws {ApiError} `conflict` if there are several, as without a constraint in the database; `bad-values` for a value that
  * the database cannot read
@@ -97,7 +98,10 @@ async function findRecord(
   const { view, dataSource } = store
   const names = namesOf(fields).join(' and ')
   const query = conflictQuery(view, fields, values)
-  const lock = (inner: DbTransaction): Promise<readonly RawRow[]> => lockTwoKeys(inner, store, query)
+  const lock = async (inner: DbTransaction): Promise<readonly RawRow[]> => {
+    await store.writer.lockTable?.(inner, store)
+    return lockTwoKeys(inner, store, query)
+  }
   const [found, other] = await runInSavepoint(session, lock).catch((error: unknown) => {
     if (violationOf(error, dataSource, view.metadata) === undefined) throw error
     throw new ApiError('bad-values', `the database does not accept the value of ${names}`)
