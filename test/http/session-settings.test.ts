@@ -311,3 +311,39 @@ if (isMariadb)
       expect([reply.status, world.faults]).toEqual([409, []])
     },
   )
+
+const Section = new EntitySchema<{ id: number }>({
+  name: 'section',
+  columns: { id: { type: Number, primary: true, generated: true } },
+})
+const Page = new EntitySchema<{ id: number; section: object }>({
+  name: 'page',
+  columns: { id: { type: Number, primary: true, generated: true } },
+  relations: { section: { type: 'many-to-one', target: 'section', joinColumn: true, nullable: false } },
+})
+
+// Only PostgreSQL has this setting.
+describe('sessions that apply changes of a replica', () => {
+  let world: World
+  beforeAll(async () => {
+    world = await openWorld({
+      entities: [Section, Page],
+      mount: {
+        resources: [
+          { entity: Section, auth: permitAll },
+          { entity: Page, auth: permitAll },
+        ],
+      },
+      ...(isPostgres && { source: { extra: { options: '-c session_replication_role=replica' } } }),
+    })
+  })
+  afterAll(() => world.close())
+  const { post } = apiOf(() => world.url)
+
+  test('check foreign keys', async () => {
+    await post('section', {})
+    expect((await post('page', { section_id: 1 })).status).toBe(201)
+    expect((await post('page', { section_id: 2 })).status).toBe(400)
+    expect((await send(world.url, 'DELETE /api/section/1/')).status).toBe(409)
+  })
+})

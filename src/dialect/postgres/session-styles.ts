@@ -14,9 +14,16 @@ const styles: Readonly<Record<string, string>> = {
   array_nulls: 'on',
 }
 
+/**
+ * With `replica`, PostgreSQL would not check foreign keys. The role needs the privilege to set this, so it is only set if it
+ * is needed.
+ */
+const checkForeignKeys = `CASE WHEN current_setting('session_replication_role') = 'replica'
+  THEN set_config('session_replication_role', 'origin', false) END`
+
 const setStyles = `SELECT ${Object.entries(styles)
   .map(([name, style]) => `set_config('${name}', '${style}', false)`)
-  .join(', ')}`
+  .join(', ')}, ${checkForeignKeys}`
 
 /** Defaults of the role, the database and the server that this service would have to change. */
 const unsuitableDefaults = `SELECT quote_ident(current_user) AS role, name, reset_val AS value
@@ -46,7 +53,7 @@ export async function formatWarnings(runSql: RunSql): Promise<readonly string[]>
 /** Connections that are prepared already: several mounts can share the connections of a data source. */
 const preparedClients = new WeakSet<PoolClient>()
 
-/** Makes a connection set these formats before its first statement. */
+/** Makes a connection set these formats, and the check of foreign keys, before its first statement. */
 export function setOutputFormats(client: PoolClient): void {
   if (preparedClients.has(client)) return
   preparedClients.add(client)
