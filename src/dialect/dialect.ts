@@ -31,6 +31,8 @@ export type ConstraintViolation =
       /** A value is out of range, too long, null or otherwise rejected. */
       readonly kind: 'value'
       readonly columns: readonly string[]
+      /** Whether the column does not support the operator of a filter, so that the error occurs for any stored row. */
+      readonly isUnsupportedOperator?: boolean
       /** Set if the database reports no column. Returns whether a given value may have caused the error. */
       readonly isAbout?: (value: unknown) => boolean
     }

@@ -18,7 +18,10 @@ export async function isCausedByQueryValue(
 ): Promise<boolean> {
   const { view, dataSource } = store
   const { metadata } = view
-  if (violationOf(error, dataSource, metadata) === undefined) return false
+  const violation = violationOf(error, dataSource, metadata)
+  if (violation === undefined) return false
+  // LIMIT 0 evaluates no operator. A query of an item has no filters of the client.
+  if (violation.kind === 'value' && violation.isUnsupportedOperator) return 'cacheKey' in query
   const emptyPage: ListQuery = {
     ...query,
     cacheKey: cacheKeyOf(query),

@@ -26,6 +26,9 @@ const octetLengthTypes: ReadonlySet<string> = new Set([
   ...['text', 'varchar', 'character varying', 'char', 'character', 'bytea', 'simple-json', 'simple-array'],
 ])
 
+/** The functions of `LIKE` and `ILIKE` that reject a column with a nondeterministic collation. */
+const likeRoutines = /^(GenericMatchText|Generic_Text_IC_like)$/
+
 /** The function that rejects a `tsquery` with too many operators, which PostgreSQL reports as an internal error. */
 const tsqueryStackRoutine = 'pushOpStack'
 
@@ -185,6 +188,8 @@ export const postgres: Dialect = {
     }
     if (code === '23502') return { kind: 'value', columns: column === undefined ? [] : [column] }
     if (code === '23514') return { kind: 'value', columns: checkedColumns(metadata, constraint) }
+    if (code === '0A000' && likeRoutines.test(routine ?? ''))
+      return { kind: 'value', columns: [], isUnsupportedOperator: true }
     // A syntax error without a position in the statement is one in a value, such as an `ltree` or `tsquery`.
     const isSyntax = code === '42601' && position === undefined
     // Values that are too large for an index, too deep, too long, or use a feature that PostgreSQL does not support.
