@@ -6,7 +6,7 @@ import { maxKeyValues, type ParentKeys } from '../read/included-statements'
 import { includedPosition, type ReadQuery } from '../read/measure'
 import type { JsonRecord } from '../read/record'
 import type { Store } from '../read/store'
-import { mapWithPauses } from '../timers'
+import { mapWithPauses, startPauses } from '../timers'
 import { nextPathOf } from './included-links'
 import { type IncludeReading, readLists, tooLargeIncluded, tooManyIncluded } from './included-reading'
 import { groupByParent, memberSetter, relatedStore, sliceOf } from './included-rows'
@@ -53,7 +53,8 @@ export async function renderIncluding(
 ): Promise<string> {
   const { limits, store, included = { records: 0, bytes: 0 } } = reading
   const left = { rows: limits.included - included.records, bytes: limits.pageBytes - included.bytes }
-  const rendered = await renderStatement({ ...reading, left }, store, query, inclusion, rows, false)
+  const includeReading: IncludeReading = { ...reading, left, pause: startPauses() }
+  const rendered = await renderStatement(includeReading, store, query, inclusion, rows, false)
   // A record that several others include is in the response several times.
   included.records += rendered.reduce((sum, one) => sum + one.includedCount, 0)
   if (included.records > limits.included) throw tooManyIncluded(limits.included)
@@ -85,13 +86,15 @@ function renderStatement(
 
 async function renderPart(reading: IncludeReading, part: Part): Promise<readonly Rendered[]> {
   const { store, inclusion, rows, isListed } = part
-  const sizes = rows.map(store.shownBytes)
+  const sizes = await mapWithPauses(rows, store.shownBytes)
   if (isListed)
     takeBytes(
       reading,
       sizes.reduce((sum, bytes) => sum + bytes, 0),
     )
+  await reading.pause()
   const records = await toRecords(reading.session, store, rows)
+  await reading.pause()
   const rendered = records.map((record, index) => {
     return { record, includedCount: 0, bytes: sizes[index] ?? 0, listBytes: 0 }
   })
@@ -124,7 +127,7 @@ async function addRecords(
       presentRows.push(raw)
     }
   }
-  const rows = presentRows.map((raw) => sliceOf(raw, position, length))
+  const rows = await mapWithPauses(presentRows, (raw) => sliceOf(raw, position, length))
   const related = await renderPart(reading, { store, inclusion, rows, wholeRows: presentRows, positions, isListed })
   for (const [index, one] of related.entries()) {
     const owner = rendered[present[index] ?? -1]
@@ -162,18 +165,22 @@ async function addListsOf(
   const texts = rows.map(parentText(parent))
   const keys: ParentKeys = new Map(rows.map((raw, index) => [texts[index] ?? '', parent.readKey(raw)]))
   const { included, totals } = await readLists(reading, { store, list, parent, keys })
+  await reading.pause()
   const byParent = groupByParent(included)
   const shown = [...byParent].map(([text, ofParent]) => [text, ofParent.slice(0, limit)] as const)
   const shownRows = shown.flatMap(([, ofParent]) => ofParent.map(({ raw }) => raw))
   reading.left.rows -= shownRows.length
+  await reading.pause()
   const inclusion = query.inclusion ?? nothing
   const all = await renderStatement(reading, store, query, inclusion, shownRows, true)
+  await reading.pause()
   const related = all.values()
   const lists = new Map(shown.map(([text, ofParent]) => [text, ofParent.flatMap(() => related.next().value ?? [])]))
   const nextPath = nextPathOf(reading, parent, list)
   const setMember = memberSetter(list.path)
   const setNext = memberSetter(list.path, '_next')
   const setTotal = memberSetter(list.path, '_total')
+  await reading.pause()
   for (const [index, owner] of rendered.entries()) {
     const text = texts[index] ?? ''
     const members = lists.get(text) ?? []

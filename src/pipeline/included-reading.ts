@@ -11,6 +11,8 @@ import type { PageReading } from './page-reading'
 export interface IncludeReading extends PageReading {
   /** Number of rows that the lists of the response may still have, and their size in bytes. */
   readonly left: { rows: number; bytes: number }
+  /** Called between steps of rendering, so that other requests run (`startPauses`). */
+  readonly pause: () => Promise<void>
 }
 
 /** Related records in lists, and their numbers by the texts of the parents. */

@@ -135,6 +135,15 @@ class Linked {
   @ManyToOne(() => Brief) brief!: Relation<Brief>
 }
 
+/** The same, with a related record. */
+@Entity()
+@Resource({ auth: permitAll })
+class Chained {
+  @PrimaryColumn('int') id!: number
+  @Column('varchar', { transformer: renderedIn(6) }) name!: string
+  @ManyToOne(() => Chained, { nullable: true }) following!: Relation<Chained> | null
+}
+
 /** A streamed list renders 200 records, which it reads together, in less than this time. */
 @Entity()
 @Resource({ auth: permitAll, formats: true })
@@ -143,7 +152,7 @@ class Quick {
   @Column('varchar', { transformer: renderedIn(0.02) }) name!: string
 }
 
-const entities = [Report, Log, Observed, Follower, Plain, Structured, Slow, Brief, Linked, Quick, Admitted]
+const entities = [Report, Log, Observed, Follower, Plain, Structured, Slow, Brief, Linked, Chained, Quick, Admitted]
 
 const openForTest = worldPerTest()
 const openWith = (limits: MountOptions['limits'] = {}): Promise<World> => openForTest({ entities, mount: { limits } })
@@ -357,6 +366,22 @@ test('other requests are handled between the related records of the operations o
   stop()
   expect([status, pollsOfRecords.length]).toEqual([200, 12])
   expect(new Set(pollsOfRecords).size).toBeGreaterThan(4)
+})
+
+test('other requests are handled between the steps of rendering related records', async () => {
+  const opened = await openWith()
+  for (const id of [5, 4, 3, 2, 1]) {
+    const following = id < 5 ? { id: id + 1 } : null
+    await opened.dataSource.getRepository(Chained).insert({ id, name: 'a', following })
+  }
+  pollsOfRecords.length = 0
+  const stop = countPolls()
+  const include = 'following(include:(following(include:(following(include:(following))))))'
+  const { status } = await send(opened.url, `GET /api/chained/?id=1&include=${include}`)
+  stop()
+  expect([status, pollsOfRecords.length]).toEqual([200, 5])
+  const counts = [...new Set(pollsOfRecords)].map((one) => pollsOfRecords.filter((other) => other === one).length)
+  expect(Math.max(...counts)).toBeLessThan(3)
 })
 
 test('a record larger than a page is a page of its own, and one larger than the limit of an item is an error that says so', async () => {
