@@ -61,10 +61,11 @@ describe('PgBouncer in transaction pooling mode', () => {
   })
 })
 
-describe('PgBouncer in transaction pooling mode, with a role whose defaults are other formats', () => {
-  const defaults = { DateStyle: 'German', IntervalStyle: 'iso_8601', extra_float_digits: '0', array_nulls: 'off' }
+describe('PgBouncer in transaction pooling mode, with a role that has other defaults', () => {
+  const formats = { DateStyle: 'German', IntervalStyle: 'iso_8601', extra_float_digits: '0', array_nulls: 'off' }
+  const defaults = { ...formats, session_replication_role: 'replica' }
 
-  /** Opens a site, and passes it to `work` with the warning about formats that the mount has logged. */
+  /** Opens a site, and passes it to `work` with the warning about the defaults that the mount has logged. */
   const withSite = async (url: string, work: (site: Site, warning: string | undefined) => Promise<void>) => {
     const lines: string[] = []
     const logger = recorder(
@@ -88,7 +89,7 @@ describe('PgBouncer in transaction pooling mode, with a role whose defaults are 
     }
   }
 
-  test('the mount warns of each format; after the statements in the warning, values and pages are right', async () => {
+  test('the mount warns of each default; after the statements in the warning, values and pages are right', async () => {
     const cluster = await startPostgres()
     for (const [name, value] of Object.entries(defaults)) {
       await cluster.query(`ALTER ROLE test SET ${name} = '${value}'`)

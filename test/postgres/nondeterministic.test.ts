@@ -21,8 +21,13 @@ async function seed(dataSource: DataSource): Promise<void> {
 }
 
 let world: World
+let supportsLike: boolean
 beforeAll(async () => {
   world = await openWorld({ entities: [Loose], seed })
+  const [row] = await world.dataSource.query<{ version: string }[]>(
+    "SELECT current_setting('server_version_num') AS version",
+  )
+  supportsLike = Number(row?.version) >= 180_000
 })
 afterAll(async () => {
   await world.close()
@@ -39,7 +44,8 @@ test.each([
   'DELETE /api/loose/?name__like=a',
 ])('an operator that the column does not support is 400: %s', async (line) => {
   const { status, text } = await send(world.url, line)
-  expect([status, text]).toEqual([400, expect.stringContaining('the database cannot read the value of a filter')])
+  if (supportsLike && !/ilike|search/.test(line)) expect(status).toBe(200)
+  else expect([status, text]).toEqual([400, expect.stringContaining('the database cannot read the value of a filter')])
 })
 
 test('equality is that of the collation', async () => {

@@ -11,7 +11,7 @@ import { openPostgresCursor } from './cursor-rows'
 import { isHstoreObject, readHstore } from './hstore'
 import { buildDateTimeReader, isInstantColumn } from './instants'
 import { preparePools } from './pools'
-import { formatWarnings } from './session-styles'
+import { defaultsWarnings } from './session-styles'
 import { attachSettings } from './statement-settings'
 import { postgresTextSearch } from './text-search'
 import { beginWithSettings, supportsSettings } from './transaction-settings'
@@ -150,7 +150,7 @@ export const postgres: Dialect = {
       ...(collation?.['folds'] === false
         ? ["the database's collation is C: ilike ignores the case of ASCII letters only"]
         : []),
-      ...(await formatWarnings(runSql)),
+      ...(await defaultsWarnings(runSql)),
     ]
   },
   prepareConnections: (driver, timeLimit) => preparePools(driver as PostgresDriver, timeLimit),

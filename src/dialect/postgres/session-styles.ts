@@ -15,8 +15,8 @@ const styles: Readonly<Record<string, string>> = {
 }
 
 /**
- * With `replica`, PostgreSQL would not check foreign keys. The role needs the privilege to set this, so it is only set if it
- * is needed.
+ * With `replica`, PostgreSQL does not check foreign keys. Most roles may not set this, so the service does it only if it is
+ * needed.
  */
 const checkForeignKeys = `CASE WHEN current_setting('session_replication_role') = 'replica'
   THEN set_config('session_replication_role', 'origin', false) END`
@@ -32,21 +32,26 @@ FROM pg_settings WHERE CASE name
   WHEN 'IntervalStyle' THEN reset_val <> 'postgres'
   WHEN 'extra_float_digits' THEN reset_val::int < 1
   WHEN 'array_nulls' THEN reset_val <> 'on'
+  WHEN 'session_replication_role' THEN reset_val = 'replica'
 END ORDER BY name`
 
 /**
- * Warns of defaults that are other formats. Connections of this service change them, but a pooler that shares
- * connections between clients, such as PgBouncer, may send later statements to connections that still have the defaults.
+ * Warns of defaults that are other formats, or with which foreign keys are not checked. Connections of this service change
+ * them, but a pooler that shares connections between clients, such as PgBouncer, may send later statements to connections
+ * that still have the defaults.
  */
-export async function formatWarnings(runSql: RunSql): Promise<readonly string[]> {
+export async function defaultsWarnings(runSql: RunSql): Promise<readonly string[]> {
   const settings = await runSql(unsuitableDefaults)
   if (settings.length === 0) return []
+  const suitable: Readonly<Record<string, string>> = { ...styles, session_replication_role: 'origin' }
   const found = settings.map(({ name, value }) => `${name} ${value}`).join(', ')
-  const sql = settings.map(({ role, name }) => `ALTER ROLE ${role} SET ${name} = '${styles[String(name)]}';`).join(' ')
+  const sql = settings
+    .map(({ role, name }) => `ALTER ROLE ${role} SET ${name} = '${suitable[String(name)]}';`)
+    .join(' ')
   return [
-    `the defaults of the role are ${found}. Behind a pooler in transaction mode, such as PgBouncer, responses would have ` +
-      `these formats, and keyset paging could repeat records. There, run these statements, and close the connections of ` +
-      `the pooler: ${sql}`,
+    `the defaults of the role are ${found}. Behind a pooler in transaction mode, such as PgBouncer, some statements would ` +
+      `run with them: with other formats in responses, records that keyset paging repeats, or foreign keys that are not ` +
+      `checked. There, run these statements, and close the connections of the pooler: ${sql}`,
   ]
 }
 
