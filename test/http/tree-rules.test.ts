@@ -4,6 +4,9 @@ import {
   type DataSource,
   type Driver,
   Entity,
+  type EntitySubscriberInterface,
+  EventSubscriber,
+  type InsertEvent,
   JoinColumn,
   ManyToOne,
   PrimaryColumn,
@@ -63,6 +66,16 @@ class TreeCased {
   @TreeChildren() children!: TreeCased[]
 }
 
+/** A code whose node is deleted before one with this code is inserted, as by another request. */
+const replacedCode = 'replaced'
+
+@EventSubscriber()
+class DeletesReplaced implements EntitySubscriberInterface<Coded> {
+  async beforeInsert({ entity, metadata, manager }: InsertEvent<Coded>): Promise<void> {
+    if (entity?.code === replacedCode) await manager.delete(metadata.target, { code: replacedCode })
+  }
+}
+
 /** Has no `@TreeParent`. */
 @Entity()
 @Tree('adjacency-list')
@@ -106,6 +119,7 @@ let world: World
 beforeAll(async () => {
   world = await openWorld({
     entities: [TreeWord, TreeDated, TreeObserved, TreeCased, TreeLess, ...Object.values(coded), materializedCascade],
+    source: { subscribers: [DeletesReplaced] },
   })
 })
 afterAll(async () => {
@@ -234,6 +248,13 @@ test.each(Object.keys(coded))('a node cannot refer to itself by its new code: %s
   expect((await post(name, self)).status).toBe(400)
   expect((await put(`${name}/${objects[0]?.id}`, self)).status).toBe(400)
   expect((await get(`${name}?code=leaf`)).json()).toMatchObject({ objects })
+})
+
+test.each(Object.keys(coded))('a new node cannot refer to itself by the code of a deleted one: %s', async (name) => {
+  expect((await post(name, { code: replacedCode, parent_id: 'leaf' })).status).toBe(201)
+  const refused = await post(name, { code: replacedCode, parent_id: replacedCode })
+  expect(refused.json()).toMatchObject({ status: 400, errors: [{ field: 'parent_id' }] })
+  expect((await get(`${name}?code=${replacedCode}`)).json()).toMatchObject({ objects: [{ parent_id: 'leaf' }] })
 })
 
 test('a node of a materialized path is refused if the column that parent keys refer to is null', async () => {

@@ -45,10 +45,12 @@ export const treeWriter: Writer = {
       const row = selected.columns.readRow(written.raw)
       const node = await readNode(inner, view, table, fieldValue(view, row, view.key))
       if (node === undefined) throw new Error(`${table.name} has no row after INSERT`)
-      if (node.parent === undefined) await requireStillOneRoot(inner, view, table, node)
-      // A listener may have set another parent.
-      else if (!isSame(node.parent, newParent)) await requireValidParent(inner, view, table, node, node.parent)
       const parent = await readParent(inner, table, node)
+      // A listener may have set another parent. A key that belonged to another node when the request was checked may be that
+      // of the new node now, if the other one was deleted in the meantime.
+      const isUnchecked = !isSame(node.parent, newParent) || isSame(parent?.key, node.key)
+      if (node.parent === undefined) await requireStillOneRoot(inner, view, table, node)
+      else if (isUnchecked) await requireValidParent(inner, view, table, node, node.parent)
       await requireDepth(inner, view, table, parent)
       await bookkeeping.insert(inner, table, node, parent)
       return written
