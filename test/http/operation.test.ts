@@ -176,7 +176,10 @@ test('a mount logs a warning for each dangerous setting', async () => {
   process.env['NODE_ENV'] = 'production'
   const logged = await warnings(async (dataSource) => {
     Object.assign(dataSource.options, { extra: { ...dataSource.options.extra, query_timeout: 1000 } })
-    if (isSqlite) await dataSource.query('PRAGMA foreign_keys = OFF')
+    if (!isSqlite) return
+    for (const setting of ['foreign_keys = OFF', 'ignore_check_constraints = ON', 'count_changes = ON']) {
+      await dataSource.query(`PRAGMA ${setting}`)
+    }
   })
   Object.assign(process.env, { NODE_ENV })
   const expected = [
@@ -184,7 +187,13 @@ test('a mount logs a warning for each dangerous setting', async () => {
     ...(isPostgres
       ? ['warn typeorm-resources: query_timeout gives up', 'warn typeorm-resources: no statement_timeout']
       : []),
-    ...(isSqlite ? ['warn typeorm-resources: foreign_keys is off'] : []),
+    ...(isSqlite
+      ? [
+          'warn typeorm-resources: foreign_keys is off',
+          'warn typeorm-resources: ignore_check_constraints is on',
+          'warn typeorm-resources: count_changes is on',
+        ]
+      : []),
   ]
   expect(logged).toEqual(expected.map((text) => expect.stringContaining(text)))
 })

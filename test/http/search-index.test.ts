@@ -312,18 +312,28 @@ async function warningsOf(create: (dataSource: DataSource) => Promise<unknown>, 
   return { dataSource, found }
 }
 
-test('an index that does not exist is reported, and the reported statement creates it', async () => {
-  const { dataSource, found } = await warningsOf(async () => undefined)
-  const [, problem, statement = ''] =
-    /^warn typeorm-resources: Page: "search" names the index "page_search", which (.*); create it in a migration: (.*)$/.exec(
-      found.join(),
-    ) ?? []
-  expect(problem).toBe('does not exist')
-  await dataSource.destroy()
-  const created = await warningsOf((other) => other.query(statement.replace(/"\w+"\.(?="page")/, '')))
-  expect(created.found).toEqual([])
-  await created.dataSource.destroy()
-})
+@Entity('new, (old) page')
+class UnusualPage {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20, name: 'the, (title)' }) title!: string
+  @Column({ length: 20, name: 'TEXT' }) text!: string
+}
+
+test.each([Page, UnusualPage])(
+  'an index of %p that does not exist is reported, and the reported statement creates it',
+  async (entity) => {
+    const { dataSource, found } = await warningsOf(async () => undefined, entity)
+    const [, problem, statement = ''] =
+      /^warn typeorm-resources: \w+: "search" names the index "page_search", which (.*); create it in a migration: (.*)$/.exec(
+        found.join(),
+      ) ?? []
+    expect(problem).toBe('does not exist')
+    await dataSource.destroy()
+    const created = await warningsOf((other) => other.query(statement.replace(/"\w+"\.(?=")/, '')), entity)
+    expect(created.found).toEqual([])
+    await created.dataSource.destroy()
+  },
+)
 
 const others: readonly (readonly [string, string])[] = isPostgres
   ? [

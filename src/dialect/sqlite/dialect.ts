@@ -121,11 +121,20 @@ export const sqlite: Dialect = {
   hasOnUpdate: false,
   supportsReturning: () => true,
   settingsWarnings: async (_, runSql) => {
-    const [setting] = await runSql('SELECT foreign_keys, sqlite_version() AS version FROM pragma_foreign_keys')
-    const { foreign_keys: areChecked, version = '' } = setting ?? {}
+    const [setting] = await runSql(
+      'SELECT *, sqlite_version() AS version FROM pragma_foreign_keys, pragma_ignore_check_constraints, pragma_count_changes',
+    )
+    const {
+      foreign_keys: areChecked,
+      ignore_check_constraints: ignoresChecks,
+      count_changes: returnsCounts,
+      version = '',
+    } = setting ?? {}
     const [major = 0, minor = 0] = String(version).split('.').map(Number)
     return [
       ...(areChecked === 0 ? ['foreign_keys is off: SQLite does not check foreign keys'] : []),
+      ...(ignoresChecks === 1 ? ['ignore_check_constraints is on: SQLite does not check CHECK constraints'] : []),
+      ...(returnsCounts === 1 ? ['count_changes is on: bulk requests respond with a count of 0'] : []),
       ...(major === 3 && minor < 43
         ? [`SQLite ${version} has no octet_length, which is needed to read records: use SQLite 3.43 or newer`]
         : []),

@@ -26,8 +26,7 @@ export const sqliteTextSearch: TextSearch = {
     if (found === undefined) return 'does not exist'
     const sql = String(found['sql'])
     if (!/\busing\s+fts5\b/i.test(sql)) return 'is not an FTS5 table'
-    const [, content = ''] = /[(,]\s*content\s*=\s*(["'`]?[^"'`,)\s]+)/i.exec(sql) ?? []
-    if (content.replace(/^["'`]/, '').toLowerCase() !== tableName.toLowerCase()) {
+    if (contentOf(sql)?.toLowerCase() !== tableName.toLowerCase()) {
       return `does not have ${tableName} as external content`
     }
     const rows = await runSql(`SELECT name FROM pragma_table_info('${index.name}')`)
@@ -35,6 +34,13 @@ export const sqliteTextSearch: TextSearch = {
     const missing = indexedNames(index).filter((name) => !names.includes(name))
     return missing.length === 0 ? undefined : `has no column ${missing.join(', ')}`
   },
+}
+
+/** The option `content` in the statement that created an FTS5 table. Its value may be in quotes, which are doubled inside it. */
+function contentOf(sql: string): string | undefined {
+  const [, quote = '', quoted, plain] =
+    /[(,]\s*content\s*=\s*(?:(["'`])((?:(?!\1).|\1\1)*)\1|([^"'`,)\s]+))/is.exec(sql) ?? []
+  return quoted?.replaceAll(quote + quote, quote) ?? plain
 }
 
 function typeNameOf(type: unknown): string {
