@@ -59,7 +59,9 @@ describe.each(locations)('an Express site with the service %s', (_, setUp, root)
 
   test('responds with 404 to paths outside of the service', () =>
     withExpress(setUp, async (request) => {
-      expect((await request(`GET ${root}/other/`)).status).toBe(404)
+      for (const path of ['/other/', '/note/#x', '/note/?limit=1#x', '/note/\\1']) {
+        expect([path, (await request(`GET ${root}${path}`)).status]).toEqual([path, 404])
+      }
     }))
 })
 

@@ -86,7 +86,9 @@ type FoundResponder = Responder | 'none' | 'not-connected'
 /** Finds what responds to a request. */
 function responderOf(site: Site, pathPattern: RegExp, context: Context): FoundResponder {
   const { base, routers, serverTiming, challenges } = site
-  const { path, querystring } = splitTarget(targetOf(context))
+  const target = targetOf(context)
+  if (target === undefined) return 'none'
+  const { path, querystring } = splitTarget(target)
   const custom = routers.at(path)
   const match = custom && matchOf(custom, context.method)
   const builtIn = match === 'route' ? null : pathPattern.exec(path)

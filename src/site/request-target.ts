@@ -17,11 +17,11 @@ export function splitTarget(target: string): RequestTarget {
 /**
  * Path and query string as the client sent them. Koa's own path comes from `url.parse`: if the target contains a `#`,
  * this function reads backslashes as slashes, and it throws for some targets.
- * @returns an empty string if there is a `#` or, in the path, a backslash: a request target cannot contain them
+ * @returns undefined if there is a `#` or, in the path, a backslash: a request target cannot contain them
  * (RFC 9112, request target)
  */
-export function targetOf({ req: { url = '' }, originalUrl }: Context): string {
-  return /^[^?]*\\|#/.test(originalUrl) ? '' : withoutOrigin(url)
+export function targetOf({ req: { url = '' }, originalUrl }: Context): string | undefined {
+  return /^[^?]*\\|#/.test(originalUrl) ? undefined : withoutOrigin(url)
 }
 
 /** Prefix of the path that was removed before this middleware: by Express (`baseUrl`), then by `koa-mount` in Koa. */
