@@ -1,5 +1,5 @@
 import { type PoolState, type PostgresDriver, usePreparedStatements } from './connection'
-import { setOutputFormats } from './session-styles'
+import { prepareSession } from './session-styles'
 
 /**
  * Prepares the connections of all pools for the statements of this service, each when it is first acquired.
@@ -13,7 +13,7 @@ export function preparePools({ master, slaves = [], postgres: { Query } }: Postg
     pool?.on('connect', (client) => client.on('error', () => undefined))
     // Not on 'connect', because the pool already has open connections.
     pool?.on('acquire', (client) => {
-      setOutputFormats(client)
+      prepareSession(client)
       usePreparedStatements(client, state)
     })
   }

@@ -59,7 +59,7 @@ export async function defaultsWarnings(runSql: RunSql): Promise<readonly string[
 const preparedClients = new WeakSet<PoolClient>()
 
 /** Makes a connection set these formats, and the check of foreign keys, before its first statement. */
-export function setOutputFormats(client: PoolClient): void {
+export function prepareSession(client: PoolClient): void {
   if (preparedClients.has(client)) return
   preparedClients.add(client)
   const query = client.query.bind(client)
