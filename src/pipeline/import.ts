@@ -13,8 +13,8 @@ import type { PermittedRequest, Service } from './service'
 import { type ReceivedRecord, type RecordsWriter, writeRecords } from './write-records'
 
 /** The format of an import, from the content type of its request; undefined for any other body. */
-export function importFormat({ resource, headers }: PermittedRequest): ListFormat | undefined {
-  if (resource.bulk === 0) return undefined
+export function importFormat({ resource, method, segment, headers }: PermittedRequest): ListFormat | undefined {
+  if (resource.bulk === 0 || method !== 'POST' || segment !== undefined) return undefined
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   return (['ndjson', 'csv'] as const).find((format) => mediaTypes[format] === type)
 }
@@ -26,34 +26,29 @@ export async function importRecords(
   format: ListFormat,
   presets: Presets,
 ): Promise<HttpResponse> {
-  const written = await withRecords(service, request, format, (records) =>
-    writeRecords(service, request, { records, write: insertGroups(service, presets) }),
-  )
+  const records = recordsOf(service, request, format)
+  const written = await writeRecords(service, request, { records, write: insertGroups(service, presets) })
   return jsonResponse(written.isDry ? 200 : 201, JSON.stringify({ meta: createdMeta(request, written) }))
 }
 
-/** Receives the body of an import, and frees it after `work`, which receives its records. */
-export function withRecords<T>(
-  service: Service,
-  request: PermittedRequest,
-  format: ListFormat,
-  work: (records: RecordsWriter['records']) => Promise<T>,
-): Promise<T> {
-  return withSpool(service, request, (spool) =>
-    work((...args) => receivedRecords(service, request, spool, format, ...args)),
-  )
+/** The records of an import, whose body has been received. */
+export function recordsOf(service: Service, request: PermittedRequest, format: ListFormat): RecordsWriter['records'] {
+  const { spool } = request
+  if (spool === undefined) throw new Error('the body of the import has not been received')
+  return (...args) => receivedRecords(service, request, spool, format, ...args)
 }
 
-/** Receives the body of an import, unless the request has it already, and frees it after `work`. */
+/**
+ * Receives the body of an import, and frees it after `work`.
+ * @throws {ApiError} `unavailable`, `body-too-large`, `bad-body`
+ */
 export async function withSpool<T>(
   { imports, limits }: Service,
   request: PermittedRequest,
   work: (spool: Spool) => Promise<T>,
 ): Promise<T> {
-  const { spool: received, openBody } = request
-  if (received !== undefined) return work(received)
   return imports.run(clientOf(request), async () => {
-    const spool = await spoolBody(openBody(), limits.importBytes, limits.streamStall)
+    const spool = await spoolBody(request.openBody(), limits.importBytes, limits.streamStall)
     try {
       return await work(spool)
     } finally {

@@ -8,9 +8,7 @@ import type { HttpResponse } from '../response/http-response'
 import type { ResourceView } from '../schema/resource-view'
 import { refuseWrite } from '../write/refuse-write'
 import { parseMatching } from './change-many'
-import { requireCreatable } from './create'
 import { type Idempotency, runOnce, secretResponse } from './idempotency'
-import { importFormat, withSpool } from './import'
 import { prepareWriteIncludes } from './included-item'
 import { segmentOfKey } from './key-segment'
 import { callRelatedRules } from './related-rules'
@@ -28,7 +26,7 @@ export function isKeyed({ method, headers }: Pick<PermittedRequest, 'method' | '
 
 /**
  * Runs the action of a request with the header `Idempotency-Key`, once for each key and principal
- * (specification: Idempotency keys). The body is received before the transaction begins.
+ * (specification: Idempotency keys). The body was received before, so that a slow client does not keep the transaction open.
  * @throws {ApiError} `bad-idempotency-key`, `idempotency-key-in-use`, `idempotency-key-reused`, `not-found`, and those of
  * the action
  */
@@ -42,19 +40,18 @@ export async function runKeyed(service: Service, request: PermittedRequest, acti
   const including = await prepareWriteIncludes(service, request)
   if (!request.restores) await callRelatedRules(request)
   if (method === 'PATCH' && segment === undefined) await parseMatching(service, request)
-  const run = async (received: PermittedRequest, payload: Payload): Promise<HttpResponse> => {
-    const response = await runAction(service, received, idempotency, key, payload, action)
-    return including(response, parseKey(store.view, writtenSegment(response.headers) ?? segment ?? ''))
-  }
-  if (method === 'POST' && segment === undefined && importFormat(request) !== undefined) {
-    requireCreatable(request)
-    return withSpool(service, request, async (spool) =>
-      run({ ...request, spool }, await digestOfBody(String(headers['content-type']), spool.read())),
-    )
-  }
+  const payload = await payloadOf(service, request)
+  const response = await runAction(service, request, idempotency, key, payload, action)
+  return including(response, parseKey(store.view, writtenSegment(response.headers) ?? segment ?? ''))
+}
+
+/** The body of a request, or for an import its digest. @throws {ApiError} `bad-body`, and those of `receivePayload` */
+async function payloadOf(service: Service, request: PermittedRequest): Promise<Payload> {
+  const { spool, headers } = request
+  if (spool !== undefined) return digestOfBody(String(headers['content-type']), spool.read())
   const payload = await receivePayload(request, maxBodyBytes(service, request))
   requireSmall(service, request, payload)
-  return run({ ...request, readPayload: async () => payload }, payload)
+  return payload
 }
 
 /**

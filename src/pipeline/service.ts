@@ -116,7 +116,7 @@ export interface ResourceRequest {
   /** Koa's context. */
   readonly context: AccessRequest['context']
   /**
-   * Reads the body.
+   * Reads the body. Further calls return what the first call has read.
    * @param limit maximum size of the body, in bytes
    * @param onReceived called with the size of what has arrived so far; an error that it throws refuses the body
    */

@@ -6,7 +6,7 @@ import { type HttpResponse, jsonResponse } from '../response/http-response'
 import { startPauses } from '../timers'
 import type { Json } from '../value/value-type'
 import { checkPasswordCount } from './hash-passwords'
-import { withRecords } from './import'
+import { recordsOf as recordsOfImport } from './import'
 import { passwordPaths } from './password-paths'
 import type { PermittedRequest, Service } from './service'
 import { type Upsert, upsertRecord } from './upsert'
@@ -47,7 +47,7 @@ export async function importUpserts(
   format: ListFormat,
   upsert: Upsert,
 ): Promise<HttpResponse> {
-  const meta = await withRecords(service, request, format, (records) => writeUpserts(service, request, upsert, records))
+  const meta = await writeUpserts(service, request, upsert, recordsOfImport(service, request, format))
   return jsonResponse(200, JSON.stringify({ meta }))
 }
 

@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa'
 import type { DbSession } from '../connection/db-session'
 import { ApiError, notConnected } from '../errors'
 import type { ResourceRequest, ServedResource, Service } from '../pipeline/service'
+import type { Payload } from '../request/body'
 import type { Limits } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
 import { problemResponse } from '../response/http-response'
@@ -123,6 +124,7 @@ function requestOf(
   { served: { fullView, storeOf }, segment, restores, querystring, responseMemory }: RequestedPath,
 ): ResourceRequest {
   const { name } = fullView
+  let payload: Promise<Payload> | undefined
   return {
     resource: fullView,
     storeOf,
@@ -134,7 +136,10 @@ function requestOf(
     querystring,
     headers: context.req.headers,
     context,
-    readPayload: (...args) => readPayload(context, ...args),
+    readPayload: (...args) => {
+      payload ??= readPayload(context, ...args)
+      return payload
+    },
     openBody: () => openBody(context),
     responseMemory,
   }

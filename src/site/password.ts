@@ -1,13 +1,17 @@
+import type { Account } from '../access/account'
 import { requireSameOrigin } from '../access/cross-origin'
 import { partiesOf } from '../access/passwords/fair-queue'
 import { RequestAuthentication } from '../access/request-authentication'
 import { requirePrincipal } from '../access/require-principal'
+import type { Principal } from '../access/rule'
 import { type DbSession, withPrincipal } from '../connection/db-session'
 import { ApiError, FieldErrors, notConnected } from '../errors'
+import { renewAccess } from '../pipeline/renewed-access'
+import type { Service } from '../pipeline/service'
 import type { Body } from '../request/body'
 import { emptyResponse, withCaching } from '../response/http-response'
 import type { PasswordChange } from '../write/password-change'
-import type { PageHandler } from './page'
+import type { PageHandler, PageRequest } from './page'
 import { readPageBody } from './payload'
 import { loginRule } from './session'
 
@@ -19,15 +23,10 @@ export function passwordPage(session: DbSession): PageHandler {
   return async (request) => {
     const { service, context } = request
     if (service?.passwordChange === undefined) throw notConnected()
-    const { verifyCredentials, forbidden, allowedOrigins, passwords, passwordChange, settingsFor } = service
-    const authentication = new RequestAuthentication(verifyCredentials, session, context)
-    const principal = await requirePrincipal({ rule: loginRule(service) }, authentication, forbidden)
-    requireSameOrigin(context.headers, context.host, allowedOrigins)
-    const account = await authentication.account()
-    if (account === undefined) {
-      throw new ApiError('forbidden', 'these credentials cannot change a password; send the user name and the password')
-    }
+    const { passwords, passwordChange, settingsFor } = service
+    const { afterBody } = await renewAccess(() => requireAccount(service, session, context))
     const body = await readPageBody(request, service)
+    const { principal, account } = await afterBody()
     const { oldPassword, newPassword } = await parseChange(body, passwordChange, account)
     const username = String(account.username)
     if (!(await passwords.matches({ username, password: oldPassword }, String(account.password), context.ip))) {
@@ -40,6 +39,27 @@ export function passwordPage(session: DbSession): PageHandler {
     }
     return withCaching(emptyResponse(), false)
   }
+}
+
+/**
+ * Requires the user name and the password of a user who may log in.
+ * @returns the user, as principal and as stored
+ * @throws {ApiError} `unauthorized`, `forbidden`, `cross-origin`
+ */
+async function requireAccount(
+  service: Service,
+  session: DbSession,
+  context: PageRequest['context'],
+): Promise<{ readonly principal: Principal; readonly account: Account }> {
+  const { verifyCredentials, forbidden, allowedOrigins } = service
+  const authentication = new RequestAuthentication(verifyCredentials, session, context)
+  const principal = await requirePrincipal({ rule: loginRule(service) }, authentication, forbidden)
+  requireSameOrigin(context.headers, context.host, allowedOrigins)
+  const account = await authentication.account()
+  if (account === undefined) {
+    throw new ApiError('forbidden', 'these credentials cannot change a password; send the user name and the password')
+  }
+  return { principal, account }
 }
 
 /** @throws {ApiError} `bad-values` with all errors */

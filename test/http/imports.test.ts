@@ -79,10 +79,17 @@ class Single {
   @Column({ length: 20 }) title!: string
 }
 
+@Entity()
+@Resource({ auth: byHeader, bulk: true, may: { create: () => false } })
+class Archived {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 20 }) title!: string
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Shop, Sale, Limited, Form, Single],
+    entities: [Shop, Sale, Limited, Form, Single, Archived],
     mount: { limits: { importBytes: 3_000_000, body: 2000, bodyValues: 100, imports: 2 } },
     seed: async (dataSource) => void (await dataSource.getRepository(Shop).save({ code: 'a-1', name: 'first' })),
   })
@@ -341,6 +348,19 @@ test('a client that disconnects stores nothing', async () => {
   expect(await count('sale')).toBe(0)
   // The connection of the database and the place of the import are free again.
   for (let round = 0; round < 3; round++) expect((await post('sale/', 'ndjson', '{"title":"a"}')).status).toBe(201)
+})
+
+test.each([
+  ['a user', '1', 403],
+  ['anonymous', '', 401],
+])('a file of a client who may not create records is refused before it arrives: %s', async (_, person, status) => {
+  const { port } = new URL(world.url)
+  const socket = connect(Number(port), '127.0.0.1')
+  const headers = `Host: x\r\nx-person: ${person}\r\nContent-Type: application/x-ndjson\r\nContent-Length: 1000000`
+  socket.write(`POST /api/archived/ HTTP/1.1\r\n${headers}\r\n\r\n{"title":`)
+  const [response] = await once(socket, 'data')
+  expect(String(response)).toMatch(`HTTP/1.1 ${status}`)
+  socket.destroy()
 })
 
 test('slow clients do not keep a transaction open', async () => {
