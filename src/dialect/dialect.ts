@@ -197,6 +197,11 @@ export interface DatabaseFeatures {
    */
   readonly correlatesSubqueries: boolean
   /**
+   * Whether a subquery that does not depend on the outer row always runs at most once for each statement. PostgreSQL runs that
+   * of IN again for each row if it expects a result that does not fit into `work_mem`.
+   */
+  readonly runsSubqueryOnce: boolean
+  /**
    * Which subqueries through to-many relations the database may merge into the outer statement, where they become joins:
    * - `none`
    * - `chained`: only those inside of another one, or with another one inside

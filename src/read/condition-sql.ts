@@ -21,16 +21,34 @@ import { bindComparisonValues, comparisonSql } from './comparison-sql'
 import type { JoinVisibility } from './join-sql'
 import { keysetSql } from './keyset'
 import { longBytes } from './long-columns'
+import {
+  comparedOnceSql,
+  conjunctsOf,
+  ifLongListSql,
+  isOnJoinedTables,
+  repeatedJoin,
+  repeatedJoinsOf,
+} from './long-comparison'
 import { existsRelatedSql } from './related-sql'
 import { columnSql } from './row'
 import type { ConditionSql } from './select-query'
 import type { Store } from './store'
 
+/** The rows for which a condition is evaluated. */
+interface EvaluatedRows {
+  /** Whether the condition is inside a subquery. */
+  readonly isNested: boolean
+  /** Joins along which several rows may lead to the same record. */
+  readonly joins: readonly Join[]
+  /** Conditions that records of these joins are visible. */
+  readonly visibility: JoinVisibility
+}
+
 /** Turns each part of a condition into a string: SQL, or a cache key. */
 interface ConditionVisitor {
   /** The policies for the principal of the request. */
   readonly policies: Policies | undefined
-  readonly compare: (comparison: Comparison, values: readonly unknown[]) => string
+  readonly compare: (comparison: Comparison, values: readonly unknown[], rows: EvaluatedRows) => string
   readonly match: (match: Match, words: readonly string[]) => string
   readonly exists: (
     exists: Exists,
@@ -44,49 +62,52 @@ interface ConditionVisitor {
   readonly policy: (policyKey: ResolvedPolicy['key'], condition: string) => string
 }
 
-/**
- * Visits all parts of a condition, always in the same order, so that the values are bound in the same order.
- * @param isNested whether the condition is inside a subquery
- */
+/** Visits all parts of a condition, always in the same order, so that the values are bound in the same order. */
 function visitCondition(
   condition: Condition,
   values: Query['values'],
   visitor: ConditionVisitor,
-  isNested = false,
+  rows: EvaluatedRows,
 ): string {
-  if (condition.type === 'compare') return visitor.compare(condition, values[condition.valuesIndex] ?? [])
+  if (condition.type === 'compare') return visitor.compare(condition, values[condition.valuesIndex] ?? [], rows)
   if (condition.type === 'match') {
     return visitor.match(condition, (values[condition.valuesIndex] ?? []) as readonly string[])
   }
   if (condition.type === 'exists') {
-    const visibility = visitJoins([condition.first, ...condition.joins], visitor, true)
+    const { first, joins, where } = condition
+    const visibility = visitJoins([first, ...joins], visitor, true)
+    const relatedRows = { isNested: true, joins: repeatedJoinsOf(condition), visibility }
     return visitor.exists(
       condition,
       visibility,
-      visitCondition(condition.where, values, visitor, true),
+      visitCondition(where, values, visitor, relatedRows),
       values,
-      isNested,
+      rows.isNested,
     )
   }
   if (condition.type === 'deletion') return visitor.deletion(condition)
   if (condition.type === 'visible' || condition.type === 'permission') {
     const resolved = requirePolicies(visitor).resolve(condition)
-    return visitor.policy(resolved.key, visitCondition(resolved.condition, resolved.values, visitor, isNested))
+    return visitor.policy(resolved.key, visitCondition(resolved.condition, resolved.values, visitor, rows))
   }
   const parts = condition.type === 'not' ? [condition.condition] : condition.conditions
   return visitor.combine(
     condition.type,
-    parts.map((part) => visitCondition(part, values, visitor, isNested)),
+    parts.map((part) => visitCondition(part, values, visitor, rows)),
   )
 }
 
 const allVisible: JoinVisibility = new Map()
 
+/** Rows of which each leads to other joined records, or so few rows that this does not matter. */
+const differentRows: EvaluatedRows = { isNested: false, joins: [], visibility: allVisible }
+
 /** Visits the conditions that records of joined tables are visible. */
 function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, isNested = false): JoinVisibility {
   if (!joins.some(({ visible }) => visible !== undefined)) return allVisible
+  const rows = { ...differentRows, isNested }
   return new Map(
-    joins.map((join) => [join, join.visible === undefined ? '' : visitCondition(join.visible, [], visitor, isNested)]),
+    joins.map((join) => [join, join.visible === undefined ? '' : visitCondition(join.visible, [], visitor, rows)]),
   )
 }
 
@@ -115,9 +136,10 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
     policy: (key, condition) => `${key}: ${condition}`,
   }
   const visibility = [...visitJoins(query.joins, visitor).values()]
-  const where = visitCondition(query.where, query.values, visitor)
+  const { first, last } = conjunctsOf(store, query)
+  const where = [...first, ...last].map((condition) => visitCondition(condition, query.values, visitor, differentRows))
   const keysetPredicate = keysetSql(store, query, bind)
-  return [...visibility, where, ...(keysetPredicate === undefined ? [] : [keysetPredicate])].join('\n')
+  return [...visibility, ...where, ...(keysetPredicate === undefined ? [] : [keysetPredicate])].join('\n')
 }
 
 /**
@@ -132,14 +154,16 @@ export function conditionSql(
 ): ConditionSql {
   const { values: boundValues, bind } = collectValues()
   const parameters: ObjectLiteral = {}
-  const visitor: ConditionVisitor = {
+  const visitorOf = (bind: Bind): ConditionVisitor => ({
     policies: store.policies,
-    compare: (comparison, operands) => {
-      const comparisonOnly = comparisonSql(comparison, operands, store.dataSource, bind)
-      const timeLimitSql = mayReadLongValues(store, comparison)
-        ? timeLimitAt(store, comparison.on.alias, comparison.on.field.columns)
-        : undefined
-      return timeLimitSql === undefined ? comparisonOnly : `(${timeLimitSql} AND ${comparisonOnly})`
+    compare: (comparison, operands, { joins, visibility }) => {
+      const sql = comparisonSql(comparison, operands, store.dataSource, bind)
+      const { alias, field } = comparison.on
+      const timeLimit = mayReadLongValues(store, comparison) ? timeLimitAt(store, alias, field.columns) : undefined
+      const join = repeatedJoin(store, joins, comparison)
+      const subquery = { comparison: sql, timeLimit, visible: join && visibility.get(join) }
+      const predicate = join === undefined ? sql : comparedOnceSql(store, comparison, join, subquery, parameters)
+      return timeLimit === undefined ? predicate : `(${timeLimit} AND ${predicate})`
     },
     match: ({ alias, index }, words) =>
       store.dialect.textSearch.matchSql(
@@ -163,15 +187,29 @@ export function conditionSql(
     deletion: ({ view, isDeleted }) => deletionSql(store, view, isDeleted),
     combine: combineSql,
     policy: (_, condition) => condition,
+  })
+  const joinVisibility = visitJoins(query.joins, visitorOf(bind))
+  const { first, last } = conjunctsOf(store, query)
+  const visitAll = (conditions: readonly Condition[], rows: EvaluatedRows, bindAgain = bind): readonly string[] => {
+    const visitor = visitorOf(bindAgain)
+    return conditions.map((condition) => visitCondition(condition, query.values, visitor, rows))
   }
-  const joinVisibility = visitJoins(query.joins, visitor)
-  const sql = visitCondition(query.where, query.values, visitor)
+  const firstSql = visitAll(first, differentRows)
+  const firstCount = boundValues.length
+  const lastSql = combineSql('and', visitAll(last, differentRows))
+  const inLongList = (): string => {
+    const rows = { isNested: false, joins: query.joins, visibility: joinVisibility }
+    return combineSql('and', visitAll(last, rows, collectValues(firstCount).bind))
+  }
+  const counted = firstSql.filter((_, index) => isOnJoinedTables(query, first[index]))
+  const countedRows = { sql: combineSql('and', counted), joinVisibility, parameters }
+  const repeatedSql = last.length === 0 ? '' : ifLongListSql(store, query, countedRows, last, inLongList(), lastSql)
   const keysetPredicate = keysetSql(store, query, bind)
   const hasManyValues = boundValues.length + otherValues > maxUncheckedValues
   const timeLimitSql = hasManyValues ? timeLimitAt(store, root, query.view.key.columns) : undefined
   // The time limits are the first conditions, so that they are evaluated for every row: SQLite stops at the first
   // condition of an AND that is false.
-  const parts = [timeLimitSql ?? '', ...sortTimeLimits(store, query), sql, keysetPredicate ?? '']
+  const parts = [timeLimitSql ?? '', ...sortTimeLimits(store, query), ...firstSql, repeatedSql, keysetPredicate ?? '']
   return { sql: combineSql('and', parts), joinVisibility, parameters }
 }
 

@@ -103,6 +103,8 @@ describe('a time limit', () => {
       'page/?text__ilike=%25x%25',
       'page/?or=(text__ilike:%25x%25,id:0)',
       'remark/?page__text__ilike=%25x%25',
+      'remark/?page__text__ilike=%25x%25&id__lte=900',
+      'remark/?not=(page__text__ilike:%25x%25)',
       // SQLite reads the pages first, and no remark, because no page matches.
       'remark/?page__text__ilike=%25x%25&page__id__gt=0&ordering=page__id',
       'remark/?page__text=x',

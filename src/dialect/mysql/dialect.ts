@@ -119,6 +119,7 @@ export const mysql: Dialect = {
   areNullsLeast: true,
   supportsNullsOrder: false,
   correlatesSubqueries: false,
+  runsSubqueryOnce: false,
   mergesSubqueries: 'all',
   // MariaDB supports neither LATERAL nor LIMIT in subqueries of IN.
   listsPerParent: 'window',

@@ -117,6 +117,7 @@ export const postgres: Dialect = {
   // Both forms are the same semi-join, except below OR and NOT: there PostgreSQL runs the subquery of IN again for each
   // row, without an index, if its result may exceed work_mem.
   correlatesSubqueries: true,
+  runsSubqueryOnce: false,
   mergesSubqueries: 'chained',
   listsPerParent: 'lateral',
   maxUnlimitedManyToMany: undefined,

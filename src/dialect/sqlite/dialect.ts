@@ -102,6 +102,7 @@ export const sqlite: Dialect = {
   areNullsLeast: true,
   supportsNullsOrder: true,
   correlatesSubqueries: false,
+  runsSubqueryOnce: true,
   mergesSubqueries: 'none',
   listsPerParent: 'in',
   // A subquery for each list takes three times as long: SQLite may search all related records for each parent.
