@@ -137,6 +137,39 @@ describe('keys that are ten minutes old', () => {
 
 const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
 
+describe.each<[rule: string, keys: readonly object[]]>([
+  ['no keys', []],
+  ['a key for encryption only', [{ ...second.jwk, use: 'enc' }]],
+  ['a key only to sign', [{ ...second.jwk, key_ops: ['sign'] }]],
+  ['a secret only', [{ kty: 'oct', k: 'c2VjcmV0', kid: 'second' }]],
+  ['keys of another type and another algorithm', [small, { ...second.jwk, alg: 'ES384' }]],
+  ['a point that is not on the curve', [{ ...second.jwk, x: 'AAAA' }]],
+  ['a private key', [{ ...second.privateKey.export({ format: 'jwk' }), kid: 'second' }]],
+])('a key set with %s', (_, keys) => {
+  test('does not replace the known keys when a token has an unknown kid', async () => {
+    await statusOf(tokenOf(first))
+    server.respondWith({ keys })
+    jest.advanceTimersByTime(10_000)
+    expect(await statusesOf(many(second))).toEqual([503])
+    expect(await statusesOf(many(first))).toEqual([200])
+    expect(server.requests()).toBe(2)
+    expect(world.faults).toMatchObject([{ message: `the keys of tokens could not be read from ${server.url}` }])
+    server.respondWith({ keys: [second.jwk] })
+    jest.advanceTimersByTime(1000)
+    expect(await statusesOf([tokenOf(second), tokenOf(second)])).toEqual([200])
+    expect(await statusesOf(many(first))).toEqual([401])
+  })
+
+  test('does not replace keys that are ten minutes old', async () => {
+    await statusOf(tokenOf(first))
+    server.respondWith({ keys })
+    jest.advanceTimersByTime(600_001)
+    expect(await statusesOf(many(first))).toEqual([200])
+    expect(server.requests()).toBe(2)
+    expect(world.faults).toHaveLength(1)
+  })
+})
+
 describe('keys that cannot be read', () => {
   test.each<[rule: string, body: unknown, status: number]>([
     ['no response', undefined, 200],
@@ -148,6 +181,8 @@ describe('keys that cannot be read', () => {
     ['another object', { issuer }, 200],
     ['keys that are no array', { keys: first.jwk }, 200],
     ['a key that is no object', { keys: ['x'] }, 200],
+    ['no keys', { keys: [] }, 200],
+    ['a key for encryption only', { keys: [{ ...first.jwk, use: 'enc' }] }, 200],
     ['more than 1 MB', { keys: [first.jwk], filler: 'x'.repeat(1_000_000) }, 200],
   ])('%s', async (_, body, status) => {
     server.respondWith(body, status)
@@ -172,7 +207,7 @@ describe('keys that cannot be read', () => {
     ['a point that is not on the curve', { ...first.jwk, x: 'AAAA' }],
     ['a private key', first.privateKey.export({ format: 'jwk' })],
   ])('a key with %s', async (_, jwk) => {
-    server.respondWith({ keys: [{ ...jwk, kid: 'first' }] })
+    server.respondWith({ keys: [{ ...jwk, kid: 'first' }, second.jwk] })
     expect(await statusOf(tokenOf(first))).toBe(503)
     // Everybody can send such tokens, so the cause is reported once in ten minutes.
     expect(await statusesOf(many(first))).toEqual([503])

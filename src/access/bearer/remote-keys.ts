@@ -1,6 +1,7 @@
 import type { CryptoKey, JWSHeaderParameters } from 'jose'
 import { unavailable } from '../../errors'
 import type { Jose } from './jose'
+import { canVerify } from './token-keys'
 
 /** Age at which the keys are read again, in milliseconds. */
 const maxAgeMs = 600_000
@@ -13,7 +14,7 @@ const maxBytes = 1_000_000
 
 /**
  * The keys at a URL. They are read when the first token is verified, again when they are ten minutes old, and when a token names
- * an unknown key, at a limited rate. Keys that have been read are used while the URL cannot be read.
+ * an unknown key, at a limited rate. Keys that have been read are used while the URL cannot be read, or has no usable key.
  * `createRemoteJWKSet` of jose does not limit the rate after failures, and rejects known keys then.
  */
 export class RemoteKeys {
@@ -26,6 +27,8 @@ export class RemoteKeys {
   constructor(
     readonly jose: Jose,
     readonly url: URL,
+    /** The permitted algorithms. */
+    readonly algorithms: readonly string[],
   ) {}
 
   /**
@@ -77,7 +80,13 @@ export class RemoteKeys {
 
   async #load(report: (error: Error) => void): Promise<void> {
     try {
-      this.#find = this.jose.createLocalJWKSet(JSON.parse(await readText(this.url)))
+      const keySet = JSON.parse(await readText(this.url))
+      const find = this.jose.createLocalJWKSet(keySet)
+      // Such a set is a mistake of the issuer: with it, all tokens would be wrong.
+      if (!keySet.keys.some((jwk: unknown) => canVerify(jwk, this.algorithms))) {
+        throw new Error(`the key set has no public key for ${this.algorithms.join(', ')}`)
+      }
+      this.#find = find
       this.#loadedAt = performance.now()
       this.#hasFailed = false
     } catch (cause) {

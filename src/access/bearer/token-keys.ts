@@ -56,6 +56,14 @@ export function parseKeys(
   return known
 }
 
+/** Whether a member of an issuer's key set is a public key that can verify tokens with one of the algorithms. */
+export function canVerify(jwk: unknown, algorithms: readonly string[]): boolean {
+  const key = parseKey(jwk)
+  const { d: privatePart, key_ops: operations = ['verify'] } = Object(jwk)
+  if (key === undefined || privatePart !== undefined || ![operations].flat().includes('verify')) return false
+  return algorithms.some((algorithm) => isSuitable(key, algorithm))
+}
+
 /** Checks that there is a key for an algorithm, and that tokens can say which one. */
 function checkKeysOf(algorithm: string, keys: readonly TokenKey[], report: (mistake: string) => void): void {
   const suitable = keys.filter((key) => isSuitable(key, algorithm))

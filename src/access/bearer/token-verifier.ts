@@ -45,7 +45,7 @@ export function buildTokenVerifier(rules: TokenRules): VerifyToken {
   }
   // The option `ttl` of the cache would start a timer in nearly every request.
   const verified = new LRUCache<string, Remembered>({ max: maxRemembered })
-  const findKeyOf = keyFinder(jose, source)
+  const findKeyOf = keyFinder(jose, source, algorithms)
   let nextKeyReport = Number.NEGATIVE_INFINITY
   const hasAudience = (claims: object): boolean =>
     [Object(claims)[audienceClaim]].flat().some((name) => audiences.includes(name))
@@ -89,10 +89,10 @@ function hasExpired({ exp }: TokenClaims, clockTolerance: number): boolean {
 }
 
 /** Only the header's `alg` and `kid` select the key: keys and URLs in the header (`jwk`, `jku`, `x5u`) are not used. */
-function keyFinder(jose: Jose, source: KeySource): FindKey {
+function keyFinder(jose: Jose, source: KeySource, algorithms: readonly string[]): FindKey {
   if (source.type === 'secret') return () => source.secret
   if (source.type === 'jwks') {
-    const keys = new RemoteKeys(jose, source.url)
+    const keys = new RemoteKeys(jose, source.url, algorithms)
     return ({ alg, kid }, _, report) => keys.find(kid === undefined ? { alg } : { alg, kid }, report)
   }
   return ({ alg, kid }) => {
