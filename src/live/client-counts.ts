@@ -1,4 +1,4 @@
-/** Number of subscriptions, or of other work, of each client. */
+/** Number of subscriptions, of other work, or of bytes, of each client. */
 export class ClientCounts {
   readonly #counts = new Map<string, number>()
 
@@ -20,12 +20,12 @@ export class ClientCounts {
     return this.#counts.get(client) ?? 0
   }
 
-  add(client: string): void {
-    this.#counts.set(client, this.of(client) + 1)
+  add(client: string, number = 1): void {
+    this.#counts.set(client, this.of(client) + number)
   }
 
-  remove(client: string): void {
-    const left = this.of(client) - 1
+  remove(client: string, number = 1): void {
+    const left = this.of(client) - number
     if (left > 0) this.#counts.set(client, left)
     else this.#counts.delete(client)
   }

@@ -6,6 +6,7 @@ import { mediaTypes } from '../request/formats'
 import { importedRecords } from '../request/import-records'
 import { type Spool, spoolBody } from '../request/spool'
 import type { ListFormat } from '../resource'
+import { minCountedLength } from '../response/held-bytes'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
 import { clientOf } from './client'
 import { createdMeta, insertGroups } from './create-many'
@@ -39,22 +40,34 @@ export function recordsOf(service: Service, request: PermittedRequest, format: L
 }
 
 /**
- * Receives the body of an import, and frees it after `work`.
+ * Receives the body of an import, and frees it after `work`. The import counts as running when its body has arrived: otherwise,
+ * slow clients could keep all others from importing.
  * @throws {ApiError} `unavailable`, `body-too-large`, `bad-body`
  */
 export async function withSpool<T>(
-  { imports, limits }: Service,
+  { imports, spooledBytes, limits }: Service,
   request: PermittedRequest,
   work: (spool: Spool) => Promise<T>,
 ): Promise<T> {
-  return imports.run(clientOf(request), async () => {
-    const spool = await spoolBody(request.openBody(), limits.importBytes, limits.streamStall)
-    try {
-      return await work(spool)
-    } finally {
-      await spool.close()
-    }
-  })
+  const client = clientOf(request)
+  imports.requirePlace(client)
+  const memory = request.responseMemory()
+  const onBuffered = (bytes: number): void => {
+    if (bytes >= minCountedLength) memory.receive(bytes)
+  }
+  let held = 0
+  const onPart = (bytes: number): void => {
+    spooledBytes.add(client, bytes)
+    held += bytes
+  }
+  try {
+    memory.noteWaiting(true)
+    const spool = await spoolBody(request.openBody(), limits, { onBuffered, onPart })
+    memory.noteWaiting(false)
+    return await imports.run(client, () => work(spool)).finally(() => spool.close())
+  } finally {
+    spooledBytes.remove(client, held)
+  }
 }
 
 /** The records of a file. Those of CSV are built from cells. */

@@ -30,18 +30,23 @@ export class RunningWork {
    * @throws {ApiError} `unavailable` if there is too much
    */
   async run<T>(client: string, work: () => Promise<T>): Promise<T> {
+    this.requirePlace(client)
+    this.#clients.add(client)
+    try {
+      return await work()
+    } finally {
+      this.#clients.remove(client)
+    }
+  }
+
+  /** Requires that {@link run} would accept work of a client now. @throws {ApiError} `unavailable` */
+  requirePlace(client: string): void {
     const { plural, limit } = this.#names
     const { total } = this.#clients
     if (total >= this.#max) throw unavailable(`too many ${plural} are running: ${total} (${limit}); try again`)
     const own = this.#clients.of(client)
     if (own >= Math.ceil(this.#max / 2)) {
       throw unavailable(`too many ${plural} are running for you: ${own}, half of ${limit}; try again`)
-    }
-    this.#clients.add(client)
-    try {
-      return await work()
-    } finally {
-      this.#clients.remove(client)
     }
   }
 }

@@ -28,6 +28,7 @@ import type { Idempotency } from './idempotency'
 import type { KeyedQueue } from './keyed-queue'
 import type { Profiles } from './profiles'
 import type { RunningWork } from './running-work'
+import type { SpooledBytes } from './spooled-bytes'
 
 /** Everything that the requests of a mount share. It is built when the data source is initialized. */
 export interface Service {
@@ -42,6 +43,8 @@ export interface Service {
   readonly live: LiveLists | undefined
   /** The imports that are running. */
   readonly imports: RunningWork
+  /** The bytes of imports that have been received. */
+  readonly spooledBytes: SpooledBytes
   /** Queue of updates with related records that are repeated, for databases on which all requests share one connection. */
   readonly updates: KeyedQueue
   readonly allowedOrigins: readonly string[]

@@ -55,7 +55,10 @@ export interface RequestLimits {
    * Default: 4.
    */
   readonly streams: number
-  /** Time that a streamed list may take, in milliseconds; then its connection is closed. Default: 600,000. */
+  /**
+   * Time that a streamed list may take, in milliseconds; then its connection is closed. Also the time in which an import must
+   * arrive; then it is refused with 400. Default: 600,000.
+   */
   readonly streamTime: number
   /**
    * Time limit for each 64 KiB, in milliseconds. If the client of a streamed list takes longer to receive them, its connection
@@ -105,8 +108,8 @@ export interface RequestLimits {
    */
   readonly changes: number
   /**
-   * Number of imports that a mount handles at the same time, at most half of them of one client; further ones are refused with 503.
-   * Default: 2.
+   * Number of imports that a mount writes at the same time, at most half of them of one client; further ones are refused with 503.
+   * The bytes of all imports that are being received or written are limited to this number times `importBytes`. Default: 2.
    */
   readonly imports: number
   /** Time that the response to a write with `Idempotency-Key` is stored, in milliseconds. Default: 86,400,000, a day. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { ApiError } from '../errors'
+import type { Limits } from './limits'
 import { ReceivedChunks, receiveChunks } from './received-chunks'
 
 /** A request body that has been received completely, and can be read several times. */
@@ -16,28 +17,39 @@ export interface Spool {
   readonly close: () => Promise<void>
 }
 
-/** Size up to which a body is kept in memory, in bytes. */
-const maxMemory = 1024 * 1024
-/** Number of bytes that must arrive within a time. */
-const minBytes = 64 * 1024
+/** Number of bytes that must arrive within a time. Only so many bytes of a body are in memory, so that many clients can be slow. */
+const partBytes = 64 * 1024
+
+/** Limits of the body of an import: its size, the time for each 64 KiB, and that for all of it. */
+export type SpoolLimits = Pick<Limits, 'importBytes' | 'streamStall' | 'streamTime'>
+
+/** Counts the bytes of a body while it arrives. */
+export interface SpoolCounting {
+  /** Called with the number of bytes that are in memory. */
+  readonly onBuffered: (bytes: number) => void
+  /** Called with the size of each part. */
+  readonly onPart: (bytes: number) => void
+}
 
 /**
  * Receives a body, before a transaction begins that reads it: a slow client must not keep the transaction open. A large body
  * is written to a temporary file, which is deleted as soon as it is open.
- * @param limit maximum size, in bytes
- * @param stallLimit time in which 64 KiB must arrive, in milliseconds: other imports wait for this one
+ * @param counting receives the sizes; an error that it throws refuses the body
  * @throws {ApiError} `body-too-large`, `bad-body`
  */
-export async function spoolBody(body: Readable, limit: number, stallLimit: number): Promise<Spool> {
+export async function spoolBody(body: Readable, limits: SpoolLimits, counting: SpoolCounting): Promise<Spool> {
   const parts: Buffer[] = []
   let file: FileHandle | undefined
   let size = 0
   try {
-    for await (const part of receivedParts(body, stallLimit)) {
+    for await (const part of receivedParts(body, limits, counting)) {
       size += part.length
-      if (size > limit) throw new ApiError('body-too-large', `an import may have at most ${limit} bytes`)
+      if (size > limits.importBytes) {
+        throw new ApiError('body-too-large', `an import may have at most ${limits.importBytes} bytes`)
+      }
+      counting.onPart(part.length)
       parts.push(part)
-      if (file === undefined && size <= maxMemory) continue
+      if (file === undefined && size < partBytes) continue
       file ??= await openTemporary()
       for (const received of parts.splice(0)) await file.appendFile(received)
     }
@@ -60,14 +72,20 @@ export async function spoolBody(body: Readable, limit: number, stallLimit: numbe
  * Receives a body in parts of at least 64 KiB; the last one may be smaller.
  * @throws {ApiError} `bad-body`
  */
-async function* receivedParts(body: Readable, stallLimit: number): AsyncGenerator<Buffer> {
-  const error = (): ApiError => {
-    const detail = `less than ${minBytes} bytes of the body arrived within ${stallLimit} ms (limits.streamStall)`
-    return new ApiError('bad-body', detail)
-  }
+async function* receivedParts(
+  body: Readable,
+  { streamStall, streamTime }: SpoolLimits,
+  { onBuffered }: SpoolCounting,
+): AsyncGenerator<Buffer> {
+  const deadline = performance.now() + streamTime
+  const stalled = `less than ${partBytes} bytes of the body arrived within ${streamStall} ms (limits.streamStall)`
+  const late = `the body did not arrive within ${streamTime} ms (limits.streamTime)`
   const chunks = new ReceivedChunks()
   for (let isComplete = false; !isComplete; ) {
-    isComplete = await receiveChunks(body, chunks, minBytes, { stall: { limit: stallLimit, error } })
+    const left = Math.max(0, deadline - performance.now())
+    const detail = left < streamStall ? late : stalled
+    const stall = { limit: Math.min(streamStall, left), error: () => new ApiError('bad-body', detail) }
+    isComplete = await receiveChunks(body, chunks, partBytes, { stall, onReceived: onBuffered })
     if (chunks.size > 0) yield chunks.take()
   }
 }

@@ -10,6 +10,7 @@ import { KeyedQueue } from '../pipeline/keyed-queue'
 import { buildProfiles } from '../pipeline/profiles'
 import { RunningWork } from '../pipeline/running-work'
 import { buildServedResources, type Service } from '../pipeline/service'
+import { SpooledBytes } from '../pipeline/spooled-bytes'
 import { checkConstant } from '../query/policy-function'
 import { newQueryShapeCache } from '../query/query-shape'
 import { buildAccountLookup } from '../read/account-lookup'
@@ -62,6 +63,7 @@ export function buildService(
     streams: new RunningWork(limits.streams, { plural: 'streamed lists', limit: 'limits.streams' }),
     live: settings.live === false ? undefined : new LiveLists(limits, credentialTablesOf(registry), report),
     imports: new RunningWork(limits.imports, { plural: 'imports', limit: 'limits.imports' }),
+    spooledBytes: new SpooledBytes(limits),
     updates: new KeyedQueue(),
     allowedOrigins,
     escapeFormulas: settings.escapeFormulas,

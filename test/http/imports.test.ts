@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import {
   BeforeInsert,
@@ -378,6 +378,49 @@ test('slow clients do not keep a transaction open', async () => {
   await Readable.from([body]).forEach((part) => void socket.write(part))
   expect(await answered).toMatch(/^HTTP\/1.1 201/)
   socket.destroy()
+})
+
+describe('files that are being received', () => {
+  let other: World
+  beforeAll(async () => {
+    const limits = { imports: 2, importBytes: 200_000, streamTime: 2000 }
+    other = await openWorld({ entities: [Limited], mount: { limits } })
+  })
+  afterAll(() => other.close())
+
+  /** Sends a file in which the last byte is missing, and waits until the service has received the rest. */
+  async function sendIncomplete(person: number, size: number): Promise<Socket> {
+    const socket = connect(Number(new URL(other.url).port), '127.0.0.1')
+    const head = `POST /api/limited/ HTTP/1.1\r\nHost: x\r\nx-person: ${person}\r\nContent-Type: ${types.csv}\r\n`
+    socket.write(`${head}Content-Length: ${size + 1}\r\n\r\namount\n${'\n'.repeat(size - 7)}`)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    return socket
+  }
+  const importAs = (person: string, size: number): Promise<Reply> => {
+    const body = `amount\n1${'\n'.repeat(size - 8)}`
+    return send(other.url, 'POST /api/limited/', { body, headers: { 'Content-Type': types.csv, 'x-person': person } })
+  }
+
+  test('leave the places of running imports to others, and share their bytes', async () => {
+    const sockets = await Promise.all([sendIncomplete(1, 190_000), sendIncomplete(2, 190_000)])
+    expect((await importAs('3', 20)).status).toBe(201)
+    // The user has half of the bytes, and all users together have nearly all of them.
+    expect((await importAs('1', 150_000)).status).toBe(503)
+    expect((await importAs('3', 190_000)).status).toBe(503)
+    for (const socket of sockets) socket.write('\n')
+    const replies = await Promise.all(sockets.map((socket) => once(socket, 'data')))
+    expect(replies.map(([data]) => String(data).slice(9, 12))).toEqual(['201', '201'])
+    for (const socket of sockets) socket.destroy()
+    expect((await importAs('1', 190_000)).status).toBe(201)
+    expect((await importAs('3', 190_000)).status).toBe(201)
+  })
+
+  test('must arrive within a time', async () => {
+    const socket = await sendIncomplete(1, 100)
+    const [data] = await once(socket, 'data')
+    expect(String(data)).toMatch(/^HTTP\/1.1 400 .*did not arrive within 2000 ms/s)
+    socket.destroy()
+  })
 })
 
 describe('bodies that take long to read', () => {

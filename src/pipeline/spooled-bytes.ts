@@ -1,0 +1,31 @@
+import { unavailable } from '../errors'
+import { ClientCounts } from '../live/client-counts'
+import type { Limits } from '../request/limits'
+
+/**
+ * Counts the bytes of the imports that a mount has received, until they are freed. As much fits as the imports that may run at
+ * the same time can have, and half of it for one client. A client that sends its import slowly holds only what it has sent,
+ * and no place of a running import.
+ */
+export class SpooledBytes {
+  readonly #max: number
+  readonly #maxOfClient: number
+  readonly #clients = new ClientCounts()
+
+  constructor({ imports, importBytes }: Limits) {
+    this.#max = imports * importBytes
+    this.#maxOfClient = Math.ceil(imports / 2) * importBytes
+  }
+
+  /** @throws {ApiError} `unavailable` if there are too many */
+  add(client: string, bytes: number): void {
+    const { total } = this.#clients
+    const isTooMuch = total + bytes > this.#max || this.#clients.of(client) + bytes > this.#maxOfClient
+    if (isTooMuch) throw unavailable('the imports that are being received are too large together; try again')
+    this.#clients.add(client, bytes)
+  }
+
+  remove(client: string, bytes: number): void {
+    this.#clients.remove(client, bytes)
+  }
+}
