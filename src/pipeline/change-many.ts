@@ -23,34 +23,37 @@ import { withPauses } from '../write/with-pauses'
 import { deleteMatching, deleteRows, updateMatching, updateRows } from '../write/write-rows'
 import type { WriteTargets } from '../write/write-store'
 import { hashPasswords } from './hash-passwords'
-import type { Action, PermittedRequest, Service } from './service'
+import type { Action, BodyAction, PermittedRequest, Service } from './service'
 import { readBody } from './write-body'
 
 type BulkAction = Extract<WriteAction, 'update' | 'delete'>
 
 /** PATCH on a collection: changes all records that match the filters (specification: Bulk writes). */
-export const updateMany: Action = async (service, request) => {
+export const updateMany: BodyAction = async (service, request) => {
   const { store, session } = request
   const { view } = store
   const matching = await parseMatching(service, request)
-  const body = await readBody(service, request)
-  requireMayWrite(request, 'update')
-  const errors = new FieldErrors()
-  const { changes } = parseUpdate(view, body, () => undefined, errors)
-  if (errors.isEmpty && changes.size === 0) errors.add('the body', 'has no field to change')
-  addPartialReferenceErrors(view, changes, errors)
-  const change = { action: 'update', values: changes, stored: undefined } as const
-  await requireReferences(session, store, change, errors)
-  const values = await hashPasswords(service, request, changes)
-  const written = { ...change, values }
-  const updated = await writeMatching(request, matching, 'update', {
-    matching: (inner) => updateMatching(inner, store, matching.query, written),
-    targets: async (inner, targets) => {
-      await validateAll(inner, request, targets.keys, changes)
-      await updateRows(inner, store, targets, written)
-    },
-  })
-  return countResponse(request, 'updated', updated)
+  const run = async (): Promise<HttpResponse> => {
+    const body = await readBody(service, request)
+    requireMayWrite(request, 'update')
+    const errors = new FieldErrors()
+    const { changes } = parseUpdate(view, body, () => undefined, errors)
+    if (errors.isEmpty && changes.size === 0) errors.add('the body', 'has no field to change')
+    addPartialReferenceErrors(view, changes, errors)
+    const change = { action: 'update', values: changes, stored: undefined } as const
+    await requireReferences(session, store, change, errors)
+    const values = await hashPasswords(service, request, changes)
+    const written = { ...change, values }
+    const updated = await writeMatching(request, matching, 'update', {
+      matching: (inner) => updateMatching(inner, store, matching.query, written),
+      targets: async (inner, targets) => {
+        await validateAll(inner, request, targets.keys, changes)
+        await updateRows(inner, store, targets, written)
+      },
+    })
+    return countResponse(request, 'updated', updated)
+  }
+  return { body: 'payload', run }
 }
 
 /**

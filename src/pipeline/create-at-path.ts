@@ -18,7 +18,7 @@ import { createRecord, prepareCreation, requireCreatable, respondCreated } from 
 import { prepareWriteIncludes } from './included-item'
 import { ifNoneMatchFailed, notFound, nothingToMatch, requireWritable } from './item'
 import { prepareBody } from './nested/nested-body'
-import type { PermittedRequest, Service } from './service'
+import type { PermittedRequest, PreparedAction, Service } from './service'
 import { readBody } from './write-body'
 
 /**
@@ -30,33 +30,36 @@ export async function createAtPath(
   service: Service,
   request: PermittedRequest,
   fields: ConflictFields,
-): Promise<HttpResponse> {
+): Promise<PreparedAction> {
   const { store, session, segment = '', headers } = request
   const { view } = store
   await request.requireMethod('POST')
   const including = await prepareWriteIncludes(service, request)
   const key = parseKey(view, segment)
   if (key === undefined) throw notFound(request)
-  const body = await readBody(service, request)
-  await refuseExisting(request)
-  requireCreatable(request)
-  // There is no record that could match it.
-  if (headers['if-match'] !== undefined) throw nothingToMatch(view)
-  const creation = prepareCreation(request)
-  const parts = partsOf(view, fields, key)
-  requirePermittedKey(request, parts, creation.presets)
-  const nested = await prepareBody(service, request, withoutId(view, body, key), 'new')
-  const createOnce = (): Promise<WrittenRecord> => {
-    const errors = nested.newErrors()
-    const given = keyValues(view, parts, body, errors)
-    return createRecord(service, request, nested, creation, errors, given)
+  const run = async (): Promise<HttpResponse> => {
+    const body = await readBody(service, request)
+    await refuseExisting(request)
+    requireCreatable(request)
+    // There is no record that could match it.
+    if (headers['if-match'] !== undefined) throw nothingToMatch(view)
+    const creation = prepareCreation(request)
+    const parts = partsOf(view, fields, key)
+    requirePermittedKey(request, parts, creation.presets)
+    const nested = await prepareBody(service, request, withoutId(view, body, key), 'new')
+    const createOnce = (): Promise<WrittenRecord> => {
+      const errors = nested.newErrors()
+      const given = keyValues(view, parts, body, errors)
+      return createRecord(service, request, nested, creation, errors, given)
+    }
+    const saved = await retryOnce(session, createOnce).catch(async (error: unknown) => {
+      // Another request may have created the record in the meantime.
+      if (error instanceof ApiError && error.code === 'conflict') await refuseExisting(request)
+      throw error
+    })
+    return respondCreated(request, saved, creation, including)
   }
-  const saved = await retryOnce(session, createOnce).catch(async (error: unknown) => {
-    // Another request may have created the record in the meantime.
-    if (error instanceof ApiError && error.code === 'conflict') await refuseExisting(request)
-    throw error
-  })
-  return respondCreated(request, saved, creation, including)
+  return { body: 'payload', run }
 }
 
 /**

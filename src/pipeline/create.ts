@@ -8,6 +8,7 @@ import { ownerKey } from '../query/owner'
 import { type Presets, presetsOf } from '../query/presets'
 import type { ChangeSet } from '../query/query'
 import type { Store } from '../read/store'
+import type { Spool } from '../request/spool'
 import type { HttpResponse } from '../response/http-response'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
@@ -19,34 +20,49 @@ import type { WrittenRecord } from '../write/write-store'
 import { createMany } from './create-many'
 import { requireNoDryRun } from './dry-run'
 import { hashPasswords } from './hash-passwords'
-import { importFormat, importRecords } from './import'
+import { importFormat, importRecords, recordsOfImport } from './import'
 import { type AddIncludes, prepareWriteIncludes, withoutIncludes } from './included-item'
 import { segmentOfKey } from './key-segment'
 import { type NestedBody, prepareBody, writeWithRelated } from './nested/nested-body'
 import { callRelatedRules } from './related-rules'
 import { repeatIfChanged } from './repeat-if-changed'
-import type { Action, PermittedRequest, Service } from './service'
+import type { BodyAction, PermittedRequest, Service } from './service'
 import { readBodies, savedResponse } from './write-body'
 
 /** POST on a collection. */
-export const create: Action = async (service, request) => {
+export const create: BodyAction = async (service, request) => {
   const including = await prepareWriteIncludes(service, request)
   const format = importFormat(request)
-  const body = format === undefined ? await readBodies(service, request) : []
-  requireCreatable(request)
-  const creation = prepareCreation(request)
-  if (!('size' in body)) {
-    if (including !== withoutIncludes) throw new ApiError('bad-query', 'include is not possible for several records')
-    await callRelatedRules(request, format === undefined ? body : undefined)
-    const { presets } = creation
-    return format === undefined
-      ? createMany(service, request, body, presets)
-      : importRecords(service, request, format, presets)
+  if (format !== undefined) {
+    requireOneRecord(including)
+    requireCreatable(request)
+    const run = async (spool?: Spool): Promise<HttpResponse> => {
+      const { presets } = prepareCreation(request)
+      await callRelatedRules(request)
+      return importRecords(service, request, recordsOfImport(service, request, format, spool), presets)
+    }
+    return { body: 'import', run }
   }
-  requireNoDryRun(request)
-  const nested = await prepareBody(service, request, body)
-  const saved = await retryOnce(request.session, () => createRecord(service, request, nested, creation))
-  return respondCreated(request, saved, creation, including)
+  const run = async (): Promise<HttpResponse> => {
+    const body = await readBodies(service, request)
+    requireCreatable(request)
+    const creation = prepareCreation(request)
+    if (!('size' in body)) {
+      requireOneRecord(including)
+      await callRelatedRules(request, body)
+      return createMany(service, request, body, creation.presets)
+    }
+    requireNoDryRun(request)
+    const nested = await prepareBody(service, request, body)
+    const saved = await retryOnce(request.session, () => createRecord(service, request, nested, creation))
+    return respondCreated(request, saved, creation, including)
+  }
+  return { body: 'payload', run }
+}
+
+/** Requires that a request for several records has no `include`. @throws {ApiError} `bad-query` */
+export function requireOneRecord(including: AddIncludes): void {
+  if (including !== withoutIncludes) throw new ApiError('bad-query', 'include is not possible for several records')
 }
 
 /** Values of a new record that are not in the body. */

@@ -1,32 +1,40 @@
 import { isReadMethod, RequestAuthentication } from '../access/request-authentication'
 import type { Principal } from '../access/rule'
 import { ApiError, methodNotAllowed } from '../errors'
+import type { Spool } from '../request/spool'
 import { emptyResponse, type HttpResponse, varyingByAccept, withCaching } from '../response/http-response'
 import type { Resource } from '../schema/resource-view'
 import { removeMany, updateMany } from './change-many'
-import { requireCreatable } from './create'
 import { createOrUpdate } from './create-or-update'
-import { importFormat, withSpool } from './import'
+import { withSpool } from './import'
 import { remove, update } from './item-actions'
-import { isKeyed, runKeyed } from './keyed-action'
+import { isKeyed, prepareKeyed } from './keyed-action'
 import { list } from './list'
 import { read } from './read'
 import { renewAccess } from './renewed-access'
 import { requireAccess } from './require-access'
 import { restore } from './restore'
-import { type Action, type PermittedRequest, permit, type ResourceRequest, type Service } from './service'
+import {
+  type Action,
+  type BodyAction,
+  type PermittedRequest,
+  type PreparedAction,
+  permit,
+  type ResourceRequest,
+  type Service,
+} from './service'
 import { maxBodyBytes, receivePayload } from './write-body'
 
 /** HTTP methods of a collection or an item. */
 interface Methods {
-  readonly actions: ReadonlyMap<string, Action>
+  readonly actions: ReadonlyMap<string, BodyAction>
   /** Response header that lists the methods. */
   readonly allow: { readonly Allow: string }
 }
 
 /** Methods of a writable resource (`all`), and those of a resource that can only be read. @param table actions by method */
-function methodsOf(table: Readonly<Record<string, Action>>): { readonly all: Methods; readonly readOnly: Methods } {
-  const toMethods = (entries: readonly [string, Action][]): Methods => ({
+function methodsOf(table: Readonly<Record<string, BodyAction>>): { readonly all: Methods; readonly readOnly: Methods } {
+  const toMethods = (entries: readonly [string, BodyAction][]): Methods => ({
     actions: new Map(entries),
     allow: { Allow: entries.map(([method]) => method).join(', ') },
   })
@@ -43,22 +51,38 @@ function requireLogin<T>({ principal }: PermittedRequest, responding: Promise<T>
   })
 }
 
-const collectionMethods = methodsOf({ GET: list, HEAD: list, OPTIONS: list, POST: createOrUpdate })
+/** Converts an action whose body is not read. */
+const withoutBody =
+  (action: Action): BodyAction =>
+  async (service, request) => ({ body: 'none', run: () => action(service, request) })
+
+const reading = withoutBody(read)
+const listing = withoutBody(list)
+const restoring = withoutBody(restore)
+
+const collectionMethods = methodsOf({ GET: listing, HEAD: listing, OPTIONS: listing, POST: createOrUpdate })
 const bulkMethods = methodsOf({
-  GET: list,
-  HEAD: list,
-  OPTIONS: list,
+  GET: listing,
+  HEAD: listing,
+  OPTIONS: listing,
   POST: createOrUpdate,
   PATCH: updateMany,
-  DELETE: removeMany,
+  DELETE: withoutBody(removeMany),
 })
-const restoreMethods = methodsOf({ OPTIONS: restore, POST: restore })
-const itemMethods = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: update, PATCH: update, DELETE: remove })
+const restoreMethods = methodsOf({ OPTIONS: restoring, POST: restoring })
+const itemMethods = methodsOf({
+  GET: reading,
+  HEAD: reading,
+  OPTIONS: reading,
+  PUT: update,
+  PATCH: update,
+  DELETE: withoutBody(remove),
+})
 
 /** Request that the access rule has permitted, and the action that handles it. */
 export interface AdmittedRequest {
   readonly request: PermittedRequest
-  readonly action: Action
+  readonly action: BodyAction
   readonly authentication: Authentication
 }
 
@@ -82,32 +106,19 @@ export async function handle(service: Service, request: ResourceRequest): Promis
     await requireAccess(service, request, newAuthentication())
     return emptyResponse(methodsFor(request).allow)
   }
-  const check = (): Promise<AdmittedRequest> => admit(service, request, newAuthentication())
-  if (!methodsWithBody.has(request.method)) return perform(service, await check())
+  const check = async (): Promise<PreparedRequest> =>
+    prepare(service, await admit(service, request, newAuthentication()))
   const { first, afterBody } = await renewAccess(check)
-  if (importFormat(first.request) !== undefined) {
-    return requireLogin(first.request, handleImport(service, first.request, afterBody))
+  if (first.body === 'none') return run(service, first)
+  if (first.body === 'import') {
+    return withSpool(service, first.request, async (spool) => run(service, await afterBody(), spool))
   }
   await receivePayload(request, maxBodyBytes(service, request))
-  return perform(service, await afterBody())
+  return run(service, await afterBody())
 }
 
-/** Methods whose bodies are read. */
-const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
-
-/** @param afterBody returns the request whose access has been checked, when its body has arrived */
-async function handleImport(
-  service: Service,
-  request: PermittedRequest,
-  afterBody: () => Promise<AdmittedRequest>,
-): Promise<HttpResponse> {
-  // A file can be large, so it is not received from a principal who may not create records.
-  if (request.parameters.onConflict === undefined) requireCreatable(request)
-  return withSpool(service, request, async (spool) => {
-    const admitted = await afterBody()
-    return perform(service, { ...admitted, request: { ...admitted.request, spool } })
-  })
-}
+/** Request whose checks before its body have passed. */
+type PreparedRequest = AdmittedRequest & PreparedAction
 
 /**
  * Checks the access rule, the origin, the method and the parameters of a request, which {@link perform} then handles.
@@ -121,13 +132,25 @@ export async function admit(
   return selectAction(service, request, authentication, await requireAccess(service, request, authentication))
 }
 
-/** Runs the action of a request. @throws {ApiError} for every refusal */
-export async function perform(
+/** Runs the action of a request whose body is there. @throws {ApiError} for every refusal */
+export async function perform(service: Service, admitted: AdmittedRequest): Promise<HttpResponse> {
+  return run(service, await prepare(service, admitted))
+}
+
+/** Makes the checks of the action that do not need the body. @throws {ApiError} for every refusal */
+async function prepare(
   service: Service,
   { request, action, authentication }: AdmittedRequest,
-): Promise<HttpResponse> {
-  const responding = isKeyed(request) ? runKeyed(service, request, action) : action(service, request)
-  const response = await requireLogin(request, responding)
+): Promise<PreparedRequest> {
+  const preparing = isKeyed(request) ? prepareKeyed(service, request, action) : action(service, request)
+  const prepared = await requireLogin(request, preparing)
+  return { request, action, authentication, ...prepared }
+}
+
+/** Runs a prepared action. @param spool the body of an import */
+async function run(service: Service, prepared: PreparedRequest, spool?: Spool): Promise<HttpResponse> {
+  const { request, authentication } = prepared
+  const response = await requireLogin(request, prepared.run(spool))
   const cached = withCaching(response, request.principal.id === null && !authentication.hasPrivateRecords)
   // The headers of HEAD are those of GET (RFC 9110).
   return service.live !== undefined && ['GET', 'HEAD'].includes(request.method) ? varyingByAccept(cached) : cached

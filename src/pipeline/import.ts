@@ -24,17 +24,20 @@ export function importFormat({ resource, method, segment, headers }: PermittedRe
 export async function importRecords(
   service: Service,
   request: PermittedRequest,
-  format: ListFormat,
+  records: RecordsWriter['records'],
   presets: Presets,
 ): Promise<HttpResponse> {
-  const records = recordsOf(service, request, format)
   const written = await writeRecords(service, request, { records, write: insertGroups(service, presets) })
   return jsonResponse(written.isDry ? 200 : 201, JSON.stringify({ meta: createdMeta(request, written) }))
 }
 
-/** The records of an import, whose body has been received. */
-export function recordsOf(service: Service, request: PermittedRequest, format: ListFormat): RecordsWriter['records'] {
-  const { spool } = request
+/** The records of an import. @param spool its body */
+export function recordsOfImport(
+  service: Service,
+  request: PermittedRequest,
+  format: ListFormat,
+  spool: Spool | undefined,
+): RecordsWriter['records'] {
   if (spool === undefined) throw new Error('the body of the import has not been received')
   return (...args) => receivedRecords(service, request, spool, format, ...args)
 }

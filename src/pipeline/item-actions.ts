@@ -1,28 +1,31 @@
 import { retryOnce } from '../connection/retry'
 import type { ApiError } from '../errors'
-import { emptyResponse } from '../response/http-response'
+import { emptyResponse, type HttpResponse } from '../response/http-response'
 import { deleteRow } from '../write/write'
 import { createAtPath } from './create-at-path'
 import { prepareWriteIncludes } from './included-item'
 import { notFound, requireWriteTarget } from './item'
 import { prepareBody } from './nested/nested-body'
 import { newKeyFieldsOf } from './new-key-fields'
-import type { Action, PermittedRequest } from './service'
+import type { Action, BodyAction, PermittedRequest } from './service'
 import { readAndUpdate, updateInOneStatement } from './update'
 import { readBody, savedResponse } from './write-body'
 
 /** PUT and PATCH on an item. */
-export const update: Action = async (service, request) => {
+export const update: BodyAction = async (service, request) => {
   const newKey = newKeyFieldsOf(request)
   if (newKey !== undefined) return createAtPath(service, request, newKey)
   const including = await prepareWriteIncludes(service, request)
-  const body = await prepareBody(service, request, await readBody(service, request))
-  const updated = await retryOnce(
-    request.session,
-    async () => (await updateInOneStatement(request, body)) ?? readAndUpdate(service, request, body),
-  )
-  if (updated === undefined) throw await refusalOf(request, 'update')
-  return including(savedResponse(200, updated), request.store.readKey(updated.raw))
+  const run = async (): Promise<HttpResponse> => {
+    const body = await prepareBody(service, request, await readBody(service, request))
+    const updated = await retryOnce(
+      request.session,
+      async () => (await updateInOneStatement(request, body)) ?? readAndUpdate(service, request, body),
+    )
+    if (updated === undefined) throw await refusalOf(request, 'update')
+    return including(savedResponse(200, updated), request.store.readKey(updated.raw))
+  }
+  return { body: 'payload', run }
 }
 
 /** DELETE on an item. */

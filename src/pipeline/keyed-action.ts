@@ -1,18 +1,19 @@
+import type { DbTransaction } from '../connection/db-session'
 import { ApiError } from '../errors'
 import { parseKey } from '../query/item-query'
 import { readItemsInOrder } from '../read/select'
 import type { Payload } from '../request/body'
 import { maxBodyLevels, requireFewValues } from '../request/body-values'
 import { badIdempotencyKey, digestOfBody, parseIdempotencyKey } from '../request/idempotency-key'
+import type { Spool } from '../request/spool'
 import type { HttpResponse } from '../response/http-response'
 import type { ResourceView } from '../schema/resource-view'
 import { refuseWrite } from '../write/refuse-write'
-import { parseMatching } from './change-many'
 import { type Idempotency, runOnce, secretResponse } from './idempotency'
 import { prepareWriteIncludes } from './included-item'
 import { segmentOfKey } from './key-segment'
 import { callRelatedRules } from './related-rules'
-import type { Action, PermittedRequest, Service } from './service'
+import type { BodyAction, PermittedRequest, PreparedAction, Service } from './service'
 import { maxBodyBytes, receivePayload, writtenSegment } from './write-body'
 import { created } from './write-records'
 
@@ -25,12 +26,16 @@ export function isKeyed({ method, headers }: Pick<PermittedRequest, 'method' | '
 }
 
 /**
- * Runs the action of a request with the header `Idempotency-Key`, once for each key and principal
- * (specification: Idempotency keys). The body was received before, so that a slow client does not keep the transaction open.
+ * Prepares the action of a request with the header `Idempotency-Key`, which runs once for each key and principal
+ * (specification: Idempotency keys). It runs when the body has arrived, so that a slow client does not keep its transaction open.
  * @throws {ApiError} `bad-idempotency-key`, `idempotency-key-in-use`, `idempotency-key-reused`, `not-found`, and those of
  * the action
  */
-export async function runKeyed(service: Service, request: PermittedRequest, action: Action): Promise<HttpResponse> {
+export async function prepareKeyed(
+  service: Service,
+  request: PermittedRequest,
+  action: BodyAction,
+): Promise<PreparedAction> {
   const { store, method, segment, headers } = request
   const idempotency = requireIdempotency(service)
   const key = parseIdempotencyKey(String(headers['idempotency-key']))
@@ -38,17 +43,24 @@ export async function runKeyed(service: Service, request: PermittedRequest, acti
   // The action adds no related records in a transaction. They are not stored: the principal may see others when the
   // response is sent again.
   const including = await prepareWriteIncludes(service, request)
+  // The checks of the action that do not need the body.
+  const { body } = await action(service, request)
   if (!request.restores) await callRelatedRules(request)
-  if (method === 'PATCH' && segment === undefined) await parseMatching(service, request)
-  const payload = await payloadOf(service, request)
-  const response = await runAction(service, request, idempotency, key, payload, action)
-  return including(response, parseKey(store.view, writtenSegment(response.headers) ?? segment ?? ''))
+  const run = async (spool?: Spool): Promise<HttpResponse> => {
+    const payload = await payloadOf(service, request, spool)
+    const keyed = async (transaction: DbTransaction): Promise<HttpResponse> => {
+      const prepared = await action(service, { ...request, session: transaction })
+      return prepared.run(spool)
+    }
+    const response = await runKeyed(service, request, idempotency, key, payload, keyed)
+    return including(response, parseKey(store.view, writtenSegment(response.headers) ?? segment ?? ''))
+  }
+  return { body: body === 'none' ? 'payload' : body, run }
 }
 
 /** The body of a request, or for an import its digest. @throws {ApiError} `bad-body`, and those of `receivePayload` */
-async function payloadOf(service: Service, request: PermittedRequest): Promise<Payload> {
-  const { spool, headers } = request
-  if (spool !== undefined) return digestOfBody(String(headers['content-type']), spool.read())
+async function payloadOf(service: Service, request: PermittedRequest, spool: Spool | undefined): Promise<Payload> {
+  if (spool !== undefined) return digestOfBody(String(request.headers['content-type']), spool.read())
   const payload = await receivePayload(request, maxBodyBytes(service, request))
   requireSmall(service, request, payload)
   return payload
@@ -65,13 +77,13 @@ function requireSmall({ limits }: Service, { resource, method }: PermittedReques
   requireFewValues(payload.parsed, isArray ? limits.bulkValues : limits.bodyValues, { maxLevels: maxBodyLevels })
 }
 
-async function runAction(
+async function runKeyed(
   service: Service,
   request: PermittedRequest,
   idempotency: Idempotency,
   key: string,
   payload: Payload,
-  action: Action,
+  run: (transaction: DbTransaction) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   const { store, session, method, collection, segment = '', querystring } = request
   const { view } = store
@@ -81,7 +93,7 @@ async function runAction(
     stores: [store],
     limits: service.limits,
     responseMemory: request.responseMemory,
-    run: (transaction) => action(service, { ...request, session: transaction }),
+    run,
     refuse: (error) => refuseWrite(error, session, store, created),
   })
   if (isReplay && !(await areVisible(request, keysOf(request, response)))) {

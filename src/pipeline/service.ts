@@ -145,8 +145,6 @@ export interface PermittedRequest extends ReadRequest {
   readonly store: WriteStore
   /** Whether the access rule of the resource with this name permits the principal to read it. */
   readonly mayRead: (resource: string) => Promise<boolean>
-  /** The body of an import, if it has been received already. */
-  readonly spool?: Spool
   /**
    * Requires that the access rule of the resource permits the principal another method too, for a request that may write in
    * more than one way.
@@ -166,8 +164,22 @@ export interface PermittedRequest extends ReadRequest {
 /** Request in the transaction of its session. */
 export type TransactionRequest = PermittedRequest & { readonly session: DbTransaction }
 
-/** Handles one HTTP method. It runs after the checks of the access rule. */
+/** Handles one HTTP method whose body is not read, after the checks of the access rule. */
 export type Action = (service: Service, request: PermittedRequest) => Promise<HttpResponse>
+
+/**
+ * Prepares one HTTP method whose body is read, after the checks of the access rule: makes the checks that do not need the
+ * body. It is called again if the body takes long to arrive.
+ */
+export type BodyAction = (service: Service, request: PermittedRequest) => Promise<PreparedAction>
+
+/** A request that waits for its body. */
+export interface PreparedAction {
+  /** The body that `run` needs; that of an import is received as a file. */
+  readonly body: 'none' | 'payload' | 'import'
+  /** Handles the request. @param spool the body of an import; any other one is read by `readPayload` of the request */
+  readonly run: (spool?: Spool) => Promise<HttpResponse>
+}
 
 /**
  * Returns a function that tells whether the principal of a request may read a resource, by its access rule. The rule is

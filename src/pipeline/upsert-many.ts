@@ -1,12 +1,10 @@
 import { ApiError, FieldErrors } from '../errors'
 import { problemAt } from '../problem'
 import type { Body } from '../request/body'
-import type { ListFormat } from '../resource'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
 import { startPauses } from '../timers'
 import type { Json } from '../value/value-type'
 import { checkPasswordCount } from './hash-passwords'
-import { recordsOf as recordsOfImport } from './import'
 import { passwordPaths } from './password-paths'
 import type { PermittedRequest, Service } from './service'
 import { type Upsert, upsertRecord } from './upsert'
@@ -44,10 +42,10 @@ function requireFewPasswords({ store }: PermittedRequest, records: readonly Rece
 export async function importUpserts(
   service: Service,
   request: PermittedRequest,
-  format: ListFormat,
+  records: RecordsWriter['records'],
   upsert: Upsert,
 ): Promise<HttpResponse> {
-  const meta = await writeUpserts(service, request, upsert, recordsOfImport(service, request, format))
+  const meta = await writeUpserts(service, request, upsert, records)
   return jsonResponse(200, JSON.stringify({ meta }))
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
@@ -174,13 +175,13 @@ const rows: readonly Row[] = [
   ['PUT on a new path', (name) => `PUT /api/task/late%20${name}/`, json, title, { 'If-None-Match': '*' }],
   ['PATCH', (name) => `PATCH /api/task/${name}/`, json, title],
   ['PATCH of records', (name) => `PATCH /api/task/?code=${name}`, json, title],
-  ['restoring', (name) => `POST /api/task/${name}/restore/`, json, () => '{}'],
+  ['restoring with a key', (name) => `POST /api/task/${name}/restore/`, json, () => '{}', { 'Idempotency-Key': '3' }],
   ['change of the password', () => 'POST /api/-/password', json, (name) => `{"old":"${name}","new":"late"}`],
   ['batch', () => 'POST /api/-/batch', json, (name) => `[{"method":"POST","path":"/api/task/","body":${late(name)}}]`],
 ]
 
 test('a user who is deactivated while the body arrives slowly is refused, and nothing is written', async () => {
-  const deleteOf = `UPDATE "task" SET "deleted" = CURRENT_TIMESTAMP WHERE "code" = '${usernameOf('restoring')}'`
+  const deleteOf = `UPDATE "task" SET "deleted" = CURRENT_TIMESTAMP WHERE "code" = '${usernameOf('restoring with a key')}'`
   await world.sql(deleteOf)
   const replies = await Promise.all(
     rows.map(async ([name, line, type, body, headers]) => {
@@ -230,4 +231,26 @@ test('the access rule is called again after a slow body', async () => {
   expect(status).toBe(401)
   expect((await send(world.url, 'GET /api/suggestion/')).status).toBe(401)
   expect(await world.sql('SELECT "id" FROM "suggestion"')).toEqual([])
+})
+
+/** A body that is too large, and encoded in an unknown way: it would be 413 or 415. */
+const unread = { 'Content-Length': '9000000', 'Content-Encoding': 'gzip' }
+
+test.each<[line: string, headers: Readonly<Record<string, string>>, status: number]>([
+  ['POST /api/task/?on_conflict=title', {}, 400],
+  ['POST /api/task/?on_conflict=title', { 'Content-Type': 'application/x-ndjson' }, 400],
+  ['POST /api/task/?include=none', {}, 400],
+  ['POST /api/task/', { 'Idempotency-Key': ' ' }, 400],
+  ['PATCH /api/task/', {}, 400],
+  ['POST /api/task/none/restore/', {}, 404],
+  ['DELETE /api/task/none/', {}, 404],
+])('a request is refused before its body arrives: %s %j', async (line, headers, status) => {
+  const username = usernameOf('moved')
+  const all = { Host: 'localhost', Authorization: authorization(username), 'Content-Type': json, ...unread, ...headers }
+  const socket = connect(Number(new URL(world.url).port), '127.0.0.1')
+  const head = Object.entries(all).map((header) => `${header.join(': ')}\r\n`)
+  socket.write(`${line} HTTP/1.1\r\n${head.join('')}\r\n`)
+  const [response] = await once(socket, 'data')
+  expect(String(response).slice(9, 12)).toBe(String(status))
+  socket.destroy()
 })
