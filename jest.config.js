@@ -108,7 +108,8 @@ module.exports = {
     {
       ...common,
       displayName: 'faults 0.3',
-      testMatch: ['<rootDir>/test/faults/{posts,sqlite-lock}.test.ts'],
+      testMatch: ['<rootDir>/test/faults/{posts,silent-connections,sqlite-lock}.test.ts'],
+      testPathIgnorePatterns: withoutPrograms,
       moduleNameMapper: { ...common.moduleNameMapper, '^typeorm$': '<rootDir>/node_modules/typeorm-0.3' },
       globals: { faultDatabases: ['better-sqlite3', 'sqlite'] },
     },

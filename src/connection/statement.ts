@@ -121,7 +121,8 @@ async function commitOrRollBack<T>(
   work: (session: DbTransaction) => Promise<T>,
   isolation: Isolation | undefined,
 ): Promise<T> {
-  const { runner } = transaction
+  const { runner, dataSource } = transaction
+  const endLimit = dialectOf(dataSource).limitTransaction?.(await runner.connect())
   try {
     await runner.startTransaction(isolation)
     await applySettings(transaction)
@@ -133,6 +134,8 @@ async function commitOrRollBack<T>(
   } catch (error) {
     if (runner.isTransactionActive) await rollBack(transaction, runner)
     throw error
+  } finally {
+    endLimit?.()
   }
 }
 

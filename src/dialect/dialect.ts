@@ -270,7 +270,8 @@ export interface SettingsSupport {
 export interface ConnectionControl {
   /**
    * Prepares the connections of a data source: an error on an idle connection closes only this connection, and
-   * statements of this service run as prepared statements with a time limit.
+   * statements of this service run as prepared statements with a time limit. A connection on which the database does not
+   * answer them is destroyed.
    * @param timeLimit in milliseconds; Infinity for no limit
    */
   readonly prepareConnections: (driver: Driver, timeLimit: number) => void
@@ -293,6 +294,11 @@ export interface ConnectionControl {
   readonly limitsCursorBytes: boolean
   /** Undefined if the database has no settings for one transaction. */
   readonly settings: SettingsSupport | undefined
+  /**
+   * Gives the statements that begin and end a transaction on a connection the time limit too, after which a connection
+   * without an answer is destroyed. Returns a function to call after the transaction. Undefined for a database in this process.
+   */
+  readonly limitTransaction: ((connection: unknown) => () => void) | undefined
   /** Closes a connection that must not be used again. */
   readonly discard: (connection: unknown) => void
   /** Warnings about the settings of a data source and its database, and about its tables, as sentences. */

@@ -1,6 +1,7 @@
 import type { DbTransaction } from '../connection/db-session'
 import { isInTransaction, throwWriteError } from '../connection/statement'
 import { dialectOf } from '../dialect/dialect-of'
+import { withComment } from '../dialect/statement-comment'
 import { ApiError } from '../errors'
 import type { PermittedRequest } from './service'
 
@@ -21,7 +22,7 @@ export class DryRun extends Error {
  */
 export async function endDryRun({ dataSource, runner }: DbTransaction): Promise<never> {
   const { deferredCheckSql } = dialectOf(dataSource)
-  if (deferredCheckSql !== undefined) await runner.query(deferredCheckSql).catch(throwWriteError)
+  if (deferredCheckSql !== undefined) await runner.query(withComment(deferredCheckSql)).catch(throwWriteError)
   throw new DryRun()
 }
 

@@ -1,5 +1,6 @@
 import { type DbSession, withQueryRunner } from '../connection/db-session'
 import { dialectOf } from '../dialect/dialect-of'
+import { withStartComment } from '../dialect/statement-comment'
 import type { ResourceView } from '../schema/resource-view'
 
 /**
@@ -13,7 +14,7 @@ export async function warnAboutSearchIndexes(session: DbSession, resources: Iter
     const index = searchIndex()
     if (index === undefined) continue
     const problem = await withQueryRunner(session, (runner) =>
-      textSearch.problemOf(index, metadata, (sql) => runner.query(sql)),
+      textSearch.problemOf(index, metadata, (sql) => runner.query(withStartComment(sql))),
     )
     if (problem === undefined) continue
     const create = textSearch.createSql(dataSource, index, metadata)

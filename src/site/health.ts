@@ -1,6 +1,7 @@
 import { type DbSession, withQueryRunner } from '../connection/db-session'
 import { hasReplicas } from '../connection/replica'
 import { dialectOf } from '../dialect/dialect-of'
+import { withStartComment } from '../dialect/statement-comment'
 import { unavailable } from '../errors'
 import { healthResponse, problemResponse } from '../response/http-response'
 import { within } from '../timers'
@@ -37,7 +38,7 @@ function buildServerCheck(session: DbSession): () => Promise<boolean> {
 async function isResponding(session: DbSession): Promise<boolean> {
   // SQLite runs in this process. A check would have to wait for the running transaction, which is not a fault.
   if (dialectOf(session.dataSource).sharesConnection) return true
-  return withQueryRunner(session, (runner) => runner.query('SELECT 1')).then(
+  return withQueryRunner(session, (runner) => runner.query(withStartComment('SELECT 1'))).then(
     () => true,
     () => false,
   )

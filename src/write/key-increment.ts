@@ -1,8 +1,11 @@
 import type { DbTransaction } from '../connection/db-session'
+import { withComment } from '../dialect/statement-comment'
+
+const stepSql = withComment('SELECT @@auto_increment_increment AS step')
 
 /** The distance between generated keys on MySQL and MariaDB. It is more than 1 on servers that replicate each other. */
 export async function keyIncrementOf({ runner }: DbTransaction): Promise<number> {
-  const [row]: readonly { readonly step?: unknown }[] = await runner.query('SELECT @@auto_increment_increment AS step')
+  const [row]: readonly { readonly step?: unknown }[] = await runner.query(stepSql)
   return Number(row?.step ?? 1)
 }
 

@@ -92,7 +92,7 @@ export async function openDataSource(
 }
 
 function isAboutSettings(sql: string): boolean {
-  const ofServers = /^SHOW statement_timeout$|^SELECT lower\(|FROM pg_settings|FROM information_schema\.tables/
+  const ofServers = /\/ SHOW statement_timeout$|\/ SELECT lower\(|FROM pg_settings|FROM information_schema\.tables/
   return ofServers.test(sql) || /pragma_foreign_keys|pragma_database_list/.test(sql)
 }
 

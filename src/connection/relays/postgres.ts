@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { type ListeningClient, openClient } from '../../dialect/postgres/listening-client'
+import { withStartComment } from '../../dialect/statement-comment'
 import type { OpenRelay } from '../change-feed'
 import { changeIn, messageOf, newOrigin, relayChannel } from './message'
 import { buildOutbox } from './outbox'
@@ -72,4 +73,4 @@ export function postgresRelay(dataSource: DataSource): OpenRelay {
   }
 }
 
-const notify = 'SELECT pg_notify($1, $2)'
+const notify = withStartComment('SELECT pg_notify($1, $2)')

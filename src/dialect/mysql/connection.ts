@@ -2,7 +2,8 @@ import { isDate } from 'node:util/types'
 import type { Driver, QueryRunner } from 'typeorm'
 import { hasText, toBuffer } from '../object-parameter'
 import { newPreparedStatementCache, serverLimits } from '../prepared-statements'
-import { isServiceStatement } from '../statement-comment'
+import { destroyWhenSilent } from '../silence'
+import { isServiceStatement, withComment } from '../statement-comment'
 
 type Callback = (error: Error | null, rows?: unknown, fields?: unknown) => void
 
@@ -14,6 +15,9 @@ export interface MysqlConnection {
   /** Identifier of the connection in the server. */
   readonly threadId: number | null
   readonly config: unknown
+  readonly stream: unknown
+  /** The command that is running: `sql` of a statement, `query` of the preparation of one. */
+  readonly _command?: { readonly sql?: string; readonly query?: string } | null
   readonly end: () => void
   readonly on: (event: 'error', listener: () => void) => void
   readonly destroy: () => void
@@ -88,7 +92,7 @@ function setUp(connection: MysqlConnection): Promise<void> {
   // the pool receives only the first one. The statements that run report the loss of the connection.
   connection.on('error', () => undefined)
   return new Promise((resolve, reject) => {
-    connection.query(`SET ${settings.join()}`, [], (error) => {
+    connection.query(withComment(`SET ${settings.join()}`), [], (error) => {
       if (error) {
         connection.destroy()
         reject(error)
@@ -111,10 +115,23 @@ export function prepareRunner(runner: QueryRunner, timeLimit: number): void {
   let preparedConnection: RunnerConnection | undefined
   runner.connect = async () => {
     const connection: MysqlConnection = await connect()
+    if (preparedConnection === undefined) watch(connection, runner.connection.driver, timeLimit)
     await setUp(connection)
     preparedConnection ??= prepareConnection(connection, timeLimit)
     return preparedConnection
   }
+}
+
+/**
+ * Destroys a connection that does not answer. MySQL limits only the time of SELECT: another statement may still run, and is
+ * cancelled after the connection was destroyed, when no other statement can follow on it.
+ */
+function watch(connection: MysqlConnection, driver: Driver, timeLimit: number): void {
+  destroyWhenSilent(connection, timeLimit, {
+    stream: connection.stream,
+    runningSql: () => connection._command?.sql ?? connection._command?.query,
+    afterDestroy: () => void cancelPooled(driver, connection),
+  })
 }
 
 function prepareConnection(connection: MysqlConnection, timeLimit: number): RunnerConnection {
@@ -242,14 +259,28 @@ type MysqlDriver = Driver & {
  * pool may be busy with such statements.
  */
 export function cancelStatement(driver: Driver, connection: unknown): Promise<void> {
-  const { threadId, config } = (connection as RunnerConnection).pooled
+  return cancelPooled(driver, (connection as RunnerConnection).pooled)
+}
+
+function cancelPooled(driver: Driver, { threadId, config }: MysqlConnection): Promise<void> {
   const { Connection } = (driver as MysqlDriver).mysql
   return new Promise((resolve) => {
     const cancelConnection = new Connection({ config })
-    cancelConnection.on('error', () => resolve())
+    const timer = setTimeout(() => {
+      cancelConnection.destroy()
+      resolve()
+    }, cancelTimeoutMs)
+    const end = (): void => {
+      clearTimeout(timer)
+      resolve()
+    }
+    cancelConnection.on('error', end)
     cancelConnection.query(`KILL QUERY ${Number(threadId)}`, [], () => {
       cancelConnection.end()
-      resolve()
+      end()
     })
   })
 }
+
+/** Time limit for the connection and the cancellation. */
+const cancelTimeoutMs = 5000

@@ -1,5 +1,6 @@
 import type { DriverError } from '../dialect'
 import type { OpenCursor, Row } from '../row-cursor'
+import { withComment } from '../statement-comment'
 import type { QueryFailedErrorLike } from '../typeorm-error'
 import { cancelStatement, limitTime, type MysqlConnection, type RunnerConnection, toParameter } from './connection'
 
@@ -23,7 +24,9 @@ type StreamingConnection = MysqlConnection & {
  * Lets the server wait for a slow client. By default it closes the connection after a minute in which nothing was read.
  */
 const waitForClient = (milliseconds: number): string =>
-  `SET net_write_timeout = GREATEST(@@net_write_timeout, ${Math.min(Math.ceil(milliseconds / 1000), 31_536_000)})`
+  withComment(
+    `SET net_write_timeout = GREATEST(@@net_write_timeout, ${Math.min(Math.ceil(milliseconds / 1000), 31_536_000)})`,
+  )
 
 /** Error number of a statement that has exceeded `max_statement_time`. */
 const timeoutError = 1969

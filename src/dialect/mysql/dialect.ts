@@ -7,6 +7,7 @@ import { checkedColumns, uniqueColumns } from '../constraint'
 import type { ConstraintViolation, Dialect } from '../dialect'
 import { exactEquality, inRows } from '../in-list'
 import { objectParameter, toBuffer } from '../object-parameter'
+import { limitTransaction } from '../silence'
 import { mysqlAggregates } from './aggregate-sql'
 import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
 import { mysqlCursor, mysqlOperand } from './cursor'
@@ -166,6 +167,7 @@ export const mysql: Dialect = {
   limitsCursorBytes: true,
   prepareRunner,
   settings: undefined,
+  limitTransaction: (connection) => limitTransaction((connection as RunnerConnection).pooled),
   discard: (connection) => (connection as RunnerConnection).destroy(),
   // Errors of unknown tables (1146) and columns (1054) quote only names.
   withoutValues: ({ errno, message }) => (errno === 1146 || errno === 1054 ? message : message.replace(/'.*'/s, "'…'")),

@@ -47,13 +47,28 @@ export interface PoolClient extends EventEmitter {
   readonly processID: number
   readonly secretKey: number
   readonly end: () => Promise<void>
+  /** The query that is running. Version 8.23 of pg has renamed it, and warns when the old name is used. */
+  readonly activeQuery?: RunningQuery | null
+  readonly _activeQuery?: RunningQuery | null
   readonly connection: QueryConnection & {
+    readonly stream: unknown
     /** Sends the protocol message Close, which closes a prepared statement. */
     readonly close: (statement: { readonly type: 'S'; readonly name: string }) => void
     /** The SQL of the statements that pg has prepared, by name. */
     readonly parsedStatements: Record<string, string>
   }
   query: (text: unknown, ...parameters: unknown[]) => unknown
+}
+
+/** A query that a connection has sent: one of pg, or a submittable object of the application, such as a cursor. */
+interface RunningQuery {
+  readonly text?: unknown
+}
+
+/** SQL of the statement that a connection is running; undefined if there is none. */
+export function runningSqlOf(client: PoolClient): string | undefined {
+  const query = '_activeQuery' in client ? client._activeQuery : client.activeQuery
+  return query ? String(query.text) : undefined
 }
 
 /** State that the connections of all pools of a data source share. */

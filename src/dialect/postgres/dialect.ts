@@ -4,6 +4,7 @@ import { type ReadColumn, referencedValueColumn } from '../../schema/stored-colu
 import { checkedColumns, uniqueColumns } from '../constraint'
 import type { Dialect } from '../dialect'
 import { inList, inRows } from '../in-list'
+import { limitTransaction } from '../silence'
 import { postgresAggregates } from './aggregate-sql'
 import { cancelStatement } from './cancel'
 import { isPreparedStatementError, type PoolClient, type PostgresDriver } from './connection'
@@ -165,6 +166,7 @@ export const postgres: Dialect = {
     attach: attachSettings,
     begin: (connection, settings) => beginWithSettings(connection as PoolClient, settings),
   },
+  limitTransaction: (connection) => limitTransaction(connection as PoolClient),
   discard: (connection) => void (connection as PoolClient).end().catch(() => undefined),
   // Data exceptions (class 22) quote the value.
   withoutValues: ({ code = '', message }) => (code.startsWith('22') ? message.replace(quoted, '"…"') : message),

@@ -1,4 +1,5 @@
-import { type PoolState, type PostgresDriver, usePreparedStatements } from './connection'
+import { destroyWhenSilent } from '../silence'
+import { type PoolState, type PostgresDriver, runningSqlOf, usePreparedStatements } from './connection'
 import { prepareSession } from './session-styles'
 
 /**
@@ -13,6 +14,10 @@ export function preparePools({ master, slaves = [], postgres: { Query } }: Postg
     pool?.on('connect', (client) => client.on('error', () => undefined))
     // Not on 'connect', because the pool already has open connections.
     pool?.on('acquire', (client) => {
+      destroyWhenSilent(client, timeLimit, {
+        stream: client.connection?.stream,
+        runningSql: () => runningSqlOf(client),
+      })
       prepareSession(client)
       usePreparedStatements(client, state)
     })

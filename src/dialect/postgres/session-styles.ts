@@ -1,4 +1,5 @@
 import type { RunSql } from '../run-sql'
+import { withComment } from '../statement-comment'
 import type { PoolClient } from './connection'
 
 /**
@@ -21,9 +22,11 @@ const styles: Readonly<Record<string, string>> = {
 const checkForeignKeys = `CASE WHEN current_setting('session_replication_role') = 'replica'
   THEN set_config('session_replication_role', 'origin', false) END`
 
-const setStyles = `SELECT ${Object.entries(styles)
-  .map(([name, style]) => `set_config('${name}', '${style}', false)`)
-  .join(', ')}, ${checkForeignKeys}`
+const setStyles = withComment(
+  `SELECT ${Object.entries(styles)
+    .map(([name, style]) => `set_config('${name}', '${style}', false)`)
+    .join(', ')}, ${checkForeignKeys}`,
+)
 
 /** Defaults of the role, the database and the server that this service would have to change. */
 const unsuitableDefaults = `SELECT quote_ident(current_user) AS role, name, reset_val AS value

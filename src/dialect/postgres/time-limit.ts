@@ -1,3 +1,5 @@
+import { withComment } from '../statement-comment'
+
 type Query = (text: unknown, ...parameters: unknown[]) => unknown
 
 /** Statements that begin or end a transaction or savepoint. They need no time limit. */
@@ -33,7 +35,7 @@ export function timeLimiter(
   }
   const send = (sql: string): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      query(sql, (error: unknown, result: unknown) => {
+      query(withComment(sql), (error: unknown, result: unknown) => {
         forgetOnError(error)
         if (error) reject(error)
         else resolve(result)
@@ -56,7 +58,7 @@ export function timeLimiter(
     if (isLimited === isServiceSql) return undefined
     isLimited = isServiceSql
     if (isServiceSql) return setLimit === undefined ? learnLimit() : send(setLimit)
-    query('RESET statement_timeout', forgetOnError)
+    query(withComment('RESET statement_timeout'), forgetOnError)
     return undefined
   }
 }

@@ -145,6 +145,7 @@ export const sqlite: Dialect = {
   timeLimitSql: ({ options }, column) => (options.type === 'better-sqlite3' ? timeLimitSql(column) : undefined),
   cancel: undefined,
   openCursor: undefined,
+  limitTransaction: undefined,
   limitsCursorBytes: false,
   prepareRunner: () => undefined,
   settings: undefined,
