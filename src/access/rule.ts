@@ -20,7 +20,7 @@ export interface Principal {
 /** The principal of an anonymous request. */
 export const anonymous: Principal = Object.freeze({ id: null })
 
-/** The argument of an access rule. The rule is called before the body or a record is read. */
+/** The argument of an access rule. The rule is called before the body or a record is read, and again after a slow body. */
 export interface AccessRequest {
   /** HTTP method in upper case. */
   readonly method: string

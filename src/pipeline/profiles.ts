@@ -25,8 +25,8 @@ export interface Profiles {
   /** Whether there are other profiles, because a function in the option `fields` decides. */
   readonly dependOnPrincipal: boolean
   /**
-   * Returns the profile of a principal, for which it calls all functions in the option `fields`. It must be called once
-   * per request.
+   * Returns the profile of a principal, for which it calls all functions in the option `fields`. It must be called once for
+   * each check of the access.
    * @throws {TypeError} if a function returns anything but a boolean: a mistake of the application
    */
   readonly profileOf: (principal: Principal) => Profile

@@ -79,7 +79,7 @@ export interface ServedResource {
   readonly fullView: ResourceView
   /** The store of `fullView`. */
   readonly fullStore: WriteStore
-  /** Returns the store of the view that a principal has of the resource. It must be called once per request. */
+  /** Returns the store of the view that a principal has of the resource. It must be called once for each check of the access. */
   readonly storeOf: (principal: Principal) => WriteStore
 }
 
