@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 
 /** The rows of the table in docs/architecture.md, from top to bottom: a file imports only from its own row or from a row above. */
 const rows: readonly (readonly string[])[] = [
-  ['errors.ts', 'problem.ts', 'diagnostics.ts', 'timers.ts', 'option-mistakes.ts', 'shared-state.ts'],
+  ['errors.ts', 'emit-error.ts', 'problem.ts', 'diagnostics.ts', 'timers.ts', 'option-mistakes.ts', 'shared-state.ts'],
   ['value'],
   ['access'],
   ['resource.ts', 'filter-types.ts'],

@@ -193,8 +193,9 @@ export class LiveList {
       this.owner.close(this, error)
       return
     }
-    if (!this.#schedule.isFailing) this.owner.report(error)
+    const { isFailing } = this.#schedule
     this.#isStale = true
     this.#schedule.repeat(duration)
+    if (!isFailing) this.owner.report(error)
   }
 }

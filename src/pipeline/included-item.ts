@@ -1,6 +1,7 @@
 import { toLoggable } from '../connection/database-error'
 import type { readFromReplica } from '../connection/replica'
 import { isInTransaction } from '../connection/statement'
+import { emitError } from '../emit-error'
 import { ApiError, FieldErrors } from '../errors'
 import { parseKey } from '../query/item-query'
 import { parseListQuery } from '../query/list-query'
@@ -116,7 +117,7 @@ export async function prepareWriteIncludes(service: Service, request: PermittedR
       return { ...response, body: (await readIncluded(key, shared)) ?? response.body }
     } catch (error) {
       // The write is done, so its response must not be an error, for example because the related records are too many.
-      if (!(error instanceof ApiError)) context.app.emit('error', toLoggable(error, session.dataSource), context)
+      if (!(error instanceof ApiError)) emitError(context.app, toLoggable(error, session.dataSource), context)
       return response
     }
   }

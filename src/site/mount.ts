@@ -3,10 +3,12 @@ import type { DataSource, EntityTarget, ObjectLiteral, SelectQueryBuilder } from
 import type { Principal } from '../access/rule'
 import type { ChangeListener } from '../connection/change-events'
 import { changeFeedOf } from '../connection/change-feed'
+import { toLoggable } from '../connection/database-error'
 import { openSession, renewConnectionQueues } from '../connection/db-session'
 import { warnAboutSettings } from '../connection/settings-warnings'
 import { newStatementCache } from '../connection/statement-cache'
 import { dialectOf } from '../dialect/dialect-of'
+import { emitError } from '../emit-error'
 import { ConfigError } from '../errors'
 import { type Service, viewsOf } from '../pipeline/service'
 import { logMissingIndexes } from '../read/missing-indexes'
@@ -95,7 +97,7 @@ export function mountResources<State, Custom>(
   if (settings.sqliteLock) lockSqlite(dataSource, { waitLimit }, timeLimit)
   const feed = changeFeedOf(dataSource)
   if (settings.live !== false) closeWithDataSource(feed)
-  const report = (error: unknown): void => void app.emit('error', error)
+  const report = (error: unknown): void => void emitError(app, toLoggable(error, dataSource))
   const listeners = new ChangeListeners(feed, report)
   const session = openSession({
     dataSource,

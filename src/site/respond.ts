@@ -3,6 +3,7 @@ import { isReadMethod } from '../access/request-authentication'
 import { toLoggable, transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
 import { publish, type Trace } from '../diagnostics'
+import { emitError } from '../emit-error'
 import { ApiError, refusals, unavailable } from '../errors'
 import { handle } from '../pipeline/handle'
 import type { ResourceRequest, Service } from '../pipeline/service'
@@ -145,9 +146,8 @@ export function errorResponse(failed: FailedRequest, error: unknown): HttpRespon
   }
   // An access rule of the application can throw such an error by `context.throw(403)`.
   if (error instanceof Error && 'expose' in error && error.expose === true) throw error
-  const loggable = toLoggable(error, session.dataSource)
-  context.app.emit('error', loggable, context)
-  publish('fault', { resource, method, name: String(Object(loggable).name) })
+  const { name } = emitError(context.app, toLoggable(error, session.dataSource), context)
+  publish('fault', { resource, method, name: String(name) })
   const transientError = transientErrorOf(error, session.dataSource)
   if (transientError === undefined) return faultResponse()
   return problemResponse(

@@ -1,3 +1,4 @@
+import { emitError } from '../../emit-error'
 import { type AccountLookup, principalOf } from '../account'
 import {
   type Authenticator,
@@ -60,7 +61,7 @@ function buildVerify<Session>(
   return async (session, authorization, context) => {
     const token = parseToken(authorization)
     if (token === undefined) return { reason: 'the header has no token, or one that is too long', challenge }
-    const result = await verifyToken(token, (error) => void context.app.emit('error', error, context))
+    const result = await verifyToken(token, (error) => void emitError(context.app, error, context))
     const verification = 'claims' in result ? await identify(session, result.claims) : result
     return 'reason' in verification ? { ...verification, challenge } : verification
   }
