@@ -7,7 +7,7 @@ import { hiddenReference, isHidden, restrictedReference } from './hidden'
 import { type ColumnMetadata, withJoinColumns } from './metadata'
 import { fieldColumns, hasOption, isNamed, isSameColumn, listsColumn, propertyOf } from './property'
 import type { Registration } from './registration'
-import { isToMany } from './relations'
+import { checkSharedColumns, isToMany } from './relations'
 import { buildStoredColumn, type StoredColumn } from './stored-column'
 import { unsupportedReason } from './unsupported'
 
@@ -27,6 +27,7 @@ export function buildFields(
 ): { readonly shown: readonly Field[]; readonly hidden: readonly Field[] } {
   const { metadata, options } = registration
   const { dataSource, accounts } = context
+  checkSharedColumns(registration, report)
   const returnsKeys = returnsNewKeys(dataSource)
   const isPassword = (column: ColumnMetadata): boolean => isSameColumn(column, accounts?.password)
   const isHiddenHere = (column: ColumnMetadata): boolean => isHidden(column, registration, context)
@@ -41,14 +42,9 @@ export function buildFields(
   }
   const add = (columns: readonly ColumnMetadata[], declared: boolean): void => {
     const storedColumns = columns.flatMap((column) => stored.get(column) ?? [])
+    if (storedColumns.length < columns.length) return
     const relation = columns.length > 1 ? columns[0]?.relationMetadata : undefined
     const isExcluded = isNamed(relation?.propertyPath ?? '', options.exclude)
-    if (storedColumns.length < columns.length) {
-      const isShared = columns.some((column) => !metadata.columns.includes(column))
-      const advice = 'give its columns properties of their own, or exclude it'
-      if (isShared && !isExcluded) report(`${relation?.propertyPath} shares a column with another relation: ${advice}`)
-      return
-    }
     const fields = isExcluded || columns.some(isHiddenHere) ? hidden : shown
     const password = columns.some(isPassword)
     const built = buildField(storedColumns, { ...options, metadata, password, returnsKeys }, declared)

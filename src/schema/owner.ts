@@ -3,7 +3,7 @@ import type { Report } from '../errors'
 import type { OwnerOptions } from '../resource'
 import type { MountContext } from './context'
 import type { Field } from './field'
-import { type RelationMetadata, withJoinColumns } from './metadata'
+import type { RelationMetadata } from './metadata'
 import type { Registration } from './registration'
 import type { OwnerFunction } from './resource-view'
 
@@ -39,10 +39,7 @@ export function findOwner(
   const property = option?.field ?? ownerField
   const field = fields.find((one) => one.property === property)
   if (field?.relation && isToOwner(field.relation)) return { field, ownerOf: option && ownerFunction(option, metadata) }
-  const allowed = metadata.relations
-    .map(withJoinColumns)
-    .filter(isToOwner)
-    .map((relation) => relation.propertyPath)
+  const allowed = fields.flatMap(({ relation }) => (relation && isToOwner(relation) ? [relation.propertyPath] : []))
   const choices = allowed.length > 0 ? `; allowed: ${allowed.join(', ')}` : ''
   const target = `the key of ${users?.name ?? 'an entity'}`
   const name = option === undefined ? 'ownerField' : 'ownerField.field'

@@ -32,9 +32,20 @@ export function isNamed(path: string, names: readonly string[] = []): boolean {
   return [names].flat().some((name) => path === name || path.startsWith(`${name}.`))
 }
 
-/** Whether an option contains this column, by its own property or by that of its relation. */
+/** Whether an option contains this column, by its own property or by that of a relation. */
 export function listsColumn(column: ColumnMetadata, names?: readonly string[]): boolean {
-  return isNamed(column.propertyPath, names) || isNamed(propertyOf(column), names)
+  const paths = [column.propertyPath, propertyOf(column), ...relationsOfColumn(column)]
+  return paths.some((path) => isNamed(path, names))
+}
+
+/**
+ * Property paths of the relations whose foreign key consists of this column alone. If the column is part of several
+ * relations, its metadata names only the one that is declared first.
+ */
+function relationsOfColumn(column: ColumnMetadata): readonly string[] {
+  return column.entityMetadata.relations
+    .filter(({ joinColumns: [first, ...others] }) => others.length === 0 && first && isSameColumn(column, first))
+    .map(({ propertyPath }) => propertyPath)
 }
 
 /** The columns that an option covers by naming a property, an embedded entity or a relation. */

@@ -2,7 +2,7 @@ import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import type { Field } from './field'
 import { type ColumnMetadata, type RelationMetadata, withJoinColumns } from './metadata'
-import { isDeclaredBy, isNamed } from './property'
+import { isDeclaredBy, isNamed, isSameColumn } from './property'
 import type { Registration } from './registration'
 import type { ResourceView } from './resource-view'
 
@@ -72,6 +72,49 @@ export function checkTargets({ relations, parentEntityMetadata }: EntityMetadata
         `it leads to ${other}: rename one of the properties`,
     )
   }
+}
+
+/**
+ * Reports relations that share a column of their foreign keys. TypeORM's metadata has the column for the relation that is
+ * declared first, and only copies of it for the others, which therefore cannot be fields. A relation can be a field if all
+ * others that share a column with it are declared later, are in `exclude`, and have columns of their own: otherwise the
+ * field would show all values of an excluded relation.
+ */
+export function checkSharedColumns({ metadata, options }: Registration, report: Report): void {
+  const references = metadata.relations
+    .map(withJoinColumns)
+    .filter((relation) => !isToMany(relation) && isDeclaredBy(metadata, relation))
+  const isExcluded = ({ propertyPath, joinColumns }: RelationMetadata): boolean =>
+    isNamed(propertyPath, options.exclude) ||
+    joinColumns.some((column) => !column.isVirtual && isNamed(column.propertyPath, options.exclude))
+  for (const [index, relation] of references.entries()) {
+    if (isExcluded(relation)) continue
+    const isCopied = relation.joinColumns.some((column) => !metadata.columns.includes(column))
+    const [other] = references.filter((candidate, position) => {
+      if (candidate === relation || !sharesColumn(candidate, relation)) return false
+      // Of two relations that are not excluded, the second one is reported.
+      return isExcluded(candidate) ? isCopied || !hasOtherColumn(candidate, relation) : position < index
+    })
+    if (other === undefined && !isCopied) continue
+    const name = other === undefined ? '' : `, "${other.propertyPath}"`
+    report(
+      `"${relation.propertyPath}" shares a column with another relation${name}, but only one of them can be a field: declare ` +
+        'it first, and put the other in "exclude", or remove the other from the entity if it has no other column',
+    )
+  }
+}
+
+function sharesColumn(one: RelationMetadata, other: RelationMetadata): boolean {
+  return one.joinColumns.some((column) => isColumnOf(column, other))
+}
+
+/** Whether a foreign key has a column that is not part of the other one. */
+function hasOtherColumn(one: RelationMetadata, other: RelationMetadata): boolean {
+  return one.joinColumns.some((column) => !isColumnOf(column, other))
+}
+
+function isColumnOf(column: ColumnMetadata, { joinColumns }: RelationMetadata): boolean {
+  return joinColumns.some((joinColumn) => isSameColumn(joinColumn, column))
 }
 
 /** Names that TypeORM neither replaces nor escapes in the condition of a join. */
