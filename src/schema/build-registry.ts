@@ -10,6 +10,7 @@ import { checkRule, checkUserEntity } from './build-rule'
 import { buildViews } from './build-views'
 import { collectFieldPermissions } from './check-field-permissions'
 import { checkNestedOptions } from './check-nested'
+import { checkReferenceOptions } from './check-reference-options'
 import { checkSearchOptions, type SearchLimits } from './check-search'
 import { supportedDatabases } from './column-value-type'
 import type { CheckPolicy, ScanContext } from './context'
@@ -111,6 +112,10 @@ export function buildRegistry(
     checkPolicy,
   }
   const fieldPermissions = collectFieldPermissions(scan, report)
+  for (const registration of registrations) {
+    const reportHere = (mistake: string): void => report(`${registration.metadata.name}: ${mistake}`)
+    checkReferenceOptions(registration, { ...scan, fieldPermissions }, reportHere)
+  }
   const unrestricted = registrations.map((registration) =>
     restrict(registration, fieldPermissions, (one) => one !== false),
   )

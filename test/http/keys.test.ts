@@ -106,7 +106,11 @@ class Loose {
 
 /** Hides a relation whose columns are shown. */
 @Entity()
-@Resource({ auth: permitAllAsUser1, exclude: ['price'] })
+@Resource({
+  auth: permitAllAsUser1,
+  exclude: ['price'],
+  fields: { shop: { read: true }, article: { read: true } },
+})
 class Discreet {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'varchar', length: 20, nullable: true }) shop!: string | null

@@ -20,6 +20,9 @@ import { openWorld, type World } from '../world/world'
  * listener fills it in.
  */
 
+/** The target is hidden, but the region is not. */
+const hidden = { exclude: ['number', 'target'], fields: { region: { read: true } } } as const
+
 /** Called by the access rule of the targets. */
 let onCheck = async (): Promise<void> => {}
 
@@ -50,7 +53,7 @@ function entitiesOf(prefix: string, isScoped: boolean) {
   }
 
   @Entity(`${prefix}_ref`)
-  @Resource({ name: `${prefix}-ref`, auth: permitAll, exclude: ['number', 'target'], bulk: true })
+  @Resource({ name: `${prefix}-ref`, auth: permitAll, ...hidden, bulk: true })
   class Ref extends Reference {
     @Column('int', { default: 5 }) number!: number
   }
@@ -63,14 +66,14 @@ function entitiesOf(prefix: string, isScoped: boolean) {
 
   /** The class sets the number. */
   @Entity(`${prefix}_initial`)
-  @Resource({ name: `${prefix}-initial`, auth: permitAll, exclude: ['number', 'target'], bulk: true })
+  @Resource({ name: `${prefix}-initial`, auth: permitAll, ...hidden, bulk: true })
   class Initial extends Reference {
     @Column('int', { nullable: true }) number: number | null = 5
   }
 
   /** A listener sets the number. */
   @Entity(`${prefix}_listening`)
-  @Resource({ name: `${prefix}-listening`, auth: permitAll, exclude: ['number', 'target'], bulk: true })
+  @Resource({ name: `${prefix}-listening`, auth: permitAll, ...hidden, bulk: true })
   class Listening extends Reference {
     @Column('int', { nullable: true }) number!: number | null
     @BeforeInsert() setNumber(): void {
@@ -80,7 +83,7 @@ function entitiesOf(prefix: string, isScoped: boolean) {
 
   /** Nothing sets the number. */
   @Entity(`${prefix}_empty`)
-  @Resource({ name: `${prefix}-empty`, auth: permitAll, exclude: ['number', 'target'], bulk: true })
+  @Resource({ name: `${prefix}-empty`, auth: permitAll, ...hidden, bulk: true })
   class Empty extends Reference {
     @Column('int', { nullable: true }) number!: number | null
   }
@@ -105,7 +108,7 @@ function entitiesOf(prefix: string, isScoped: boolean) {
   }
 
   @Entity(`${prefix}_part`)
-  @Resource({ name: `${prefix}-part`, auth: permitAll, exclude: ['number', 'target'] })
+  @Resource({ name: `${prefix}-part`, auth: permitAll, ...hidden })
   class Part {
     @PrimaryGeneratedColumn() id!: number
     @Column({ type: 'varchar', length: 10 }) region!: string

@@ -17,7 +17,7 @@ class Project {
 
 /** Its hidden relation is written through columns that are shown. */
 @Entity()
-@Resource({ auth: tenantOne, exclude: ['project'] })
+@Resource({ auth: tenantOne, exclude: ['project'], fields: { tenant: { read: true }, number: { read: true } } })
 class Hidden {
   @PrimaryColumn() id!: number
   @Column({ type: 'integer', nullable: true }) tenant!: number | null
