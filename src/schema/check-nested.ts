@@ -1,6 +1,13 @@
 import type { DataSource } from 'typeorm'
 import type { Report } from '../errors'
-import { findNested, type NestedEntry, nextName, propertyOfEntry, totalName } from './nested-relations'
+import {
+  findNested,
+  type NestedContext,
+  type NestedEntry,
+  nextName,
+  propertyOfEntry,
+  totalName,
+} from './nested-relations'
 import type { Registration } from './registration'
 import type { NestedRelation, ResourceView, ResourceViews } from './resource-view'
 
@@ -16,7 +23,7 @@ export function checkNestedOptions(
     const { metadata, options } = registration
     const view = views.get(metadata)
     if (options.nested === undefined || view === undefined) continue
-    for (const mistake of mistakesIn(view, registration, options.nested, dataSource)) {
+    for (const mistake of mistakesIn(view, registration, options.nested, { dataSource, registrations })) {
       report(`${metadata.name}: ${mistake}`)
     }
   }
@@ -26,7 +33,7 @@ function mistakesIn(
   view: ResourceView,
   registration: Registration,
   nested: unknown,
-  dataSource: DataSource,
+  context: NestedContext,
 ): readonly string[] {
   if (!Array.isArray(nested) || !nested.every(isEntry)) {
     return [`"nested" must be an array of properties, or of { field, ids }, not ${JSON.stringify(nested)}`]
@@ -34,7 +41,7 @@ function mistakesIn(
   const properties = nested.map(propertyOfEntry)
   const repeated = new Set(properties.filter((property, index) => properties.indexOf(property) !== index))
   if (repeated.size > 0) return [...repeated].map((property) => `"nested" names "${property}" twice`)
-  const found = nested.map((entry) => findNested(view, registration, entry, dataSource))
+  const found = nested.map((entry) => findNested(view, registration, entry, context))
   const relations = found.filter((one) => typeof one !== 'string')
   return [
     ...found.flatMap((one, index) =>

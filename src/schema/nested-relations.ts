@@ -25,7 +25,7 @@ export function lazyNested(registration: Registration, context: MountContext): R
     const view = context.byEntity.get(registration.metadata)
     relations ??= new Map(
       nested.flatMap((entry: NestedEntry) => {
-        const found = view && findNested(view, registration, entry, context.dataSource)
+        const found = view && findNested(view, registration, entry, context)
         return found === undefined || typeof found === 'string' ? [] : [[found.name, found] as const]
       }),
     )
@@ -48,6 +48,9 @@ export function isNested({ nested }: ResourceOptions, property: string): boolean
   return Array.isArray(nested) && nested.some((entry: NestedEntry) => propertyOfEntry(entry) === property)
 }
 
+/** What the relations of the option depend on. The registrations have the options that apply to the principals. */
+export type NestedContext = Pick<MountContext, 'dataSource' | 'registrations'>
+
 /**
  * Finds the relation that a member of the option names.
  * @returns the mistake of the option if records of the relation cannot be written; it continues the sentence that starts
@@ -57,7 +60,7 @@ export function findNested(
   view: ResourceView,
   { metadata, options }: Registration,
   entry: NestedEntry,
-  dataSource: DataSource,
+  { dataSource, registrations }: NestedContext,
 ): NestedRelation | string {
   const property = propertyOfEntry(entry)
   const relation = metadata.relations.find(({ propertyPath }) => propertyPath === property)
@@ -73,9 +76,21 @@ export function findNested(
   if (target === undefined || !view.relations.has(property)) {
     return `leads to ${relation.inverseEntityMetadata.name}, which is not a resource or hides the relation`
   }
+  if (relation.isManyToMany && isReadOnlyInverse(relation, registrations)) {
+    return `leads to ${target.name}, where the other side of the relation is in "readOnly"; remove it from one of them`
+  }
   return relation.isManyToMany
     ? linksOf(view, relation, target, entry, dataSource)
     : listOf(view, relation, target, entry)
+}
+
+/** Whether the resource of the related records makes the other side of a many-to-many relation read-only: both sides write the same links. */
+function isReadOnlyInverse(
+  { inverseRelation, inverseEntityMetadata }: RelationMetadata,
+  registrations: NestedContext['registrations'],
+): boolean {
+  const related = registrations.find(({ metadata }) => metadata === inverseEntityMetadata)
+  return inverseRelation !== undefined && isNamed(inverseRelation.propertyPath, related?.options.readOnly)
 }
 
 function listOf(
