@@ -127,7 +127,10 @@ export function receiveChunks(
     const onEnd = (): void => finish(() => resolve(true))
     const onClose = (): void => finish(() => reject(incomplete()))
     body.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
-    if (body.destroyed) onClose()
+    // A paused body can end, and is then destroyed: Node.js emits `end` after the last chunk, also if its listener has paused the
+    // body.
+    if (body.readableEnded) onEnd()
+    else if (body.destroyed) onClose()
     else body.resume()
   })
 }

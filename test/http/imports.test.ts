@@ -415,6 +415,26 @@ describe('files that are being received', () => {
     expect((await importAs('3', 190_000)).status).toBe(201)
   })
 
+  test('are complete if the last part arrives while an earlier one is written to a file', async () => {
+    const chunk = (size: number): string => `${size.toString(16)}\r\n${'\n'.repeat(size)}\r\n`
+    const statuses: string[] = []
+    for (let round = 0; round < 10; round++) {
+      const socket = connect({ port: Number(new URL(other.url).port), host: '127.0.0.1', noDelay: true })
+      const head = `POST /api/limited/ HTTP/1.1\r\nHost: x\r\nx-person: 1\r\nContent-Type: ${types.csv}\r\n`
+      socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk(60_000)}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      // Node.js buffers the chunks that arrive while the first 64 KiB are written. The last one completes further 64 KiB.
+      for (const text of [chunk(6000), chunk(15_000), `${chunk(51_000)}0\r\n\r\n`]) {
+        socket.write(text)
+        await new Promise(setImmediate)
+      }
+      const [data] = await once(socket, 'data')
+      statuses.push(String(data).slice(9, 12))
+      socket.destroy()
+    }
+    expect(statuses).toEqual(Array(10).fill('201'))
+  })
+
   test('must arrive within a time', async () => {
     const socket = await sendIncomplete(1, 100)
     const [data] = await once(socket, 'data')
