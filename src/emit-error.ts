@@ -1,4 +1,4 @@
-import { inspect, types } from 'node:util'
+import { inspect } from 'node:util'
 
 /** The members of a Koa application with which errors are reported. */
 export interface ErrorApp {
@@ -30,8 +30,9 @@ export function emitError(app: ErrorApp, error: unknown, context?: unknown): Err
 }
 
 function toError(value: unknown): Error {
-  // `instanceof` does not recognise errors of other realms, such as those of `node:vm`.
-  if (value instanceof Error || types.isNativeError(value)) return value
+  // `instanceof` does not recognise errors of other realms, such as those of `node:vm`. There, the errors of better-sqlite3 are
+  // not native errors either.
+  if (value instanceof Error || typeof Object(value).stack === 'string') return value as Error
   const shown = inspect(value, { depth: 1, customInspect: false })
   return new Error(`the application threw a value that is not an Error: ${shown}`, { cause: value })
 }
