@@ -156,9 +156,11 @@ export function usePreparedStatements(client: PoolClient, state: PoolState): voi
   }
   const setTimeLimit = timeLimiter(query, state.timeLimit)
   client.query = (text, ...parameters) => {
-    const [values, callback] = parameters
-    // The statements of this service run through TypeORM, which passes no callback.
-    const isServiceSql = typeof text === 'string' && callback === undefined && isServiceStatement(text)
+    const [values] = parameters
+    // The statements of this service run through TypeORM, which passes no callback. Another copy of this package, which has
+    // replaced `query` too, passes one with its settings.
+    const hasCallback = typeof parameters.at(-1) === 'function'
+    const isServiceSql = typeof text === 'string' && !hasCallback && isServiceStatement(text)
     const limited = setTimeLimit(text, isServiceSql)
     if (!isServiceSql) return query(text, ...parameters)
     if (limited !== undefined) return limited.then(() => runOwn(text, values))
