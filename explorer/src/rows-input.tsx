@@ -1,4 +1,4 @@
-import { useEffect, useId, useMemo, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { FieldError } from './api'
 import { type Draft, fieldsOfRow, type Row, type Rows, rowsIn, textIn } from './draft'
 import { errorAt, FieldRow } from './field-row'
@@ -107,7 +107,9 @@ function RowsInput({ field, rows: edited, stored, onChange, errors, path }: Rows
     // The button that was pressed does not exist any more, so the focus would be lost.
     area.current?.querySelector<HTMLElement>(':scope > .add')?.focus()
   }
-  useEffect(() => {
+  // Not `useEffect`, which runs some time after the row is shown: it would take the focus from an input that the user has
+  // chosen in the meantime.
+  useLayoutEffect(() => {
     if (next.current === '') return
     next.current = ''
     const last = area.current?.querySelector(':scope > .line:nth-last-of-type(1)')

@@ -231,6 +231,19 @@ test('keys are added and removed with the keyboard, and a typed key that does no
   expect(await itemsOf(1)).toHaveLength(3)
 })
 
+test('the first input of an added row has the focus when the row is shown, so that no later input loses it', async () => {
+  await open('#/order/+')
+  await button('Add to items').focus()
+  const focused = await page.evaluate(`new Promise((resolve) => {
+    new MutationObserver(() => {
+      const first = document.querySelector('.line input')
+      if (first !== null) resolve(document.activeElement === first)
+    }).observe(document, { childList: true, subtree: true })
+    document.activeElement.click()
+  })`)
+  expect(focused).toBe(true)
+})
+
 test('the buttons below an input do not move when it loses the focus, so that a click does not miss them', async () => {
   await open('#/order/+')
   await button('Add to items').click()
