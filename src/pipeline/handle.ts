@@ -27,14 +27,17 @@ import { maxBodyBytes, receivePayload } from './write-body'
 
 /** HTTP methods of a collection or an item. */
 interface Methods {
-  readonly actions: ReadonlyMap<string, BodyAction>
+  readonly actions: ReadonlyMap<string, Action | BodyAction>
   /** Response header that lists the methods. */
   readonly allow: { readonly Allow: string }
 }
 
 /** Methods of a writable resource (`all`), and those of a resource that can only be read. @param table actions by method */
-function methodsOf(table: Readonly<Record<string, BodyAction>>): { readonly all: Methods; readonly readOnly: Methods } {
-  const toMethods = (entries: readonly [string, BodyAction][]): Methods => ({
+function methodsOf(table: Readonly<Record<string, Action | BodyAction>>): {
+  readonly all: Methods
+  readonly readOnly: Methods
+} {
+  const toMethods = (entries: readonly [string, Action | BodyAction][]): Methods => ({
     actions: new Map(entries),
     allow: { Allow: entries.map(([method]) => method).join(', ') },
   })
@@ -51,38 +54,22 @@ function requireLogin<T>({ principal }: PermittedRequest, responding: Promise<T>
   })
 }
 
-/** Converts an action whose body is not read. */
-const withoutBody =
-  (action: Action): BodyAction =>
-  async (service, request) => ({ body: 'none', run: () => action(service, request) })
-
-const reading = withoutBody(read)
-const listing = withoutBody(list)
-const restoring = withoutBody(restore)
-
-const collectionMethods = methodsOf({ GET: listing, HEAD: listing, OPTIONS: listing, POST: createOrUpdate })
+const collectionMethods = methodsOf({ GET: list, HEAD: list, OPTIONS: list, POST: createOrUpdate })
 const bulkMethods = methodsOf({
-  GET: listing,
-  HEAD: listing,
-  OPTIONS: listing,
+  GET: list,
+  HEAD: list,
+  OPTIONS: list,
   POST: createOrUpdate,
   PATCH: updateMany,
-  DELETE: withoutBody(removeMany),
+  DELETE: removeMany,
 })
-const restoreMethods = methodsOf({ OPTIONS: restoring, POST: restoring })
-const itemMethods = methodsOf({
-  GET: reading,
-  HEAD: reading,
-  OPTIONS: reading,
-  PUT: update,
-  PATCH: update,
-  DELETE: withoutBody(remove),
-})
+const restoreMethods = methodsOf({ OPTIONS: restore, POST: restore })
+const itemMethods = methodsOf({ GET: read, HEAD: read, OPTIONS: read, PUT: update, PATCH: update, DELETE: remove })
 
 /** Request that the access rule has permitted, and the action that handles it. */
 export interface AdmittedRequest {
   readonly request: PermittedRequest
-  readonly action: BodyAction
+  readonly action: Action | BodyAction
   readonly authentication: Authentication
 }
 
@@ -106,19 +93,25 @@ export async function handle(service: Service, request: ResourceRequest): Promis
     await requireAccess(service, request, newAuthentication())
     return emptyResponse(methodsFor(request).allow)
   }
-  const check = async (): Promise<PreparedRequest> =>
-    prepare(service, await admit(service, request, newAuthentication()))
-  const { first, afterBody } = await renewAccess(check)
-  if (first.body === 'none') return run(service, first)
-  if (first.body === 'import') {
-    return withSpool(service, first.request, async (spool) => run(service, await afterBody(), spool))
+  const start = async (): Promise<StartedRequest> =>
+    startAction(service, await admit(service, request, newAuthentication()))
+  const first = await start()
+  const { admitted, outcome } = first
+  if (!('run' in outcome)) return withHeaders(service, admitted, outcome)
+  const renewed = renewAccess(first, start)
+  if (outcome.body === 'import') {
+    return withSpool(service, admitted.request, async (spool) => finish(service, await renewed(), spool))
   }
   await receivePayload(request, maxBodyBytes(service, request))
-  return run(service, await afterBody())
+  return finish(service, await renewed())
 }
 
 /** Request whose checks before its body have passed. */
-type PreparedRequest = AdmittedRequest & PreparedAction
+interface StartedRequest {
+  readonly admitted: AdmittedRequest
+  /** The response of an action that does not read the body. */
+  readonly outcome: HttpResponse | PreparedAction
+}
 
 /**
  * Checks the access rule, the origin, the method and the parameters of a request, which {@link perform} then handles.
@@ -134,23 +127,28 @@ export async function admit(
 
 /** Runs the action of a request whose body is there. @throws {ApiError} for every refusal */
 export async function perform(service: Service, admitted: AdmittedRequest): Promise<HttpResponse> {
-  return run(service, await prepare(service, admitted))
+  return finish(service, await startAction(service, admitted))
 }
 
-/** Makes the checks of the action that do not need the body. @throws {ApiError} for every refusal */
-async function prepare(
+/** Runs an action, or if it reads the body, its checks that do not need it. @throws {ApiError} for every refusal */
+async function startAction(service: Service, admitted: AdmittedRequest): Promise<StartedRequest> {
+  const { request, action } = admitted
+  const starting = isKeyed(request) ? prepareKeyed(service, request, action) : action(service, request)
+  return { admitted, outcome: await requireLogin<StartedRequest['outcome']>(request, starting) }
+}
+
+/** Runs what waits for the body. @param spool the body of an import */
+async function finish(service: Service, { admitted, outcome }: StartedRequest, spool?: Spool): Promise<HttpResponse> {
+  const response = 'run' in outcome ? await requireLogin(admitted.request, outcome.run(spool)) : outcome
+  return withHeaders(service, admitted, response)
+}
+
+/** Adds the headers of all responses of resources. */
+function withHeaders(
   service: Service,
-  { request, action, authentication }: AdmittedRequest,
-): Promise<PreparedRequest> {
-  const preparing = isKeyed(request) ? prepareKeyed(service, request, action) : action(service, request)
-  const prepared = await requireLogin(request, preparing)
-  return { request, action, authentication, ...prepared }
-}
-
-/** Runs a prepared action. @param spool the body of an import */
-async function run(service: Service, prepared: PreparedRequest, spool?: Spool): Promise<HttpResponse> {
-  const { request, authentication } = prepared
-  const response = await requireLogin(request, prepared.run(spool))
+  { request, authentication }: AdmittedRequest,
+  response: HttpResponse,
+): HttpResponse {
   const cached = withCaching(response, request.principal.id === null && !authentication.hasPrivateRecords)
   // The headers of HEAD are those of GET (RFC 9110).
   return service.live !== undefined && ['GET', 'HEAD'].includes(request.method) ? varyingByAccept(cached) : cached

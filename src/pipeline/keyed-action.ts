@@ -10,10 +10,11 @@ import type { HttpResponse } from '../response/http-response'
 import type { ResourceView } from '../schema/resource-view'
 import { refuseWrite } from '../write/refuse-write'
 import { type Idempotency, runOnce, secretResponse } from './idempotency'
+import { importFormat } from './import'
 import { prepareWriteIncludes } from './included-item'
 import { segmentOfKey } from './key-segment'
 import { callRelatedRules } from './related-rules'
-import type { BodyAction, PermittedRequest, PreparedAction, Service } from './service'
+import type { Action, BodyAction, PermittedRequest, PreparedAction, Service } from './service'
 import { maxBodyBytes, receivePayload, writtenSegment } from './write-body'
 import { created } from './write-records'
 
@@ -34,7 +35,7 @@ export function isKeyed({ method, headers }: Pick<PermittedRequest, 'method' | '
 export async function prepareKeyed(
   service: Service,
   request: PermittedRequest,
-  action: BodyAction,
+  action: Action | BodyAction,
 ): Promise<PreparedAction> {
   const { store, method, segment, headers } = request
   const idempotency = requireIdempotency(service)
@@ -43,19 +44,21 @@ export async function prepareKeyed(
   // The action adds no related records in a transaction. They are not stored: the principal may see others when the
   // response is sent again.
   const including = await prepareWriteIncludes(service, request)
-  // The checks of the action that do not need the body.
-  const { body } = await action(service, request)
-  if (!request.restores) await callRelatedRules(request)
+  // The checks of the action that do not need the body. Restoring, which has none, runs only in the transaction.
+  if (!request.restores) {
+    await action(service, request)
+    await callRelatedRules(request)
+  }
   const run = async (spool?: Spool): Promise<HttpResponse> => {
     const payload = await payloadOf(service, request, spool)
     const keyed = async (transaction: DbTransaction): Promise<HttpResponse> => {
-      const prepared = await action(service, { ...request, session: transaction })
-      return prepared.run(spool)
+      const outcome = await action(service, { ...request, session: transaction })
+      return 'run' in outcome ? outcome.run(spool) : outcome
     }
     const response = await runKeyed(service, request, idempotency, key, payload, keyed)
     return including(response, parseKey(store.view, writtenSegment(response.headers) ?? segment ?? ''))
   }
-  return { body: body === 'none' ? 'payload' : body, run }
+  return { body: importFormat(request) === undefined ? 'payload' : 'import', run }
 }
 
 /** The body of a request, or for an import its digest. @throws {ApiError} `bad-body`, and those of `receivePayload` */

@@ -5,17 +5,13 @@
  */
 const maxAccessAge = 1000
 
-/** The access of a request whose body arrives after the check. */
-export interface RenewedAccess<Access> {
-  /** What the first check has returned. */
-  readonly first: Access
-  /** Call it when the body has arrived: returns `first`, or if this has taken long, the result of a new check. */
-  readonly afterBody: () => Promise<Access>
-}
-
-/** Checks the access of a request, and once more if its body takes long. @param check throws if the request is refused */
-export async function renewAccess<Access>(check: () => Promise<Access>): Promise<RenewedAccess<Access>> {
-  const first = await check()
+/**
+ * Returns a function to call when the body of a request has arrived. It returns `first`, or if the body has taken long, the
+ * result of a new check.
+ * @param first what the check has returned just now
+ * @param check throws if the request is refused
+ */
+export function renewAccess<Access>(first: Access, check: () => Promise<Access>): () => Access | Promise<Access> {
   const expires = performance.now() + maxAccessAge
-  return { first, afterBody: async () => (performance.now() > expires ? check() : first) }
+  return () => (performance.now() > expires ? check() : first)
 }

@@ -176,7 +176,7 @@ export type BodyAction = (service: Service, request: PermittedRequest) => Promis
 /** A request that waits for its body. */
 export interface PreparedAction {
   /** The body that `run` needs; that of an import is received as a file. */
-  readonly body: 'none' | 'payload' | 'import'
+  readonly body: 'payload' | 'import'
   /** Handles the request. @param spool the body of an import; any other one is read by `readPayload` of the request */
   readonly run: (spool?: Spool) => Promise<HttpResponse>
 }

@@ -24,9 +24,10 @@ export function passwordPage(session: DbSession): PageHandler {
     const { service, context } = request
     if (service?.passwordChange === undefined) throw notConnected()
     const { passwords, passwordChange, settingsFor } = service
-    const { afterBody } = await renewAccess(() => requireAccount(service, session, context))
+    const check = (): ReturnType<typeof requireAccount> => requireAccount(service, session, context)
+    const renewed = renewAccess(await check(), check)
     const body = await readPageBody(request, service)
-    const { principal, account } = await afterBody()
+    const { principal, account } = await renewed()
     const { oldPassword, newPassword } = await parseChange(body, passwordChange, account)
     const username = String(account.username)
     if (!(await passwords.matches({ username, password: oldPassword }, String(account.password), context.ip))) {
