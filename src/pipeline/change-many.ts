@@ -33,7 +33,7 @@ export const updateMany: BodyAction = async (service, request) => {
   const { store, session } = request
   const { view } = store
   const matching = await parseMatching(service, request)
-  const run = async (): Promise<HttpResponse> => {
+  return async () => {
     const body = await readBody(service, request)
     requireMayWrite(request, 'update')
     const errors = new FieldErrors()
@@ -53,7 +53,6 @@ export const updateMany: BodyAction = async (service, request) => {
     })
     return countResponse(request, 'updated', updated)
   }
-  return { body: 'payload', run }
 }
 
 /**

@@ -9,7 +9,6 @@ import type { Presets } from '../query/presets'
 import type { ChangeSet } from '../query/query'
 import { joinColumnValues, splitColumnValues } from '../read/row'
 import type { Body } from '../request/body'
-import type { HttpResponse } from '../response/http-response'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
 import { isSameValue } from '../value/value-type'
@@ -18,7 +17,7 @@ import { createRecord, prepareCreation, requireCreatable, respondCreated } from 
 import { prepareWriteIncludes } from './included-item'
 import { ifNoneMatchFailed, notFound, nothingToMatch, requireWritable } from './item'
 import { prepareBody } from './nested/nested-body'
-import type { PermittedRequest, PreparedAction, Service } from './service'
+import type { HandleBody, PermittedRequest, Service } from './service'
 import { readBody } from './write-body'
 
 /**
@@ -30,14 +29,14 @@ export async function createAtPath(
   service: Service,
   request: PermittedRequest,
   fields: ConflictFields,
-): Promise<PreparedAction> {
+): Promise<HandleBody> {
   const { store, session, segment = '', headers } = request
   const { view } = store
   await request.requireMethod('POST')
   const including = await prepareWriteIncludes(service, request)
   const key = parseKey(view, segment)
   if (key === undefined) throw notFound(request)
-  const run = async (): Promise<HttpResponse> => {
+  return async () => {
     const body = await readBody(service, request)
     await refuseExisting(request)
     requireCreatable(request)
@@ -59,7 +58,6 @@ export async function createAtPath(
     })
     return respondCreated(request, saved, creation, including)
   }
-  return { body: 'payload', run }
 }
 
 /**

@@ -1,8 +1,6 @@
-import type { Spool } from '../request/spool'
-import type { HttpResponse } from '../response/http-response'
 import { create, requireOneRecord, respondCreated, segmentOf } from './create'
 import { requireNoDryRun } from './dry-run'
-import { importFormat, recordsOfImport } from './import'
+import { importFormat } from './import'
 import { prepareWriteIncludes } from './included-item'
 import { callRelatedRules } from './related-rules'
 import type { BodyAction } from './service'
@@ -17,16 +15,12 @@ export const createOrUpdate: BodyAction = async (service, request) => {
   const upsert = await prepareUpsert(request)
   if (upsert === undefined) return create(service, request)
   const including = await prepareWriteIncludes(service, request)
-  const format = importFormat(request)
-  if (format !== undefined) {
-    requireOneRecord(including)
-    const run = async (spool?: Spool): Promise<HttpResponse> => {
+  if (importFormat(request) !== undefined) requireOneRecord(including)
+  return async (file) => {
+    if (file !== undefined) {
       await callRelatedRules(request)
-      return importUpserts(service, request, recordsOfImport(service, request, format, spool), upsert)
+      return importUpserts(service, request, file, upsert)
     }
-    return { body: 'import', run }
-  }
-  const run = async (): Promise<HttpResponse> => {
     const body = await readBodies(service, request)
     await callRelatedRules(request, [body].flat())
     if (!('size' in body)) {
@@ -39,5 +33,4 @@ export const createOrUpdate: BodyAction = async (service, request) => {
     const path = `${collection}${segmentOf(store, record.raw)}/`
     return including(savedResponse(200, record, { 'Content-Location': path }), store.readKey(record.raw))
   }
-  return { body: 'payload', run }
 }

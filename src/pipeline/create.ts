@@ -8,7 +8,6 @@ import { ownerKey } from '../query/owner'
 import { type Presets, presetsOf } from '../query/presets'
 import type { ChangeSet } from '../query/query'
 import type { Store } from '../read/store'
-import type { Spool } from '../request/spool'
 import type { HttpResponse } from '../response/http-response'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
@@ -20,7 +19,7 @@ import type { WrittenRecord } from '../write/write-store'
 import { createMany } from './create-many'
 import { requireNoDryRun } from './dry-run'
 import { hashPasswords } from './hash-passwords'
-import { importFormat, importRecords, recordsOfImport } from './import'
+import { importFormat, importRecords } from './import'
 import { type AddIncludes, prepareWriteIncludes, withoutIncludes } from './included-item'
 import { segmentOfKey } from './key-segment'
 import { type NestedBody, prepareBody, writeWithRelated } from './nested/nested-body'
@@ -32,18 +31,16 @@ import { readBodies, savedResponse } from './write-body'
 /** POST on a collection. */
 export const create: BodyAction = async (service, request) => {
   const including = await prepareWriteIncludes(service, request)
-  const format = importFormat(request)
-  if (format !== undefined) {
+  if (importFormat(request) !== undefined) {
     requireOneRecord(including)
     requireCreatable(request)
-    const run = async (spool?: Spool): Promise<HttpResponse> => {
+  }
+  return async (file) => {
+    if (file !== undefined) {
       const { presets } = prepareCreation(request)
       await callRelatedRules(request)
-      return importRecords(service, request, recordsOfImport(service, request, format, spool), presets)
+      return importRecords(service, request, file, presets)
     }
-    return { body: 'import', run }
-  }
-  const run = async (): Promise<HttpResponse> => {
     const body = await readBodies(service, request)
     requireCreatable(request)
     const creation = prepareCreation(request)
@@ -57,7 +54,6 @@ export const create: BodyAction = async (service, request) => {
     const saved = await retryOnce(request.session, () => createRecord(service, request, nested, creation))
     return respondCreated(request, saved, creation, including)
   }
-  return { body: 'payload', run }
 }
 
 /** Requires that a request for several records has no `include`. @throws {ApiError} `bad-query` */

@@ -1,12 +1,12 @@
 import { isReadMethod, RequestAuthentication } from '../access/request-authentication'
 import type { Principal } from '../access/rule'
 import { ApiError, methodNotAllowed } from '../errors'
-import type { Spool } from '../request/spool'
+import type { ImportFile } from '../request/import-records'
 import { emptyResponse, type HttpResponse, varyingByAccept, withCaching } from '../response/http-response'
 import type { Resource } from '../schema/resource-view'
 import { removeMany, updateMany } from './change-many'
 import { createOrUpdate } from './create-or-update'
-import { withSpool } from './import'
+import { importFormat, withImportFile } from './import'
 import { remove, update } from './item-actions'
 import { isKeyed, prepareKeyed } from './keyed-action'
 import { list } from './list'
@@ -17,8 +17,8 @@ import { restore } from './restore'
 import {
   type Action,
   type BodyAction,
+  type HandleBody,
   type PermittedRequest,
-  type PreparedAction,
   permit,
   type ResourceRequest,
   type Service,
@@ -97,20 +97,21 @@ export async function handle(service: Service, request: ResourceRequest): Promis
     startAction(service, await admit(service, request, newAuthentication()))
   const first = await start()
   const { admitted, outcome } = first
-  if (!('run' in outcome)) return withHeaders(service, admitted, outcome)
+  if (typeof outcome !== 'function') return withHeaders(service, admitted, outcome)
   const renewed = renewAccess(first, start)
-  if (outcome.body === 'import') {
-    return withSpool(service, admitted.request, async (spool) => finish(service, await renewed(), spool))
+  const format = importFormat(request)
+  if (format !== undefined) {
+    return withImportFile(service, admitted.request, format, async (file) => finish(service, await renewed(), file))
   }
   await receivePayload(request, maxBodyBytes(service, request))
   return finish(service, await renewed())
 }
 
-/** Request whose checks before its body have passed. */
+/** Request whose action has been called. */
 interface StartedRequest {
   readonly admitted: AdmittedRequest
-  /** The response of an action that does not read the body. */
-  readonly outcome: HttpResponse | PreparedAction
+  /** The response of the action; if the action reads the body, a function to call when the body has arrived. */
+  readonly outcome: HttpResponse | HandleBody
 }
 
 /**
@@ -130,16 +131,20 @@ export async function perform(service: Service, admitted: AdmittedRequest): Prom
   return finish(service, await startAction(service, admitted))
 }
 
-/** Runs an action, or if it reads the body, its checks that do not need it. @throws {ApiError} for every refusal */
+/** Calls the action of a request. @throws {ApiError} for every refusal */
 async function startAction(service: Service, admitted: AdmittedRequest): Promise<StartedRequest> {
   const { request, action } = admitted
   const starting = isKeyed(request) ? prepareKeyed(service, request, action) : action(service, request)
   return { admitted, outcome: await requireLogin<StartedRequest['outcome']>(request, starting) }
 }
 
-/** Runs what waits for the body. @param spool the body of an import */
-async function finish(service: Service, { admitted, outcome }: StartedRequest, spool?: Spool): Promise<HttpResponse> {
-  const response = 'run' in outcome ? await requireLogin(admitted.request, outcome.run(spool)) : outcome
+/** Returns the response to a request whose body has arrived. @param file the body of an import */
+async function finish(
+  service: Service,
+  { admitted, outcome }: StartedRequest,
+  file?: ImportFile,
+): Promise<HttpResponse> {
+  const response = typeof outcome === 'function' ? await requireLogin(admitted.request, outcome(file)) : outcome
   return withHeaders(service, admitted, response)
 }
 

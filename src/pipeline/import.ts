@@ -3,18 +3,18 @@ import { bodyOfCells, checkCsvNames } from '../query/csv-row'
 import type { Presets } from '../query/presets'
 import { requireFewValues } from '../request/body-values'
 import { mediaTypes } from '../request/formats'
-import { importedRecords } from '../request/import-records'
-import { type Spool, spoolBody } from '../request/spool'
+import { type ImportFile, importedRecords } from '../request/import-records'
+import { spoolBody } from '../request/spool'
 import type { ListFormat } from '../resource'
 import { minCountedLength } from '../response/held-bytes'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
 import { clientOf } from './client'
 import { createdMeta, insertGroups } from './create-many'
-import type { PermittedRequest, Service } from './service'
+import type { PermittedRequest, ResourceRequest, Service } from './service'
 import { type ReceivedRecord, type RecordsWriter, writeRecords } from './write-records'
 
 /** The format of an import, from the content type of its request; undefined for any other body. */
-export function importFormat({ resource, method, segment, headers }: PermittedRequest): ListFormat | undefined {
+export function importFormat({ resource, method, segment, headers }: ResourceRequest): ListFormat | undefined {
   if (resource.bulk === 0 || method !== 'POST' || segment !== undefined) return undefined
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   return (['ndjson', 'csv'] as const).find((format) => mediaTypes[format] === type)
@@ -24,22 +24,21 @@ export function importFormat({ resource, method, segment, headers }: PermittedRe
 export async function importRecords(
   service: Service,
   request: PermittedRequest,
-  records: RecordsWriter['records'],
+  file: ImportFile,
   presets: Presets,
 ): Promise<HttpResponse> {
+  const records = recordsOfImport(service, request, file)
   const written = await writeRecords(service, request, { records, write: insertGroups(service, presets) })
   return jsonResponse(written.isDry ? 200 : 201, JSON.stringify({ meta: createdMeta(request, written) }))
 }
 
-/** The records of an import. @param spool its body */
+/** The records of an import. */
 export function recordsOfImport(
   service: Service,
   request: PermittedRequest,
-  format: ListFormat,
-  spool: Spool | undefined,
+  file: ImportFile,
 ): RecordsWriter['records'] {
-  if (spool === undefined) throw new Error('the body of the import has not been received')
-  return (...args) => receivedRecords(service, request, spool, format, ...args)
+  return (...args) => receivedRecords(service, request, file, ...args)
 }
 
 /**
@@ -47,10 +46,11 @@ export function recordsOfImport(
  * slow clients could keep all others from importing.
  * @throws {ApiError} `unavailable`, `body-too-large`, `bad-body`
  */
-export async function withSpool<T>(
+export async function withImportFile<T>(
   { imports, spooledBytes, limits }: Service,
   request: PermittedRequest,
-  work: (spool: Spool) => Promise<T>,
+  format: ListFormat,
+  work: (file: ImportFile) => Promise<T>,
 ): Promise<T> {
   const client = clientOf(request)
   imports.requirePlace(client)
@@ -67,7 +67,7 @@ export async function withSpool<T>(
     memory.noteWaiting(true)
     const spool = await spoolBody(request.openBody(), limits, { onBuffered, onPart })
     memory.noteWaiting(false)
-    return await imports.run(client, () => work(spool)).finally(() => spool.close())
+    return await imports.run(client, () => work({ ...spool, format })).finally(() => spool.close())
   } finally {
     spooledBytes.remove(client, held)
   }
@@ -77,15 +77,14 @@ export async function withSpool<T>(
 async function* receivedRecords(
   { limits, escapeFormulas }: Service,
   { store: { view } }: PermittedRequest,
-  spool: Spool,
-  format: ListFormat,
+  file: ImportFile,
   errors: FieldErrors,
   requireTime: () => void,
 ): AsyncGenerator<ReceivedRecord> {
   let hasNames = false
-  for await (const { line, length, members } of importedRecords(spool.read(), format, limits, requireTime)) {
+  for await (const { line, length, members } of importedRecords(file, limits, requireTime)) {
     const position = { line }
-    if (format !== 'csv') yield { body: members, position, length }
+    if (file.format !== 'csv') yield { body: members, position, length }
     else {
       if (!hasNames) checkCsvNames(view, members.keys(), errors.at({ line: 1 }))
       if (!hasNames && !errors.isEmpty) return

@@ -1,6 +1,6 @@
 import { retryOnce } from '../connection/retry'
 import type { ApiError } from '../errors'
-import { emptyResponse, type HttpResponse } from '../response/http-response'
+import { emptyResponse } from '../response/http-response'
 import { deleteRow } from '../write/write'
 import { createAtPath } from './create-at-path'
 import { prepareWriteIncludes } from './included-item'
@@ -16,7 +16,7 @@ export const update: BodyAction = async (service, request) => {
   const newKey = newKeyFieldsOf(request)
   if (newKey !== undefined) return createAtPath(service, request, newKey)
   const including = await prepareWriteIncludes(service, request)
-  const run = async (): Promise<HttpResponse> => {
+  return async () => {
     const body = await prepareBody(service, request, await readBody(service, request))
     const updated = await retryOnce(
       request.session,
@@ -25,7 +25,6 @@ export const update: BodyAction = async (service, request) => {
     if (updated === undefined) throw await refusalOf(request, 'update')
     return including(savedResponse(200, updated), request.store.readKey(updated.raw))
   }
-  return { body: 'payload', run }
 }
 
 /** DELETE on an item. */

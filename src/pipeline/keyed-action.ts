@@ -5,16 +5,15 @@ import { readItemsInOrder } from '../read/select'
 import type { Payload } from '../request/body'
 import { maxBodyLevels, requireFewValues } from '../request/body-values'
 import { badIdempotencyKey, digestOfBody, parseIdempotencyKey } from '../request/idempotency-key'
-import type { Spool } from '../request/spool'
+import type { ImportFile } from '../request/import-records'
 import type { HttpResponse } from '../response/http-response'
 import type { ResourceView } from '../schema/resource-view'
 import { refuseWrite } from '../write/refuse-write'
 import { type Idempotency, runOnce, secretResponse } from './idempotency'
-import { importFormat } from './import'
 import { prepareWriteIncludes } from './included-item'
 import { segmentOfKey } from './key-segment'
 import { callRelatedRules } from './related-rules'
-import type { Action, BodyAction, PermittedRequest, PreparedAction, Service } from './service'
+import type { Action, BodyAction, HandleBody, PermittedRequest, Service } from './service'
 import { maxBodyBytes, receivePayload, writtenSegment } from './write-body'
 import { created } from './write-records'
 
@@ -36,7 +35,7 @@ export async function prepareKeyed(
   service: Service,
   request: PermittedRequest,
   action: Action | BodyAction,
-): Promise<PreparedAction> {
+): Promise<HandleBody> {
   const { store, method, segment, headers } = request
   const idempotency = requireIdempotency(service)
   const key = parseIdempotencyKey(String(headers['idempotency-key']))
@@ -44,26 +43,26 @@ export async function prepareKeyed(
   // The action adds no related records in a transaction. They are not stored: the principal may see others when the
   // response is sent again.
   const including = await prepareWriteIncludes(service, request)
-  // The checks of the action that do not need the body. Restoring, which has none, runs only in the transaction.
+  // The checks that do not need the body. They run again in the transaction, where the action needs another session.
+  // Restoring has no body, so calling it here would already write.
   if (!request.restores) {
     await action(service, request)
     await callRelatedRules(request)
   }
-  const run = async (spool?: Spool): Promise<HttpResponse> => {
-    const payload = await payloadOf(service, request, spool)
-    const keyed = async (transaction: DbTransaction): Promise<HttpResponse> => {
+  return async (file) => {
+    const payload = await payloadOf(service, request, file)
+    const run = async (transaction: DbTransaction): Promise<HttpResponse> => {
       const outcome = await action(service, { ...request, session: transaction })
-      return 'run' in outcome ? outcome.run(spool) : outcome
+      return typeof outcome === 'function' ? outcome(file) : outcome
     }
-    const response = await runKeyed(service, request, idempotency, key, payload, keyed)
+    const response = await runKeyed(service, request, idempotency, key, payload, run)
     return including(response, parseKey(store.view, writtenSegment(response.headers) ?? segment ?? ''))
   }
-  return { body: importFormat(request) === undefined ? 'payload' : 'import', run }
 }
 
 /** The body of a request, or for an import its digest. @throws {ApiError} `bad-body`, and those of `receivePayload` */
-async function payloadOf(service: Service, request: PermittedRequest, spool: Spool | undefined): Promise<Payload> {
-  if (spool !== undefined) return digestOfBody(String(request.headers['content-type']), spool.read())
+async function payloadOf(service: Service, request: PermittedRequest, file: ImportFile | undefined): Promise<Payload> {
+  if (file !== undefined) return digestOfBody(String(request.headers['content-type']), file.read())
   const payload = await receivePayload(request, maxBodyBytes(service, request))
   requireSmall(service, request, payload)
   return payload

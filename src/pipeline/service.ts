@@ -15,9 +15,9 @@ import type { QueryShapeCache } from '../query/query-shape'
 import type { Store } from '../read/store'
 import type { Payload } from '../request/body'
 import type { CursorTokens } from '../request/cursor'
+import type { ImportFile } from '../request/import-records'
 import type { Limits } from '../request/limits'
 import type { DeletedRecords } from '../request/list-request'
-import type { Spool } from '../request/spool'
 import { noWriteParameters, parseWriteParameters, type WriteParameters } from '../request/write-parameters'
 import type { ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
@@ -168,18 +168,16 @@ export type TransactionRequest = PermittedRequest & { readonly session: DbTransa
 export type Action = (service: Service, request: PermittedRequest) => Promise<HttpResponse>
 
 /**
- * Prepares one HTTP method whose body is read, after the checks of the access rule: makes the checks that do not need the
- * body. It is called again if the body takes long to arrive.
+ * Makes the checks of one HTTP method that do not need the body, after those of the access rule. It is called again if the
+ * body takes long to arrive.
  */
-export type BodyAction = (service: Service, request: PermittedRequest) => Promise<PreparedAction>
+export type BodyAction = (service: Service, request: PermittedRequest) => Promise<HandleBody>
 
-/** A request that waits for its body. */
-export interface PreparedAction {
-  /** The body that `run` needs; that of an import is received as a file. */
-  readonly body: 'payload' | 'import'
-  /** Handles the request. @param spool the body of an import; any other one is read by `readPayload` of the request */
-  readonly run: (spool?: Spool) => Promise<HttpResponse>
-}
+/**
+ * Handles a request whose body has arrived.
+ * @param file the body of an import; any other body is read by {@link ResourceRequest.readPayload}
+ */
+export type HandleBody = (file?: ImportFile) => Promise<HttpResponse>
 
 /**
  * Returns a function that tells whether the principal of a request may read a resource, by its access rule. The rule is

@@ -1,10 +1,12 @@
 import { ApiError, FieldErrors } from '../errors'
 import { problemAt } from '../problem'
 import type { Body } from '../request/body'
+import type { ImportFile } from '../request/import-records'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
 import { startPauses } from '../timers'
 import type { Json } from '../value/value-type'
 import { checkPasswordCount } from './hash-passwords'
+import { recordsOfImport } from './import'
 import { passwordPaths } from './password-paths'
 import type { PermittedRequest, Service } from './service'
 import { type Upsert, upsertRecord } from './upsert'
@@ -42,9 +44,10 @@ function requireFewPasswords({ store }: PermittedRequest, records: readonly Rece
 export async function importUpserts(
   service: Service,
   request: PermittedRequest,
-  records: RecordsWriter['records'],
+  file: ImportFile,
   upsert: Upsert,
 ): Promise<HttpResponse> {
+  const records = recordsOfImport(service, request, file)
   const meta = await writeUpserts(service, request, upsert, records)
   return jsonResponse(200, JSON.stringify({ meta }))
 }

@@ -6,6 +6,12 @@ import type { ListFormat } from '../resource'
 import { type Body, maxMembers, membersOf } from './body'
 import { requireFewSeparators, requireFewValues, tooManyBytes } from './body-values'
 import type { Limits } from './limits'
+import type { Spool } from './spool'
+
+/** The body of an import. */
+export interface ImportFile extends Spool {
+  readonly format: ListFormat
+}
 
 /** One record of an import: a JSON object, or the cells of a row of CSV by the names in the first line. */
 export interface ImportedRecord {
@@ -28,12 +34,11 @@ type RecordLimits = Pick<Limits, 'body' | 'bodyValues'>
  * @throws {ApiError} `bad-body` for a line that cannot be read
  */
 export function importedRecords(
-  body: Readable,
-  format: ListFormat,
+  { read, format }: ImportFile,
   limits: RecordLimits,
   requireTime: () => void,
 ): AsyncGenerator<ImportedRecord> {
-  const texts = textOf(body, requireTime)
+  const texts = textOf(read(), requireTime)
   return format === 'csv' ? csvRecords(texts, limits) : jsonRecords(texts, limits)
 }
 
