@@ -3,6 +3,7 @@ import type { Bind } from '../connection/compile'
 import type { Precision } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
 import { inList, padList } from '../dialect/in-list'
+import type { Combination } from '../query/query'
 import type { StoredColumn } from '../schema/stored-column'
 import { resolution } from '../value/date-time'
 import type { OperatorName } from '../value/value-type'
@@ -54,6 +55,25 @@ function chainSql(operator: 'AND' | 'OR', conditions: readonly string[]): string
 
 export const anySql = (conditions: readonly string[]): string => chainSql('OR', conditions)
 export const allSql = (conditions: readonly string[]): string => chainSql('AND', conditions)
+
+/** Condition that holds for no row. */
+const noRow = '1 = 0'
+
+/**
+ * Combines the SQL of conditions; empty SQL holds for every row. `not` is `IS NOT TRUE`, which is also true if the
+ * condition is unknown (null).
+ */
+export function combineSql(type: Combination['type'] | 'not', parts: readonly string[]): string {
+  if (type === 'not') return parts.join() === '' ? noRow : `(${parts.join()}) IS NOT TRUE`
+  if (type === 'or' && parts.length === 0) return noRow
+  if (type === 'or' && parts.includes('')) return ''
+  const conditions = parts.filter((part) => part !== '')
+  if (conditions.length <= 1) return conditions.join()
+  return type === 'and' ? allSql(conditions) : anySql(conditions)
+}
+
+/** Combines the SQL of conditions with AND; empty SQL holds for every row. */
+export const andSql = (conditions: readonly string[]): string => combineSql('and', conditions)
 
 const isSql: ToSql = (side, values) =>
   anySql(

@@ -16,19 +16,12 @@ import {
 import { isComputed } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
 import { buildReadColumn, type StoredColumn } from '../schema/stored-column'
-import { allSql, anySql } from './column-predicate'
+import { andSql, combineSql } from './column-predicate'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
 import type { JoinVisibility } from './join-sql'
 import { keysetSql } from './keyset'
 import { longBytes } from './long-columns'
-import {
-  comparedOnceSql,
-  conjunctsOf,
-  ifLongListSql,
-  isOnJoinedTables,
-  repeatedJoin,
-  repeatedJoinsOf,
-} from './long-comparison'
+import { comparedOnceSql, conjunctionSql, repeatedJoin, repeatedJoinsOf } from './long-comparison'
 import { existsRelatedSql } from './related-sql'
 import { columnSql } from './row'
 import type { ConditionSql } from './select-query'
@@ -38,8 +31,8 @@ import type { Store } from './store'
 interface EvaluatedRows {
   /** Whether the condition is inside a subquery. */
   readonly isNested: boolean
-  /** Joins along which several rows may lead to the same record. */
-  readonly joins: readonly Join[]
+  /** Joins along which several rows may lead to the same record, so that a long text of it is compared once. */
+  readonly repeatedJoins: readonly Join[]
   /** Conditions that records of these joins are visible. */
   readonly visibility: JoinVisibility
 }
@@ -76,7 +69,7 @@ function visitCondition(
   if (condition.type === 'exists') {
     const { first, joins, where } = condition
     const visibility = visitJoins([first, ...joins], visitor, true)
-    const relatedRows = { isNested: true, joins: repeatedJoinsOf(condition), visibility }
+    const relatedRows = { isNested: true, repeatedJoins: repeatedJoinsOf(condition), visibility }
     return visitor.exists(
       condition,
       visibility,
@@ -99,13 +92,13 @@ function visitCondition(
 
 const allVisible: JoinVisibility = new Map()
 
-/** Rows of which each leads to other joined records, or so few rows that this does not matter. */
-const differentRows: EvaluatedRows = { isNested: false, joins: [], visibility: allVisible }
+/** Rows of which each leads to other joined records, or so few rows that a text can be compared again for each of them. */
+const fewRows: EvaluatedRows = { isNested: false, repeatedJoins: [], visibility: allVisible }
 
 /** Visits the conditions that records of joined tables are visible. */
 function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, isNested = false): JoinVisibility {
   if (!joins.some(({ visible }) => visible !== undefined)) return allVisible
-  const rows = { ...differentRows, isNested }
+  const rows = { ...fewRows, isNested }
   return new Map(
     joins.map((join) => [join, join.visible === undefined ? '' : visitCondition(join.visible, [], visitor, rows)]),
   )
@@ -136,10 +129,9 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
     policy: (key, condition) => `${key}: ${condition}`,
   }
   const visibility = [...visitJoins(query.joins, visitor).values()]
-  const { first, last } = conjunctsOf(store, query)
-  const where = [...first, ...last].map((condition) => visitCondition(condition, query.values, visitor, differentRows))
+  const where = visitCondition(query.where, query.values, visitor, fewRows)
   const keysetPredicate = keysetSql(store, query, bind)
-  return [...visibility, ...where, ...(keysetPredicate === undefined ? [] : [keysetPredicate])].join('\n')
+  return [...visibility, where, ...(keysetPredicate === undefined ? [] : [keysetPredicate])].join('\n')
 }
 
 /**
@@ -156,13 +148,15 @@ export function conditionSql(
   const parameters: ObjectLiteral = {}
   const visitorOf = (bind: Bind): ConditionVisitor => ({
     policies: store.policies,
-    compare: (comparison, operands, { joins, visibility }) => {
+    compare: (comparison, operands, { repeatedJoins, visibility }) => {
       const sql = comparisonSql(comparison, operands, store.dataSource, bind)
       const { alias, field } = comparison.on
       const timeLimit = mayReadLongValues(store, comparison) ? timeLimitAt(store, alias, field.columns) : undefined
-      const join = repeatedJoin(store, joins, comparison)
-      const subquery = { comparison: sql, timeLimit, visible: join && visibility.get(join) }
-      const predicate = join === undefined ? sql : comparedOnceSql(store, comparison, join, subquery, parameters)
+      const join = repeatedJoin(store, repeatedJoins, comparison)
+      const predicate =
+        join === undefined
+          ? sql
+          : comparedOnceSql(store, comparison, sql, join, [timeLimit, visibility.get(join)], parameters)
       return timeLimit === undefined ? predicate : `(${timeLimit} AND ${predicate})`
     },
     match: ({ alias, index }, words) =>
@@ -188,29 +182,27 @@ export function conditionSql(
     combine: combineSql,
     policy: (_, condition) => condition,
   })
-  const joinVisibility = visitJoins(query.joins, visitorOf(bind))
-  const { first, last } = conjunctsOf(store, query)
-  const visitAll = (conditions: readonly Condition[], rows: EvaluatedRows, bindAgain = bind): readonly string[] => {
-    const visitor = visitorOf(bindAgain)
-    return conditions.map((condition) => visitCondition(condition, query.values, visitor, rows))
-  }
-  const firstSql = visitAll(first, differentRows)
-  const firstCount = boundValues.length
-  const lastSql = combineSql('and', visitAll(last, differentRows))
-  const inLongList = (): string => {
-    const rows = { isNested: false, joins: query.joins, visibility: joinVisibility }
-    return combineSql('and', visitAll(last, rows, collectValues(firstCount).bind))
-  }
-  const counted = firstSql.filter((_, index) => isOnJoinedTables(query, first[index]))
-  const countedRows = { sql: combineSql('and', counted), joinVisibility, parameters }
-  const repeatedSql = last.length === 0 ? '' : ifLongListSql(store, query, countedRows, last, inLongList(), lastSql)
+  const visitor = visitorOf(bind)
+  const joinVisibility = visitJoins(query.joins, visitor)
+  const manyRows = { isNested: false, repeatedJoins: query.joins, visibility: joinVisibility }
+  const conditions = conjunctionSql(
+    store,
+    query,
+    { joinVisibility, parameters },
+    {
+      inShortList: (condition) => visitCondition(condition, query.values, visitor, fewRows),
+      // Its placeholders are those of the values that `inShortList` binds next.
+      inLongList: (condition) =>
+        visitCondition(condition, query.values, visitorOf(collectValues(boundValues.length).bind), manyRows),
+    },
+  )
   const keysetPredicate = keysetSql(store, query, bind)
   const hasManyValues = boundValues.length + otherValues > maxUncheckedValues
   const timeLimitSql = hasManyValues ? timeLimitAt(store, root, query.view.key.columns) : undefined
   // The time limits are the first conditions, so that they are evaluated for every row: SQLite stops at the first
   // condition of an AND that is false.
-  const parts = [timeLimitSql ?? '', ...sortTimeLimits(store, query), ...firstSql, repeatedSql, keysetPredicate ?? '']
-  return { sql: combineSql('and', parts), joinVisibility, parameters }
+  const parts = [timeLimitSql ?? '', ...sortTimeLimits(store, query), ...conditions, keysetPredicate ?? '']
+  return { sql: andSql(parts), joinVisibility, parameters }
 }
 
 /**
@@ -269,22 +261,6 @@ export function timeLimitAt(
     dataSource,
     `${dataSource.driver.escape(alias)}.${dataSource.driver.escape(column.databaseName)}`,
   )
-}
-
-/** Condition that holds for no row. */
-const noRow = '1 = 0'
-
-/**
- * Combines the SQL of conditions; empty SQL holds for every row. `not` is `IS NOT TRUE`, which is also true if the
- * condition is unknown (null).
- */
-const combineSql: ConditionVisitor['combine'] = (type, parts) => {
-  if (type === 'not') return parts.join() === '' ? noRow : `(${parts.join()}) IS NOT TRUE`
-  if (type === 'or' && parts.length === 0) return noRow
-  if (type === 'or' && parts.includes('')) return ''
-  const conditions = parts.filter((part) => part !== '')
-  if (conditions.length <= 1) return conditions.join()
-  return type === 'and' ? allSql(conditions) : anySql(conditions)
 }
 
 /** Predicate that the record of the table `rootAlias` is soft-deleted, or is not. */

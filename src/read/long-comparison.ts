@@ -4,7 +4,7 @@ import { isPattern } from '../query/operand'
 import { type Comparison, type Condition, type Exists, type Join, type Query, rootAlias } from '../query/query'
 import { isComputed } from '../schema/metadata'
 import { isToMany } from '../schema/relations'
-import { anySql } from './column-predicate'
+import { andSql, anySql } from './column-predicate'
 import { longBytes } from './long-columns'
 import { keyName, renameDiscriminator } from './related-sql'
 import { columnSql } from './row'
@@ -50,26 +50,6 @@ export function repeatedJoin(
   return mayBeLong ? joins.find(({ alias }) => alias === on.alias) : undefined
 }
 
-/** The members of the conjunction of a query, in the order in which they are evaluated. */
-export interface Conjuncts {
-  readonly first: readonly Condition[]
-  /** Those with a comparison that has a {@link repeatedJoin}. */
-  readonly last: readonly Condition[]
-}
-
-/** Splits the condition of a query: the members of `first` determine for how many rows those of `last` are evaluated. */
-export function conjunctsOf(store: Store, query: Query): Conjuncts {
-  const { where, joins } = query
-  if (!store.dialect.runsSubqueryOnce || joins.length === 0) return { first: [where], last: [] }
-  const conjuncts = flatten(where)
-  const last = conjuncts.filter((condition) => repeatedComparisons(store, joins, condition).length > 0)
-  if (last.length === 0) return { first: [where], last }
-  return { first: conjuncts.filter((condition) => !last.includes(condition)), last }
-}
-
-const flatten = (condition: Condition): readonly Condition[] =>
-  condition.type === 'and' ? condition.conditions.flatMap(flatten) : [condition]
-
 /** The comparisons of a condition that have a {@link repeatedJoin}. */
 function repeatedComparisons(store: Store, joins: readonly Join[], condition: Condition): readonly Comparison[] {
   if (condition.type === 'compare') return repeatedJoin(store, joins, condition) === undefined ? [] : [condition]
@@ -84,66 +64,86 @@ function isLongSql({ dataSource, dialect }: Store, { on: { alias, field } }: Com
   return sizes.map((size) => `${size} > ${maxRepeatedBytes}`).join(' AND ')
 }
 
-/** Whether the count of {@link ifLongListSql} can contain a condition: it does not have the table of the parents of a list. */
-export function isOnJoinedTables({ joins }: Query, condition: Condition | undefined): boolean {
-  if (condition?.type !== 'compare') return true
-  const { alias } = condition.on
-  return alias === rootAlias || joins.some((join) => join.alias === alias)
+/** The conditions of which all must be true for a condition to be true. */
+function conjunctsOf(condition: Condition): readonly Condition[] {
+  return condition.type === 'and' ? condition.conditions.flatMap(conjunctsOf) : [condition]
+}
+
+/** Builds the SQL of a condition, for a list of more rows than {@link maxRepetitions} and for one of fewer rows. */
+interface ListConditionSql {
+  /** Must be called before `inShortList` binds the values of the condition. */
+  readonly inLongList: (condition: Condition) => string
+  readonly inShortList: (condition: Condition) => string
 }
 
 /**
- * Predicate with the result of the conditions `Conjuncts.last`. The rows of the list are counted only if one of them has a long
- * text, and only once, because the count does not depend on the row. CASE also keeps SQLite from starting with the related
- * records, whose number may exceed that of the rows that it needs for a page.
- * @param first the other conditions of the list. Its `parameters` receive those that TypeORM adds
- * @param inLongList SQL of the conditions for a list of more rows than {@link maxRepetitions}
- * @param inShortList SQL of the conditions for a list of fewer rows
+ * Builds the SQL of the condition of a list, as parts to combine with AND. The last part has the conditions with repeated
+ * comparisons: the others determine for how many rows it is evaluated. If one of these rows has a long text, they are counted,
+ * and only once, because the count does not depend on the row. CASE also keeps SQLite from starting with the related records,
+ * whose number may exceed that of the rows that it needs for a page.
+ * @param context its `parameters` receive those that TypeORM adds to the count
  */
-export function ifLongListSql(
+export function conjunctionSql(
   store: Store,
   query: Query,
-  first: ConditionSql,
-  last: readonly Condition[],
-  inLongList: string,
-  inShortList: string,
-): string {
-  const builder = matchingQuery(store, query, { ...first, parameters: {} }).addSelect('1', keyName(0))
-  const rows = renameDiscriminator(builder.getQuery(), builder, rootAlias, first.parameters)
-  const isLongList = `(SELECT COUNT(*) FROM (${rows} LIMIT ${maxRepetitions + 1})) > ${maxRepetitions}`
-  const comparisons = last.flatMap((condition) => repeatedComparisons(store, query.joins, condition))
-  const isLong = anySql([...new Set(comparisons.map((comparison) => isLongSql(store, comparison)))])
-  return `CASE WHEN ${isLong} AND ${isLongList} THEN ${inLongList} ELSE ${inShortList} END`
+  context: Omit<ConditionSql, 'sql'>,
+  toSql: ListConditionSql,
+): readonly string[] {
+  const conjuncts = conjunctsOf(query.where).map((condition) => {
+    const comparisons = repeatedComparisons(store, query.joins, condition)
+    const inLongList = comparisons.length === 0 ? '' : toSql.inLongList(condition)
+    return { condition, comparisons, inLongList, sql: toSql.inShortList(condition) }
+  })
+  const others = conjuncts.filter(({ comparisons }) => comparisons.length === 0)
+  const repeated = conjuncts.filter(({ comparisons }) => comparisons.length > 0)
+  const othersSql = others.map(({ sql }) => sql)
+  if (repeated.length === 0) return othersSql
+  const areLong = repeated.flatMap(({ comparisons }) => comparisons.map((comparison) => isLongSql(store, comparison)))
+  const counted = others.filter(({ condition }) => isOnJoinedTables(query, condition)).map(({ sql }) => sql)
+  const isLongList = isLongListSql(store, query, { ...context, sql: andSql(counted) })
+  const inLongList = andSql(repeated.map((conjunct) => conjunct.inLongList))
+  const inShortList = andSql(repeated.map(({ sql }) => sql))
+  const when = `${anySql([...new Set(areLong)])} AND ${isLongList}`
+  return [...othersSql, `CASE WHEN ${when} THEN ${inLongList} ELSE ${inShortList} END`]
 }
 
-/** SQL of a comparison, and of other conditions on the joined record. */
-interface ComparedRecord {
-  readonly comparison: string
-  /** Predicate that checks the time for each row of the joined table. */
-  readonly timeLimit: string | undefined
-  /** Condition that the record is visible; empty or undefined if all are. */
-  readonly visible: string | undefined
+/** Predicate that more rows than {@link maxRepetitions} match a condition. */
+function isLongListSql(store: Store, query: Query, condition: ConditionSql): string {
+  const builder = matchingQuery(store, query, { ...condition, parameters: {} }).addSelect('1', keyName(0))
+  const rows = renameDiscriminator(builder.getQuery(), builder, rootAlias, condition.parameters)
+  return `(SELECT COUNT(*) FROM (${rows} LIMIT ${maxRepetitions + 1})) > ${maxRepetitions}`
+}
+
+/** Whether a count of the rows can have a condition: it does not have the table of the parents of an included list. */
+function isOnJoinedTables({ joins }: Query, condition: Condition): boolean {
+  if (condition.type !== 'compare') return true
+  const { alias } = condition.on
+  return alias === rootAlias || joins.some((join) => join.alias === alias)
 }
 
 /**
  * Predicate with the result of a comparison that has a {@link repeatedJoin}. A subquery, which does not depend on the outer row,
  * selects the keys of the records whose long texts match. It uses the alias of the join, so that all conditions on the
  * record have the same SQL in it.
+ * @param sql SQL of the comparison
+ * @param conditions other conditions of the subquery, or undefined
  * @param parameters receives the parameters that TypeORM adds to the subquery
  */
 export function comparedOnceSql(
   store: Store,
-  compared: Comparison,
+  comparison: Comparison,
+  sql: string,
   { alias, relation }: Join,
-  { comparison, timeLimit, visible }: ComparedRecord,
+  conditions: readonly (string | undefined)[],
   parameters: ObjectLiteral,
 ): string {
   const { driver } = store.dataSource
   const { target, primaryColumns } = relation.inverseEntityMetadata
   const keys = primaryColumns.map(({ databaseName }) => `${driver.escape(alias)}.${driver.escape(databaseName)}`)
-  const isLong = isLongSql(store, compared)
+  const isLong = isLongSql(store, comparison)
   const builder = selectFrom(store.dataSource, target, alias)
   for (const [index, key] of keys.entries()) builder.addSelect(key, keyName(index))
-  for (const condition of [timeLimit, isLong, visible, comparison]) if (condition) builder.andWhere(condition)
+  for (const condition of [...conditions, isLong, sql]) if (condition) builder.andWhere(condition)
   const matching = renameDiscriminator(builder.getQuery(), builder, alias, parameters)
-  return `CASE WHEN ${isLong} THEN (${keys.join(', ')}) IN (${matching}) ELSE ${comparison} END`
+  return `CASE WHEN ${isLong} THEN (${keys.join(', ')}) IN (${matching}) ELSE ${sql} END`
 }
