@@ -735,7 +735,7 @@ test.each<[string, object, readonly string[]]>([
   [
     'a column that two relations share',
     { resources: [{ entity: Shared }] },
-    ['"pair" shares a column with another relation, "tag"'],
+    ['"pair" shares the column "a" with "tag"'],
   ],
   [
     'a rename of an unknown property, and one to an invalid name',

@@ -13,7 +13,7 @@ type Context = Pick<MountContext, 'accounts' | 'apiKeys' | 'registrations' | 'fi
 const listOf = { read: 'exclude', write: 'readOnly' } as const
 
 /**
- * Reports relations with options that the declared columns of their foreign keys do not have. If a foreign key has several
+ * Reports the declared columns of foreign keys that do not have an option of their relation. If a foreign key has several
  * columns, each declared one is a field of its own, for example the company of a record and of the order that it refers to.
  * Such a field may be needed although the relation is hidden or read-only, so an option of the relation does not apply to
  * it. But without an option it would show or change the foreign key: the application has to decide.
@@ -37,10 +37,11 @@ export function checkReferenceOptions(registration: Registration, context: Conte
     if (joinColumns.length < 2 || isToMany(relation) || !isDeclaredBy(metadata, relation)) continue
     for (const action of ['read', 'write'] as const) {
       if (!isRestricted(propertyPath, action)) continue
-      const open = joinColumns.filter(
-        (column) => !column.isVirtual && !isDecided(column, action) && !isClosed(column, action),
-      )
-      if (open.length > 0) report(mistakeOf(propertyPath, isNamed(propertyPath, options[listOf[action]]), open, action))
+      const isListed = isNamed(propertyPath, options[listOf[action]])
+      for (const column of joinColumns) {
+        if (column.isVirtual || isDecided(column, action) || isClosed(column, action)) continue
+        report(mistakeOf(propertyPath, column, action, isListed))
+      }
     }
   }
 }
@@ -51,16 +52,18 @@ function isGiven({ options: { fields } }: Registration, property: string, action
 }
 
 /** @param isListed whether the relation is in the option of the action that applies to all principals */
-function mistakeOf(relation: string, isListed: boolean, columns: readonly ColumnMetadata[], action: Action): string {
-  const namesOf = (some: readonly ColumnMetadata[]): string =>
-    some.map(({ propertyPath }) => `"${propertyPath}"`).join(' and ')
+function mistakeOf(
+  relation: string,
+  { propertyPath, isPrimary }: ColumnMetadata,
+  action: Action,
+  isListed: boolean,
+): string {
   const list = listOf[action]
   const restricted = isListed ? `"${relation}" is in "${list}"` : `"fields.${relation}" restricts "${action}"`
-  const effect = action === 'read' ? 'show its foreign key' : 'can change its foreign key'
-  // The columns of the key are always shown, as "id".
-  const others = action === 'read' ? columns.filter(({ isPrimary }) => !isPrimary) : columns
-  const restrict = isListed ? `put ${namesOf(others)} in "${list}" too` : `give ${namesOf(others)} a "${action}" too`
-  const permit = `permit it with { fields: { ${namesOf(columns.slice(0, 1))}: { ${action}: true } } }`
-  const solutions = others.length > 0 ? `${restrict}, or ${permit}` : permit
-  return `${restricted}, but ${namesOf(columns)} ${effect}: ${solutions}`
+  const effect = action === 'read' ? 'is shown' : 'can be written'
+  const restrict = isListed ? `put "${propertyPath}" in "${list}" too` : `give "${propertyPath}" a "${action}" too`
+  const permit = `permit this with { fields: { "${propertyPath}": { ${action}: true } } }`
+  // A column of the key is always shown, as "id".
+  const solutions = action === 'read' && isPrimary ? permit : `${restrict}, or ${permit}`
+  return `${restricted}, but "${propertyPath}", a column of its foreign key, ${effect}: ${solutions}`
 }

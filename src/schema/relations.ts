@@ -96,10 +96,14 @@ export function checkSharedColumns({ metadata, options }: Registration, report: 
       return isExcluded(candidate) ? isCopied || !hasOtherColumn(candidate, relation) : position < index
     })
     if (other === undefined && !isCopied) continue
-    const name = other === undefined ? '' : `, "${other.propertyPath}"`
+    const isShared = (column: ColumnMetadata): boolean =>
+      other === undefined ? !metadata.columns.includes(column) : isColumnOf(column, other)
+    const column = relation.joinColumns.find(isShared)?.databaseName
+    const name = other === undefined ? 'another relation' : `"${other.propertyPath}"`
     report(
-      `"${relation.propertyPath}" shares a column with another relation${name}, but only one of them can be a field: declare ` +
-        'it first, and put the other in "exclude", or remove the other from the entity if it has no other column',
+      `"${relation.propertyPath}" shares the column "${column}" with ${name}, but only one of the two relations can be a ` +
+        'field: declare that one first, and put the other in "exclude", or remove the other from the entity if it has no ' +
+        'other column',
     )
   }
 }

@@ -146,58 +146,87 @@ describe('at mount', () => {
     }
   }
 
-  test.each<[string, object, readonly string[]]>([
+  test.each<[string, object, string, (column: string) => string]>([
     [
       'exclude',
       { exclude: ['order'] },
-      [
-        'Plain: "order" is in "exclude", but "company" and "orderNumber" show its foreign key: put "company" and "orderNumber" ' +
-          'in "exclude" too, or permit it with { fields: { "company": { read: true } } }',
-      ],
+      '"order" is in "exclude"',
+      (column) =>
+        `"${column}", a column of its foreign key, is shown: put "${column}" in "exclude" too, or permit this with ` +
+        `{ fields: { "${column}": { read: true } } }`,
     ],
     [
       'readOnly',
       { readOnly: ['order'] },
-      [
-        'Plain: "order" is in "readOnly", but "company" and "orderNumber" can change its foreign key: put "company" and ' +
-          '"orderNumber" in "readOnly" too, or permit it with { fields: { "company": { write: true } } }',
-      ],
+      '"order" is in "readOnly"',
+      (column) =>
+        `"${column}", a column of its foreign key, can be written: put "${column}" in "readOnly" too, or permit this with ` +
+        `{ fields: { "${column}": { write: true } } }`,
     ],
     [
       'write of some principals',
       { fields: { order: { write: isBoss } } },
-      [
-        'Plain: "fields.order" restricts "write", but "company" and "orderNumber" can change its foreign key: give "company" ' +
-          'and "orderNumber" a "write" too, or permit it with { fields: { "company": { write: true } } }',
-      ],
+      '"fields.order" restricts "write"',
+      (column) =>
+        `"${column}", a column of its foreign key, can be written: give "${column}" a "write" too, or permit this with ` +
+        `{ fields: { "${column}": { write: true } } }`,
     ],
     [
       'read of some principals',
       { fields: { order: { read: isBoss, write: true } } },
-      [
-        'Plain: "fields.order" restricts "read", but "company" and "orderNumber" show its foreign key: give "company" and ' +
-          '"orderNumber" a "read" too, or permit it with { fields: { "company": { read: true } } }',
-      ],
+      '"fields.order" restricts "read"',
+      (column) =>
+        `"${column}", a column of its foreign key, is shown: give "${column}" a "read" too, or permit this with ` +
+        `{ fields: { "${column}": { read: true } } }`,
     ],
-  ])('an option of a relation that its columns do not have is refused: %s', (_, options, expected) => {
+  ])('an option of a relation that its columns do not have is refused: %s', (_, options, option, mistakeOf) => {
+    const expected = ['company', 'orderNumber'].map((column) => `Plain: ${option}, but ${mistakeOf(column)}`)
     expect(mistakesOf(Plain, options)).toEqual(expected)
   })
 
   test.each<[string, new () => object, object, readonly string[]]>([
-    ['one column', Plain, { exclude: ['order', 'company'] }, ['"orderNumber" show']],
-    ['one column', Plain, { readOnly: ['order', 'orderNumber'] }, ['"company" can change']],
-    ['no principal', Plain, { fields: { order: { write: false } } }, ['"company" and "orderNumber" can change']],
-    ['read and write', Plain, { fields: { order: { read: isBoss } } }, ['show', 'can change']],
+    ['one column', Plain, { exclude: ['order', 'company'] }, ['"orderNumber", a column of its foreign key, is shown']],
+    [
+      'one column',
+      Plain,
+      { readOnly: ['order', 'orderNumber'] },
+      ['"company", a column of its foreign key, can be written'],
+    ],
+    [
+      'no principal',
+      Plain,
+      { fields: { order: { write: false } } },
+      [
+        '"company", a column of its foreign key, can be written',
+        '"orderNumber", a column of its foreign key, can be written',
+      ],
+    ],
+    [
+      'read and write',
+      Plain,
+      { fields: { order: { read: isBoss } } },
+      ['is shown', 'is shown', 'can be written', 'can be written'],
+    ],
     [
       'the default of read',
       Plain,
       { exclude: ['order'], fields: { company: { write: true } } },
-      ['"orderNumber" show'],
+      ['"company", a column of its foreign key, is shown', '"orderNumber", a column of its foreign key, is shown'],
     ],
-    ['another list', Plain, { exclude: ['order'], readOnly: ['company', 'orderNumber'] }, ['show']],
-    ['an embedded entity', Parcel, { readOnly: ['delivery.order'] }, ['"delivery.company" and "delivery.number" can']],
-    ['a part of the key', Position, { exclude: ['order'] }, ['show its foreign key: permit it with']],
-    ['a part of the key', Position, { readOnly: ['order'] }, ['but "company" can']],
+    ['another list', Plain, { exclude: ['order'], readOnly: ['company', 'orderNumber'] }, ['is shown', 'is shown']],
+    [
+      'an embedded entity',
+      Parcel,
+      { readOnly: ['delivery.order'] },
+      ['"delivery.company", a column', '"delivery.number", a column'],
+    ],
+    [
+      'a part of the key',
+      Position,
+      { exclude: ['order'] },
+      ['"company", a column of its foreign key, is shown: permit this with'],
+    ],
+    ['a part of the key', Position, { readOnly: ['order'] }, ['but "company", a column of its foreign key, can']],
   ])('columns without an option are reported: %s', (_, entity, options, expected) => {
     const mistakes = mistakesOf(entity, options)
     expect(mistakes).toEqual(expected.map((text) => expect.stringContaining(text)))

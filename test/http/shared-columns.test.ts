@@ -139,23 +139,23 @@ describe('at mount', () => {
 
   test.each(cases)('relations that share a column are refused: %s, %s', (names, _, resource) => {
     const [, one, other] = [names, ...relationsOf(names)]
-    const found = mistakesOf(names, resource).filter((mistake) => mistake.includes('shares a column'))
+    const found = mistakesOf(names, resource).filter((mistake) => mistake.includes('shares the column'))
     expect(found).toHaveLength(1)
-    const both = [`"${one}" shares a column with another relation, "${other}",`]
-    both.push(`"${other}" shares a column with another relation, "${one}",`)
+    const both = [`"${one}" shares the column "tenantId" with "${other}",`]
+    both.push(`"${other}" shares the column "tenantId" with "${one}",`)
     expect(both.some((text) => found[0]?.includes(text))).toBe(true)
   })
 
   test('the error says what is allowed', () => {
     expect(mistakesOf('tenant project', {})).toEqual([
-      'Line: "project" shares a column with another relation, "tenant", but only one of them can be a field: declare it ' +
-        'first, and put the other in "exclude", or remove the other from the entity if it has no other column',
+      'Line: "project" shares the column "tenantId" with "tenant", but only one of the two relations can be a field: declare ' +
+        'that one first, and put the other in "exclude", or remove the other from the entity if it has no other column',
     ])
   })
 
   test('a relation that is declared later than an excluded one cannot be a field', () => {
     const mistakes = mistakesOf('project tenant', { exclude: ['project'] })
-    expect(mistakes).toEqual([expect.stringContaining('"tenant" shares a column with another relation, "project",')])
+    expect(mistakes).toEqual([expect.stringContaining('"tenant" shares the column "tenantId" with "project",')])
   })
 
   test.each(shared)('all relations that share a column can be excluded: %s', (names) => {
