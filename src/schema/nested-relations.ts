@@ -77,14 +77,20 @@ export function findNested(
     return `leads to ${relation.inverseEntityMetadata.name}, which is not a resource or hides the relation`
   }
   if (relation.isManyToMany && isReadOnlyInverse(relation, registrations)) {
-    return `leads to ${target.name}, where the other side of the relation is in "readOnly"; remove it from one of them`
+    return (
+      `leads to ${target.name}, where the other side of the relation, "${relation.inverseRelation?.propertyPath}", is in ` +
+      '"readOnly"; remove the other side from "readOnly", or this side from "nested"'
+    )
   }
   return relation.isManyToMany
     ? linksOf(view, relation, target, entry, dataSource)
     : listOf(view, relation, target, entry)
 }
 
-/** Whether the resource of the related records makes the other side of a many-to-many relation read-only: both sides write the same links. */
+/**
+ * Whether the other side of a many-to-many relation is read-only in the resource of the related records: both sides write the
+ * same links.
+ */
 function isReadOnlyInverse(
   { inverseRelation, inverseEntityMetadata }: RelationMetadata,
   registrations: NestedContext['registrations'],

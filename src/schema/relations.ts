@@ -90,7 +90,7 @@ export function checkSharedColumns({ metadata, options }: Registration, report: 
   for (const [index, relation] of references.entries()) {
     if (isExcluded(relation)) continue
     const isCopied = relation.joinColumns.some((column) => !metadata.columns.includes(column))
-    const [other] = references.filter((candidate, position) => {
+    const other = references.find((candidate, position) => {
       if (candidate === relation || !sharesColumn(candidate, relation)) return false
       // Of two relations that are not excluded, the second one is reported.
       return isExcluded(candidate) ? isCopied || !hasOtherColumn(candidate, relation) : position < index

@@ -1,5 +1,6 @@
+import Koa from 'koa'
 import { Entity, JoinTable, ManyToMany, PrimaryColumn, type Relation } from 'typeorm'
-import { Resource, type Rule } from 'typeorm-resources'
+import { ConfigError, mountResources, Resource, type Rule } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { openWorld, type World } from '../world/world'
 
@@ -48,9 +49,30 @@ class Topic {
   words!: Relation<Word>[]
 }
 
+@Entity()
+class Actor {
+  @PrimaryColumn('int') id!: number
+  @ManyToMany(
+    () => Film,
+    ({ actors }) => actors,
+  )
+  @JoinTable()
+  films!: Relation<Film>[]
+}
+
+@Entity()
+class Film {
+  @PrimaryColumn('int') id!: number
+  @ManyToMany(
+    () => Actor,
+    ({ films }) => films,
+  )
+  actors!: Relation<Actor>[]
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Word, Tag, Topic] })
+  world = await openWorld({ entities: [Word, Tag, Topic, Actor, Film] })
   for (const entity of [Word, Tag, Topic]) await world.dataSource.getRepository<object>(entity).insert({ id: 1 })
 })
 afterAll(async () => {
@@ -74,4 +96,16 @@ test.each([
   expect(await links()).toEqual([])
   expect((await sendAs(2, `PATCH /api/${resource}/1/`, { [member]: [1] })).status).toBe(200)
   expect(await links()).toHaveLength(1)
+})
+
+test('a relation is not in nested if its other side is read-only', () => {
+  const resources = [
+    { entity: Actor, auth: byHeader, readOnly: ['films'] },
+    { entity: Film, auth: byHeader, nested: ['actors'] },
+  ]
+  const mount = (): object => mountResources(new Koa(), world.dataSource, { resources })
+  const mistake =
+    'Film: "nested" names "actors", which leads to actor, where the other side of the relation, "films", is in "readOnly"; ' +
+    'remove the other side from "readOnly", or this side from "nested"'
+  expect(mount).toThrow(new ConfigError([mistake]))
 })
