@@ -14,8 +14,8 @@ export interface WatchedConnection {
   readonly stream: unknown
   /** SQL of the statement that the connection has sent, and whose result has not arrived; undefined if there is none. */
   readonly runningSql: () => string | undefined
-  /** Called with a statement of this service, other than those of transactions, whose connection was destroyed. */
-  readonly afterDestroy?: (sql: string) => void
+  /** Cancels the running statement in the server, after its connection was destroyed. Not called for COMMIT and the like. */
+  readonly cancel?: () => void
 }
 
 const watchedConnections = new WeakSet<object>()
@@ -26,15 +26,15 @@ const watchedConnections = new WeakSet<object>()
  * of the connection then fail with a network error. Only rejecting the promise of the statement would be wrong: the
  * connection would return to the pool, and a write that was reported as failed could be committed by a later request.
  *
- * Statements of the application have no limit. A connection without a running statement is left alone, and so is one that
- * waits for a slow client, which has paused the socket.
+ * Statements of the application have no limit. A connection is left alone if it runs no statement, or if its socket is
+ * paused because a slow client does not read the response.
  *
- * The socket's own timer begins again with everything that is sent or received. So statements cost nothing more.
+ * The timer is that of the socket, which restarts whenever something is sent or received: statements need none of their own.
  * @param connection the object of the driver
  * @param timeLimit of a statement, in milliseconds; Infinity for no limit
  */
 export function destroyWhenSilent(connection: object, timeLimit: number, watched: WatchedConnection): void {
-  const { stream, runningSql, afterDestroy } = watched
+  const { stream, runningSql, cancel } = watched
   if (timeLimit === Number.POSITIVE_INFINITY || !(stream instanceof Socket)) return
   if (watchedConnections.has(connection)) return
   watchedConnections.add(connection)
@@ -42,10 +42,10 @@ export function destroyWhenSilent(connection: object, timeLimit: number, watched
   const destroy = (sql: string): void => {
     const message = `the database has sent nothing for ${limit + graceMs} ms, so its connection was closed`
     stream.destroy(Object.assign(new Error(message), { code: 'ETIMEDOUT' }))
-    if (isServiceStatement(sql)) afterDestroy?.(sql)
+    if (isServiceStatement(sql)) cancel?.()
   }
   stream.setTimeout(limit)
-  // The time in which a slow client was waited for does not count.
+  // The time in which the socket was paused does not count.
   stream.on('resume', () => stream.setTimeout(limit))
   stream.on('timeout', () => {
     const sql = runningSql()

@@ -1,28 +1,28 @@
 const comment = '/* typeorm-resources */'
-/** SQL comment at the end of each statement of this service. It identifies the statements in drivers and in logs. */
+/** At the end of each statement of this service, in drivers and in logs. */
 const endComment = ` ${comment}`
-/** SQL comment at the beginning of the statements that are an exception. */
+/** At the beginning of statements of this service that run like those of the application. */
 const startComment = `${comment} `
 
-/** Appends the comment that identifies a statement of this service. */
+/** Marks a statement of this service: its rows are arrays, and its time is limited. */
 export function withComment(sql: string): string {
   return sql + endComment
 }
 
-/** Whether a statement is one of this service, not of the application. */
+/** Whether a statement is marked by {@link withComment}. */
 export function isServiceStatement(sql: string): boolean {
   return sql.endsWith(endComment)
 }
 
 /**
- * Marks a statement of this service that runs as one of the application: its rows are objects, and the database does not
- * limit its time. Only a connection that does not answer it is destroyed.
+ * Marks a statement of this service that runs like one of the application: its rows are objects, and the database does not
+ * limit its time. But its connection is destroyed if the database does not answer.
  */
 export function withStartComment(sql: string): string {
   return startComment + sql
 }
 
-/** Whether a statement is one of this service, or marked by {@link withStartComment}. */
+/** Whether a statement is marked by {@link withComment} or {@link withStartComment}. */
 export function hasComment(sql: string): boolean {
   return isServiceStatement(sql) || sql.startsWith(startComment)
 }

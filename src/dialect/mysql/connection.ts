@@ -130,7 +130,7 @@ function watch(connection: MysqlConnection, driver: Driver, timeLimit: number): 
   destroyWhenSilent(connection, timeLimit, {
     stream: connection.stream,
     runningSql: () => connection._command?.sql ?? connection._command?.query,
-    afterDestroy: () => void cancelPooled(driver, connection),
+    cancel: () => void cancelPooled(driver, connection),
   })
 }
 
