@@ -4,9 +4,9 @@ import type { Principal } from '../access/rule'
 import type { ChangeListener } from '../connection/change-events'
 import { changeFeedOf } from '../connection/change-feed'
 import { toLoggable } from '../connection/database-error'
-import { openSession, renewConnectionQueues } from '../connection/db-session'
+import { type DbSession, openSession, renewConnectionQueues } from '../connection/db-session'
 import { warnAboutSettings } from '../connection/settings-warnings'
-import { newStatementCache } from '../connection/statement-cache'
+import { newStatementCache, type StatementCache } from '../connection/statement-cache'
 import { dialectOf } from '../dialect/dialect-of'
 import { emitError } from '../emit-error'
 import { ConfigError } from '../errors'
@@ -99,7 +99,7 @@ export function mountResources<State, Custom>(
   if (settings.live !== false) closeWithDataSource(feed)
   const report = (error: unknown): void => void emitError(app, toLoggable(error, dataSource))
   const listeners = new ChangeListeners(feed, report)
-  const session = openSession({
+  const session: DbSession & { statements: StatementCache } = openSession({
     dataSource,
     waitLimit,
     timeLimit,
@@ -115,7 +115,7 @@ export function mountResources<State, Custom>(
   const views = (): readonly ResourceView[] => (service === undefined ? [] : viewsOf(service))
   whenInitialized(dataSource, discard, () => {
     // The metadata may be different now, such as the schema or the columns of a table. Requests of the old service keep its cache.
-    Object.assign(session, { statements: newStatementCache() })
+    session.statements = newStatementCache()
     listeners.auditLog = settings.audit && buildAuditLog(dataSource, settings.audit.entity, views)
     const current = buildService(session, settings, mistakes, report)
     routers.requireResources(current)
