@@ -30,8 +30,8 @@ export function emitError(app: ErrorApp, error: unknown, context?: unknown): Err
 }
 
 function toError(value: unknown): Error {
-  // `instanceof` does not recognise errors of other realms, such as those of `node:vm`. There, the errors of better-sqlite3 are
-  // not native errors either.
+  // `instanceof` does not recognise errors of other realms, such as those of `node:vm`, and `isNativeError` does not recognise
+  // those of better-sqlite3 there. All of them have a stack.
   if (value instanceof Error || typeof Object(value).stack === 'string') return value as Error
   const shown = inspect(value, { depth: 1, customInspect: false })
   return new Error(`the application threw a value that is not an Error: ${shown}`, { cause: value })

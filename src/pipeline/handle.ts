@@ -126,7 +126,7 @@ export async function admit(
   return selectAction(service, request, authentication, await requireAccess(service, request, authentication))
 }
 
-/** Runs the action of a request whose body is there. @throws {ApiError} for every refusal */
+/** Runs the action of a request whose body has arrived. @throws {ApiError} for every refusal */
 export async function perform(service: Service, admitted: AdmittedRequest): Promise<HttpResponse> {
   return finish(service, await startAction(service, admitted))
 }

@@ -3,9 +3,9 @@ import { ClientCounts } from '../live/client-counts'
 import type { Limits } from '../request/limits'
 
 /**
- * Counts the bytes of the imports that a mount has received, until they are freed. As much fits as the imports that may run at
- * the same time can have, and half of it for one client. A client that sends its import slowly holds only what it has sent,
- * and no place of a running import.
+ * Counts the received bytes of imports until they are freed, and limits them to the size of all imports that may run at the same
+ * time, for one client to half of them. A client that sends its import slowly only uses up bytes that it has sent: its import
+ * does not count as running yet.
  */
 export class SpooledBytes {
   readonly #max: number
