@@ -747,6 +747,20 @@ test('Upserts: 8 with different Idempotency-Keys at the same time create one rec
   expect((await world.sql('SELECT "event" FROM "audit"')).map(({ event }) => event)).toEqual(['insert'])
 })
 
+test.each([
+  ['alone', [] as const],
+  ['with an Idempotency-Key', ['Idempotency-Key'] as const],
+])('Upserts: in 20 batches at the same time create one record: %s', async (_, names) => {
+  const operation = { method: 'POST', path: '/api/tag/?on_conflict=name', body: { name: 'batched' } }
+  const headersOf = (index: number) => Object.fromEntries(names.map((name) => [name, `"${Math.random()}${index}"`]))
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => api('POST -/batch', [operation], { headers: headersOf(index) })),
+  )
+  const statuses = replies.map((reply) => (reply.json() as { results?: { status: number }[] }).results?.[0]?.status)
+  expect(statuses.toSorted()).toEqual([...Array<number>(19).fill(200), 201])
+  expect(await count('tag')).toBe(3)
+})
+
 const none = { 'If-None-Match': '*' }
 test.each([
   ['country/fr/', { name: 'France' }, { id: 'fr', code: 'fr', name: 'France' }],
