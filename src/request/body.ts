@@ -314,8 +314,14 @@ function dataField(fields: readonly (readonly [string, unknown])[]): string {
   return text
 }
 
-/** JSON of a body that the application has already parsed: into text, into the fields of a form, or into a value. */
+/**
+ * JSON of a body that the application has already parsed: into text, into the fields of a form, or into a value.
+ * @throws {ApiError} `bad-body` if there is no parsed value
+ */
 function readParsed(parsed: unknown, isForm: boolean): GivenJson {
+  if (parsed === undefined) {
+    throw new ApiError('bad-body', 'a middleware of the application has read the body, and has not set request.body')
+  }
   if (typeof parsed === 'string') return { text: parsed }
   if (!isForm || typeof parsed !== 'object' || parsed === null) return { json: parsed }
   const fields = Object.entries(parsed)

@@ -78,6 +78,26 @@ test('Bodies: after a parser that keeps only the parsed form, JSON with the cont
   await world.close()
 })
 
+test.each([
+  ['JSON', 'application/json', json],
+  ['a form', form, `data=${encodeURIComponent(json)}`],
+])(
+  'Bodies: after a middleware that reads the body and sets no request.body, %s is refused',
+  async (_what, type, body) => {
+    const drain: Middleware = async ({ req }, next) => {
+      await req.resume().toArray()
+      return next()
+    }
+    const world = await openWorld({ entities, seed: seedWorld, before: (app) => app.use(drain) })
+    const reply = await send(world.url, 'POST /api/note/', { as: 'bob', headers: { 'Content-Type': type }, body })
+    expect([reply.status, reply.json()]).toMatchObject([
+      400,
+      { detail: 'a middleware of the application has read the body, and has not set request.body' },
+    ])
+    await world.close()
+  },
+)
+
 describe('Bodies: arrays within each other, in a request with an Idempotency-Key', () => {
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
   const extra = (levels: number): string => `{"title":"x","author_id":2,"extra":${nested(levels)}}`
