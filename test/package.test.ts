@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -45,6 +46,26 @@ test('the built package can be loaded by require and by import', () => {
   expect(run('module', `import { ${list} } from "typeorm-resources"; console.log([${list}].length)`)).toBe(
     String(names.length),
   )
+})
+
+test('the declaration files import only packages that are always installed, and types that all versions of @types/node have', () => {
+  const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  )
+  const always = Object.keys({ ...dependencies, ...peerDependencies }).filter(
+    (name) => !peerDependenciesMeta[name]?.optional,
+  )
+  const files = readdirSync(join(root, 'dist'), { encoding: 'utf8', recursive: true }).filter((file) =>
+    /\.d\.ts$/.test(file),
+  )
+  const text = files.map((file) => readFileSync(join(root, 'dist', file), 'utf8')).join('\n')
+  const imported = [...text.matchAll(/(?:from |import\()["']((?:@[^/"']+\/)?[^./"'][^/"']*)/g)].map(
+    ([, name = '']) => name,
+  )
+  expect([...new Set(imported)].filter((name) => !isBuiltin(name) && !always.includes(name))).toEqual([])
+  expect(imported).toContain('typeorm')
+  // Newer versions of @types/node do not have this type in `node:crypto`. With `skipLibCheck`, a missing type is `any`.
+  expect(text).not.toMatch(/import .*\bJsonWebKey\b.* from 'node:crypto'/)
 })
 
 test('without the SDK of the Model Context Protocol, only a mount with the option mcp fails', () => {

@@ -57,7 +57,10 @@ function toPredicate(property: string, text: string): string {
   return /^\p{Lu}/u.test(sentence) ? `is not accepted: ${sentence}` : sentence
 }
 
-/** @returns undefined if the package is not installed */
+/**
+ * @returns undefined if the package is not installed
+ * @internal The declaration files of this package must not need `class-validator`, which is optional.
+ */
 export function loadClassValidator(): typeof import('class-validator') | undefined {
   try {
     require.resolve('class-validator')

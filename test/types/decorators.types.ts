@@ -1,9 +1,11 @@
 /** Type tests of the decorators: `npm run types` fails if a valid line does not compile, or if a mistake does. */
+import { createPublicKey } from 'node:crypto'
 import Koa from 'koa'
 import type { DataSource, EntitySchema } from 'typeorm'
 import {
   ApiKeys,
   adminRule,
+  bearer,
   type FilterObject,
   hashPassword,
   type Mounted,
@@ -101,6 +103,21 @@ void Bare
 // @ts-expect-error a rule that does not return a principal
 @Resource({ auth: () => true })
 class Misspelt extends User {}
+
+const tokens = {
+  issuer: 'https://id.example.org',
+  audience: 'api',
+  algorithms: ['RS256'],
+  principal: () => ({ id: 1 }),
+} as const
+const jsonKey = { kty: 'RSA', n: 'AQAB', e: 'AQAB', kid: '1', x5t: '' }
+bearer({ ...tokens, keys: jsonKey })
+bearer({ ...tokens, keys: [createPublicKey('').export({ format: 'jwk' }), { ...jsonKey, use: 'sig' }] })
+bearer({ ...tokens, keys: { keys: [{ ...jsonKey, alg: 'RS256' }] } })
+// @ts-expect-error a key of another type
+bearer({ ...tokens, keys: 42 })
+// @ts-expect-error a JSON Web Key whose identifier is not a string
+bearer({ ...tokens, keys: [{ kty: 'RSA', kid: 1 }] })
 
 /** Decorators that are called as standard decorators are. */
 Resource({ exclude: ['password'] })(User, {} as ClassDecoratorContext)

@@ -1,4 +1,4 @@
-import { createPublicKey, type JsonWebKey, KeyObject } from 'node:crypto'
+import { createPublicKey, type JsonWebKeyInput, KeyObject } from 'node:crypto'
 
 /** A public key that verifies the signatures of tokens. */
 export interface TokenKey {
@@ -81,7 +81,7 @@ function parseKey(key: unknown): TokenKey | undefined {
     const { kid, alg, use = 'sig' } = key as { readonly kid?: unknown; readonly alg?: unknown; readonly use?: unknown }
     const isValid = [kid, alg].every((member) => member === undefined || typeof member === 'string') && use === 'sig'
     if (!isValid) return undefined
-    const parsed = createPublicKey({ key: key as JsonWebKey, format: 'jwk' })
+    const parsed = createPublicKey({ key: key as JsonWebKeyInput['key'], format: 'jwk' })
     return { key: parsed, kid: kid as string | undefined, alg: alg as string | undefined }
   } catch {
     return undefined

@@ -1,4 +1,4 @@
-import type { JsonWebKey, KeyObject } from 'node:crypto'
+import type { KeyObject, webcrypto } from 'node:crypto'
 import type { Report } from '../../errors'
 import { checkOptionNames, isUndefined, undefinedOption } from '../../option-mistakes'
 import type { Principal } from '../rule'
@@ -13,8 +13,13 @@ export interface TokenClaims {
   readonly [claim: string]: unknown
 }
 
-/** A public key: in PEM format, of `node:crypto`, or a JSON Web Key (RFC 7517). Of a private key, the public part is used. */
-export type PublicKey = string | KeyObject | (JsonWebKey & { readonly kid?: string; readonly alg?: string })
+/** A JSON Web Key (RFC 7517): as `node:crypto` exports it, or with further members. */
+export type JsonWebKey =
+  | webcrypto.JsonWebKey
+  | { readonly kty: string; readonly kid?: string; readonly alg?: string; readonly [member: string]: unknown }
+
+/** A public key: in PEM format, of `node:crypto`, or a JSON Web Key. Of a private key, the public part is used. */
+export type PublicKey = string | KeyObject | JsonWebKey
 
 /** Algorithms of signatures that can be verified. Those that begin with `HS` use a secret, the others a public key. */
 export type TokenAlgorithm = (typeof secretAlgorithms)[number] | (typeof keyAlgorithms)[number]
