@@ -121,6 +121,7 @@ function Choices({ id, name, choices, active, onChoose }: ChoicesProps) {
   return (
     // The focus stays in the input: a press of the mouse does not move it.
     <div
+      ref={list}
       class="choices"
       role="listbox"
       id={`${id}-list`}

@@ -155,6 +155,23 @@ test('a foreign key is chosen with the keyboard, and shows the name and the key'
   await expectInput(choose('writer_id'), 'Writer 02')
 })
 
+test.each([800, 400])(
+  'the chosen one of ten records is scrolled into view, in a window of %i pixels',
+  async (height) => {
+    await open('#/book/+', { viewport: { width: 800, height } })
+    await choose('writer_id').focus()
+    await page.keyboard.press('ArrowDown')
+    await options().first().waitFor()
+    await page.keyboard.press('ArrowUp')
+    await page.getByRole('option', { selected: true, name: 'Writer 09 10' }).waitFor()
+    const hidden = `(() => {
+    const { top, bottom, left } = document.querySelector('[role=option][aria-selected=true]').getBoundingClientRect()
+    return [top + 2, bottom - 2].filter((y) => !document.elementFromPoint(left + 20, y)?.closest('[aria-selected=true]'))
+  })()`
+    await eventually(async () => expect(await page.evaluate(hidden)).toEqual([]))
+  },
+)
+
 test('a foreign key is chosen with the mouse, by its whole name, or typed as a key', async () => {
   await open('#/book/31/edit')
   await expectInput(choose('writer_id'), 'Writer 00')
