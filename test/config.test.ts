@@ -438,6 +438,13 @@ test.each<[string, object, readonly string[]]>([
     ['Note: "scope" follows "tag" to Tag, which is not a resource'],
   ],
   [
+    'a row scope through a resource without a row scope, which would restrict nothing',
+    { resources: [{ entity: Tag }, { entity: Note, scope: { through: 'tag' } }] },
+    [
+      'Note: "scope" follows "tag" to Tag, which has no "scope"; if everybody may see the records of Tag, set its scope: "all"',
+    ],
+  ],
+  [
     'row scopes in a circle',
     {
       resources: [

@@ -1,3 +1,4 @@
+import type { EntityMetadata } from 'typeorm'
 import type { Report } from '../errors'
 import type { MountContext } from './context'
 import { withJoinColumns } from './metadata'
@@ -42,18 +43,27 @@ export function buildRowScope(
 }
 
 /**
- * Checks the row scopes that follow relations, when all resources are built: each must lead to a resource, and none to
- * itself.
+ * Checks the row scopes that follow relations, when all resources are built: each must lead to a resource with a scope,
+ * and none to itself. Without a scope of the related resource, the option would restrict nothing.
+ * @param withScope the entities of the resources with the option `scope`
  */
-export function checkRowScopes(views: readonly ResourceView[], report: Report): void {
+export function checkRowScopes(
+  views: readonly ResourceView[],
+  withScope: ReadonlySet<EntityMetadata>,
+  report: Report,
+): void {
   for (const view of views) {
     const { metadata, rowScope } = view
     if (rowScope?.type !== 'through') continue
-    if (rowScope.target() === undefined) {
+    const target = rowScope.target()
+    if (target === undefined || !withScope.has(target.metadata)) {
       const { propertyPath, inverseEntityMetadata } = rowScope.relation
-      report(
-        `${metadata.name}: "scope" follows "${propertyPath}" to ${inverseEntityMetadata.name}, which is not a resource`,
-      )
+      const { name } = inverseEntityMetadata
+      const problem =
+        target === undefined
+          ? 'which is not a resource'
+          : `which has no "scope"; if everybody may see the records of ${name}, set its scope: "all"`
+      report(`${metadata.name}: "scope" follows "${propertyPath}" to ${name}, ${problem}`)
     }
     const path = followScopes(view)
     if (path.at(-1) !== view || path.length === 1) continue

@@ -37,6 +37,7 @@ export function buildViews(
     views.set(view.name, view)
     byEntity.set(metadata, view)
   }
-  checkRowScopes([...byEntity.values()], report)
+  const withScope = scan.registrations.filter(({ options }) => options.scope !== undefined)
+  checkRowScopes([...byEntity.values()], new Set(withScope.map(({ metadata }) => metadata)), report)
   return views
 }
