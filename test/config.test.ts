@@ -785,6 +785,18 @@ test('Checks at mount: with a data source that is not initialized yet, options a
   expect(later.isInitialized).toBe(false)
 })
 
+test('two resources whose classes have the same name too are reported with their tables', async () => {
+  class Another {
+    @PrimaryGeneratedColumn() id!: number
+  }
+  Object.defineProperty(Another, 'name', { value: 'Tag' })
+  Entity('old_tag')(Another)
+  const resources = [{ entity: Tag }, { entity: Another }]
+  expect(await mistakesOf({ resources }, Another)).toEqual([
+    'Tag (table tag) and Tag (table old_tag) are both named "tag": give one a "name"',
+  ])
+})
+
 test('options whose value is undefined have their defaults', async () => {
   const dataSource = await openDataSource([Tag])
   const names = [

@@ -32,7 +32,11 @@ export function buildViews(
     if (view === undefined) continue
     const other = views.get(view.name)
     if (other !== undefined) {
-      report(`${other.metadata.name} and ${metadata.name} are both named "${view.name}": give one a "name"`)
+      const isSameName = other.metadata.name === metadata.name
+      const [first, second] = [other.metadata, metadata].map(({ name, tablePath }) =>
+        isSameName ? `${name} (table ${tablePath})` : name,
+      )
+      report(`${first} and ${second} are both named "${view.name}": give one a "name"`)
     }
     views.set(view.name, view)
     byEntity.set(metadata, view)
