@@ -34,6 +34,16 @@ const readDateTime = (value: unknown): unknown =>
 const readInteger = (value: unknown): unknown =>
   Number.isSafeInteger(Number(value ?? Number.NaN)) ? Number(value) : value
 
+/** Column types whose integers a double may not represent. */
+const wideIntegers: ReadonlySet<ColumnType> = new Set(['bigint', 'int8', 'unsigned big int'])
+
+/**
+ * Reads integers for a transformer as numbers, as TypeORM does. Those that a number does not represent are read as text, as the
+ * drivers of the other databases return them: TypeORM would round them, and a write of the rounded value would change nothing.
+ */
+const integerForTransformer = (column: string): string =>
+  `CASE WHEN ${column} BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER} THEN ${column} ELSE CAST(${column} AS TEXT) END`
+
 /** Length of a date and of a time in JSON, in characters. A date-time has 19. */
 const shownLengths: ReadonlyMap<ColumnType, number> = new Map([
   ['date', 10],
@@ -89,7 +99,10 @@ export const sqlite: Dialect = {
   // as JSON.
   selectSql: ({ valueType, valueColumn }, column) => {
     if (valueColumn.type === 'jsonb') return `json(${column})`
-    return valueType?.mayExceedDouble && valueColumn.transformer === undefined ? `CAST(${column} AS TEXT)` : column
+    if (valueColumn.transformer !== undefined) {
+      return wideIntegers.has(valueColumn.type) ? integerForTransformer(column) : column
+    }
+    return valueType?.mayExceedDouble ? `CAST(${column} AS TEXT)` : column
   },
   // Unlike LENGTH, octet_length does not read the pages of a long value. Available from SQLite 3.43.
   sizeSql: (_, column) => `octet_length(${column})`,
