@@ -23,6 +23,15 @@ const partBytes = 64 * 1024
 /** Limits of the body of an import: its size, the time for each 64 KiB, and that for all of it. */
 export type SpoolLimits = Pick<Limits, 'importBytes' | 'streamStall' | 'streamTime'>
 
+/** A body could not be written to a temporary file, for example because the disk is full. */
+export class SpoolError extends Error {
+  override readonly name = 'SpoolError'
+  constructor(cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    super(`cannot store the body of an import in ${tmpdir()}: ${reason}`, { cause })
+  }
+}
+
 /** Counts the bytes of a body while it arrives. */
 export interface SpoolCounting {
   /** Called with the number of bytes that are in memory. */
@@ -36,6 +45,7 @@ export interface SpoolCounting {
  * is written to a temporary file, which is deleted as soon as it is open.
  * @param counting receives the sizes; an error that it throws refuses the body
  * @throws {ApiError} `body-too-large`, `bad-body`
+ * @throws {SpoolError}
  */
 export async function spoolBody(body: Readable, limits: SpoolLimits, counting: SpoolCounting): Promise<Spool> {
   const parts: Buffer[] = []
@@ -50,8 +60,8 @@ export async function spoolBody(body: Readable, limits: SpoolLimits, counting: S
       counting.onPart(part.length)
       parts.push(part)
       if (file === undefined && size < partBytes) continue
-      file ??= await openTemporary()
-      for (const received of parts.splice(0)) await file.appendFile(received)
+      file ??= await openTemporary().catch(throwSpoolError)
+      for (const received of parts.splice(0)) await file.appendFile(received).catch(throwSpoolError)
     }
   } catch (error) {
     await file?.close()
@@ -96,4 +106,8 @@ async function openTemporary(): Promise<FileHandle> {
   const handle = await open(path, 'wx+', 0o600)
   await unlink(path)
   return handle
+}
+
+function throwSpoolError(error: unknown): never {
+  throw new SpoolError(error)
 }

@@ -9,6 +9,7 @@ import { handle } from '../pipeline/handle'
 import type { ResourceRequest, Service } from '../pipeline/service'
 import { problemOf } from '../problem'
 import { OperationError } from '../request/operation-error'
+import { SpoolError } from '../request/spool'
 import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
 import {
   faultResponse,
@@ -148,6 +149,9 @@ export function errorResponse(failed: FailedRequest, error: unknown): HttpRespon
   if (error instanceof Error && 'expose' in error && error.expose === true) throw error
   const { name } = emitError(context.app, toLoggable(error, session.dataSource), context)
   publish('fault', { resource, method, name: String(name) })
+  if (error instanceof SpoolError) {
+    return problemResponse(unavailable('the server cannot store the body of an import now; try again'))
+  }
   const transientError = transientErrorOf(error, session.dataSource)
   if (transientError === undefined) return faultResponse()
   return problemResponse(

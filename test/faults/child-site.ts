@@ -17,6 +17,8 @@ export interface ChildOptions {
   readonly closing?: { readonly timeout?: number }
   /** Number of worker processes (`node:cluster`). Default: no workers. */
   readonly workers?: number
+  /** Environment variables of the process, besides those of the tests. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** Message from a child process to its parent. */
@@ -26,6 +28,8 @@ export interface ChildState {
   readonly running?: number
   /** Number of writes that wait without end, after a parcel whose tag ends with `-hold`. */
   readonly held?: number
+  /** Message of the latest error that reached Koa's `error` event. */
+  readonly fault?: string
   readonly closed?: { readonly isDone: boolean; readonly isInitialized: boolean }
 }
 
@@ -43,10 +47,11 @@ export interface ChildSite {
 }
 
 /** Starts the site in a child process, which an unhandled rejection would end. */
-export async function startChildSite(options: ChildOptions): Promise<ChildSite> {
+export async function startChildSite({ environment, ...options }: ChildOptions): Promise<ChildSite> {
   const child = fork(join(__dirname, 'child.ts'), [JSON.stringify(options)], {
     execArgv: ['--require', join(__dirname, 'register.js')],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: { ...process.env, ...environment },
   })
   guardProcess(child)
   const news: { -readonly [Name in keyof ChildState]: ChildState[Name] } = {}

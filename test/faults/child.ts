@@ -17,7 +17,8 @@ async function main({ source, slow = 0, closing, mount, redisPort }: ChildOption
   }
   const site = await serveSite(dataSource, {
     mount: { ...mount, ...(redisPort !== undefined && { live: { relay: connectRedis(redisPort) } }) },
-    before: (app) =>
+    before: (app) => {
+      app.on('error', (error: Error) => reportToParent({ fault: error.message }))
       app.use(async (context, next) => {
         const { path } = context
         context.set('X-Process', String(process.pid))
@@ -25,7 +26,8 @@ async function main({ source, slow = 0, closing, mount, redisPort }: ChildOption
         // Requests for this path never get a response.
         await (path === '/hang' ? new Promise(() => {}) : sleep(slow))
         await next()
-      }),
+      })
+    },
   })
   process.once('SIGTERM', async () => {
     const isDone = await closeGracefully(site.server, dataSource, closing ?? {}).then(
