@@ -45,7 +45,7 @@ export async function respondStream(
       if (!body.isStarted) throw error
       failure = { error }
     })
-  const done = streams.run(clientOf(request), async () => {
+  const done = streams.run(clientOf(request), body, async () => {
     await readFromReplica(session, walk)
     if (failure !== undefined) throw failure.error
     await body.finish()

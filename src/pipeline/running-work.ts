@@ -39,12 +39,20 @@ export class RunningWork {
     }
   }
 
+  get isFull(): boolean {
+    return this.#clients.total >= this.#max
+  }
+
+  /** Amount of running work of a client. */
+  of(client: string): number {
+    return this.#clients.of(client)
+  }
+
   /** Requires that {@link run} would accept work of a client now. @throws {ApiError} `unavailable` */
   requirePlace(client: string): void {
     const { plural, limit } = this.#names
-    const { total } = this.#clients
-    if (total >= this.#max) throw unavailable(`too many ${plural} are running: ${total} (${limit}); try again`)
-    const own = this.#clients.of(client)
+    if (this.isFull) throw unavailable(`too many ${plural} are running: ${this.#clients.total} (${limit}); try again`)
+    const own = this.of(client)
     if (own >= Math.ceil(this.#max / 2)) {
       throw unavailable(`too many ${plural} are running for you: ${own}, half of ${limit}; try again`)
     }

@@ -29,6 +29,7 @@ import type { KeyedQueue } from './keyed-queue'
 import type { Profiles } from './profiles'
 import type { RunningWork } from './running-work'
 import type { SpooledBytes } from './spooled-bytes'
+import type { StreamedLists } from './streamed-lists'
 
 /** Everything that the requests of a mount share. It is built when the data source is initialized. */
 export interface Service {
@@ -38,7 +39,7 @@ export interface Service {
   readonly profiles: Profiles
   readonly limits: Limits
   /** The lists that are being streamed. */
-  readonly streams: RunningWork
+  readonly streams: StreamedLists
   /** The live lists; undefined without the option `live`. */
   readonly live: LiveLists | undefined
   /** The imports that are running. */

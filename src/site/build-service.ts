@@ -11,6 +11,7 @@ import { buildProfiles } from '../pipeline/profiles'
 import { RunningWork } from '../pipeline/running-work'
 import { buildServedResources, type Service } from '../pipeline/service'
 import { SpooledBytes } from '../pipeline/spooled-bytes'
+import { StreamedLists } from '../pipeline/streamed-lists'
 import { checkConstant } from '../query/policy-function'
 import { newQueryShapeCache } from '../query/query-shape'
 import { buildAccountLookup } from '../read/account-lookup'
@@ -60,7 +61,7 @@ export function buildService(
     resources: buildServedResources(profiles),
     profiles,
     limits,
-    streams: new RunningWork(limits.streams, { plural: 'streamed lists', limit: 'limits.streams' }),
+    streams: new StreamedLists(limits.streams),
     live: settings.live === false ? undefined : new LiveLists(limits, credentialTablesOf(registry), report),
     imports: new RunningWork(limits.imports, { plural: 'imports', limit: 'limits.imports' }),
     spooledBytes: new SpooledBytes(limits),

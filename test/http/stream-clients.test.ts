@@ -20,8 +20,8 @@ afterEach(async () => {
 })
 
 /** Requests all readings, and reads nothing. */
-const pausedClient = async (): Promise<Socket> => {
-  const socket = await world.openPaused()
+const pausedClient = async (client?: string): Promise<Socket> => {
+  const socket = await world.openPaused(client)
   sockets.push(socket)
   return socket
 }
@@ -47,9 +47,10 @@ const readAll = async (socket: Socket): Promise<{ length: number; isComplete: bo
 }
 
 /** Requests all readings, and reads them at a limited speed. @returns the number of lines; rejects if they are cut off */
-const readSlowly = (chunkPause: number): Promise<number> =>
+const readSlowly = (chunkPause: number, client = '127.0.0.1'): Promise<number> =>
   new Promise((resolve, reject) => {
-    const outgoing = get(`${world.url}/api/reading/?format=ndjson`, { agent: false }, async (incoming) => {
+    const options = { agent: false, headers: { 'X-Forwarded-For': client } } as const
+    const outgoing = get(`${world.url}/api/reading/?format=ndjson`, options, async (incoming) => {
       let lines = 0
       try {
         for await (const chunk of incoming) {
@@ -90,6 +91,47 @@ test('a client that stops reading is disconnected after streamStall, and needs l
     clients.map(() => expect.stringMatching(/^warn .*of reading was cut off: .*limits\.streamStall/)),
   )
   expect(world.faults).toEqual([])
+})
+
+test('if all lists are taken, a client without one gets the list of a client that receives too little', async () => {
+  world = await openStreamWorld({ limits: { streams: 2, streamStall: 12_000 } })
+  const slow = [await pausedClient('192.0.2.1'), await pausedClient('192.0.2.2')]
+  const start = performance.now()
+  const statusFor = async (client: string) => (await world.get('reading/?format=ndjson&limit=1', client)).status
+  expect(await statusFor('192.0.2.3')).toBe(503)
+  await until(async () => (await statusFor('192.0.2.3')) === 200, 10_000)
+  // After a third of `streamStall`, and before all of it.
+  expect(performance.now() - start).toBeGreaterThan(4000)
+  const cutOff = /^warn .*of reading was cut off: its client receives less than .*limits\.streams/
+  expect(world.lines).toEqual([expect.stringMatching(cutOff)])
+  // A free place is used first.
+  expect(await statusFor('192.0.2.3')).toBe(200)
+  expect(world.lines).toHaveLength(1)
+  const received = await Promise.all(slow.map((client) => Promise.race([readAll(client), setTimeout(10_000)])))
+  expect(received.filter((one) => one?.isComplete)).toHaveLength(1)
+  expect(world.faults).toEqual([])
+})
+
+test('if all lists are taken, those of clients that receive enough are not ended, nor those of the same client', async () => {
+  world = await openStreamWorld({ limits: { streams: 2, streamStall: 6000 } })
+  const reading = Promise.all([readSlowly(8, '192.0.2.1'), readSlowly(8, '192.0.2.2')])
+  const statuses = new Set<number>()
+  let isReading = true
+  reading.finally(() => {
+    isReading = false
+  })
+  for (const start = performance.now(); isReading && performance.now() - start < 5000; await setTimeout(100)) {
+    statuses.add((await world.get('reading/?format=ndjson&limit=1', '192.0.2.3')).status)
+  }
+  expect(statuses).toContain(503)
+  expect(await reading).toEqual([readingCount, readingCount])
+  expect(world.lines).toEqual([])
+
+  await pausedClient('192.0.2.1')
+  await pausedClient('192.0.2.2')
+  await setTimeout(4000)
+  expect((await world.get('reading/?format=ndjson&limit=1', '192.0.2.1')).status).toBe(503)
+  expect(world.lines).toEqual([])
 })
 
 test('a client that does not read the end of a list is disconnected too', async () => {

@@ -97,7 +97,7 @@ let world: World
 beforeAll(async () => {
   world = await openWorld({
     entities: [Maker, Part, Slot, Card, Quiet],
-    mount: { limits: { streams: 4, streamStall: 2000 } },
+    mount: { limits: { streams: 4, streamStall: 9000 } },
     before: (app: Koa) => {
       app.proxy = true
       const zip = compress({ threshold: 0, br: false })

@@ -29,9 +29,10 @@ export interface StreamWorld extends World {
   readonly lines: readonly string[]
   /** Number of connections of the service that the server executes a statement for, or holds a transaction for. */
   readonly busyConnections: () => Promise<number>
-  readonly get: (path: string) => Promise<Reply>
-  /** Requests all readings, and does not read the response. */
-  readonly openPaused: () => Promise<Socket>
+  /** @param client IP address of the client */
+  readonly get: (path: string, client?: string) => Promise<Reply>
+  /** Requests all readings, and does not read the response. @param client IP address of the client */
+  readonly openPaused: (client?: string) => Promise<Socket>
 }
 
 /** @param pool options of the driver's pool */
@@ -40,6 +41,9 @@ export async function openStreamWorld(mount: MountOptions = {}, pool: object = {
   const world = await openWorld({
     entities: [Reading],
     mount,
+    before: (app) => {
+      app.proxy = true
+    },
     source: isSqlite ? {} : ({ extra } as Partial<DataSourceOptions>),
     seed: async (dataSource) => {
       const note = 'n'.repeat(2000)
@@ -64,9 +68,13 @@ export async function openStreamWorld(mount: MountOptions = {}, pool: object = {
       const [row] = await world.dataSource.query(busyInPostgres)
       return Number(row.busy)
     },
-    get: (path) => send(world.url, `GET /api/${path}`),
-    openPaused: () =>
-      openPaused(world.url, 'GET /api/reading/?format=ndjson HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+    get: (path, client = '127.0.0.1') =>
+      send(world.url, `GET /api/${path}`, { headers: { 'X-Forwarded-For': client } }),
+    openPaused: (client = '127.0.0.1') =>
+      openPaused(
+        world.url,
+        `GET /api/reading/?format=ndjson HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${client}\r\nConnection: close\r\n\r\n`,
+      ),
   }
 }
 
