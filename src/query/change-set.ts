@@ -32,14 +32,29 @@ export function parseInsert(
     // The option `preset` sets the field, whatever the body says.
     return overriding.has(field) ? unchanged : parseValue(view, field, json)
   })
-  const hasValue = (field: Field): boolean => flatBody.has(field.name) || presets.has(field)
+  // The entity may declare a column of a foreign key that is preset.
+  const presetColumns = new Set([...presets.keys()].flatMap(({ columns }) => columns.map(({ column }) => column)))
+  const isPreset = ({ columns }: Field): boolean => columns.every(({ column }) => presetColumns.has(column))
+  const hasValue = (field: Field): boolean => flatBody.has(field.name) || isPreset(field)
   // Listeners may fill in missing fields: `write/listener-writer.ts` checks the fields after they have run.
   if (!view.lifecycle.beforeInsert) addMissingFieldErrors(view, hasValue, errors)
+  const given = new Map(changes)
   for (const [field, value] of presets) {
-    if (!flatBody.has(field.name) || overriding.has(field)) changes.set(field, value)
+    if (overriding.has(field)) changes.set(field, value)
+    else if (!flatBody.has(field.name)) changes.set(field, withGivenColumns(field, value, given))
   }
   if (view.owner !== undefined) changes.set(view.owner, owner)
   return changes
+}
+
+/** The preset value of a field, with the values of its columns that the body sets through other fields. */
+function withGivenColumns(field: Field, preset: unknown, given: ChangeSet): unknown {
+  const { columns } = field
+  if (columns.length === 1 || !Array.isArray(preset)) return preset
+  return columns.map(({ column }, index) => {
+    const other = [...given.keys()].find((one) => one.columns.length === 1 && one.columns[0]?.column === column)
+    return other === undefined ? preset[index] : given.get(other)
+  })
 }
 
 /**

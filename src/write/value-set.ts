@@ -48,7 +48,7 @@ export function toValueSet(
     for (const [index, member] of members.entries()) {
       const column = columns[index] as ColumnMetadata
       const value = typeof member === 'string' ? () => assignmentSql(column, member) : member.unbound
-      setPath(set, pathOf(column), value)
+      setPath(set, pathOf(column, columns), value)
     }
     return set
   }
@@ -77,10 +77,15 @@ function isBindable({ driver }: DataSource, { type }: ColumnMetadata, value: unk
   return typeof value !== 'function' && type !== 'jsonb' && !driver.spatialTypes.includes(type)
 }
 
-/** Path of the property that TypeORM reads for a column. A foreign key may refer to a key in an embedded entity. */
-function pathOf(column: ColumnMetadata): string {
+/**
+ * Path of the property that TypeORM reads for a column. A foreign key may refer to a key in an embedded entity. If the relation
+ * is set for another column, TypeORM reads a column from it although the entity declares the column.
+ * @param columns the columns that are set
+ */
+function pathOf(column: ColumnMetadata, columns: readonly ColumnMetadata[]): string {
   const { relationMetadata: relation, referencedColumn } = column
-  if (!column.isVirtual || relation === undefined || referencedColumn === undefined) return column.propertyPath
+  const isInRelation = columns.some((other) => other.isVirtual && other.relationMetadata === relation)
+  if (relation === undefined || referencedColumn === undefined || !isInRelation) return column.propertyPath
   const { embeddedMetadata, propertyName } = referencedColumn
   if (relation.joinColumns.length === 1 && embeddedMetadata === undefined) return column.propertyPath
   return [relation.propertyPath, ...(embeddedMetadata?.parentPropertyNames ?? []), propertyName].join('.')

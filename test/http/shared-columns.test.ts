@@ -1,8 +1,18 @@
 import Koa from 'koa'
-import { Column, type DataSource, Entity, JoinColumn, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
+import {
+  Column,
+  type DataSource,
+  Entity,
+  JoinColumn,
+  ManyToOne,
+  OneToMany,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+} from 'typeorm'
 import { ConfigError, mountResources, Resource } from 'typeorm-resources'
-import { apiOf } from '../client'
-import { permitAll } from '../support/access'
+import { apiOf, send } from '../client'
+import { permitAll, permitAllAsUser1 } from '../support/access'
 import { createDataSource, dropDatabase } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
@@ -229,5 +239,174 @@ describe('a relation that is excluded because it shares a column', () => {
     }
     expect((await get('neither/?tenantId=1')).status).toBe(400)
     expect(await world.sql('SELECT "tenantId" FROM "neither"')).toEqual([{ tenantId: 1 }])
+  })
+})
+
+describe('a foreign key of which the entity declares one column', () => {
+  const toTeam = [
+    { name: 'tenantId', referencedColumnName: 'tenantId' },
+    { name: 'teamNo', referencedColumnName: 'number' },
+  ]
+
+  @Entity()
+  @Resource({ auth: permitAll, nested: ['members'] })
+  class Team {
+    @PrimaryColumn('int') tenantId!: number
+    @PrimaryColumn('int') number!: number
+    @OneToMany(
+      () => Member,
+      (member) => member.team,
+    )
+    members!: Relation<Member>[]
+  }
+
+  abstract class InTeam {
+    @PrimaryGeneratedColumn() id!: number
+    @Column({ type: 'int', nullable: true }) tenantId!: number | null
+    @ManyToOne(() => Team, { nullable: true }) @JoinColumn(toTeam) team!: Relation<Team> | null
+  }
+
+  @Entity()
+  @Resource({ auth: permitAll })
+  class Member {
+    @PrimaryGeneratedColumn() id!: number
+    @Column('int') tenantId!: number
+    @ManyToOne(
+      () => Team,
+      (team) => team.members,
+      { nullable: false },
+    )
+    @JoinColumn(toTeam)
+    team!: Relation<Team>
+  }
+
+  const exclude = ['team'] as const
+  const fields = { tenantId: { read: true } } as const
+  const filter = () => ({ team: '1,7' })
+
+  @Entity()
+  @Resource({ auth: permitAll, preset: filter, bulk: true })
+  class Preset extends InTeam {}
+
+  @Entity()
+  @Resource({ auth: permitAll, exclude, fields, preset: filter, bulk: true })
+  class HiddenPreset extends InTeam {}
+
+  /** Requires the column that it declares. */
+  @Entity()
+  @Resource({ auth: permitAll, preset: filter, bulk: true })
+  class RequiredPreset {
+    @PrimaryGeneratedColumn() id!: number
+    @Column('int') tenantId!: number
+    @ManyToOne(() => Team, { nullable: false }) @JoinColumn(toTeam) team!: Relation<Team>
+  }
+
+  @Entity()
+  @Resource({ auth: permitAllAsUser1, exclude, fields, scope: filter, bulk: true })
+  class Scoped extends InTeam {}
+
+  @Entity()
+  @Resource({ auth: permitAllAsUser1, exclude, fields, may: { create: filter, update: filter }, bulk: true })
+  class Permitted extends InTeam {}
+
+  /** Declares both columns. */
+  @Entity()
+  @Resource({ auth: permitAllAsUser1, scope: filter, bulk: true })
+  class BothScoped extends InTeam {
+    @Column({ type: 'int', nullable: true }) teamNo!: number | null
+  }
+
+  const entities = {
+    preset: Preset,
+    hiddenpreset: HiddenPreset,
+    requiredpreset: RequiredPreset,
+    scoped: Scoped,
+    permitted: Permitted,
+    bothscoped: BothScoped,
+  }
+
+  let world: World
+  beforeAll(async () => {
+    world = await openWorld({ entities: [Team, Member, ...Object.values(entities)] })
+    await world.dataSource.getRepository(Team).insert([
+      { tenantId: 1, number: 7 },
+      { tenantId: 2, number: 7 },
+    ])
+  })
+  afterAll(async () => {
+    await world.close()
+    expect(world.faults).toEqual([])
+  })
+  const { post, put } = apiOf(() => world.url)
+
+  describe.each(Object.keys(entities))('%s', (name) => {
+    const stored = async (): Promise<unknown[]> => {
+      const { tableName } = world.dataSource.getMetadata(entities[name as keyof typeof entities])
+      const rows = await world.sql(`SELECT "tenantId", "teamNo" FROM "${tableName}" ORDER BY "id"`)
+      return rows.map(({ tenantId, teamNo }) => `${tenantId},${teamNo}`)
+    }
+
+    test('a new record gets both columns', async () => {
+      expect((await post(name, {})).status).toBe(201)
+      expect((await post(name, { tenantId: 1 })).status).toBe(201)
+      expect((await post(name, [{}, { tenantId: 1 }])).status).toBe(201)
+      expect(await stored()).toEqual(['1,7', '1,7', '1,7', '1,7'])
+    })
+
+    test('a body cannot set another value', async () => {
+      const { status } = await post(name, { tenantId: 2 })
+      expect(status).toBe(name.endsWith('preset') ? 201 : 403)
+      const array = await post(name, [{ tenantId: 1 }, { tenantId: 2 }])
+      expect(array.status).toBe(name.endsWith('preset') ? 201 : 403)
+      expect(new Set(await stored())).toEqual(new Set(['1,7']))
+      expect((await put(`${name}/1`, { tenantId: 1 })).status).toBe(200)
+    })
+  })
+
+  test('related records get the key of their parent', async () => {
+    expect((await post('team', { tenantId: 3, number: 4, members: [{}, {}] })).status).toBe(201)
+    expect(await world.sql('SELECT "tenantId", "teamNo" FROM "member"')).toEqual([
+      { tenantId: 3, teamNo: 4 },
+      { tenantId: 3, teamNo: 4 },
+    ])
+  })
+})
+
+describe('a relation that shares a column with an earlier one', () => {
+  const filter = () => ({ project: '1,7' })
+
+  /** An entity whose `project` is excluded, with a policy that names it. */
+  function itemWith(name: string, policy: object): new () => object {
+    class Item {}
+    PrimaryGeneratedColumn()(Item.prototype, 'id')
+    properties.tenant(Item.prototype)
+    properties.project(Item.prototype)
+    Entity(name)(Item)
+    Resource({ name, auth: permitAllAsUser1, exclude: ['project'], ...policy } as object)(Item)
+    return Item
+  }
+
+  const policies = { scope: { scope: filter }, preset: { preset: filter }, through: { scope: { through: 'project' } } }
+  let world: World
+  beforeAll(async () => {
+    const items = Object.entries(policies).map(([name, policy]) => itemWith(`by_${name}`, policy))
+    world = await openWorld({ entities: [Tenant, Project, ...items], columnOrder: 0 })
+    await world.dataSource.getRepository(Project).insert([{ tenantId: 1, number: 7 }])
+    await world.sql('INSERT INTO "by_through" ("tenantId", "projectNo") VALUES (1, 7), (1, 8), (1, NULL)')
+  })
+  afterAll(() => world.close())
+
+  test.each([
+    ['scope', 'GET /api/by_scope/', 'the scope of by_scope: project is not a field of by_scope; fields: id, tenant_id'],
+    ['preset', 'POST /api/by_preset/', 'preset of by_preset sets project, which is not a field; fields: id, tenant_id'],
+  ])('cannot be named in %s, and the error says so', async (_, line, message) => {
+    const earlier = world.faults.length
+    const { status } = await send(world.url, line, line.startsWith('POST') ? { body: {} } : {})
+    expect([status, world.faults.slice(earlier).map(String)]).toEqual([500, [`TypeError: ${message}`]])
+  })
+
+  test('can be followed by a row scope', async () => {
+    const reply = await send(world.url, 'GET /api/by_through/')
+    expect(reply.json()).toMatchObject({ objects: [{ id: 1, tenant_id: 1 }] })
   })
 })
