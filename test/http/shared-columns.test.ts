@@ -1,5 +1,6 @@
 import Koa from 'koa'
 import {
+  BeforeUpdate,
   Column,
   type DataSource,
   Entity,
@@ -316,6 +317,16 @@ describe('a foreign key of which the entity declares one column', () => {
     @Column({ type: 'int', nullable: true }) teamNo!: number | null
   }
 
+  /** A listener changes the foreign key. */
+  @Entity()
+  @Resource({ auth: permitAll })
+  class Moving extends InTeam {
+    @Column('int', { default: 0 }) amount!: number
+    @BeforeUpdate() move(): void {
+      this.team = { tenantId: 2, number: 7 } as Team
+    }
+  }
+
   const entities = {
     preset: Preset,
     hiddenpreset: HiddenPreset,
@@ -327,7 +338,7 @@ describe('a foreign key of which the entity declares one column', () => {
 
   let world: World
   beforeAll(async () => {
-    world = await openWorld({ entities: [Team, Member, ...Object.values(entities)] })
+    world = await openWorld({ entities: [Team, Member, Moving, ...Object.values(entities)] })
     await world.dataSource.getRepository(Team).insert([
       { tenantId: 1, number: 7 },
       { tenantId: 2, number: 7 },
@@ -361,6 +372,12 @@ describe('a foreign key of which the entity declares one column', () => {
       expect(new Set(await stored())).toEqual(new Set(['1,7']))
       expect((await put(`${name}/1`, { tenantId: 1 })).status).toBe(200)
     })
+  })
+
+  test('an update stores both columns', async () => {
+    expect((await post('moving', {})).status).toBe(201)
+    expect((await put('moving/1', { amount: 1 })).json()).toMatchObject({ amount: 1, team_id: '2,7' })
+    expect(await world.sql('SELECT "tenantId", "teamNo" FROM "moving"')).toEqual([{ tenantId: 2, teamNo: 7 }])
   })
 
   test('related records get the key of their parent', async () => {
