@@ -38,11 +38,10 @@ export function parseInsert(
   const hasValue = (field: Field): boolean => flatBody.has(field.name) || isPreset(field)
   // Listeners may fill in missing fields: `write/listener-writer.ts` checks the fields after they have run.
   if (!view.lifecycle.beforeInsert) addMissingFieldErrors(view, hasValue, errors)
-  const given = new Map(changes)
-  for (const [field, value] of presets) {
-    if (overriding.has(field)) changes.set(field, value)
-    else if (!flatBody.has(field.name)) changes.set(field, withGivenColumns(field, value, given))
-  }
+  const preset = [...presets]
+    .filter(([field]) => overriding.has(field) || !flatBody.has(field.name))
+    .map(([field, value]) => [field, overriding.has(field) ? value : withGivenColumns(field, value, changes)] as const)
+  for (const [field, value] of preset) changes.set(field, value)
   if (view.owner !== undefined) changes.set(view.owner, owner)
   return changes
 }

@@ -32,7 +32,7 @@ class Company {
 }
 
 @Entity()
-@Resource({ auth: permitAll })
+@Resource({ auth: permitAll, scope: 'all' })
 class Project {
   @PrimaryColumn('int') tenantId!: number
   @PrimaryColumn('int') number!: number
