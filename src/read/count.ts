@@ -3,7 +3,7 @@ import type { DbSession } from '../connection/db-session'
 import { execute } from '../connection/statement'
 import type { ListQuery } from '../query/query'
 import { bindConditionValues, conditionSql } from './condition-sql'
-import { countQuery } from './select-query'
+import { countQuery, withoutIncluded } from './select-query'
 import type { Store } from './store'
 
 /**
@@ -18,7 +18,7 @@ export async function countRows(
 ): Promise<number> {
   const { values, bind } = collectValues()
   // The count does not depend on the cursor: it includes the records before it.
-  const allPages = { ...query, ordering: [], cursor: undefined }
+  const allPages = withoutIncluded({ ...query, ordering: [], cursor: undefined })
   const key = `count ${maxRows === undefined} ${query.cacheKey} ${bindConditionValues(store, allPages, bind)}`
   const tail = maxRows === undefined ? '' : ` LIMIT ${bind(maxRows)}`
   const statement = cachedStatement(session, key, () =>

@@ -7,7 +7,16 @@ import { addParentKey, type IncludedQuery, keyAlias, parentKeySql, relatedQuery 
 import type { ValueLimit } from './measure'
 import { keyName, renameDiscriminator } from './related-sql'
 import { columnSql } from './row'
-import { addColumns, addJoins, addOrdering, type ConditionSql, includedJoinsOf, orderingSql } from './select-query'
+import {
+  addColumns,
+  addJoins,
+  addOrderedJoins,
+  addOrdering,
+  type ConditionSql,
+  includedJoinsOf,
+  orderingSql,
+  withoutIncluded,
+} from './select-query'
 import type { Store } from './store'
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
@@ -115,14 +124,13 @@ function allLists(store: Store, included: IncludedQuery, sql: ListsSql): Builder
   const keys = allKeysQuery(store, included, sql)
   const source = `${keys.getQuery()} LIMIT ${sql.maxLength}`
   const builder = selectFromLists(store, source, keysAreEqual(store), keys.getParameters())
-  addOrderedJoins(store, builder, included, sql)
+  addOrderedJoins(store, builder, included.query, sql.condition)
   return builder
 }
 
 /** Builds the SELECT of the keys of the related records of all parents, with those of the parents, in any order. */
 function allKeysQuery(store: Store, included: IncludedQuery, { condition, hasParent }: ListsSql): Builder {
-  const query = relatedQuery(store, included, condition).andWhere(hasParent)
-  addKeys(store, query)
+  const query = keysQuery(store, included, condition).andWhere(hasParent)
   for (const [index, key] of parentKeySql(store, included).entries()) query.addSelect(key, parentKeyName(index))
   return query
 }
@@ -155,16 +163,8 @@ function selectedLists(store: Store, included: IncludedQuery, sql: ListsSql): Bu
   const parents = selectParentKeys(store, included, sql, parameters)
   const isInList = `(${keysOf(store).join(', ')}) IN (${list.getQuery()} LIMIT ${sql.maxLength})`
   const builder = selectFromLists(store, parents, isInList, parameters)
-  addOrderedJoins(store, builder, included, sql)
+  addOrderedJoins(store, builder, included.query, sql.condition)
   return builder
-}
-
-/** Adds the joins of the included records and of the ordering, and the ordering. */
-function addOrderedJoins(store: Store, builder: Builder, { query }: IncludedQuery, { condition }: ListsSql): void {
-  const includedAliases = new Set([rootAlias, ...query.included.map(({ alias }) => alias)])
-  const needsAllJoins = query.ordering.some(({ alias }) => !includedAliases.has(alias))
-  addJoins(store, builder, needsAllJoins ? query.joins : includedJoinsOf(query), condition)
-  addOrdering(store, builder, query)
 }
 
 const listsBuilders: Readonly<Record<ListsForm, typeof numberedLists>> = {
@@ -189,8 +189,7 @@ function selectFromLists({ dataSource, view }: Store, source: string, on: string
 
 /** Builds the SELECT of the keys of one list, in its order. @param ofParent alias of the subquery of the parents' keys */
 function listKeysQuery(store: Store, included: IncludedQuery, { condition }: ListsSql, ofParent: string): Builder {
-  const list = relatedQuery(store, included, condition)
-  addKeys(store, list)
+  const list = keysQuery(store, included, condition)
   addOrdering(store, list, included.query)
   for (const [index, key] of parentKeySql(store, included).entries()) {
     list.andWhere(`${key} = ${escapeName(store, ofParent, parentKeyName(index))}`)
@@ -216,8 +215,11 @@ function selectParentKeys(
   return renameDiscriminator(parents.getQuery(), parents, parentsAlias, parameters)
 }
 
-function addKeys(store: Store, builder: Builder): void {
-  for (const [index, key] of keysOf(store).entries()) builder.addSelect(key, keyName(index))
+/** Builds the SELECT of the keys of related records, without those of their parents. */
+function keysQuery(store: Store, included: IncludedQuery, condition: ConditionSql): Builder {
+  const keys = relatedQuery(store, { ...included, query: withoutIncluded(included.query) }, condition)
+  for (const [index, key] of keysOf(store).entries()) keys.addSelect(key, keyName(index))
+  return keys
 }
 
 /** Key columns of the related records. */

@@ -7,6 +7,7 @@ import { bindConditionValues, conditionSql } from './condition-sql'
 import { type ListsForm, listsFormOf, listsQuery, parentFieldOf } from './included-lists-sql'
 import { type IncludedQuery, includedCountQuery, keyAlias, singleListQuery } from './included-sql'
 import type { ValueLimit } from './measure'
+import { withoutIncluded } from './select-query'
 import type { Store } from './store'
 
 /** Maximum number of bind parameters for keys in one statement. SQLite accepts 32,766 in all. */
@@ -109,7 +110,7 @@ export function countStatement(
   session: DbSession,
   { store, included, keys }: Omit<ListsSelection, 'valueLimit'>,
 ): BoundStatement {
-  const query: Query = { ...withParentKeys(included, keys), ordering: [], included: [] }
+  const query = withoutIncluded({ ...withParentKeys(included, keys), ordering: [] })
   const { values, bind } = collectValues()
   const key = `include count ${keyOf(store, included)} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, key, () => {

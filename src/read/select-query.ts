@@ -1,6 +1,6 @@
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { selectFrom } from '../connection/compile'
-import { type Join, type Query, rootAlias, tableAlias } from '../query/query'
+import { type Condition, type Join, type Query, rootAlias, tableAlias } from '../query/query'
 import { addJoin, type JoinVisibility } from './join-sql'
 import { mayHaveNull, sortedSql } from './keyset'
 import { measuredSelection, type ValueLimit } from './measure'
@@ -18,7 +18,7 @@ export interface ConditionSql {
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
-/** Alias of the keys of a page in {@link deepOffsetQuery}. */
+/** Alias of the keys of a page in {@link keysFirstQuery}. */
 const pageAlias = tableAlias('page')
 
 /** Builds the SELECT of a query, without LIMIT and OFFSET. */
@@ -29,11 +29,11 @@ export function selectQuery(store: Store, query: Query, condition: ConditionSql,
 }
 
 /**
- * Builds the SELECT of a page with a large OFFSET. A subquery selects the keys of the page, and the outer query reads
- * their rows: the database then sorts and skips only keys, not whole rows.
+ * Builds the SELECT of a page whose keys a subquery selects. The outer query reads their rows: the database then sorts and skips
+ * only keys, not whole rows with those of included records.
  * @param limitClause LIMIT and OFFSET of the page, as ` LIMIT :tr…_0 OFFSET :tr…_1`
  */
-export function deepOffsetQuery(
+export function keysFirstQuery(
   store: Store,
   query: Query,
   condition: ConditionSql,
@@ -53,10 +53,17 @@ export function deepOffsetQuery(
     .select([])
     .from<ObjectLiteral>(`(${keys.getQuery()}${limitClause})`, pageAlias)
   builder.leftJoin(view.metadata.target, rootAlias, keysAreEqual.join(' AND '), keys.getParameters())
-  addJoins(store, builder, includedJoinsOf(query), condition)
   addColumns(store, builder, query, valueLimit)
-  addOrdering(store, builder, query)
+  addOrderedJoins(store, builder, query, condition)
   return builder
+}
+
+/** Adds the joins of the included records and of the ordering, and the ordering. */
+export function addOrderedJoins(store: Store, builder: Builder, query: Query, condition: ConditionSql): void {
+  const includedAliases = new Set([rootAlias, ...query.included.map(({ alias }) => alias)])
+  const needsAllJoins = query.ordering.some(({ alias }) => !includedAliases.has(alias))
+  addJoins(store, builder, needsAllJoins ? query.joins : includedJoinsOf(query), condition)
+  addOrdering(store, builder, query)
 }
 
 /**
@@ -64,7 +71,7 @@ export function deepOffsetQuery(
  * {@link selectQuery} reads some of them as text, with which the database cannot compare the columns.
  */
 export function keyQuery(store: Store, query: Query, condition: ConditionSql): Builder {
-  const builder = orderedQuery(store, query, condition)
+  const builder = orderedQuery(store, withoutIncluded(query), condition)
   for (const [index, key] of keyColumnsOf(store).entries()) builder.addSelect(key, keyName(index))
   return builder
 }
@@ -77,6 +84,39 @@ function orderedQuery(store: Store, query: Query, condition: ConditionSql): Buil
   const builder = matchingQuery(store, query, condition)
   addOrdering(store, builder, query)
   return builder
+}
+
+/**
+ * A query without the joins that neither its condition nor its ordering needs. They are those of included records, of which
+ * each row has one at most, so that the same rows match. With the conditions that these records are visible, a database does
+ * not leave the joins out by itself: it then joins them to all rows that match, not only to those of the page.
+ */
+export function withoutIncluded<Q extends Query>(query: Q): Q {
+  const { joins, where, ordering } = query
+  const needed = new Set([...aliasesIn(where), ...ordering.map(({ alias }) => alias)])
+  // A join comes after the one that it starts from.
+  for (const { alias, from } of joins.toReversed()) if (needed.has(alias)) needed.add(from)
+  return { ...query, joins: joins.filter(({ alias }) => needed.has(alias)), included: [] }
+}
+
+/** Aliases of the tables that a condition uses. */
+function aliasesIn(condition: Condition): readonly string[] {
+  switch (condition.type) {
+    case 'compare':
+      return [condition.on.alias]
+    case 'match':
+    case 'visible':
+      return [condition.alias]
+    case 'exists':
+      return [condition.first.from, ...aliasesIn(condition.where)]
+    case 'not':
+      return aliasesIn(condition.condition)
+    case 'and':
+    case 'or':
+      return condition.conditions.flatMap(aliasesIn)
+    default:
+      return [rootAlias]
+  }
 }
 
 /** The joins of included records: those that a query needs whose subquery has the other joins. */

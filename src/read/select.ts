@@ -10,7 +10,7 @@ import type { WriteAction } from '../schema/resource-view'
 import { bindConditionValues, conditionSql } from './condition-sql'
 import type { ValueLimit } from './measure'
 import { keyId } from './row'
-import { deepOffsetQuery, keyQuery, selectQuery } from './select-query'
+import { keyQuery, keysFirstQuery, selectQuery } from './select-query'
 import type { Store } from './store'
 
 /** Reads the rows of a list query with one statement, as the driver returns them. */
@@ -32,22 +32,30 @@ export function listStatement(
   valueLimit: ValueLimit,
 ): { readonly statement: Statement; readonly values: readonly unknown[] } {
   const { values, bind } = collectValues()
-  // With sort columns of other tables, the subquery and the outer query would both have to join these tables.
-  const isDeep =
-    query.offset >= deepOffset && query.ordering.every(({ alias }) => alias === rootAlias) && !query.readsDeleted
+  // With sort columns of other tables, the subquery and the outer query both have to join these tables.
+  const isDeep = query.offset >= deepOffset && query.ordering.every(({ alias }) => alias === rootAlias)
+  const readsKeysFirst = (isDeep || includesVisible(query)) && !query.readsDeleted
   // The key of the store's view too: a selection of fields changes the columns, but not the query.
-  const key = `list ${store.view.cacheKey} ${query.cursor?.direction} ${isDeep} ${valueLimit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
+  const key = `list ${store.view.cacheKey} ${query.cursor?.direction} ${readsKeysFirst} ${valueLimit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
   const limitClause = ` LIMIT ${bind(query.limit)} OFFSET ${bind(query.offset)}`
   const statement = cachedStatement(session, key, () => {
     const condition = conditionSql(store, query)
-    return isDeep
-      ? compile(store.dataSource, deepOffsetQuery(store, query, condition, limitClause, valueLimit), values.length)
+    return readsKeysFirst
+      ? compile(store.dataSource, keysFirstQuery(store, query, condition, limitClause, valueLimit), values.length)
       : compile(store.dataSource, selectQuery(store, query, condition, valueLimit), values.length, limitClause)
   })
   return { statement, values }
 }
 
-/** OFFSET from which a page is read with {@link deepOffsetQuery}. */
+/**
+ * Whether a query joins tables under the condition that their records are visible, and reads included records. MariaDB then joins
+ * all records of the list with all of their columns before it sorts them: a page of 20 of 50,000 records took 2.4 seconds.
+ */
+function includesVisible({ included, joins }: ListQuery): boolean {
+  return included.length > 0 && joins.some(({ visible }) => visible !== undefined)
+}
+
+/** OFFSET from which a page is read with {@link keysFirstQuery}. */
 const deepOffset = 1000
 
 /**
