@@ -138,7 +138,7 @@ async function runOperation(
     request: {
       ...request,
       session,
-      readPayload: async () => ({ contentType: 'application/json', parsed: bodyOf(operation, results) }),
+      readPayload: async () => ({ contentType: 'application/json', parsed: bodyOf(operation, results) ?? null }),
       responseMemory: () => results.memoryBeside(responseMemory()),
     },
   }

@@ -316,7 +316,7 @@ function dataField(fields: readonly (readonly [string, unknown])[]): string {
 
 /**
  * JSON of a body that the application has already parsed: into text, into the fields of a form, or into a value.
- * @throws {ApiError} `bad-body` if there is no parsed value
+ * @throws {ApiError} `bad-body` if `parsed` is undefined
  */
 function readParsed(parsed: unknown, isForm: boolean): GivenJson {
   if (parsed === undefined) {

@@ -60,7 +60,8 @@ export function operationRequest(
     // The other headers belong to the HTTP request, whose origin has been checked.
     headers: { ...headers, 'content-length': context.get('Content-Length') || undefined },
     context: operationContext(context, method, target, `${base}${target.slice(root.length)}`),
-    readPayload: async () => ({ contentType: 'application/json', parsed: body }),
+    // An undefined value would mean that a middleware has read the body.
+    readPayload: async () => ({ contentType: 'application/json', parsed: body ?? null }),
     // Never called: only imports open the body, and an operation cannot have their content type.
     openBody: () => openBody(context),
     responseMemory,
