@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
+import type { Principal } from './rule'
 
 /**
  * The network to which limits of one client apply: its IPv4 address, or the first 64 bits of its IPv6 address, because a
@@ -13,4 +14,10 @@ export function networkOf(address: string): string {
   const zeros = Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0')
   const groups = [...left, ...zeros, ...right].slice(0, 4)
   return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')
+}
+
+/** Text that identifies a client: the user, or the network of a client that is anonymous or not yet known. */
+export function clientName(principal: Principal | undefined, address: string): string {
+  const id = principal?.id ?? null
+  return id === null ? `address ${networkOf(address)}` : `user ${id}`
 }

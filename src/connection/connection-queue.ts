@@ -20,17 +20,20 @@ const maxPendingConnections = 4
 
 /** A statement that waits for a connection. */
 interface Waiter {
+  readonly client: string
   readonly resolve: (runner: QueryRunner) => void
   readonly reject: (error: ConnectionError) => void
 }
 
 /**
- * Queue of statements that wait for a connection of a pool, first in, first out. A statement that has finished passes
- * its connection directly to the next one: releasing it to the pool and acquiring it again costs as much as a fast
- * statement.
+ * Queue of statements that wait for a connection of a pool. Clients take turns: otherwise, many slow statements of one client
+ * would delay those of all others. A statement that has finished passes its connection directly to the next one: releasing it
+ * to the pool and acquiring it again costs as much as a fast statement.
  */
 export class ConnectionQueue {
-  readonly #waiting = new Set<Waiter>()
+  /** The waiting statements of each client that has any, the oldest first. The first client has the next turn. */
+  readonly #waiting = new Map<string, Set<Waiter>>()
+  #size = 0
   /** Statements that have run on each connection since it was acquired from the pool. */
   readonly #statementCounts = new WeakMap<QueryRunner, number>()
   /**
@@ -44,20 +47,18 @@ export class ConnectionQueue {
 
   /**
    * Waits for a connection. The limit is needed because pools wait without one by default.
+   * @param client identifies the client of the statement
    * @param limit in milliseconds
    * @throws {ConnectionError} if the queue is full, the limit is exceeded or the database cannot be reached
    */
-  async acquire(limit: number): Promise<QueryRunner> {
-    const { size } = this.#waiting
-    if (size >= maxWaitingStatements) {
-      throw new ConnectionError(`${size} statements are already waiting for a connection`)
-    }
+  async acquire(client: string, limit: number): Promise<QueryRunner> {
     return new Promise((resolve, reject) => {
       const stopWaiting = (): void => {
         clearTimeout(timer)
-        this.#waiting.delete(waiter)
+        this.#remove(waiter)
       }
       const waiter: Waiter = {
+        client,
         resolve: (runner) => {
           stopWaiting()
           resolve(runner)
@@ -71,7 +72,8 @@ export class ConnectionQueue {
         () => waiter.reject(new ConnectionError(`no connection was free for ${limit} ms`)),
         limit,
       )
-      this.#waiting.add(waiter)
+      this.#add(waiter)
+      if (this.#size > maxWaitingStatements) this.#rejectOne()
       this.#requestConnection(limit)
     })
   }
@@ -84,15 +86,52 @@ export class ConnectionQueue {
     else release(runner)
   }
 
+  #add(waiter: Waiter): void {
+    const ofClient = this.#waiting.get(waiter.client) ?? new Set()
+    this.#waiting.set(waiter.client, ofClient.add(waiter))
+    this.#size += 1
+  }
+
+  #remove(waiter: Waiter): void {
+    const ofClient = this.#waiting.get(waiter.client)
+    if (!ofClient?.delete(waiter)) return
+    this.#size -= 1
+    if (ofClient.size === 0) this.#waiting.delete(waiter.client)
+  }
+
+  /** The statement whose turn it is. */
+  get #next(): Waiter | undefined {
+    const [ofClient] = this.#waiting.values()
+    return ofClient?.values().next().value
+  }
+
+  /** Rejects the newest statement of the client that has most. */
+  #rejectOne(): void {
+    const [most] = [...this.#waiting.values()].toSorted((one, other) => other.size - one.size)
+    const newest = most && [...most].at(-1)
+    newest?.reject(new ConnectionError(`${maxWaitingStatements} statements are already waiting for a connection`))
+  }
+
   #passOn(runner: QueryRunner): void {
-    const [next] = this.#waiting
+    const next = this.#next
     if (next === undefined) release(runner)
-    else next.resolve(runner)
+    else {
+      next.resolve(runner)
+      this.#endTurn(next.client)
+    }
+  }
+
+  /** Makes the next turn of a client the last one. */
+  #endTurn(client: string): void {
+    const ofClient = this.#waiting.get(client)
+    if (ofClient === undefined) return
+    this.#waiting.delete(client)
+    this.#waiting.set(client, ofClient)
   }
 
   /**
    * Requests a connection from the pool, unless enough requests are pending. If no connection can be made, the
-   * statement that was first in the queue at the time of the request is rejected.
+   * statement whose turn it was at the time of the request is rejected.
    * @param limit milliseconds after which a pending request counts as lost
    */
   #requestConnection(limit: number): void {
@@ -100,8 +139,8 @@ export class ConnectionQueue {
     for (const pending of this.#pendingConnections) {
       if (pending.lostFrom <= now) this.#pendingConnections.delete(pending)
     }
-    const [first] = this.#waiting
-    const maxPending = Math.min(this.#waiting.size, maxPendingConnections)
+    const first = this.#next
+    const maxPending = Math.min(this.#size, maxPendingConnections)
     if (first === undefined || this.#pendingConnections.size >= maxPending) return
     const pending = { lostFrom: now + limit }
     this.#pendingConnections.add(pending)
@@ -109,11 +148,9 @@ export class ConnectionQueue {
       .then(
         (runner) => this.#passOn(runner),
         (cause: unknown) => {
-          // If the first statement has received another connection meanwhile, the error is ignored: each other statement
-          // requests a connection of its own.
-          if (this.#waiting.has(first)) {
-            first.reject(new ConnectionError('cannot connect to the database', { cause }))
-          }
+          // Without effect if this statement has received another connection meanwhile: each other statement requests a
+          // connection of its own.
+          first.reject(new ConnectionError('cannot connect to the database', { cause }))
         },
       )
       .finally(() => {

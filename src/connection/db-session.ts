@@ -1,4 +1,5 @@
 import type { DataSource, QueryRunner } from 'typeorm'
+import { clientName } from '../access/client-network'
 import type { Principal } from '../access/rule'
 import type { Trace } from '../diagnostics'
 import type { TransactionSettings } from '../dialect/dialect'
@@ -27,6 +28,8 @@ export interface DbSession extends Required<SessionSettings> {
   readonly runner: QueryRunner | undefined
   /** Whether statements may run on a replica, which may lack the latest writes. */
   readonly replica: boolean
+  /** Network address of the client of a request; empty outside of requests. */
+  readonly address: string
   /** Client of a read, which is cancelled when it disconnects; undefined for work that is completed in any case. */
   readonly client: WaitingClient | undefined
   /** Costs of the request's statements so far; undefined if they are not measured. */
@@ -39,14 +42,16 @@ export interface DbSession extends Required<SessionSettings> {
   readonly changes: ChangeEvent[] | undefined
 }
 
+/** The members of a session that its request has. */
+export type SessionRequest = Pick<DbSession, 'address' | 'client' | 'trace'>
+
 /**
  * Creates a session outside of transactions. All sessions have the same properties in the same order, because V8 reads
  * such objects fastest.
  */
 export function openSession(
   { dataSource, waitLimit, timeLimit, statements, observer = noObserver }: SessionSettings,
-  client?: WaitingClient,
-  trace?: Trace,
+  { address = '', client, trace }: Partial<SessionRequest> = {},
 ): DbSession {
   return {
     dataSource,
@@ -56,6 +61,7 @@ export function openSession(
     observer,
     runner: undefined,
     replica: false,
+    address,
     client,
     trace,
     principal: undefined,
@@ -70,7 +76,8 @@ export function withPrincipal(
   principal: Principal,
   settings: TransactionSettings | undefined,
 ): DbSession {
-  const { dataSource, waitLimit, timeLimit, statements, observer, runner, replica, client, trace, changes } = session
+  const { dataSource, waitLimit, timeLimit, statements, observer, runner, replica, address, client, trace, changes } =
+    session
   return {
     dataSource,
     waitLimit,
@@ -79,6 +86,7 @@ export function withPrincipal(
     observer,
     runner,
     replica,
+    address,
     client,
     trace,
     principal,
@@ -103,7 +111,7 @@ export async function withQueryRunner<T>(session: DbSession, work: (runner: Quer
   // If all requests share one connection, they wait for its lock, and need no queue.
   const runner = dialectOf(session.dataSource).sharesConnection
     ? newRunner(session)
-    : await connectionQueueOf(session).acquire(limitOf(session))
+    : await acquire(connectionQueueOf(session), session)
   try {
     return await work(runner)
   } finally {
@@ -118,7 +126,7 @@ export async function withPooledRunner<T>(
 ): Promise<T> {
   if (dialectOf(session.dataSource).sharesConnection) return withQueryRunner(session, runQuery)
   const queue = connectionQueueOf(session)
-  const runner = await queue.acquire(limitOf(session))
+  const runner = await acquire(queue, session)
   try {
     const result = await runQuery(runner)
     queue.release(runner)
@@ -130,7 +138,10 @@ export async function withPooledRunner<T>(
   }
 }
 
-const limitOf = ({ waitLimit }: DbSession): number => Math.min(waitLimit, maxTimerMs)
+/** Waits for the session's turn to use a connection of the pool. */
+function acquire(queue: ConnectionQueue, { principal, address, waitLimit }: DbSession): Promise<QueryRunner> {
+  return queue.acquire(clientName(principal, address), Math.min(waitLimit, maxTimerMs))
+}
 
 /** Creates a query runner, which acquires a connection when it runs its first statement. The caller releases it. */
 export function newRunner({

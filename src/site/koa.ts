@@ -174,7 +174,8 @@ function pageResponder(site: Site, context: Context, path: string): FoundRespond
 
 function sessionOf({ session, serverTiming }: Site, resource: string, context: Context): DbSession {
   // Only reads are cancelled when the client disconnects; a write is completed.
-  return tracedSession(session, resource, isGet(context) ? context.res : undefined, serverTiming)
+  const client = isGet(context) ? context.res : undefined
+  return tracedSession(session, resource, { address: context.ip, client }, serverTiming)
 }
 
 function pageOf(pages: PagesByMethod, context: Context, path: string): PageHandler | undefined {

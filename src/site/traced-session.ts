@@ -3,16 +3,15 @@ import { channels } from '../diagnostics'
 
 /**
  * Session of a request on a resource. Its costs are measured if a diagnostics channel has subscribers.
- * @param client client of a read, which is cancelled when it disconnects
  * @param isMeasured whether the costs are measured even without subscribers
  */
 export function tracedSession(
   session: DbSession,
   resource: string,
-  client: DbSession['client'],
+  request: Pick<DbSession, 'address' | 'client'>,
   isMeasured = false,
 ): DbSession {
   const isTraced = isMeasured || channels.request.hasSubscribers || channels.statement.hasSubscribers
   const trace = isTraced ? { resource, statements: 0, rows: 0, milliseconds: 0 } : undefined
-  return openSession(session, client, trace)
+  return openSession(session, { ...request, trace })
 }

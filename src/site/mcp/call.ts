@@ -86,7 +86,7 @@ async function send(
   }
   // Only reads are cancelled when the client disconnects; a write is completed.
   const client = method === 'GET' ? agent.request.context.res : undefined
-  const session = tracedSession(agent.session, name, client)
+  const session = tracedSession(agent.session, name, { address: agent.request.context.ip, client })
   const target = query === '' ? path : `${path}?${query}`
   const operation = { method, target, segment, headers, body: call.values }
   const request = operationRequest({ ...agent, session }, served, operation)
