@@ -8,10 +8,10 @@ import { channels } from '../diagnostics'
 export function tracedSession(
   session: DbSession,
   resource: string,
-  request: Pick<DbSession, 'address' | 'client'>,
+  { address, client }: Pick<DbSession, 'address' | 'client'>,
   isMeasured = false,
 ): DbSession {
   const isTraced = isMeasured || channels.request.hasSubscribers || channels.statement.hasSubscribers
   const trace = isTraced ? { resource, statements: 0, rows: 0, milliseconds: 0 } : undefined
-  return openSession(session, { ...request, trace })
+  return openSession(session, { address, client, trace })
 }
