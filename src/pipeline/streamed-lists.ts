@@ -1,4 +1,5 @@
 import { unavailable } from '../errors'
+import { ClientCounts } from '../live/client-counts'
 import { type RecordStream, slowRate } from '../response/record-stream'
 import { RunningWork } from './running-work'
 
@@ -16,6 +17,8 @@ export class StreamedLists {
   readonly #work: RunningWork
   /** The lists that have not been ended, the oldest first. */
   readonly #running = new Set<StreamedList>()
+  /** The requests for which a list is being ended. Each has the place of this list soon. */
+  readonly #taking = new ClientCounts()
 
   /** @param max maximum number at the same time */
   constructor(max: number) {
@@ -37,7 +40,7 @@ export class StreamedLists {
 
   /** Ends a list whose client is slow and has more lists than this client, and waits until its connection is free. */
   async #endSlowOne(client: string): Promise<void> {
-    const own = this.#work.of(client)
+    const own = this.#work.of(client) + this.#taking.of(client)
     const slow = [...this.#running].find((list) => list.body.isSlow && this.#work.of(list.client) > own)
     if (slow === undefined) return
     this.#running.delete(slow)
@@ -45,6 +48,8 @@ export class StreamedLists {
     slow.body.abort(
       unavailable(`its client receives less than ${rate}, and another client needs its place (limits.streams)`),
     )
+    this.#taking.add(client)
     await slow.done.catch(() => undefined)
+    this.#taking.remove(client)
   }
 }

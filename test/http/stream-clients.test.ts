@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { get } from 'node:http'
+import { Agent, get } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { send } from '../client'
@@ -110,6 +110,21 @@ test('if all lists are taken, a client without one gets the list of a client tha
   const received = await Promise.all(slow.map((client) => Promise.race([readAll(client), setTimeout(10_000)])))
   expect(received.filter((one) => one?.isComplete)).toHaveLength(1)
   expect(world.faults).toEqual([])
+})
+
+test('if all lists are taken, requests of one client at the same time end one list', async () => {
+  world = await openStreamWorld({ limits: { streams: 4, streamStall: 9_000 } })
+  const agent = new Agent({ keepAlive: true })
+  const requestAtOnce = (path: string, headers = {}) =>
+    Promise.all(Array.from({ length: 6 }, () => send(world.url, `GET /api/${path}`, { agent, headers })))
+  // Opens the connections.
+  await requestAtOnce('nothing/')
+  for (const client of [1, 2, 3, 4]) await pausedClient(`192.0.2.${client}`)
+  await setTimeout(4000)
+  const replies = await requestAtOnce('reading/?format=ndjson&limit=1', { 'X-Forwarded-For': '192.0.2.9' })
+  agent.destroy()
+  expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 503, 503, 503, 503, 503])
+  expect(world.lines.filter((line) => line.includes('another client needs its place'))).toHaveLength(1)
 })
 
 test('if all lists are taken, those of clients that receive enough are not ended, nor those of the same client', async () => {
