@@ -23,7 +23,7 @@ export function shareReads<T>(
     const start = async (): Promise<T> => {
       // Node.js handles all requests that have arrived together before it calls back.
       await (reads.running ?? setImmediate())
-      const running = read(openSession(session, { trace: session.trace }), key)
+      const running = read(openSession(session, { address: session.address, trace: session.trace }), key)
       reads.waiting = undefined
       reads.running = running.then(noResult, noResult)
       try {
