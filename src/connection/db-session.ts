@@ -28,7 +28,7 @@ export interface DbSession extends Required<SessionSettings> {
   readonly runner: QueryRunner | undefined
   /** Whether statements may run on a replica, which may lack the latest writes. */
   readonly replica: boolean
-  /** Network address of the client of a request; empty outside of requests. */
+  /** Network address of the client of a request on a resource; empty for pages, such as batches, and outside of requests. */
   readonly address: string
   /** Client of a read, which is cancelled when it disconnects; undefined for work that is completed in any case. */
   readonly client: WaitingClient | undefined

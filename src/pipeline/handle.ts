@@ -131,7 +131,7 @@ export async function perform(service: Service, admitted: AdmittedRequest): Prom
   return finish(service, await startAction(service, admitted))
 }
 
-/** Calls the action of a request. @throws {ApiError} for every refusal */
+/** Calls the action of a request, which may wait for the body before it responds. @throws {ApiError} for every refusal */
 async function startAction(service: Service, admitted: AdmittedRequest): Promise<StartedRequest> {
   const { request, action } = admitted
   const starting = isKeyed(request) ? prepareKeyed(service, request, action) : action(service, request)
